@@ -65,7 +65,7 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 		}
 	}
 	ask := func(a tenancy.Principal, r lease.Ref) error {
-		_, err := d.Elsewhere.Ask(t.Context(), a, r, "Which database?", nil)
+		_, err := d.Elsewhere.Ask(t.Context(), a, r, report.Question{Text: "Which database?"})
 		return err
 	}
 	says := map[string]string{} // by key

@@ -8,6 +8,7 @@ import (
 	"fleetboard/e2e/handlertest"
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 )
 
 // The job's page shows what each attempt used, and all of them; before anything was
@@ -34,7 +35,7 @@ func TestUsageOnTheJobsPage(t *testing.T) {
 	handlertest.WantCount(t, doc, "#attempts-used", 0)
 	handlertest.WantCount(t, doc, ".side a[href='/usage?job=FB-1&model=sonnet'], aside a[href='/usage?job=FB-1&model=sonnet']", 1)
 
-	if _, err := d.Elsewhere.Release(t.Context(), agent, first, "tired", nil); err != nil {
+	if _, err := d.Elsewhere.Release(t.Context(), agent, first, report.Release{Reason: "tired"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.Elsewhere.Claim(t.Context(), agent, claim.Request{})

@@ -151,7 +151,7 @@ func (w *World) Complete(agent tenancy.Principal, held jobs.Job) jobs.Job {
 	if err != nil {
 		w.T.Fatalf("complete %s: %v", held.Key, err)
 	}
-	return done
+	return done.Job
 }
 
 // Passed moves the clocks of a job's lease back by minutes.

@@ -21,7 +21,7 @@ func (d *Desk) HandIn(agent tenancy.Principal, title string, c report.Completion
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return done
+	return done.Job
 }
 
 // Decide posts a decision as the form of the review page does, on what the page

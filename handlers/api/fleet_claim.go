@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/tenancy"
 )
 
@@ -38,7 +39,12 @@ func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
 		return ClaimJobs204Response{Headers: ClaimJobs204ResponseHeaders{
 			XQueueVersion: claimed.QueueVersion, XClaimReason: cmp.Or(claimed.Reason, claim.ReasonEmpty)}}, nil
 	}
-	answer := ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion}
+	list, err := claimedModels(claimed)
+	return ClaimJobs200JSONResponse{QueueVersion: claimed.QueueVersion, Jobs: list}, err
+}
+
+func claimedModels(claimed claim.Result) ([]Job, error) {
+	list := make([]Job, 0, len(claimed.Jobs))
 	for _, j := range claimed.Jobs {
 		model, err := claimedModel(j)
 		if err != nil {
@@ -47,9 +53,31 @@ func claimAnswer(claimed claim.Result) (ClaimJobsResponseObject, error) {
 		if g := claimed.Budgets[j.ID]; g.Slice != nil {
 			model.Budget = &ClaimedBudget{SliceUSD: g.Slice.Fixed(), RemainingUSD: g.Remaining.Fixed()}
 		}
-		answer.Jobs = append(answer.Jobs, model)
+		list = append(list, model)
 	}
-	return answer, nil
+	return list, nil
+}
+
+// nextOf is what a call that ends a lease wants for the seat, nil for nothing.
+func nextOf(in *NextRequest) *lease.Next {
+	if in == nil {
+		return nil
+	}
+	return &lease.Next{Max: value(in.Max), TTLSeconds: value(in.TTLSeconds), RequestID: value(in.RequestID)}
+}
+
+// nextModel is what it got, nil where it wanted nothing.
+func nextModel(claimed *lease.Claimed) (*Next, error) {
+	if claimed == nil {
+		return nil, nil //nolint:nilnil // the answer has no such field then
+	}
+	list, err := claimedModels(*claimed)
+	next := &Next{Jobs: list, QueueVersion: claimed.QueueVersion}
+	if len(list) == 0 {
+		reason := NextReason(cmp.Or(claimed.Reason, claim.ReasonEmpty))
+		next.Reason = &reason
+	}
+	return next, err
 }
 
 // GetQueueState answers without the database.

@@ -11,7 +11,6 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
@@ -36,10 +35,10 @@ type work interface {
 
 // leaseEnds are the ways in which an agent's lease ends.
 type leaseEnds interface {
-	Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c report.Completion) (jobs.Job, error)
-	Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f report.Failure) (jobs.Job, error)
-	Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, reason string, checkpoint json.RawMessage) (jobs.Job, error)
-	Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, question string, checkpoint json.RawMessage) (jobs.Job, error)
+	Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c report.Completion) (report.Ended, error)
+	Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f report.Failure) (report.Ended, error)
+	Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r report.Release) (report.Ended, error)
+	Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, q report.Question) (report.Ended, error)
 	Reclaim(ctx context.Context, who tenancy.Principal, keyOrID string) (int, error)
 }
 
@@ -75,34 +74,34 @@ func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObje
 
 // CompleteJob hands work in.
 func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
-	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
 		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
-			ResultBlob: value(r.Body.ResultBlob)})
+			ResultBlob: value(r.Body.ResultBlob), Next: nextOf(r.Body.Next)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }
 
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
-	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
 		return s.ends.Fail(ctx, whoOf(ctx), ref, report.Failure{
 			Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
 			Retryable:  value(r.Body.Retryable),
-			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second})
+			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second, Next: nextOf(r.Body.Next)})
 	})
 	return FailJob200JSONResponse(answer), err
 }
 
 // ReleaseLease gives a job back.
 func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error) {
-	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
 		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
 		if err != nil {
-			return jobs.Job{}, err
+			return report.Ended{}, err
 		}
-		return s.ends.Release(ctx, whoOf(ctx), ref, r.Body.Reason, checkpoint)
+		return s.ends.Release(ctx, whoOf(ctx), ref, report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)})
 	})
 	return ReleaseLease200JSONResponse(answer), err
 }
@@ -115,12 +114,12 @@ func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesReque
 
 // AskQuestion parks a job with a question.
 func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
-	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (jobs.Job, error) {
+	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
 		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
 		if err != nil {
-			return jobs.Job{}, err
+			return report.Ended{}, err
 		}
-		return s.ends.Ask(ctx, whoOf(ctx), ref, r.Body.Question, checkpoint)
+		return s.ends.Ask(ctx, whoOf(ctx), ref, report.Question{Text: r.Body.Question, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)})
 	})
 	return AskQuestion200JSONResponse(answer), err
 }
@@ -139,15 +138,19 @@ func checkpointOf(checkpoint json.RawMessage, blob *string) (json.RawMessage, er
 // ended books the usage that comes with the end of a lease, ends it, and gives the job as
 // it is then.
 func (s *reportHandlers) ended(
-	ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (jobs.Job, error),
+	ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (report.Ended, error),
 ) (Job, error) {
 	used, err := s.usageOf(ctx, ref, usage)
 	if err != nil {
 		return Job{}, err
 	}
-	job, err := end(ref)
-	answer := jobModel(job)
+	ended, err := end(ref)
+	if err != nil {
+		return Job{}, err
+	}
+	answer := jobModel(ended.Job)
 	answer.UsageResults = used
+	answer.Next, err = nextModel(ended.Next)
 	return answer, err
 }
 

@@ -888,6 +888,42 @@ func (e NewExportSource) Valid() bool {
 	}
 }
 
+// Defines values for NextReason.
+const (
+	NextReasonBudget        NextReason = "budget"
+	NextReasonDraining      NextReason = "draining"
+	NextReasonEmpty         NextReason = "empty"
+	NextReasonNoSeats       NextReason = "no_seats"
+	NextReasonPaused        NextReason = "paused"
+	NextReasonRateLimited   NextReason = "rate_limited"
+	NextReasonReviewBacklog NextReason = "review_backlog"
+	NextReasonTryAgain      NextReason = "try_again"
+)
+
+// Valid indicates whether the value is a known member of the NextReason enum.
+func (e NextReason) Valid() bool {
+	switch e {
+	case NextReasonBudget:
+		return true
+	case NextReasonDraining:
+		return true
+	case NextReasonEmpty:
+		return true
+	case NextReasonNoSeats:
+		return true
+	case NextReasonPaused:
+		return true
+	case NextReasonRateLimited:
+		return true
+	case NextReasonReviewBacklog:
+		return true
+	case NextReasonTryAgain:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemCode.
 const (
 	ProblemCodeAlreadyEnded         ProblemCode = "already_ended"
@@ -1725,6 +1761,9 @@ type Completion struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	Next *NextRequest `json:"next,omitempty"`
+
 	// PatchBlob The SHA-256 of a blob with the whole patch, where the diff in `result` is only its beginning. The job keeps the blob; its `result` names it as `patch_blob`.
 	PatchBlob *string `json:"patch_blob,omitempty"`
 
@@ -2021,6 +2060,9 @@ type Failure struct {
 	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed and other; another word is 422.
 	Kind *string `json:"kind,omitempty"`
 
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	Next *NextRequest `json:"next,omitempty"`
+
 	// Provider With `rate_limited`: whose limit it is; the agent's provider where it is left out.
 	Provider *string `json:"provider,omitempty"`
 
@@ -2206,9 +2248,12 @@ type Job struct {
 	MaxRetries   int      `json:"max_retries"`
 
 	// MergedCommit The commit that the work was merged as.
-	MergedCommit string     `json:"merged_commit"`
-	NotBefore    *time.Time `json:"not_before"`
-	Phase        string     `json:"phase"`
+	MergedCommit string `json:"merged_commit"`
+
+	// Next What the agent got for the seat that became free.
+	Next      *Next      `json:"next,omitempty"`
+	NotBefore *time.Time `json:"not_before"`
+	Phase     string     `json:"phase"`
 
 	// Priority 0..10, higher is sooner.
 	Priority        int    `json:"priority"`
@@ -2379,8 +2424,11 @@ type LeaseRelease struct {
 	Epoch Epoch `json:"epoch"`
 
 	// Job Key or id of the job.
-	Job    JobRef `json:"job"`
-	Reason Reason `json:"reason"`
+	Job JobRef `json:"job"`
+
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	Next   *NextRequest `json:"next,omitempty"`
+	Reason Reason       `json:"reason"`
 
 	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 	Usage *UsageEntries `json:"usage,omitempty"`
@@ -2761,8 +2809,29 @@ type NewPrices struct {
 	Prices []NewPrice `json:"prices"`
 }
 
+// Next What the agent got for the seat that became free.
+type Next struct {
+	Jobs         []Job  `json:"jobs"`
+	QueueVersion string `json:"queue_version"`
+
+	// Reason Why there is no job; `try_again` where the claim could not be answered, though the lease has ended.
+	Reason *NextReason `json:"reason,omitempty"`
+}
+
+// NextReason Why there is no job; `try_again` where the claim could not be answered, though the lease has ended.
+type NextReason string
+
 // NextCursor Cursor of the next page; empty at the end.
 type NextCursor = string
+
+// NextRequest What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+type NextRequest struct {
+	Max *int `json:"max,omitempty"`
+
+	// RequestID The same id gives the same leases again.
+	RequestID  *string     `json:"request_id,omitempty"`
+	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
 
 // PlainAction defines model for PlainAction.
 type PlainAction struct {
@@ -2896,8 +2965,11 @@ type Question struct {
 	Epoch Epoch `json:"epoch"`
 
 	// Job Key or id of the job.
-	Job      JobRef `json:"job"`
-	Question string `json:"question"`
+	Job JobRef `json:"job"`
+
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	Next     *NextRequest `json:"next,omitempty"`
+	Question string       `json:"question"`
 
 	// Usage What models were used for since the last call, as POST /fleet/usage takes it; the entries are booked before the call is carried out, also where it is refused, and are answered in `usage_results`. A call may have 200 of them.
 	Usage *UsageEntries `json:"usage,omitempty"`

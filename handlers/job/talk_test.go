@@ -20,7 +20,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 	d.Job("Alpha")
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, "24 hours\nor 48?", nil); err != nil {
+	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: "24 hours\nor 48?"}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)

@@ -24,7 +24,7 @@ func asked(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title, qu
 	t.Helper()
 	d.Job(title)
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, question, nil); err != nil {
+	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: question}); err != nil {
 		t.Fatal(err)
 	}
 }

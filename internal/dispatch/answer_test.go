@@ -7,6 +7,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -23,11 +24,11 @@ func (w *world) found(by tenancy.Principal, holding lease.Ref, worker tenancy.Pr
 	if held.Key != made.Key {
 		w.T.Fatalf("%s was claimed, and not %s", held.Key, made.Key)
 	}
-	asked, err := w.Dispatch.Ask(w.Ctx, worker, ref(held), "Which database?", nil)
+	asked, err := w.Dispatch.Ask(w.Ctx, worker, ref(held), report.Question{Text: "Which database?"})
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return asked
+	return asked.Job
 }
 
 func (w *world) answer(who tenancy.Principal, job jobs.Job, words string) (jobs.Job, error) {

@@ -23,7 +23,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 	w.Job("one")
 	other := w.Job("other", priority(1))
 	held := w.Claim(one)
-	asked, err := w.Dispatch.Ask(w.Ctx, one, ref(held), "Which database?", []byte(`{"at": 4}`))
+	asked, err := w.Dispatch.Ask(w.Ctx, one, ref(held), report.Question{Text: "Which database?", Checkpoint: []byte(`{"at": 4}`)})
 	if err != nil || asked.Status != jobs.Blocked || asked.BlockedReason != "question" || asked.Lease != nil {
 		t.Fatalf("ask = %s for %q, %v", asked.Status, asked.BlockedReason, err)
 	}
@@ -64,7 +64,7 @@ func TestAQuestionGivesWayToADirective(t *testing.T) {
 		if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: verb}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), "What now?", []byte(`{"at": 4}`)); err != nil {
+		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), report.Question{Text: "What now?", Checkpoint: []byte(`{"at": 4}`)}); err != nil {
 			t.Fatal(err)
 		}
 		if now := w.Want(held, want); now.Question != "" || string(now.Checkpoint) != `{"at": 4}` {
@@ -80,7 +80,7 @@ func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
 	w.Job("one")
 	held := w.Claim(agent)
 	for name, question := range map[string]string{"none": " \n", "too long": strings.Repeat("é", 10_001), "no text": "a\xff", "a zero": "a\x00"} {
-		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), question, nil); !fault.Is(err, fault.Validation) {
+		if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), report.Question{Text: question}); !fault.Is(err, fault.Validation) {
 			t.Errorf("%s: %v; want a refusal", name, err)
 		}
 	}

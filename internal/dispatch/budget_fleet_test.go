@@ -591,7 +591,7 @@ func (b *books) end(a *spender, how string) {
 		case "complete":
 			_, last = b.cut.Dispatch.Complete(b.Ctx, a.Principal, ref(j), report.Completion{})
 		case "release":
-			_, last = b.cut.Dispatch.Release(b.Ctx, a.Principal, ref(j), "tired", nil)
+			_, last = b.cut.Dispatch.Release(b.Ctx, a.Principal, ref(j), report.Release{Reason: "tired"})
 		default:
 			_, last = b.cut.Dispatch.Fail(b.Ctx, a.Principal, ref(j), report.Failure{Error: "broken"})
 		}

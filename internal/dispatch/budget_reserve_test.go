@@ -108,7 +108,7 @@ func TestALeaseReservesUntilItEnds(t *testing.T) {
 	for how, end := range map[string]func(w *world, agent tenancy.Principal, j jobs.Job){
 		"complete": func(w *world, agent tenancy.Principal, j jobs.Job) { w.Complete(agent, j) },
 		"release": func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "tired", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{Reason: "tired"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
@@ -118,7 +118,7 @@ func TestALeaseReservesUntilItEnds(t *testing.T) {
 			}
 		},
 		"ask": func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(j), "Which?", nil); err != nil {
+			if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(j), report.Question{Text: "Which?"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
@@ -293,7 +293,7 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	w.spends(agent, j, "m-2", 4)
 	w.told(agent, j, "pause")
 	w.stands(b, 13, 0, 1)
-	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "asked to", nil); err != nil {
+	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{Reason: "asked to"}); err != nil {
 		t.Fatal(err)
 	}
 	w.Want(j, jobs.Paused)

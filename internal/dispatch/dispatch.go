@@ -60,13 +60,14 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 	waiters, effects := waitlist.New(), lease.NewEffects(d, wake, log)
 	agents := enrol.New(d, list, wake, tokens, waiters, effects)
 	reaper := recovery.New(d, list, effects, log)
+	claims := claim.New(d, list, wake, reaper, waiters, effects)
 	return &Service{
 		effects:         effects,
 		actionsService:  actions.New(list, effects),
-		claimService:    claim.New(d, list, wake, reaper, waiters, effects),
+		claimService:    claims,
 		enrolService:    agents,
 		recoveryService: reaper,
-		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects),
+		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects, claims),
 	}
 }
 

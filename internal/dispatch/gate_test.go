@@ -44,12 +44,12 @@ func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 		},
 		"cancelled, given back": func(w *world, agent tenancy.Principal, child jobs.Job) {
 			w.Act(child, jobs.ByCancel)
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "told to stop", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{Reason: "told to stop"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
 		"cancelled, held by nobody": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Act(child, jobs.ByCancel)
@@ -61,7 +61,7 @@ func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 			}
 		},
 		"done by a person": func(w *world, agent tenancy.Principal, child jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Act(child, jobs.ByFinish)
@@ -113,7 +113,7 @@ func TestAGateInEachStatusOfTheParent(t *testing.T) {
 		"blocked": {begin: acted(jobs.ByBlock), gated: jobs.Blocked,
 			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByUnblock) }},
 		"worked on, and given back": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *world, a tenancy.Principal, j jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		}},

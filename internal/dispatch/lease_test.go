@@ -102,7 +102,7 @@ func TestWritesOfAnOldLeaseAreRefused(t *testing.T) {
 			return err
 		},
 		"release": func(w *world, a tenancy.Principal, r lease.Ref) error {
-			_, err := w.Dispatch.Release(w.Ctx, a, r, "", nil)
+			_, err := w.Dispatch.Release(w.Ctx, a, r, report.Release{})
 			return err
 		},
 	}
@@ -282,7 +282,7 @@ func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
 		t.Error("the heartbeat's progress was not kept")
 	}
 	// The agent acknowledges by giving the job back.
-	paused, err := w.Dispatch.Release(w.Ctx, agent, ref(two), "as asked", []byte(`{"step": 3}`))
+	paused, err := w.Dispatch.Release(w.Ctx, agent, ref(two), report.Release{Reason: "as asked", Checkpoint: []byte(`{"step": 3}`)})
 	if err != nil || paused.Status != jobs.Paused || string(paused.Checkpoint) != `{"step": 3}` {
 		t.Errorf("released = %s with %s, %v; want paused", paused.Status, paused.Checkpoint, err)
 	}

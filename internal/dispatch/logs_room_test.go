@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
@@ -70,7 +71,7 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	}
 
 	// Another attempt has room, until the job has none.
-	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(held), "", nil); err != nil {
+	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(held), report.Release{}); err != nil {
 		t.Fatal(err)
 	}
 	held = w.Claim(agent)

@@ -16,6 +16,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
@@ -135,7 +136,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 	}{
 		"expired": {func(w *world, _ tenancy.Principal, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
 		"given back": {func(w *world, agent tenancy.Principal, j jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		}, fault.AlreadyEnded},
@@ -147,7 +148,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 			if _, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
 				w.T.Fatal(err)
 			}
-			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		}, fault.Cancelled},
@@ -195,7 +196,7 @@ func TestALeaseDoesNotEndBetweenItsCheckAndItsLines(t *testing.T) {
 	commit, done := w.slowWrite(held, "slow")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.Dispatch.Release(w.Ctx, agent, ref(held), "", nil)
+		_, err := w.Dispatch.Release(w.Ctx, agent, ref(held), report.Release{})
 		ended <- err
 	}()
 	w.Blocked(1)

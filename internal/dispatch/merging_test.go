@@ -43,7 +43,7 @@ func (w *world) approved() jobs.Job {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return w.Act(done, jobs.ByApprove)
+	return w.Act(done.Job, jobs.ByApprove)
 }
 
 // Approved work gets one merge job, and is what becomes of it.

@@ -42,7 +42,7 @@ var (
 		return err
 	}}
 	releases = racer{"release", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
 	starts = racer{"start", func(w *world, a tenancy.Principal, j jobs.Job) error {
@@ -69,7 +69,7 @@ var (
 	timesOut  = takesBack("time-out", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.TimeOut(w.Ctx) })
 	warns     = takesBack("warn", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Warn(w.Ctx) })
 	asks      = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), "Which?", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: "Which?", Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
 	links = racer{"link", func(w *world, _ tenancy.Principal, j jobs.Job) error {

@@ -29,7 +29,7 @@ func (w *world) rateLimited(agent tenancy.Principal, f report.Failure) jobs.Job 
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return failed
+	return failed.Job
 }
 
 // A rate limit is nobody's failure: the job waits as long, however often that happens,

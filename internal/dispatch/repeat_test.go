@@ -35,11 +35,11 @@ var (
 		return err
 	}}
 	releasesOtherwise = racer{"another release", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), "", []byte(`{"at": 2}`))
+		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Checkpoint: []byte(`{"at": 2}`)})
 		return err
 	}}
 	asksOtherwise = racer{"another question", func(w *world, a tenancy.Principal, j jobs.Job) error {
-		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), "Where?", []byte(`{"at": 1}`))
+		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: "Where?", Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
 )

@@ -111,11 +111,11 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 			return err
 		}, `SELECT j.last_error || a.error || (e.payload->>'stack') FROM job j, attempt a, event e WHERE e.type = 'job.attempt_failed'`, clean + clean + clean},
 		"a release": {func(w *world, a tenancy.Principal, j jobs.Job) error {
-			_, err := w.Dispatch.Release(w.Ctx, a, ref(j), said, tree)
+			_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Reason: said, Checkpoint: tree})
 			return err
 		}, `SELECT a.error || a.checkpoint || j.checkpoint FROM attempt a, job j`, clean + cleanTree + cleanTree},
 		"a question": {func(w *world, a tenancy.Principal, j jobs.Job) error {
-			_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), said, tree)
+			_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: said, Checkpoint: tree})
 			return err
 		}, `SELECT j.question || j.checkpoint FROM job j`, clean + cleanTree},
 		"a result": {func(w *world, a tenancy.Principal, j jobs.Job) error {
@@ -164,7 +164,7 @@ func TestARedactedTextFits(t *testing.T) {
 	if _, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(held), []joblog.Line{{Level: joblog.Info, Event: full(64), Message: full(10_000)}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), full(10_000), nil); err != nil {
+	if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(held), report.Question{Text: full(10_000)}); err != nil {
 		t.Error(err)
 	}
 	if got := dbfactory.Text(t, w.DB, `SELECT char_length(question) || ' ' || left(question, 20) FROM job`); got != "10000 [secret][secret][sec" {

@@ -21,18 +21,18 @@ func TestAFreedRepoGoesToTheNextJob(t *testing.T) {
 			}
 		},
 		"asked": func(w *world, a tenancy.Principal, held jobs.Job) {
-			if _, err := w.Dispatch.Ask(w.Ctx, a, ref(held), "Which?", nil); err != nil {
+			if _, err := w.Dispatch.Ask(w.Ctx, a, ref(held), report.Question{Text: "Which?"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
 		"paused": func(w *world, a tenancy.Principal, held jobs.Job) {
 			w.Act(held, jobs.ByPause)
-			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
 		"blocked once it was given back": func(w *world, a tenancy.Principal, held jobs.Job) {
-			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), "", nil); err != nil {
+			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Act(held, jobs.ByBlock)

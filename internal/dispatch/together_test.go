@@ -212,7 +212,7 @@ func TestLeasesThatEndTogether(t *testing.T) {
 		after := jobs.InReview
 		switch i % 6 {
 		case 0, 1:
-			var done jobs.Job
+			var done report.Ended
 			done, err = w.Dispatch.Complete(w.Ctx, agent, ref(held[i]), report.Completion{Summary: agent.Name})
 			if err == nil && string(done.Result) != fmt.Sprintf(`{"summary":%q}`, agent.Name) {
 				t.Errorf("%s handed in %s", agent.Name, done.Result)
@@ -222,7 +222,7 @@ func TestLeasesThatEndTogether(t *testing.T) {
 			_, err = w.Dispatch.Fail(w.Ctx, agent, ref(held[i]), report.Failure{Error: "broken"})
 		case 3:
 			after = jobs.Ready
-			_, err = w.Dispatch.Release(w.Ctx, agent, ref(held[i]), "tired", []byte(`{"at": 3}`))
+			_, err = w.Dispatch.Release(w.Ctx, agent, ref(held[i]), report.Release{Reason: "tired", Checkpoint: []byte(`{"at": 3}`)})
 		case 4:
 			after, code = jobs.Assigned, fault.StaleEpoch
 			_, err = w.Dispatch.Complete(w.Ctx, agent, lease.Ref{Job: held[i].Key, Epoch: 2}, report.Completion{})

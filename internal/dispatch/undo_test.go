@@ -21,7 +21,7 @@ func (w *world) handedIn(title string) jobs.Job {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	return done
+	return done.Job
 }
 
 // toldEnd compares when a job ended, as its row has it, with what its events tell once

@@ -97,11 +97,11 @@ func (k *walk) step() {
 			return err
 		}),
 		"ask": k.onLease(func(r lease.Ref) error {
-			_, err := k.Dispatch.Ask(k.Ctx, k.agent, r, "Which?", nil)
+			_, err := k.Dispatch.Ask(k.Ctx, k.agent, r, report.Question{Text: "Which?"})
 			return err
 		}),
 		"give back": k.onLease(func(r lease.Ref) error {
-			_, err := k.Dispatch.Release(k.Ctx, k.agent, r, "", nil)
+			_, err := k.Dispatch.Release(k.Ctx, k.agent, r, report.Release{})
 			return err
 		}),
 	}

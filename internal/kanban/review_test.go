@@ -29,7 +29,7 @@ func (w *world) handIn(agent tenancy.Principal, title string, c report.Completio
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return done
+	return done.Job
 }
 
 func (w *world) reviews(after string) kanban.ReviewQueue {

@@ -90,8 +90,13 @@ func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration) [
 	if answer.JSON200 == nil {
 		return nil
 	}
+	return w.holdAll(answer.JSON200.Jobs, sent)
+}
+
+// holdAll holds the leases of jobs that a call has given which was sent at a time.
+func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration) []claimed {
 	var found []claimed
-	for _, j := range answer.JSON200.Jobs {
+	for _, j := range list {
 		l := newLease(j.Key, j.Lease.Epoch, sent+time.Duration(j.Lease.TTLSeconds)*time.Second)
 		if w.hold(l) {
 			found = append(found, claimed{Job: j, lease: l})
@@ -99,6 +104,16 @@ func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration) [
 	}
 	w.beatNow.Set()
 	return found
+}
+
+// next is what a report asks for in the place of its own job: another one, unless the worker
+// is to end.
+func (w *Worker) next() *apiclient.NextRequest {
+	if w.leaving.Err() != nil {
+		return nil
+	}
+	id, ttl := random(), int(w.Lease.Seconds())
+	return &apiclient.NextRequest{RequestID: &id, TTLSeconds: &ttl}
 }
 
 func (w *Worker) setClaiming(on bool) {

@@ -52,13 +52,17 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	return a.w.deliver(ctx, r, a.tree)
 }
 
-// deliver sends a report until the server decides about it, and does what follows.
-func (w *Worker) deliver(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	ctx, cancel := context.WithCancel(ctx)
+// deliver sends a report until the server decides about it, and does what follows. What the
+// server gives in the place of the job begins in the context of the attempts.
+func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.Worktree) error {
+	ctx, cancel := context.WithCancel(attempts)
 	defer cancel()
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
 	if !r.Accepted {
-		accepted, err := w.decide(ctx, r)
+		accepted, next, err := w.decide(ctx, r)
+		for _, j := range next {
+			w.start(attempts, j, false)
+		}
 		if err != nil {
 			return err // it stays in the outbox
 		}
@@ -76,49 +80,88 @@ func (w *Worker) deliver(ctx context.Context, r outbox.Report, tree *repos.Workt
 	return w.out.Remove(r.Job, r.Epoch)
 }
 
-// decide sends a report until the server takes or refuses it.
-func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, err error) {
-	pause := time.Second / 4
+// decide sends a report until the server takes or refuses it. It returns what the server gave
+// in the place of the job, with its leases held.
+func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, found []claimed, err error) {
+	pause, next := time.Second/4, w.next()
 	for {
-		err = w.enrolled(ctx, func() error { return w.send(ctx, r) })
+		sent := sinceBoot()
+		var ended *apiclient.Job
+		err = w.enrolled(ctx, func() (err error) {
+			ended, err = w.send(ctx, r, next)
+			return err
+		})
 		if decided(err) {
+			if ended != nil && ended.Next != nil {
+				found = w.holdAll(ended.Next.Jobs, sent)
+			}
 			if err != nil {
 				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)
 			}
-			return err == nil, nil
+			return err == nil, found, nil
 		}
 		w.Log.Warn("the report waits for the server: "+err.Error(), "job", r.Job, "verb", r.Verb)
 		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
-			return false, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
+			return false, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
 		}
 		pause = min(2*pause, 5*time.Second)
 	}
 }
 
-// send sends a report, and the lines before it.
-func (w *Worker) send(ctx context.Context, r outbox.Report) error {
+// send sends a report, and the lines before it. It returns the job as it is then, with what
+// the worker got for the seat, nil where the report was refused.
+func (w *Worker) send(ctx context.Context, r outbox.Report, next *apiclient.NextRequest) (*apiclient.Job, error) {
 	for _, raw := range r.Logs {
 		if err := call(raw, func(b apiclient.LogBatch) error {
 			_, err := w.api.WriteLogsWithResponse(ctx, b)
 			return err
 		}); !decided(err) {
-			return err
+			return nil, err
 		}
 	}
+	var ended *apiclient.Job
 	var err error
 	switch r.Verb {
 	case verbComplete:
-		err = call(r.Body, func(b apiclient.Completion) error { _, err := w.api.CompleteJobWithResponse(ctx, b); return err })
+		err = call(r.Body, func(b apiclient.Completion) error {
+			b.Next = next
+			answer, err := w.api.CompleteJobWithResponse(ctx, b)
+			if err == nil {
+				ended = answer.JSON200
+			}
+			return err
+		})
 	case verbFail:
-		err = call(r.Body, func(b apiclient.Failure) error { _, err := w.api.FailJobWithResponse(ctx, b); return err })
+		err = call(r.Body, func(b apiclient.Failure) error {
+			b.Next = next
+			answer, err := w.api.FailJobWithResponse(ctx, b)
+			if err == nil {
+				ended = answer.JSON200
+			}
+			return err
+		})
 	case verbRelease:
-		err = call(r.Body, func(b apiclient.LeaseRelease) error { _, err := w.api.ReleaseLeaseWithResponse(ctx, b); return err })
+		err = call(r.Body, func(b apiclient.LeaseRelease) error {
+			b.Next = next
+			answer, err := w.api.ReleaseLeaseWithResponse(ctx, b)
+			if err == nil {
+				ended = answer.JSON200
+			}
+			return err
+		})
 	case verbAsk:
-		err = call(r.Body, func(b apiclient.Question) error { _, err := w.api.AskQuestionWithResponse(ctx, b); return err })
+		err = call(r.Body, func(b apiclient.Question) error {
+			b.Next = next
+			answer, err := w.api.AskQuestionWithResponse(ctx, b)
+			if err == nil {
+				ended = answer.JSON200
+			}
+			return err
+		})
 	default:
 		err = fmt.Errorf("no call ends a lease with %q", r.Verb)
 	}
-	return err
+	return ended, err
 }
 
 // call reads the body of a call and makes it.

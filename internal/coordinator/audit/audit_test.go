@@ -58,7 +58,7 @@ func (w *world) life() map[string]jobs.Job {
 	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), report.Completion{}))
 	w.act(j["review"], jobs.ByReject)
 	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["review"]), report.Completion{}))
-	must(w.dispatch.Ask(ctx, ada, w.claim(ada, j["asked"]), "Which one?", nil))
+	must(w.dispatch.Ask(ctx, ada, w.claim(ada, j["asked"]), report.Question{Text: "Which one?"}))
 	w.act(j["asked"], jobs.ByAnswer)
 	w.act(j["paused"], jobs.ByPause)
 	now, err := w.jobs.Get(ctx, w.owner, j["ready"].Key)
@@ -175,7 +175,7 @@ func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 	long := w.job(jobs.New{Title: "A long story", Tags: []string{"a"}})
 	for range 20 {
 		ref := w.claim(ada, long)
-		if _, err := w.dispatch.Release(w.t.Context(), ada, ref, "not mine", nil); err != nil {
+		if _, err := w.dispatch.Release(w.t.Context(), ada, ref, report.Release{Reason: "not mine"}); err != nil {
 			t.Fatal(err)
 		}
 		w.act(long, jobs.ByPause)
@@ -259,7 +259,7 @@ func (w *world) work(ctx context.Context, agent tenancy.Principal) {
 			w.expected(ctx, err)
 			switch rand.IntN(3) {
 			case 0:
-				_, err = w.dispatch.Release(ctx, agent, ref, "", nil)
+				_, err = w.dispatch.Release(ctx, agent, ref, report.Release{})
 			case 1:
 				_, err = w.dispatch.Complete(ctx, agent, ref, report.Completion{})
 			default:

@@ -44,17 +44,26 @@ func (s *Service) lockClaim(ctx context.Context, tx db.Tx, workspace ids.ID, c c
 // execClaims answers the claims of many agents. Where there is nothing to take it only
 // reads.
 func (s *Service) execClaims(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[claimCall, claimResult]) (func(), error) {
+	return s.newBatch(ctx, tx, workspace, items).exec()
+}
+
+func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, items []*batch.Item[claimCall, claimResult]) *claimBatch {
 	b := &claimBatch{ctx: ctx, tx: tx, s: s, workspace: workspace, locked: map[ids.ID]bool{}}
 	for _, i := range items {
 		b.items = append(b.items, &claimItem{Item: i})
 	}
+	return b
+}
+
+// exec answers the claims; the function that it returns runs after the commit.
+func (b *claimBatch) exec() (func(), error) {
 	for _, step := range []func() error{b.authenticate, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
 	for _, c := range b.items {
-		c.Res.claimed.QueueVersion = s.waiters.Text(c.Res.version)
+		c.Res.claimed.QueueVersion = b.s.waiters.Text(c.Res.version)
 	}
 	if !b.wrote {
 		return b.notify, batch.ErrNothingWritten
@@ -80,7 +89,11 @@ type claimBatch struct {
 	from     map[int64]readyKey // watermarks of lanes, from which jobs are looked for
 	reached  []watermark
 	broken   []lease.Change // jobs that failed instead of being given
+	counted  []claimant     // whose leases were counted, and with what was given
 	wrote    bool           // it has something to save
+
+	// filling: the seats become free in this transaction.
+	filling bool
 
 	hasBudgets bool // of the workspace
 	grants     map[ids.ID]budgeting.Grant
@@ -129,6 +142,9 @@ func (b *claimBatch) notify() {
 	if len(given) > 0 {
 		b.s.effects.Publish(b.workspace, nil, given...)
 	}
+	for _, agent := range b.counted {
+		b.s.leaseWatermarks.advance(agent)
+	}
 	for _, w := range b.reached {
 		b.s.watermarks.advance(b.workspace, w)
 	}
@@ -164,6 +180,10 @@ func (b *claimBatch) authenticate() error {
 	}
 	for _, c := range b.open() {
 		c.Res.began = began
+		if b.filling && b.hasBudgets {
+			c.Retry()
+			continue
+		}
 		if c.Err = b.refuseEnded(c); c.Err != nil {
 			continue
 		}

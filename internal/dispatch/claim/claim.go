@@ -9,24 +9,16 @@ import (
 	"unicode/utf8"
 
 	"fleetboard/db"
-	"fleetboard/internal/budgeting"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/waitlist"
 )
 
-// Limits of a claim, as openapi.yaml has them.
-const (
-	maxClaim = 100
-	// maxClaimWord bounds a session key and a request id, in characters.
-	maxClaimWord = 255
-	// maxLooks is how often one claim looks again because what it was given failed or was
-	// held instead. What is left behind is the sweep's.
-	maxLooks = 100
-)
+// maxLooks is how often one claim looks again because what it was given failed or was
+// held instead. What is left behind is the sweep's.
+const maxLooks = 100
 
 // Why a claim gave nothing.
 const (
@@ -53,15 +45,8 @@ type Request struct {
 	RequestID  string        // the same id gives the same leases again
 }
 
-// Result is what an agent got: jobs with their leases, or the reason for none.
-type Result struct {
-	Jobs []jobs.Job
-	// Budgets are what the leases have reserved, of those jobs that have budgets; a repeated
-	// answer is without.
-	Budgets      map[ids.ID]budgeting.Grant
-	QueueVersion string
-	Reason       string
-}
+// Result is what an agent got.
+type Result = lease.Claimed
 
 // Claim gives an agent the most urgent jobs it can work on, waiting for the
 // first one up to in.Wait. The version is the one read before the last look.
@@ -151,16 +136,16 @@ func (in Request) checked() (Request, error) {
 	if in.Wait < 0 || in.Wait > waitlist.MaxWait {
 		p.Add("wait_seconds", "It must be 0 to 50.")
 	}
-	if in.Max < 1 || in.Max > maxClaim {
+	if in.Max < 1 || in.Max > lease.MaxClaim {
 		p.Add("max", "It must be 1 to 100.")
 	}
 	if in.TTLSeconds < lease.MinTTL || in.TTLSeconds > lease.MaxTTL {
 		p.Add("ttl_seconds", "It must be 10 to 86400.")
 	}
-	if utf8.RuneCountInString(in.SessionKey) > maxClaimWord {
+	if utf8.RuneCountInString(in.SessionKey) > lease.MaxClaimWord {
 		p.Add("session_key", "It must have at most 255 characters.")
 	}
-	if utf8.RuneCountInString(in.RequestID) > maxClaimWord {
+	if utf8.RuneCountInString(in.RequestID) > lease.MaxClaimWord {
 		p.Add("request_id", "It must have at most 255 characters.")
 	}
 	return in, p.Err()

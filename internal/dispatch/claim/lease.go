@@ -74,7 +74,7 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 	}
 	for _, c := range b.items {
 		if len(c.given) > 0 && len(c.taken) > 0 {
-			b.s.leaseWatermarks.given(c.agent, first[c.agent.id], first[c.agent.factoryID])
+			b.counted = append(b.counted, c.agent.with(first[c.agent.id], first[c.agent.factoryID]))
 		}
 	}
 	return nil

@@ -56,23 +56,24 @@ func (m *leaseWatermarks) from(agent ids.ID) int64 {
 	return own.number
 }
 
-// counted remembers the oldest leases that are left, while the agent and its factory
-// are locked.
-func (m *leaseWatermarks) counted(agent claimant) {
+// advance remembers the oldest leases that were left when an agent and its factory were
+// locked, once the transaction has committed: a lease that ended in it counts as long as
+// it has not.
+func (m *leaseWatermarks) advance(agent claimant) {
 	own, _ := m.known.Get(agent.id)
 	m.known.Add(agent.id, leaseWatermark{max(own.number, agent.oldestLease), agent.factoryID})
 	beside, _ := m.known.Get(agent.factoryID)
 	m.known.Add(agent.factoryID, leaseWatermark{number: max(beside.number, agent.factoryOldestLease)})
 }
 
-// given remembers the first leases that a batch has given to an agent and in its
-// factory, where it counted none before.
-func (m *leaseWatermarks) given(agent claimant, first, firstOfFactory int64) {
+// with is the agent with the first leases that a batch has given to it and in its
+// factory, the oldest where it counted none before.
+func (agent claimant) with(first, firstOfFactory int64) claimant {
 	if agent.taken == 0 {
 		agent.oldestLease = first
 	}
 	if agent.factoryTaken == 0 {
 		agent.factoryOldestLease = firstOfFactory
 	}
-	m.counted(agent)
+	return agent
 }

@@ -48,7 +48,7 @@ func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 	}
 	for c, words := range said {
 		held.Hide(c.agent.id, &words.session, &words.request)
-		words.session, words.request = redact.Cut(words.session, maxClaimWord), redact.Cut(words.request, maxClaimWord)
+		words.session, words.request = redact.Cut(words.session, lease.MaxClaimWord), redact.Cut(words.request, lease.MaxClaimWord)
 		if words.request != c.Req.in.RequestID {
 			words.digest = c.requestDigests(b.s.jobs)[0]
 		}

@@ -29,7 +29,7 @@ func (b *claimBatch) reserve() error {
 		if c.Err = b.refuseEnded(c); c.Err != nil {
 			continue
 		}
-		b.s.leaseWatermarks.counted(c.agent)
+		b.counted = append(b.counted, c.agent)
 		if c.done = c.full(); c.done {
 			continue
 		}

@@ -14,23 +14,29 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
+// Question is what an agent asks a person, and where the next attempt goes on.
+type Question struct {
+	Text       string          // 1..10,000 characters
+	Checkpoint json.RawMessage // nil for none
+	// Next is what is wanted for the seat that becomes free, nil for nothing.
+	Next *lease.Next
+}
+
 // Ask parks a job with its holder's question: the lease ends now and frees the
 // seat, the checkpoint is kept. What a person asked of the job goes first: it is
 // carried out instead. Faults as of Complete, and Validation for a question of
 // none or more than 10,000 characters.
-func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, question string, checkpoint json.RawMessage) (
-	jobs.Job, error,
-) {
-	question = strings.TrimSpace(question)
+func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, q Question) (Ended, error) {
+	question := strings.TrimSpace(q.Text)
 	if question == "" || !lease.IsText(question, lease.MaxQuestion) {
-		return jobs.Job{}, fault.Invalid("question", "It must have 1 to %d characters of text.", lease.MaxQuestion)
+		return Ended{}, fault.Invalid("question", "It must have 1 to %d characters of text.", lease.MaxQuestion)
 	}
-	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
-		return jobs.Job{}, err
+	if err := (Progress{Checkpoint: q.Checkpoint}).check(); err != nil {
+		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: blobOf(checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: blobOf(q.Checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
 		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
-		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(q.Checkpoint))
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
@@ -40,7 +46,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 		d, err := job.Ask(red.Cut(question, lease.MaxQuestion))
 		return d, lease.AttemptEnd{Outcome: lease.Asked}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
-		return digestWords("ask", []any{red.Text(question), red.JSON(checkpoint)})
+		return digestWords("ask", []any{red.Text(question), red.JSON(q.Checkpoint)})
 	}})
 }
 

@@ -38,6 +38,8 @@ type Completion struct {
 	// PatchBlob is the SHA-256 of a blob with the whole patch, ResultBlob that of one with
 	// what else came of the work; "" for none.
 	PatchBlob, ResultBlob string
+	// Next is what is wanted for the seat that becomes free, nil for nothing.
+	Next *lease.Next
 }
 
 // blobs are the blobs that it names, by their fields.
@@ -105,14 +107,14 @@ func (c Completion) stored() ([]byte, error) {
 // has ended the lease with other words. Faults: Validation, also for a blob that is not there, StaleEpoch,
 // LeaseExpired, Cancelled, Paused, Superseded; ChildrenOpen with the detail "children", keys,
 // where the job waits for its children: the lease goes on then.
-func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c Completion) (jobs.Job, error) {
+func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c Completion) (Ended, error) {
 	if err := c.check(); err != nil {
-		return jobs.Job{}, err
+		return Ended{}, err
 	}
 	if _, err := c.stored(); err != nil {
-		return jobs.Job{}, err
+		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: c.PatchBlob+c.ResultBlob != "", decide: func(ctx context.Context, tx db.Tx,
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: c.Next, alone: c.PatchBlob+c.ResultBlob != "", decide: func(ctx context.Context, tx db.Tx,
 		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
@@ -170,6 +172,8 @@ type Failure struct {
 	RetryAfter time.Duration
 	// Provider is whose rate limit that is; "" takes the agent's.
 	Provider string
+	// Next is what is wanted for the seat that becomes free, nil for nothing.
+	Next *lease.Next
 }
 
 // check tells all that is wrong with a failure.
@@ -202,18 +206,18 @@ func kindsOfFailures() string {
 
 // Fail ends an attempt that went wrong: the job waits for its backoff, or fails
 // for good. The lease ends now. Faults as of Complete.
-func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (jobs.Job, error) {
+func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (Ended, error) {
 	err := errors.Join(f.check(), lease.RequireAgent(who), ref.Check())
 	if err != nil {
-		return jobs.Job{}, err
+		return Ended{}, err
 	}
 	said := f
 	if f.isRateLimit() && f.RetryAfter > 0 {
 		if f.Provider, err = s.learnProvider(ctx, who, ref, f); err != nil {
-			return jobs.Job{}, err
+			return Ended{}, err
 		}
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx,
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: f.Next, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx,
 		job jobs.Locked,
 		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
 		f := f.redacted(red)
@@ -230,17 +234,24 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref
 	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", said.redacted(red)) }})
 }
 
+// Release is why an agent gives a job back, and where the next attempt goes on.
+type Release struct {
+	Reason     string
+	Checkpoint json.RawMessage // nil for none
+	// Next is what is wanted for the seat that becomes free, nil for nothing.
+	Next *lease.Next
+}
+
 // Release gives a job back without a result and without blame; it is how an
 // agent acknowledges that it was asked to pause or cancel. The lease ends now.
-func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, reason string, checkpoint json.RawMessage) (jobs.Job,
-	error) {
-	if err := (Progress{Checkpoint: checkpoint}).check(); err != nil {
-		return jobs.Job{}, err
+func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r Release) (Ended, error) {
+	if err := (Progress{Checkpoint: r.Checkpoint}).check(); err != nil {
+		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, alone: blobOf(checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: blobOf(r.Checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
 		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
-		reason := red.Text(reason)
-		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(checkpoint))
+		reason := red.Text(r.Reason)
+		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(r.Checkpoint))
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
@@ -250,6 +261,6 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 		d, err := job.GiveBack(job.Now, reason)
 		return d, lease.AttemptEnd{Outcome: lease.Released, Error: reason}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
-		return digestWords("release", []any{red.Text(reason), red.JSON(checkpoint)})
+		return digestWords("release", []any{red.Text(r.Reason), red.JSON(r.Checkpoint)})
 	}})
 }

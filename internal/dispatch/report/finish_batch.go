@@ -24,26 +24,58 @@ type finishCall struct {
 	ref    lease.Ref
 	decide func(context.Context, db.Tx, jobs.Locked, *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error)
 	digest func(*redact.Redactor) ([]byte, error)
-	alone  bool // what decide writes beside the job is not to be locked in a batch
+	alone  bool        // what decide writes beside the job is not to be locked in a batch
+	next   *lease.Next // wanted for the seat that becomes free, nil for nothing
 }
 
 // finishResult is what became of it.
 type finishResult struct {
 	job     jobs.Job
 	changed []lease.Change // none where the answer was given before
+	seat    lease.Seat     // that became free
 }
 
-// finish ends an agent's lease, together with those that end at the same moment.
-func (s *Service) finish(ctx context.Context, call finishCall) (jobs.Job, error) {
-	if err := errors.Join(lease.RequireAgent(call.who), call.ref.Check()); err != nil {
-		return jobs.Job{}, err
+// Ended is a job whose lease has ended.
+type Ended struct {
+	jobs.Job
+
+	// Next is what the agent got for the seat, nil where it asked for nothing.
+	Next *lease.Claimed
+}
+
+// ReasonTryAgain is why an agent got no job for the seat that it has freed: the claim could
+// not be answered.
+const ReasonTryAgain = "try_again"
+
+// finish ends an agent's lease, together with those that end at the same moment, and fills
+// the seat where that is asked for.
+func (s *Service) finish(ctx context.Context, call finishCall) (Ended, error) {
+	if err := errors.Join(lease.RequireAgent(call.who), call.ref.Check(), call.next.Check()); err != nil {
+		return Ended{}, err
 	}
 	result, err := s.finishes.Do(ctx, call.who.Workspace, call)
 	if err != nil {
-		return jobs.Job{}, err
+		return Ended{}, err
 	}
 	s.effects.PromoteNext(ctx, call.who.Workspace, result.changed...)
-	return result.job, nil
+	if call.next == nil {
+		return Ended{Job: result.job}, nil
+	}
+	claimed, err := s.claimed(ctx, call, result.seat)
+	return Ended{result.job, &claimed}, err
+}
+
+// claimed is what an agent gets for its seat. Where that was not filled with the end of the
+// lease, a claim of its own follows; what goes wrong with it does not undo the end.
+func (s *Service) claimed(ctx context.Context, call finishCall, seat lease.Seat) (lease.Claimed, error) {
+	if seat.Filled {
+		return seat.Claimed, s.seats.Delivered(ctx, call.who, *call.next, seat.Claimed)
+	}
+	claimed, err := s.seats.Fill(ctx, call.who, *call.next)
+	if err != nil {
+		return lease.Claimed{Reason: ReasonTryAgain}, ctx.Err()
+	}
+	return claimed, nil
 }
 
 // lockFinish waits for the lock of the job whose lease ends.
@@ -58,7 +90,14 @@ func (s *Service) execFinishes(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	if err := b.exec(); err != nil {
 		return nil, err
 	}
-	return func() { s.effects.Notify(workspace, b.changed...) }, nil
+	filled, err := b.fill()
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		s.effects.Notify(workspace, b.changed...)
+		filled()
+	}, nil
 }
 
 type finishItem = batch.Item[finishCall, finishResult]
@@ -240,4 +279,21 @@ func (b *finishBatch) promote(done jobs.Job) ([]lease.Change, error) {
 		return nil, nil
 	}
 	return lease.PromoteDependentsTx(b.ctx, b.tx, b.workspace, done)
+}
+
+// fill gives the agents that ask for it jobs for the seats that they have freed. A call that
+// is run alone has its seat filled afterwards: its end is not to fail with a claim.
+func (b *finishBatch) fill() (notify func(), err error) {
+	var seats []*lease.Seat
+	for _, i := range b.items {
+		if i.Req.next == nil || i.Err != nil || i.Retrying() || b.alone {
+			continue
+		}
+		i.Res.seat = lease.Seat{Ctx: i.Ctx, Who: i.Req.who, Next: *i.Req.next}
+		seats = append(seats, &i.Res.seat)
+	}
+	if len(seats) == 0 {
+		return func() {}, nil
+	}
+	return b.s.seats.FillTx(b.ctx, b.tx, b.workspace, seats)
 }

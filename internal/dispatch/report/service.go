@@ -8,6 +8,7 @@ import (
 	"fleetboard/internal/batch"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/waitlist"
@@ -32,6 +33,17 @@ type Enrolment interface {
 	KeptBoot(said, ofToken string) string
 }
 
+// Seats gives agents jobs for the seats that they free.
+type Seats interface {
+	// FillTx fills seats in the transaction in which they become free, as far as it needs to
+	// wait for nobody; notify runs after the commit.
+	FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats []*lease.Seat) (notify func(), err error)
+	// Fill fills a seat in a transaction of its own.
+	Fill(ctx context.Context, who tenancy.Principal, next lease.Next) (lease.Claimed, error)
+	// Delivered takes jobs back whose caller has gone away, and returns why it did.
+	Delivered(ctx context.Context, who tenancy.Principal, next lease.Next, given lease.Claimed) error
+}
+
 // Service takes what agents say of themselves and of their leases.
 type Service struct {
 	db        *db.DB
@@ -41,6 +53,7 @@ type Service struct {
 	enrolment Enrolment
 	waiters   *waitlist.List
 	effects   *lease.Effects
+	seats     Seats
 	contents  Contents // nil where there are no blobs
 
 	finishes *batch.Queue[finishCall, finishResult]
@@ -51,9 +64,9 @@ type Service struct {
 
 // New returns the reports on the jobs kept in d.
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, enrolment Enrolment, waiters *waitlist.List,
-	effects *lease.Effects,
+	effects *lease.Effects, seats Seats,
 ) *Service {
-	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, enrolment: enrolment, waiters: waiters, effects: effects}
+	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, enrolment: enrolment, waiters: waiters, effects: effects, seats: seats}
 	s.finishes = batch.New(d, batch.Handler[finishCall, finishResult]{Lock: s.lockFinish, Exec: s.execFinishes})
 	s.beats = batch.New(d, batch.Handler[beatCall, HeartbeatResult]{Lock: s.lockHeartbeat, Exec: s.execHeartbeats})
 	s.beats.MinInterval = beatInterval

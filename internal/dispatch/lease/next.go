@@ -1,0 +1,67 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"unicode/utf8"
+
+	"fleetboard/internal/budgeting"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// Claimed is what an agent got: jobs with their leases, or the reason for none.
+type Claimed struct {
+	Jobs []jobs.Job
+	// Budgets are what the leases have reserved, of those jobs that have budgets; a repeated
+	// answer is without.
+	Budgets      map[ids.ID]budgeting.Grant
+	QueueVersion string
+	Reason       string
+}
+
+// Limits of a claim, as openapi.yaml has them.
+const (
+	MaxClaim = 100
+	// MaxClaimWord bounds a session key and a request id, in characters.
+	MaxClaimWord = 255
+)
+
+// Next is what an agent asks for in the place of the job whose lease it ends. It never
+// waits.
+type Next struct {
+	Max        int    // 1..100, 0 is 1
+	TTLSeconds int    // 10..86400, 0 is 900
+	RequestID  string // the same id gives the same leases again
+}
+
+// Check tells all that is wrong with n, by the fields below "next". nil is right.
+func (n *Next) Check() error {
+	if n == nil {
+		return nil
+	}
+	p := fault.Problems{}
+	if most := cmp.Or(n.Max, 1); most < 1 || most > MaxClaim {
+		p.Add("next.max", "It must be 1 to 100.")
+	}
+	if ttl := cmp.Or(n.TTLSeconds, DefaultTTL); ttl < MinTTL || ttl > MaxTTL {
+		p.Add("next.ttl_seconds", "It must be 10 to 86400.")
+	}
+	if utf8.RuneCountInString(n.RequestID) > MaxClaimWord {
+		p.Add("next.request_id", "It must have at most 255 characters.")
+	}
+	return p.Err()
+}
+
+// Seat is one that an agent has just freed and wants to have filled, in the transaction in
+// which its lease ends.
+type Seat struct {
+	Ctx context.Context //nolint:containedctx // the caller's, who waits for the answer
+	Who tenancy.Principal
+	Next
+
+	Claimed Claimed
+	Filled  bool // the claim was answered, be it with nothing
+}
