@@ -30,6 +30,11 @@ call() {
 }
 # report VERB FIELDS speaks of the lease that is held; $log and $commit are known in FIELDS.
 report() { call POST "/fleet/$1" "$(jq -c --arg commit "${commit:-}" --arg log "$(tail -c 4000 "$work/log" 2>/dev/null | tr -d '\000')" ". + $2" "$work/lease")"; }
+# end VERB FIELDS reports how the job ended and asks for the next one, which job is set to; empty where there is none.
+end() {
+  local next="{next: {request_id: \"$(random)\"}}"; [ -z "$AGENT_ONCE" ] || next='{}'
+  report "$1" "$2 + $next" && job=$(jq -c '.next.jobs[0] // empty' <<<"$answer")
+}
 # Every 5 s a sign of life; a job that was cancelled, paused or lost has its command ended.
 heartbeats() {
   while sleep 5; do
@@ -44,21 +49,24 @@ call PUT "/agents/$AGENT_NAME" "$(jq -nc --arg factory "$FACTORY_NAME" --arg rep
   '{boot_id: $boot, heartbeat_interval_seconds: 5, factory: {name: $factory, os: $os, capabilities: ["has:git"], repos: [{name: $repo}]}}')" || exit 1
 keep "$(jq -r .token <<<"$answer")" && say "registered in $FACTORY_NAME with the repository $REPO_NAME"
 heartbeats & beats=$!
-while call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$(random)\"}"; do
-  [ -n "$answer" ] || continue
-  jq -c '.jobs[0] | {job: .key, epoch: .lease.epoch}' <<<"$answer" >"$work/lease"
-  JOB_KEY=$(jq -r '.jobs[0].key' <<<"$answer") JOB_TITLE=$(jq -r '.jobs[0].title' <<<"$answer") commit=''; export JOB_KEY JOB_TITLE
-  command=$(jq -r '.jobs[0].input_context.command // "echo \"* $JOB_TITLE\" >>JOBS.md"' <<<"$answer")
+job=''
+while [ -n "$job" ] || call POST /fleet/claim "{\"wait_seconds\":20,\"request_id\":\"$(random)\"}"; do
+  [ -n "$job" ] || job=$(jq -c '.jobs[0]' <<<"$answer")
+  [ -n "$job" ] || continue
+  jq -c '{job: .key, epoch: .lease.epoch}' <<<"$job" >"$work/lease"
+  JOB_KEY=$(jq -r .key <<<"$job") JOB_TITLE=$(jq -r .title <<<"$job") commit=''; export JOB_KEY JOB_TITLE
+  command=$(jq -r '.input_context.command // "echo \"* $JOB_TITLE\" >>JOBS.md"' <<<"$job")
   say "$JOB_KEY: $JOB_TITLE"
+  job='' # until the end brings the next one
   report progress '{progress_percent: 10, current_step: "on branch fleet/\(.job)"}' && {
     set -m # the command gets a process group of its own, so that it ends whole
     (git -C "$REPO_DIR" worktree add -q --force -B "fleet/$JOB_KEY" "$work/tree" HEAD && cd "$work/tree" && bash -c "$command" && git add -A &&
       git -c user.name="$AGENT_NAME" -c user.email="$AGENT_NAME@fleetboard.invalid" -c commit.gpgsign=false commit -q --allow-empty -m "$JOB_KEY: $JOB_TITLE") >"$work/log" 2>&1 </dev/null &
     echo $! >"$work/pid"; wait $!; status=$?; rm "$work/pid"; set +m
     case $status in
-      0) commit=$(git -C "$work/tree" rev-parse HEAD) && report complete '{commit: $commit, branch: "fleet/\(.job)", summary: "Done."}' && say "$JOB_KEY: done, commit $commit" ;;
-      143) say "$JOB_KEY: stopped, as the board wants it"; report release '{reason: "stopped as asked"}' ;;
-      *) say "$JOB_KEY: failed with status $status"; report fail '{error: "The command failed. \($log)", kind: "other", retryable: true}' ;;
+      0) commit=$(git -C "$work/tree" rev-parse HEAD) && end complete '{commit: $commit, branch: "fleet/\(.job)", summary: "Done."}' && say "$JOB_KEY: done, commit $commit" ;;
+      143) say "$JOB_KEY: stopped, as the board wants it"; end release '{reason: "stopped as asked"}' ;;
+      *) say "$JOB_KEY: failed with status $status"; end fail '{error: "The command failed. \($log)", kind: "other", retryable: true}' ;;
     esac
   }
   git -C "$REPO_DIR" worktree remove --force "$work/tree" 2>/dev/null; rm -f "$work/lease" "$work/log"

@@ -110,10 +110,17 @@ func (a *agent) handIn(ctx context.Context, l lease, title string) {
 // it was accepted.
 func (a *agent) complete(ctx context.Context, l lease, verb, summary string) bool {
 	body := apiclient.Completion{Job: l.job, Epoch: l.epoch, Summary: &summary}
+	if verb == "complete" {
+		body.Next = a.next()
+	}
 	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.CompleteJobResponse, error) {
 		return c.CompleteJobWithResponse(ctx, body)
 	})
-	return err == nil && a.answered(verb, l, answer)
+	if err != nil {
+		return false
+	}
+	a.receive(answer.JSON200)
+	return a.answered(verb, l, answer)
 }
 
 func (a *agent) progress(ctx context.Context, l lease, percent int) bool {
@@ -126,31 +133,34 @@ func (a *agent) progress(ctx context.Context, l lease, percent int) bool {
 }
 
 func (a *agent) fail(ctx context.Context, l lease, retryable bool) {
-	body := apiclient.Failure{Job: l.job, Epoch: l.epoch, Error: "the tests do not pass", Retryable: &retryable}
+	body := apiclient.Failure{Job: l.job, Epoch: l.epoch, Error: "the tests do not pass", Retryable: &retryable, Next: a.next()}
 	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.FailJobResponse, error) {
 		return c.FailJobWithResponse(ctx, body)
 	})
 	if err == nil {
+		a.receive(answer.JSON200)
 		a.answered("fail", l, answer)
 	}
 }
 
 func (a *agent) release(ctx context.Context, l lease, reason string) {
-	body := apiclient.LeaseRelease{Job: l.job, Epoch: l.epoch, Reason: reason}
+	body := apiclient.LeaseRelease{Job: l.job, Epoch: l.epoch, Reason: reason, Next: a.next()}
 	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ReleaseLeaseResponse, error) {
 		return c.ReleaseLeaseWithResponse(ctx, body)
 	})
 	if err == nil {
+		a.receive(answer.JSON200)
 		a.answered("release", l, answer)
 	}
 }
 
 func (a *agent) ask(ctx context.Context, l lease) {
-	body := apiclient.Question{Job: l.job, Epoch: l.epoch, Question: "Which of the two?"}
+	body := apiclient.Question{Job: l.job, Epoch: l.epoch, Question: "Which of the two?", Next: a.next()}
 	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.AskQuestionResponse, error) {
 		return c.AskQuestionWithResponse(ctx, body)
 	})
 	if err == nil {
+		a.receive(answer.JSON200)
 		a.answered("ask", l, answer)
 	}
 }

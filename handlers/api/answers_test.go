@@ -6,11 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"fleetboard/internal/fault"
 )
 
 // beside are fields of some answers that say more than the job: a read of the job
-// has the usage and the estimate, a creation whether somebody could run it, a claim why it is worth its tier.
-var beside = []string{"usage", "routable", "routability", "estimated_usd", "tier_why", "usage_results", "budget", "spent_usd", "spent_since_progress_usd"}
+// has the usage and the estimate, a creation whether somebody could run it, a claim why it is worth
+// its tier, the end of a lease what the agent got in its place.
+var beside = []string{"usage", "next", "routable", "routability", "estimated_usd", "tier_why", "usage_results", "budget", "spent_usd", "spent_since_progress_usd"}
 
 // fresh holds a job as a call answered it against a read right afterwards: same
 // fields, same times, same precision.
@@ -170,4 +173,35 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 	_, lease = working(nil)
 	batch := w.as(ada, "POST", "/fleet/batch", object{"items": []object{merge(lease, object{"verb": "complete"})}}).want(200)
 	w.fresh("batch complete", batch.at("items", 0, "body"))
+}
+
+// The end of a lease gives what a claim would give, where that is asked for.
+func TestTheEndOfALeaseGivesTheNextJob(t *testing.T) {
+	t.Parallel()
+	for verb, words := range map[string]object{"complete": {}, "fail": {"error": "x"}, "release": {"reason": "x"}, "ask": {"question": "x"}} {
+		w := newWorld(t)
+		ada := w.agent("ada")
+		w.job("First", object{"priority": 9})
+		lease := w.claim(ada)
+		second := w.job("Second", object{"priority": 10})
+		end := merge(merge(lease, words), object{"next": object{"request_id": "r1", "ttl_seconds": 60}})
+		first := w.as(ada, "POST", "/fleet/"+verb, end).want(200)
+		w.fresh(verb, first.at("next", "jobs", 0))
+		if key, ttl := first.text("next", "jobs", 0, "key"), first.number("next", "jobs", 0, "lease", "ttl_seconds"); key != second || ttl != 60 {
+			t.Errorf("%s gave %s for %d s; want %s for 60: %s", verb, key, ttl, second, first.raw)
+		}
+		again := w.as(ada, "POST", "/fleet/"+verb, end).want(200)
+		if again.text("next", "jobs", 0, "key") != second || again.number("next", "jobs", 0, "lease", "epoch") != 1 {
+			t.Errorf("%s said again gave %s", verb, again.raw)
+		}
+		held := object{"job": second, "epoch": 1}
+		if verb == "release" {
+			w.as(ada, "POST", "/fleet/claim", object{}).want(200) // what was given back
+		}
+		last := w.as(ada, "POST", "/fleet/complete", merge(held, object{"next": object{}})).want(200)
+		if last.text("next", "reason") != "empty" || last.count("next", "jobs") != 0 || last.text("next", "queue_version") == "" {
+			t.Errorf("an empty queue gave %s", last.raw)
+		}
+		w.as(ada, "POST", "/fleet/complete", merge(held, object{"next": object{"max": 101}})).want(422).refused(fault.Validation, "next.max")
+	}
 }

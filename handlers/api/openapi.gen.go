@@ -2250,7 +2250,7 @@ type Job struct {
 	// MergedCommit The commit that the work was merged as.
 	MergedCommit string `json:"merged_commit"`
 
-	// Next What the agent got for the seat that became free.
+	// Next Only in the answer to a call that ends a lease and asks for it.
 	Next      *Next      `json:"next,omitempty"`
 	NotBefore *time.Time `json:"not_before"`
 	Phase     string     `json:"phase"`
