@@ -42,6 +42,21 @@ func (s *stage) rest() string {
 	return rest
 }
 
+// A worker with one seat does one job after another, and is given each with the end of the
+// one before.
+func TestTheEndOfAJobBringsTheNext(t *testing.T) {
+	s := newStage(t)
+	var keys []string
+	for range 3 {
+		keys = append(keys, s.submit(step{"run": "echo hello > greeting.txt"}))
+	}
+	s.worker("desk", "--seats", "1")
+	for _, key := range keys {
+		s.untilStatus(key, apiclient.JobStatusCompleted)
+	}
+	s.until("the branches are pushed", func() bool { return len(s.branches(s.origin("ledger"))) == 1+len(keys) })
+}
+
 // A check that does not pass sends the job back, with what it printed.
 func TestAFailedCheckFailsTheJob(t *testing.T) {
 	s := newStage(t)
