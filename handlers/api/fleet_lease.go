@@ -101,7 +101,8 @@ func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequest
 		if err != nil {
 			return report.Ended{}, err
 		}
-		return s.ends.Release(ctx, whoOf(ctx), ref, report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)})
+		said := report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)}
+		return s.ends.Release(ctx, whoOf(ctx), ref, said)
 	})
 	return ReleaseLease200JSONResponse(answer), err
 }

@@ -58,9 +58,10 @@ func TestTheEndOfALeaseFillsTheSeatInTheSameTransaction(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			w := newWorld(t)
 			agent := w.oneSeat("claude-1")
-			first, second := w.Job("first", priority(9)), w.Job("second", priority(10))
+			first := w.Job("first", priority(9))
+			w.Job("second", priority(10))
 			w.Job("third")
-			second = w.Claim(agent)
+			second := w.Claim(agent)
 			next := w.got(end(w, agent, second, &lease.Next{TTLSeconds: 60}))
 			if want := map[bool]jobs.Job{true: second, false: first}[verb == "release"]; next.Key != want.Key || next.Lease.TTLSeconds != 60 {
 				t.Errorf("the seat got %s for %d s; want %s for 60", next.Key, next.Lease.TTLSeconds, want.Key)
@@ -105,6 +106,9 @@ func TestAnEndThatIsToldTwiceFillsOneSeat(t *testing.T) {
 			first := w.got(end(w, agent, held, next))
 			if again := w.got(end(w, agent, held, next)); again.Key != first.Key || again.Epoch != first.Epoch {
 				t.Errorf("again it is %s, epoch %d; it was %s, %d", again.Key, again.Epoch, first.Key, first.Epoch)
+			}
+			if again, err := end(w, agent, held, nil); err != nil || again.Next != nil {
+				t.Errorf("said again without asking: %+v, %v", again.Next, err)
 			}
 			w.leased(1)
 			w.Consistent()

@@ -34,8 +34,9 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 	if err := (Progress{Checkpoint: q.Checkpoint}).check(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: blobOf(q.Checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
-		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: blobOf(q.Checkpoint) != "", decide: func(
+		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
+	) (jobs.Decision, lease.AttemptEnd, error) {
 		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(q.Checkpoint))
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err

@@ -114,8 +114,9 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 	if _, err := c.stored(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: c.Next, alone: c.PatchBlob+c.ResultBlob != "", decide: func(ctx context.Context, tx db.Tx,
-		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: c.Next, alone: c.PatchBlob+c.ResultBlob != "", decide: func(
+		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
+	) (jobs.Decision, lease.AttemptEnd, error) {
 		if err := jobs.RequireChildrenDoneTx(ctx, tx, who.Workspace, job.Job); err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
@@ -173,7 +174,7 @@ type Failure struct {
 	// Provider is whose rate limit that is; "" takes the agent's.
 	Provider string
 	// Next is what is wanted for the seat that becomes free, nil for nothing.
-	Next *lease.Next
+	Next *lease.Next `json:"-"` // no part of the words by which it is recognised
 }
 
 // check tells all that is wrong with a failure.
@@ -217,9 +218,9 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref
 			return Ended{}, err
 		}
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: f.Next, alone: f.holdsProvider(), decide: func(ctx context.Context, tx db.Tx,
-		job jobs.Locked,
-		red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: f.Next, alone: f.holdsProvider(), decide: func(
+		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
+	) (jobs.Decision, lease.AttemptEnd, error) {
 		f := f.redacted(red)
 		if d, e, ok, err := lease.ApplyDirective(job.Job, f.Error); ok {
 			e.Kind = f.Kind
@@ -248,8 +249,9 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 	if err := (Progress{Checkpoint: r.Checkpoint}).check(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: blobOf(r.Checkpoint) != "", decide: func(ctx context.Context, tx db.Tx,
-		job jobs.Locked, red *redact.Redactor) (jobs.Decision, lease.AttemptEnd, error) {
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: blobOf(r.Checkpoint) != "", decide: func(
+		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
+	) (jobs.Decision, lease.AttemptEnd, error) {
 		reason := red.Text(r.Reason)
 		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(r.Checkpoint))
 		if err != nil {
