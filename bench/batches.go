@@ -24,7 +24,7 @@ func init() {
 // nothing, in the process that takes them.
 func batches(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(batchJobs, 2*claimAgents)
-	rate, err := s.drain(ctx, n, batchOf, false)
+	rate, err := s.drain(ctx, n, way{most: batchOf})
 	if err != nil {
 		return nil, err
 	}

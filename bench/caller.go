@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -29,6 +30,7 @@ type caller struct {
 	in             *bufio.Reader
 	out, head, got []byte
 	used           time.Time
+	plain          *http.Client // makes the calls instead, where it is set
 }
 
 // answer is valid until the caller's next call.
@@ -41,6 +43,9 @@ type answer struct {
 // call makes one request; a body is JSON. An error is the network's: every
 // status is an answer. The end of the caller's context ends a call.
 func (c *caller) call(method, path string, body []byte) (answer, error) {
+	if c.plain != nil {
+		return c.callPlain(method, path, body)
+	}
 	if err := c.open(); err != nil {
 		return answer{}, err
 	}
@@ -64,6 +69,30 @@ func (c *caller) call(method, path string, body []byte) (answer, error) {
 		c.close()
 	}
 	return a, nil
+}
+
+// callPlain is call as most programs would make it.
+func (c *caller) callPlain(method, path string, body []byte) (answer, error) {
+	r, err := http.NewRequestWithContext(c.ctx, method, "http://"+c.address+path, bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set("Content-Type", "application/json")
+	got, err := c.plain.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	text, err := io.ReadAll(got.Body)
+	return answer{status: got.StatusCode, body: text}, errors.Join(err, got.Body.Close())
+}
+
+// shareClient lets agents make their calls with one client of net/http.
+func shareClient(agents []*agent) {
+	shared := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(agents)}}
+	for _, a := range agents {
+		a.plain = shared
+	}
 }
 
 // must is call where any status but those wanted is an error.

@@ -21,13 +21,22 @@ const (
 )
 
 func init() {
-	register(line{"claims", "claim and complete over HTTP, against the least that a queue does", claims})
+	register(line{"claims", "claim and complete over HTTP, against the least that a queue does, and against the same rows", claims})
 	register(line{"fresh", "claims on a database of which PostgreSQL has counted nothing yet, against one that is settled", fresh})
+}
+
+// way is how the agents of a line work.
+type way struct {
+	most  int  // jobs with one request; 0 is 1
+	next  bool // the end of a job brings the next one
+	plain bool // with net/http instead of the hand-made client
+	fresh bool // in a database of which PostgreSQL has counted nothing yet
 }
 
 // claims measures how many jobs a second 64 agents take and complete over HTTP,
 // one job a request, against a server process of its own: durable, with leases,
-// attempts and events. Beside it the raw loop with as many jobs, in the same run.
+// attempts and events. Beside it the raw loop with as many jobs, in the same run, and one
+// that writes the same rows in as many transactions, without a server.
 func claims(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(claimJobs, 2*claimAgents)
 	raw, err := s.rawLoop(ctx, n)
@@ -38,25 +47,43 @@ func claims(ctx context.Context, s *environment) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	rate, err := s.drain(ctx, n, 1, false)
+	same, err := s.sameRows(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	s.sayf("%d agents over HTTP: %.0f jobs/s", claimAgents, rate)
-	f := versus("claim + complete, 64 agents over HTTP; raw loop", rate, raw, "jobs/s", n)
-	f.AtLeast = claimLimit
-	return []figure{f}, nil
+	var all []figure
+	for _, c := range []struct {
+		name string
+		way
+	}{
+		{"claim + complete, 64 agents over HTTP", way{}},
+		{"claim + complete, plain client", way{plain: true}},
+		{"complete with next, 64 agents over HTTP", way{next: true}},
+		{"complete with next, plain client", way{next: true, plain: true}},
+	} {
+		rate, err := s.drain(ctx, n, c.way)
+		if err != nil {
+			return nil, err
+		}
+		s.sayf("%s: %.0f jobs/s", c.name, rate)
+		least := versus(c.name+"; raw loop", rate, raw, "jobs/s", n)
+		if c.way == (way{}) {
+			least.AtLeast = claimLimit
+		}
+		all = append(all, least, versus(c.name+"; loop with the same rows", rate, same, "jobs/s", n))
+	}
+	return all, nil
 }
 
 // fresh measures claims as they are on the first day, before autovacuum was there,
 // beside claims on a database that was vacuumed and analysed.
 func fresh(ctx context.Context, s *environment) ([]figure, error) {
 	n := s.sized(claimJobs, 2*claimAgents)
-	first, err := s.drain(ctx, n, 1, true)
+	first, err := s.drain(ctx, n, way{fresh: true})
 	if err != nil {
 		return nil, err
 	}
-	settled, err := s.drain(ctx, n, 1, false)
+	settled, err := s.drain(ctx, n, way{})
 	if err != nil {
 		return nil, err
 	}
@@ -65,19 +92,18 @@ func fresh(ctx context.Context, s *environment) ([]figure, error) {
 	return []figure{f}, nil
 }
 
-// drain is that of a server of its own, fresh or not.
-func (s *environment) drain(ctx context.Context, n, most int, fresh bool) (rate float64, err error) {
+// drain is that of a server of its own.
+func (s *environment) drain(ctx context.Context, n int, how way) (rate float64, err error) {
 	err = s.withWeb(ctx, func(w *web) (err error) {
-		w.fresh = fresh
-		rate, err = w.drain(ctx, n, most)
+		w.fresh = how.fresh
+		rate, err = w.drain(ctx, n, how)
 		return err
 	})
 	return rate, err
 }
 
-// drain submits n jobs, lets the agents take up to most of them at once until
-// all are done, and gives jobs a second.
-func (w *web) drain(ctx context.Context, n, most int) (float64, error) {
+// drain submits n jobs, lets the agents work until all are done, and gives jobs a second.
+func (w *web) drain(ctx context.Context, n int, how way) (float64, error) {
 	if err := w.submit(ctx, n); err != nil {
 		return 0, err
 	}
@@ -99,11 +125,14 @@ func (w *web) drain(ctx context.Context, n, most int) (float64, error) {
 	var done atomic.Int64
 	group, within := errgroup.WithContext(ctx)
 	began := time.Now()
+	if how.plain {
+		shareClient(agents)
+	}
 	for _, a := range agents {
 		group.Go(func() error {
 			defer a.close()
 			for done.Load() < int64(n) && within.Err() == nil {
-				worked, err := a.work(most)
+				worked, err := a.work(how)
 				if err != nil {
 					return err
 				}
@@ -170,15 +199,20 @@ func (w *web) settle(ctx context.Context) error {
 	})
 }
 
-// work claims up to most jobs and completes them, several with one request, and
-// says how many.
-func (a *agent) work(most int) (int, error) {
-	taken, err := a.claim(a.taken[:0], most)
-	a.taken = taken
+// work claims jobs and completes them, several with one request, and says how many. Where
+// the end of a job brings the next one, it claims only where it has none.
+func (a *agent) work(how way) (int, error) {
+	taken, err := a.taken, error(nil)
+	if !how.next || len(taken) == 0 {
+		taken, err = a.claim(taken[:0], max(1, how.most))
+		a.taken = taken
+	}
 	switch {
 	case err != nil || len(taken) == 0:
 		return 0, err
-	case most == 1:
+	case how.next:
+		return 1, a.completeForNext(taken[0])
+	case how.most <= 1:
 		return 1, a.complete(taken[0])
 	default:
 		return len(taken), a.completeAll(taken)

@@ -190,7 +190,7 @@ func claimUnderBudgets(ctx context.Context, s *environment) ([]figure, error) {
 			if err := w.openBudgets(ctx, fiveBudgets[:under*len(fiveBudgets)]); err != nil {
 				return err
 			}
-			rate, err := w.drain(ctx, n, 1)
+			rate, err := w.drain(ctx, n, way{})
 			if err != nil {
 				return err
 			}

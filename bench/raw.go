@@ -37,22 +37,29 @@ const (
 
 // rawLoop measures n jobs with pgbench and gives the best jobs a second.
 func (s *environment) rawLoop(ctx context.Context, n int) (best float64, err error) {
-	program, err := pgbench()
-	if err != nil {
-		return 0, err
-	}
 	const name = "bench_raw"
 	address, err := s.database(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	script := filepath.Join(s.dir, "raw.sql")
-	if err := os.WriteFile(script, []byte(rawScript), 0o600); err != nil {
+	best, err = s.loop(ctx, "raw loop", address, rawScript, n, func(n int) error { return rawQueue(ctx, address, n) })
+	return best, errors.Join(err, s.drop(ctx, name))
+}
+
+// loop plays a script of pgbench in a database, once for each of n jobs that prepare makes,
+// and gives the best jobs a second.
+func (s *environment) loop(ctx context.Context, name, address, sql string, n int, prepare func(n int) error) (best float64, err error) {
+	program, err := pgbench()
+	if err != nil {
+		return 0, err
+	}
+	script := filepath.Join(s.dir, "loop.sql")
+	if err := os.WriteFile(script, []byte(sql), 0o600); err != nil {
 		return 0, err
 	}
 	measure := func(clients, n int) (float64, error) {
 		each := max(1, n/clients)
-		if err := rawQueue(ctx, address, each*clients); err != nil {
+		if err := prepare(each * clients); err != nil {
 			return 0, err
 		}
 		// #nosec G204 -- the program was found where PostgreSQL's programs are
@@ -62,7 +69,7 @@ func (s *environment) rawLoop(ctx context.Context, n int) (best float64, err err
 			return 0, fmt.Errorf("pgbench: %w: %s", err, out)
 		}
 		rate, err := tps(string(out))
-		s.sayf("raw loop of pgbench, %d clients, %d jobs: %.0f jobs/s", clients, each*clients, rate)
+		s.sayf("%s of pgbench, %d clients, %d jobs: %.0f jobs/s", name, clients, each*clients, rate)
 		return rate, err
 	}
 	rates := map[int]float64{}
@@ -79,7 +86,7 @@ func (s *environment) rawLoop(ctx context.Context, n int) (best float64, err err
 		}
 		best = max(best, rate)
 	}
-	return best, s.drop(ctx, name)
+	return best, nil
 }
 
 // rawQueue makes a queue of n jobs, which were all written out.

@@ -69,7 +69,7 @@ func (p *pace) last() float64 { return float64(p.done[9]) / p.tenth.Seconds() }
 // workBeside lets the agents work for a time, beside a held snapshot or not.
 func (s *environment) workBeside(ctx context.Context, lasts time.Duration, held bool) (p *pace, err error) {
 	err = s.withWeb(ctx, func(w *web) (err error) {
-		rate, err := w.drain(ctx, s.sized(snapshotTrial, 2*claimAgents), 1)
+		rate, err := w.drain(ctx, s.sized(snapshotTrial, 2*claimAgents), way{})
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func workFor(ctx context.Context, agents []*agent, lasts time.Duration) (*pace, 
 		group.Go(func() error {
 			defer a.close()
 			for within.Err() == nil {
-				worked, err := a.work(1)
+				worked, err := a.work(way{})
 				if err != nil {
 					return err
 				}
