@@ -11,7 +11,11 @@ import (
 // with the application's rights. It is meant for LISTEN and NOTIFY; the caller
 // closes it.
 func (d *DB) Listen(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, d.direct.Copy())
+	config := d.direct.Copy()
+	// Nobody waits until a notification is on disk: it tells of what is committed already, and
+	// whoever listens loses the connection in a crash.
+	config.RuntimeParams["synchronous_commit"] = "off"
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to listen: %w", err)
 	}
