@@ -73,7 +73,8 @@ func (w *web) sameRowsScript(ctx context.Context) (script string, err error) {
 	err = w.asOwner(ctx, func(owner *pgx.Conn) error {
 		var workspace, agent, name, factory, factoryName string
 		var lane int64
-		err := owner.QueryRow(ctx, `SELECT a.workspace_id::text, a.id::text, a.name, f.id::text, f.name, (SELECT lane_id FROM job_ready LIMIT 1)
+		err := owner.QueryRow(ctx, `SELECT a.workspace_id::text, a.id::text, a.name, f.id::text, f.name,
+				(SELECT lane_id FROM job_ready LIMIT 1)
 			FROM agent a JOIN factory f ON f.id = a.factory_id`).Scan(&workspace, &agent, &name, &factory, &factoryName, &lane)
 		script = fmt.Sprintf(sameRowsScript, workspace, lane, agent, name, factory, factoryName)
 		return err
