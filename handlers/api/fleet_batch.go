@@ -78,6 +78,7 @@ type batchReport struct {
 	verb batchVerb
 	job  string
 	body *schema.Document
+	next bool // it wants something for the seat that becomes free
 }
 
 // reportOf reads an item; the batch as a whole was checked.
@@ -90,20 +91,37 @@ func reportOf(raw json.RawMessage) (batchReport, error) {
 	verb, _ := fields["verb"].(string)
 	job, _ := fields["job"].(string)
 	delete(fields, "verb")
-	return batchReport{verb: batchVerbs[verb], job: job, body: item}, nil
+	_, next := fields["next"]
+	return batchReport{verb: batchVerbs[verb], job: job, body: item, next: next}, nil
+}
+
+// reportsOf reads the items of a batch. One of them may ask for the next jobs: an answer has
+// no more jobs than that of a claim.
+func reportsOf(items []json.RawMessage) ([]batchReport, error) {
+	list, asked := make([]batchReport, len(items)), false
+	for i, raw := range items {
+		var err error
+		if list[i], err = reportOf(raw); err != nil {
+			return nil, err
+		}
+		if asked && list[i].next {
+			return nil, fault.Invalid(fmt.Sprintf("items[%d].next", i), "It may stand in one item of a batch.")
+		}
+		asked = asked || list[i].next
+	}
+	return list, nil
 }
 
 // ReportBatch carries out several reports: those on one job in their order, the
 // others at the same time, so that they are written together.
 func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
-	answers := make([]BatchItemAnswer, len(r.Body.Items))
-	list, ofJob := make([]batchReport, len(answers)), map[string][]int{}
-	for i, raw := range r.Body.Items {
-		var err error
-		if list[i], err = reportOf(raw); err != nil {
-			return nil, err
-		}
-		ofJob[list[i].job] = append(ofJob[list[i].job], i)
+	list, err := reportsOf(r.Body.Items)
+	if err != nil {
+		return nil, err
+	}
+	answers, ofJob := make([]BatchItemAnswer, len(list)), map[string][]int{}
+	for i, report := range list {
+		ofJob[report.job] = append(ofJob[report.job], i)
 	}
 	var reports errgroup.Group
 	reports.SetLimit(batchAtOnce)

@@ -62,6 +62,32 @@ func TestABatchAnswersEachReport(t *testing.T) {
 	}
 }
 
+// One of the reports of a batch brings jobs for all seats that become free with it.
+func TestABatchBringsTheNextJobs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada", object{"max_concurrent_jobs": 2})
+	var items []object
+	for range 2 {
+		w.job("First")
+		items = append(items, merge(w.claim(ada), object{"verb": "complete"}))
+	}
+	w.job("Second")
+	w.job("Second")
+	items[1]["next"] = object{"max": 2}
+	got := w.as(ada, "POST", "/fleet/batch", object{"items": items}).want(200)
+	if got.number("items", 0, "status") != 200 || got.number("items", 1, "status") != 200 {
+		t.Fatalf("the batch: %s", got.raw)
+	}
+	if n := got.count("items", 1, "body", "next", "jobs"); n < 1 || n > 2 {
+		t.Errorf("the batch brought %d jobs: %s", n, got.raw)
+	}
+	w.as(ada, "POST", "/fleet/claim", object{"max": 2})
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM job_lease`); n != 2 {
+		t.Errorf("%d leases; want 2", n)
+	}
+}
+
 // What is wrong with the batch itself fails it as a whole, before anything is done.
 func TestABatchThatIsNone(t *testing.T) {
 	t.Parallel()
@@ -81,6 +107,8 @@ func TestABatchThatIsNone(t *testing.T) {
 		{object{"items": []object{merge(ref, object{"verb": "claim"})}}, 422},
 		{object{"items": []object{merge(ref, object{"verb": "start"}), {"verb": "start", "epoch": 1}}}, 422},
 		{object{"items": []object{merge(ref, object{"verb": "start"})}, "all": true}, 400},
+		{object{"items": []object{merge(ref, object{"verb": "complete", "next": object{}}),
+			merge(ref, object{"verb": "release", "reason": "x", "next": object{}})}}, 422},
 	} {
 		w.as(ada, "POST", "/fleet/batch", c.body).want(c.status)
 	}

@@ -1761,7 +1761,7 @@ type Completion struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
-	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
 	Next *NextRequest `json:"next,omitempty"`
 
 	// PatchBlob The SHA-256 of a blob with the whole patch, where the diff in `result` is only its beginning. The job keeps the blob; its `result` names it as `patch_blob`.
@@ -2060,7 +2060,7 @@ type Failure struct {
 	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed and other; another word is 422.
 	Kind *string `json:"kind,omitempty"`
 
-	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
 	Next *NextRequest `json:"next,omitempty"`
 
 	// Provider With `rate_limited`: whose limit it is; the agent's provider where it is left out.
@@ -2426,7 +2426,7 @@ type LeaseRelease struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
-	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
 	Next   *NextRequest `json:"next,omitempty"`
 	Reason Reason       `json:"reason"`
 
@@ -2824,7 +2824,7 @@ type NextReason string
 // NextCursor Cursor of the next page; empty at the end.
 type NextCursor = string
 
-// NextRequest What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+// NextRequest What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
 type NextRequest struct {
 	Max *int `json:"max,omitempty"`
 
@@ -2967,7 +2967,7 @@ type Question struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
-	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`.
+	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
 	Next     *NextRequest `json:"next,omitempty"`
 	Question string       `json:"question"`
 
