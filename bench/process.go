@@ -71,8 +71,12 @@ func usageOf(pid int) (usage, error) {
 	return usage{CPU: st.own, RSS: st.rss}, err
 }
 
-// costs are what the three parts of a measurement took so far.
-type costs struct{ bench, server, postgres usage }
+// costs are what the three parts of a measurement took so far, and the bytes that PostgreSQL
+// has written to its log.
+type costs struct {
+	bench, server, postgres usage
+	log                     int64
+}
 
 func (w *web) costs(ctx context.Context) (c costs, err error) {
 	if c.bench, err = usageOf(os.Getpid()); err != nil {
@@ -81,11 +85,14 @@ func (w *web) costs(ctx context.Context) (c costs, err error) {
 	if c.server, err = w.usage(); err != nil {
 		return c, err
 	}
-	c.postgres, err = w.environment.postgresUsage(ctx)
+	if c.postgres, err = w.environment.postgresUsage(ctx); err != nil {
+		return c, err
+	}
+	err = w.environment.owner.QueryRow(ctx, `SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`).Scan(&c.log)
 	return c, err
 }
 
-// sayCosts tells the processor time of each of n jobs since before.
+// sayCosts tells what each of n jobs took since before.
 func (w *web) sayCosts(ctx context.Context, before costs, n int) error {
 	after, err := w.costs(ctx)
 	if err != nil {
@@ -94,9 +101,9 @@ func (w *web) sayCosts(ctx context.Context, before costs, n int) error {
 	each := func(before, after usage) float64 {
 		return float64((after.CPU - before.CPU).Microseconds()) / float64(n)
 	}
-	w.environment.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs",
+	w.environment.sayf("processor time of a job: server %.0f µs, PostgreSQL %.0f µs, the bench's client %.0f µs; log %d bytes",
 		each(before.server, after.server),
-		each(before.postgres, after.postgres), each(before.bench, after.bench))
+		each(before.postgres, after.postgres), each(before.bench, after.bench), (after.log-before.log)/int64(n))
 	return nil
 }
 
