@@ -62,6 +62,11 @@ func (e *Effects) Notify(workspace ids.ID, list ...Change) {
 	e.Publish(workspace, FreedSeats(list...), changed...)
 }
 
+// Warn logs what went wrong after the caller's own part was done.
+func (e *Effects) Warn(ctx context.Context, what string, err error) {
+	e.log.WarnContext(ctx, what, "err", err)
+}
+
 // PromoteNext gives the repos and the review places that changes freed to the most
 // urgent jobs that were held for them, and lets parents go on that waited. An error
 // there is not the caller's: the sweep does what it leaves.
@@ -84,12 +89,12 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 	defer cancel()
 	for product := range products {
 		if err := e.freeReviewPlace(ctx, workspace, product); err != nil {
-			e.log.WarnContext(ctx, "a review place is free", "err", err)
+			e.Warn(ctx, "a review place is free", err)
 		}
 	}
 	for repo := range repos {
 		if err := e.freeRepoSlot(ctx, workspace, repo); err != nil {
-			e.log.WarnContext(ctx, "a repo is free", "err", err)
+			e.Warn(ctx, "a repo is free", err)
 		}
 	}
 	for _, c := range list {
@@ -97,7 +102,7 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 			continue
 		}
 		if err := e.openGates(ctx, workspace, c.After); err != nil {
-			e.log.WarnContext(ctx, "a child has ended", "err", err)
+			e.Warn(ctx, "a child has ended", err)
 		}
 	}
 	if slices.ContainsFunc(list, Change.freesBudget) {
@@ -105,7 +110,7 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 	}
 	if promoted >= maxPromoted {
 		if err := e.promoteRest(ctx, workspace); err != nil {
-			e.log.WarnContext(ctx, "a job with many dependents is done", "err", err)
+			e.Warn(ctx, "a job with many dependents is done", err)
 		}
 	}
 }

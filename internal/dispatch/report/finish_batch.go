@@ -73,6 +73,7 @@ func (s *Service) claimed(ctx context.Context, call finishCall, seat lease.Seat)
 	}
 	claimed, err := s.seats.Fill(ctx, call.who, *call.next)
 	if err != nil {
+		s.effects.Warn(ctx, "a seat was not filled", err)
 		return lease.Claimed{Reason: ReasonTryAgain}, ctx.Err()
 	}
 	return claimed, nil
