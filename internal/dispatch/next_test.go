@@ -165,6 +165,25 @@ func TestTheEndOfALeaseWaitsForNobodysSeat(t *testing.T) {
 	w.Consistent()
 }
 
+// Nor is the end of the lease undone where the seat cannot be filled at all.
+func TestASeatThatCannotBeFilledIsTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	agent := w.oneSeat("claude-1")
+	w.Job("one")
+	held := w.Claim(agent)
+	two := w.Job("two")
+	letGo := w.Hold(`SELECT FROM factory FOR UPDATE`)
+	ended, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{Next: &lease.Next{RequestID: "r-1"}})
+	if err != nil || ended.Status != jobs.Completed || ended.Next == nil || ended.Next.Reason != report.ReasonTryAgain {
+		t.Errorf("the end is %s, the seat got %+v, %v; want to try again", ended.Status, ended.Next, err)
+	}
+	letGo()
+	if got := w.got(w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{Next: &lease.Next{RequestID: "r-1"}})); got.Key != two.Key {
+		t.Errorf("said again the seat got %s; want %s", got.Key, two.Key)
+	}
+	w.Consistent()
+}
+
 // A transaction that ends a lease, counts the seats that are left and is rolled back has
 // ended nothing: the lease counts again.
 func TestASeatThatWasNotFreedCounts(t *testing.T) {
