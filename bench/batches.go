@@ -29,11 +29,6 @@ func batches(ctx context.Context, s *environment) ([]figure, error) {
 		return nil, err
 	}
 	s.sayf("%d agents over HTTP, %d jobs a request: %.0f jobs/s", claimAgents, batchOf, rate)
-	next, err := s.drain(ctx, n, way{most: batchOf, next: true})
-	if err != nil {
-		return nil, err
-	}
-	s.sayf("the same with next: %.0f jobs/s", next)
 	beside, err := s.river(ctx)
 	if errors.Is(err, errNoRiver) {
 		s.sayf("%v: nothing to compare with", err)
@@ -44,22 +39,17 @@ func batches(ctx context.Context, s *environment) ([]figure, error) {
 	}
 	f := versus("claim + complete, 50 a request, 64 agents over HTTP; River's best", rate, beside.Worked, "jobs/s", n)
 	f.AtLeast = batchLimit
-	return []figure{f, versus("the same; River's defaults, 1000 workers", rate, beside.Default, "jobs/s", n),
-		versus("the same with next; without", next, rate, "jobs/s", n)}, nil
+	return []figure{f, versus("the same; River's defaults, 1000 workers", rate, beside.Default, "jobs/s", n)}, nil
 }
 
-// completeAll completes jobs with one request. Where it is to bring the next ones, it takes as
-// many.
-func (a *agent) completeAll(list []lease, next bool) error {
+// completeAll completes jobs with one request.
+func (a *agent) completeAll(list []lease) error {
 	body := []byte(`{"items":[`)
 	for i, l := range list {
 		if i > 0 {
 			body = append(body, ',')
 		}
 		body = l.append(body, "complete")
-	}
-	if next {
-		body = fmt.Appendf(bytes.TrimSuffix(body, []byte("}")), `,"next":{"max":%d}}`, batchOf)
 	}
 	got, err := a.must(http.MethodPost, "/api/v1/fleet/batch", append(body, `]}`...), http.StatusOK)
 	if err != nil {
@@ -68,7 +58,5 @@ func (a *agent) completeAll(list []lease, next bool) error {
 	if done := bytes.Count(got.body, []byte(`"status":200`)); done != len(list) {
 		return fmt.Errorf("%d of %d jobs of a batch are completed: %.500s", done, len(list), got.body)
 	}
-	_, brought, _ := bytes.Cut(got.body, []byte(`"next":`))
-	a.taken, err = leasesIn(a.taken[:0], brought)
-	return err
+	return nil
 }

@@ -210,12 +210,11 @@ func (a *agent) work(how way) (int, error) {
 	switch {
 	case err != nil || len(taken) == 0:
 		return 0, err
-	case how.most > 1:
-		n := len(taken)
-		return n, a.completeAll(taken, how.next)
 	case how.next:
 		return 1, a.completeForNext(taken[0])
-	default:
+	case how.most <= 1:
 		return 1, a.complete(taken[0])
+	default:
+		return len(taken), a.completeAll(taken)
 	}
 }
