@@ -37,6 +37,14 @@ func (w *world) oneSeat(name string) tenancy.Principal {
 	return w.Agent(name, func(r *fleet.Registration) { r.MaxConcurrentJobs, r.Factory.Seats = 1, 1 })
 }
 
+// working is such an agent, with the job that it holds.
+func (w *world) working() (tenancy.Principal, jobs.Job) {
+	w.T.Helper()
+	agent := w.oneSeat("claude-1")
+	w.Job("one")
+	return agent, w.Claim(agent)
+}
+
 // got is the one job that an agent got for its seat.
 func (w *world) got(ended report.Ended, err error) jobs.Job {
 	w.T.Helper()
@@ -144,9 +152,7 @@ func TestWhatIsRefusedFillsNoSeat(t *testing.T) {
 // Somebody else has the factory locked: the lease ends at once, and the claim follows.
 func TestTheEndOfALeaseWaitsForNobodysSeat(t *testing.T) {
 	w := newWorld(t)
-	agent := w.oneSeat("claude-1")
-	w.Job("one")
-	held := w.Claim(agent)
+	agent, held := w.working()
 	two := w.Job("two")
 	letGo := w.Hold(`SELECT FROM factory FOR UPDATE`)
 	answer := make(chan report.Ended, 1)
@@ -168,9 +174,7 @@ func TestTheEndOfALeaseWaitsForNobodysSeat(t *testing.T) {
 // Nor is the end of the lease undone where the seat cannot be filled at all.
 func TestASeatThatCannotBeFilledIsTriedAgain(t *testing.T) {
 	w := newWorld(t)
-	agent := w.oneSeat("claude-1")
-	w.Job("one")
-	held := w.Claim(agent)
+	agent, held := w.working()
 	two := w.Job("two")
 	letGo := w.Hold(`SELECT FROM factory FOR UPDATE`)
 	ended, err := w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{Next: &lease.Next{RequestID: "r-1"}})
@@ -188,9 +192,7 @@ func TestASeatThatCannotBeFilledIsTriedAgain(t *testing.T) {
 // ended nothing: the lease counts again.
 func TestASeatThatWasNotFreedCounts(t *testing.T) {
 	w := newWorld(t)
-	agent := w.oneSeat("claude-1")
-	w.Job("one")
-	held := w.Claim(agent)
+	agent, held := w.working()
 	w.Job("two")
 	undone := errors.New("undone")
 	err := w.DB.InWorkspaceNoWait(w.Ctx, w.Workspace, func(tx db.Tx) error {
@@ -214,29 +216,41 @@ func TestASeatThatWasNotFreedCounts(t *testing.T) {
 
 func TestASeatOfACallerWhoWentAwayIsFree(t *testing.T) {
 	w := newWorld(t)
-	agent := w.oneSeat("claude-1")
-	w.Job("one")
-	held := w.Claim(agent)
+	agent, held := w.working()
 	gone, leave := context.WithCancel(w.Ctx)
 	leave()
-	given := lease.Claimed{Jobs: []jobs.Job{held}}
-	if err := w.Dispatch.Delivered(gone, agent, lease.Next{RequestID: "r-1"}, given); !errors.Is(err, context.Canceled) {
+	seat := lease.Seat{Who: agent, Claimed: lease.Claimed{Jobs: []jobs.Job{held}}, Filled: true}
+	seat.RequestID = "r-1"
+	if _, err := w.Dispatch.Deliver(gone, seat); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	w.Want(held, jobs.Assigned) // who named its request asks again
-	if err := w.Dispatch.Delivered(gone, agent, lease.Next{}, given); !errors.Is(err, context.Canceled) {
+	seat.RequestID = ""
+	if _, err := w.Dispatch.Deliver(gone, seat); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	w.Want(held, jobs.Ready)
 	w.Consistent()
 }
 
+// Work comes back where no coordinator runs, also when nobody claims but by the end of a job.
+func TestASeatThatIsFilledTakesLapsedLeasesBack(t *testing.T) {
+	w := newWorld(t)
+	w.Job("lost")
+	lost := w.Claim(w.Agent("claude-2"))
+	agent, held := w.working()
+	w.Job("two")
+	w.Expire(lost)
+	fresh := inWorkspace(t, w.DB, w.Workspace) // which has not looked for any yet
+	w.got(fresh.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{Next: &lease.Next{}}))
+	w.Want(lost, jobs.Ready)
+	w.Consistent()
+}
+
 // Seats are filled as claims are: by what a budget has room for.
 func TestASeatIsFilledWithinTheBudget(t *testing.T) {
 	w := newWorld(t)
-	agent := w.oneSeat("claude-1")
-	w.Job("one")
-	held := w.Claim(agent)
+	agent, held := w.working()
 	b := w.budget(100)
 	two := w.Job("two")
 	if next := w.got(w.Dispatch.Complete(w.Ctx, agent, ref(held), report.Completion{Next: &lease.Next{}})); next.Key != two.Key {

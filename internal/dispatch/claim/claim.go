@@ -10,7 +10,6 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/waitlist"
@@ -132,21 +131,12 @@ func (r claimResult) waiting() waitlist.Waiting {
 func (in Request) checked() (Request, error) {
 	in.Max = cmp.Or(in.Max, 1)
 	in.TTLSeconds = cmp.Or(in.TTLSeconds, lease.DefaultTTL)
-	p := fault.Problems{}
+	p := (&lease.Next{Max: in.Max, TTLSeconds: in.TTLSeconds, RequestID: in.RequestID}).Problems("")
 	if in.Wait < 0 || in.Wait > waitlist.MaxWait {
 		p.Add("wait_seconds", "It must be 0 to 50.")
 	}
-	if in.Max < 1 || in.Max > lease.MaxClaim {
-		p.Add("max", "It must be 1 to 100.")
-	}
-	if in.TTLSeconds < lease.MinTTL || in.TTLSeconds > lease.MaxTTL {
-		p.Add("ttl_seconds", "It must be 10 to 86400.")
-	}
 	if utf8.RuneCountInString(in.SessionKey) > lease.MaxClaimWord {
 		p.Add("session_key", "It must have at most 255 characters.")
-	}
-	if utf8.RuneCountInString(in.RequestID) > lease.MaxClaimWord {
-		p.Add("request_id", "It must have at most 255 characters.")
 	}
 	return in, p.Err()
 }

@@ -9,7 +9,6 @@ import (
 	"fleetboard/internal/batch"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
 )
 
 // FillTx gives agents jobs for the seats that they free in this transaction, and waits for no
@@ -36,18 +35,20 @@ func (s *Service) FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats 
 	return notify, nil
 }
 
-// Fill gives an agent jobs in a transaction of its own, where FillTx left its seat.
-func (s *Service) Fill(ctx context.Context, who tenancy.Principal, next lease.Next) (lease.Claimed, error) {
-	return s.Claim(ctx, who, requestOf(next))
-}
-
-// Delivered is to be called before an answer with jobs is given: it takes them back where the
-// caller has gone away meanwhile, and returns why it did.
-func (s *Service) Delivered(ctx context.Context, who tenancy.Principal, next lease.Next, given lease.Claimed) error {
-	if len(given.Jobs) == 0 {
-		return nil
+// Deliver is what an agent gets for its seat once the transaction that freed it has committed:
+// what FillTx found, or what a claim of its own finds where FillTx has left the seat. Like each
+// claim it takes lapsed leases back in passing. Of a caller who went away meanwhile it takes
+// the jobs back, and returns why that did.
+func (s *Service) Deliver(ctx context.Context, seat lease.Seat) (lease.Claimed, error) {
+	in := requestOf(seat.Next)
+	if !seat.Filled {
+		return s.Claim(ctx, seat.Who, in)
 	}
-	return s.revokeUndelivered(ctx, who, requestOf(next), given.Jobs)
+	s.reaper.ReapInPassing(ctx, seat.Who.Workspace)
+	if len(seat.Claimed.Jobs) == 0 {
+		return seat.Claimed, ctx.Err()
+	}
+	return seat.Claimed, s.revokeUndelivered(ctx, seat.Who, in, seat.Claimed.Jobs)
 }
 
 func requestOf(next lease.Next) Request {

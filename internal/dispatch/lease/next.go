@@ -42,17 +42,22 @@ func (n *Next) Check() error {
 	if n == nil {
 		return nil
 	}
+	return n.Problems("next.").Err()
+}
+
+// Problems are what is wrong with n, by fields whose names begin with prefix.
+func (n *Next) Problems(prefix string) fault.Problems {
 	p := fault.Problems{}
 	if most := cmp.Or(n.Max, 1); most < 1 || most > MaxClaim {
-		p.Add("next.max", "It must be 1 to 100.")
+		p.Add(prefix+"max", "It must be 1 to 100.")
 	}
 	if ttl := cmp.Or(n.TTLSeconds, DefaultTTL); ttl < MinTTL || ttl > MaxTTL {
-		p.Add("next.ttl_seconds", "It must be 10 to 86400.")
+		p.Add(prefix+"ttl_seconds", "It must be 10 to 86400.")
 	}
 	if utf8.RuneCountInString(n.RequestID) > MaxClaimWord {
-		p.Add("next.request_id", "It must have at most 255 characters.")
+		p.Add(prefix+"request_id", "It must have at most 255 characters.")
 	}
-	return p.Err()
+	return p
 }
 
 // Seat is one that an agent has just freed and wants to have filled, in the transaction in

@@ -61,22 +61,13 @@ func (s *Service) finish(ctx context.Context, call finishCall) (Ended, error) {
 	if call.next == nil {
 		return Ended{Job: result.job}, nil
 	}
-	claimed, err := s.claimed(ctx, call, result.seat)
-	return Ended{result.job, &claimed}, err
-}
-
-// claimed is what an agent gets for its seat. Where that was not filled with the end of the
-// lease, a claim of its own follows; what goes wrong with it does not undo the end.
-func (s *Service) claimed(ctx context.Context, call finishCall, seat lease.Seat) (lease.Claimed, error) {
-	if seat.Filled {
-		return seat.Claimed, s.seats.Delivered(ctx, call.who, *call.next, seat.Claimed)
-	}
-	claimed, err := s.seats.Fill(ctx, call.who, *call.next)
-	if err != nil {
+	claimed, err := s.seats.Deliver(ctx, result.seat)
+	if err != nil && ctx.Err() == nil {
+		// The lease has ended, whatever went wrong with the claim.
 		s.effects.Warn(ctx, "a seat was not filled", err)
-		return lease.Claimed{Reason: ReasonTryAgain}, ctx.Err()
+		claimed = lease.Claimed{Reason: ReasonTryAgain}
 	}
-	return claimed, nil
+	return Ended{result.job, &claimed}, ctx.Err()
 }
 
 // lockFinish waits for the lock of the job whose lease ends.
@@ -287,11 +278,13 @@ func (b *finishBatch) promote(done jobs.Job) ([]lease.Change, error) {
 func (b *finishBatch) fill() (notify func(), err error) {
 	var seats []*lease.Seat
 	for _, i := range b.items {
-		if i.Req.next == nil || i.Err != nil || i.Retrying() || b.alone {
+		if i.Req.next == nil || i.Err != nil || i.Retrying() {
 			continue
 		}
 		i.Res.seat = lease.Seat{Ctx: i.Ctx, Who: i.Req.who, Next: *i.Req.next}
-		seats = append(seats, &i.Res.seat)
+		if !b.alone {
+			seats = append(seats, &i.Res.seat)
+		}
 	}
 	if len(seats) == 0 {
 		return func() {}, nil

@@ -38,10 +38,9 @@ type Seats interface {
 	// FillTx fills seats in the transaction in which they become free, as far as it needs to
 	// wait for nobody; notify runs after the commit.
 	FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats []*lease.Seat) (notify func(), err error)
-	// Fill fills a seat in a transaction of its own.
-	Fill(ctx context.Context, who tenancy.Principal, next lease.Next) (lease.Claimed, error)
-	// Delivered takes jobs back whose caller has gone away, and returns why it did.
-	Delivered(ctx context.Context, who tenancy.Principal, next lease.Next, given lease.Claimed) error
+	// Deliver is what an agent gets for its seat after the commit, by a claim of its own where
+	// FillTx has left the seat. The error says why the claim went wrong, or the caller away.
+	Deliver(ctx context.Context, seat lease.Seat) (lease.Claimed, error)
 }
 
 // Service takes what agents say of themselves and of their leases.
