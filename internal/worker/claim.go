@@ -106,12 +106,8 @@ func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration) []claimed {
 	return found
 }
 
-// next is what a report asks for in the place of its own job: another one, unless the worker
-// is to end.
-func (w *Worker) next() *apiclient.NextRequest {
-	if w.leaving.Err() != nil {
-		return nil
-	}
+// newNext is what a report asks for in the place of its own job: another one.
+func (w *Worker) newNext() *apiclient.NextRequest {
 	id, ttl := random(), int(w.Lease.Seconds())
 	return &apiclient.NextRequest{RequestID: &id, TTLSeconds: &ttl}
 }

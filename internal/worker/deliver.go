@@ -83,8 +83,11 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 // decide sends a report until the server takes or refuses it. It returns what the server gave
 // in the place of the job, with its leases held.
 func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, found []claimed, err error) {
-	pause, next := time.Second/4, w.next()
+	pause, next := time.Second/4, w.newNext()
 	for {
+		if w.leaving.Err() != nil {
+			next = nil
+		}
 		sent := sinceBoot()
 		var ended *apiclient.Job
 		err = w.enrolled(ctx, func() (err error) {
@@ -112,65 +115,53 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, fo
 // the worker got for the seat, nil where the report was refused.
 func (w *Worker) send(ctx context.Context, r outbox.Report, next *apiclient.NextRequest) (*apiclient.Job, error) {
 	for _, raw := range r.Logs {
-		if err := call(raw, func(b apiclient.LogBatch) error {
-			_, err := w.api.WriteLogsWithResponse(ctx, b)
-			return err
-		}); !decided(err) {
+		_, err := call(raw, func(b apiclient.LogBatch) (*apiclient.WriteLogsResponse, error) {
+			return w.api.WriteLogsWithResponse(ctx, b)
+		})
+		if !decided(err) {
 			return nil, err
 		}
 	}
-	var ended *apiclient.Job
-	var err error
 	switch r.Verb {
 	case verbComplete:
-		err = call(r.Body, func(b apiclient.Completion) error {
+		return call(r.Body, func(b apiclient.Completion) (*apiclient.Job, error) {
 			b.Next = next
-			answer, err := w.api.CompleteJobWithResponse(ctx, b)
-			if err == nil {
-				ended = answer.JSON200
-			}
-			return err
+			return jobOf(w.api.CompleteJobWithResponse(ctx, b))
 		})
 	case verbFail:
-		err = call(r.Body, func(b apiclient.Failure) error {
+		return call(r.Body, func(b apiclient.Failure) (*apiclient.Job, error) {
 			b.Next = next
-			answer, err := w.api.FailJobWithResponse(ctx, b)
-			if err == nil {
-				ended = answer.JSON200
-			}
-			return err
+			return jobOf(w.api.FailJobWithResponse(ctx, b))
 		})
 	case verbRelease:
-		err = call(r.Body, func(b apiclient.LeaseRelease) error {
+		return call(r.Body, func(b apiclient.LeaseRelease) (*apiclient.Job, error) {
 			b.Next = next
-			answer, err := w.api.ReleaseLeaseWithResponse(ctx, b)
-			if err == nil {
-				ended = answer.JSON200
-			}
-			return err
+			return jobOf(w.api.ReleaseLeaseWithResponse(ctx, b))
 		})
 	case verbAsk:
-		err = call(r.Body, func(b apiclient.Question) error {
+		return call(r.Body, func(b apiclient.Question) (*apiclient.Job, error) {
 			b.Next = next
-			answer, err := w.api.AskQuestionWithResponse(ctx, b)
-			if err == nil {
-				ended = answer.JSON200
-			}
-			return err
+			return jobOf(w.api.AskQuestionWithResponse(ctx, b))
 		})
-	default:
-		err = fmt.Errorf("no call ends a lease with %q", r.Verb)
 	}
-	return ended, err
+	return nil, fmt.Errorf("no call ends a lease with %q", r.Verb)
 }
 
 // call reads the body of a call and makes it.
-func call[B any](raw json.RawMessage, do func(B) error) error {
+func call[B, A any](raw json.RawMessage, do func(B) (*A, error)) (*A, error) {
 	var body B
 	if err := json.Unmarshal(raw, &body); err != nil {
-		return err
+		return nil, err
 	}
 	return do(body)
+}
+
+// jobOf is the job of an answer.
+func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*apiclient.Job, error) {
+	if err != nil {
+		return nil, err
+	}
+	return answer.GetJSON200(), nil
 }
 
 // push pushes the branch of a report that the server took, and removes the worktree. A

@@ -76,6 +76,7 @@ type Worker struct {
 	beatNow signal.Signal // the server should hear at once
 	stopped context.Context
 	leaving context.Context // ends when the worker claims nothing more
+	leave   func()          // ends it
 
 	mu       sync.Mutex
 	held     map[leaseID]*lease
@@ -137,8 +138,8 @@ func (w *Worker) over(err error) error {
 }
 
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
-		leaving: ctx}
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop}
+	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
 	w.api, errs[0] = client.New(o.Server, "", again)
@@ -165,6 +166,7 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.descriptions(background) })
 	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
+	w.leave() // what cannot be claimed is not asked for otherwise either
 	w.group.Wait()
 	w.mail.settle(background)
 	if err == nil { // a claim that was broken off may have been given something
