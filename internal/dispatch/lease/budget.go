@@ -35,7 +35,7 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 		return err
 	})
 	if err != nil {
-		e.log.WarnContext(ctx, "compare usage with budgets", "err", err)
+		e.Warn(ctx, "compare usage with budgets", err)
 		return
 	}
 	n, err := ForEachJob(over, func(id ids.ID) (asked bool, err error) {
@@ -49,7 +49,7 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 		e.Publish(workspace, nil)
 	}
 	if err != nil {
-		e.log.WarnContext(ctx, "a job has used its budget", "err", err)
+		e.Warn(ctx, "a job has used its budget", err)
 	}
 }
 
@@ -68,7 +68,7 @@ func (e *Effects) DirectForBudgets(ctx context.Context, workspace ids.ID, charge
 	}
 	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return warnForBudgetsTx(ctx, tx, workspace, charged) })
 	if err != nil {
-		e.log.WarnContext(ctx, "a budget is nearly used up", "err", err)
+		e.Warn(ctx, "a budget is nearly used up", err)
 		return
 	}
 	e.Publish(workspace, nil)
@@ -128,7 +128,7 @@ func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
 	if _, err := e.WakeForBudgets(ctx, workspace); err != nil {
-		e.log.WarnContext(ctx, "a budget has room", "err", err)
+		e.Warn(ctx, "a budget has room", err)
 	}
 }
 
