@@ -308,6 +308,23 @@ func TestRecoveryDoesNotUndoACancel(t *testing.T) {
 	w.Consistent()
 }
 
+// Whoever pauses a job that is about to be cancelled is told that it will not be paused.
+func TestACancelIsNotReplacedByAPause(t *testing.T) {
+	w := newWorld(t)
+	w.Job("one")
+	held := w.Claim(w.Agent("claude-1"))
+	w.Act(held, jobs.ByCancel)
+	for range 2 {
+		if _, err := w.Dispatch.Act(w.Ctx, w.Owner, held.Key, actions.Action{Verb: jobs.ByPause}); !fault.Is(err, fault.InvalidTransition) {
+			t.Errorf("pause = %v; want a refusal", err)
+		}
+	}
+	if now := w.Get(held); now.Lease == nil || now.Lease.Directive != lease.Cancel {
+		t.Errorf("the lease is %+v; want the cancel", now.Lease)
+	}
+	w.Consistent()
+}
+
 func TestCompletingAJobFreesItsDependents(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")

@@ -214,6 +214,10 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 	case jobs.ByCancel:
 		return lease.DirectTx(ctx, tx, who, job, lease.Cancel, strings.TrimSpace(a.Reason), nil)
 	case jobs.ByPause:
+		if job.Lease.Directive == lease.Cancel {
+			return jobs.Job{}, fault.New(fault.InvalidTransition, "%s is about to be cancelled and cannot be paused.", job.Key).
+				With("status", string(job.Status))
+		}
 		return lease.DirectTx(ctx, tx, who, job, lease.Pause, strings.TrimSpace(a.Reason), nil)
 	case jobs.ByResume:
 		return withdrawPause(ctx, tx, who, job)

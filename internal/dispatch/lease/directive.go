@@ -15,7 +15,8 @@ import (
 const graceSeconds = 60
 
 // DirectTx asks the holder of a job to cancel or to pause it, and returns the job. A
-// cancel replaces a pause, and either of them a warning; asking twice changes nothing.
+// cancel replaces a pause, and either of them a warning; asking twice changes nothing,
+// nor does asking to pause what is to be cancelled.
 // The event says the payload.
 func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, directive, reason string, payload json.RawMessage) (
 	jobs.Job, error,
