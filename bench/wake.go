@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -14,22 +15,37 @@ import (
 )
 
 func init() {
-	register(line{"wake", "from the submission of a job to the claim that gets it, while a thousand agents wait", wake})
+	register(line{"wake", "from the submission of a job to the claim that gets it, while agents wait", wake})
 }
 
 const (
-	wakeAgents = 1000
-	wakeJobs   = 500
+	wakeJobs = 500
 	// wakePause lies between two submissions.
 	wakePause = 40 * time.Millisecond
 )
 
-// wake submits one job after another while agents wait, and measures from the
+// wake measures with a thousand agents that wait, and with as many as the seats of a
+// few factories.
+func wake(ctx context.Context, s *environment) ([]figure, error) {
+	var figures []figure
+	for _, agents := range []int{1000, 64} {
+		times, err := wakeOne(ctx, s, s.sized(agents, 20))
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("submit to claim answer, %d agents waiting, ", agents)
+		figures = append(figures,
+			within(name+"p50", ms(percentile(times, 50)), 5, "ms", len(times)),
+			within(name+"p99", ms(percentile(times, 99)), 25, "ms", len(times)))
+	}
+	return figures, nil
+}
+
+// wakeOne submits one job after another while agents wait, and measures from the
 // moment when a submission is sent to the moment when a claim's answer is there.
-func wake(ctx context.Context, s *environment) (figures []figure, err error) {
-	n := s.sized(wakeJobs, 20)
+func wakeOne(ctx context.Context, s *environment, waiting int) (times []time.Duration, err error) {
 	err = s.withWeb(ctx, func(w *web) error {
-		agents, err := w.register(ctx, s.sized(wakeAgents, 20), 10)
+		agents, err := w.register(ctx, waiting, 10)
 		if err != nil {
 			return err
 		}
@@ -42,17 +58,10 @@ func wake(ctx context.Context, s *environment) (figures []figure, err error) {
 		if err != nil {
 			return err
 		}
-		times, err := alarm.ring(ctx, w, agents, n)
-		if err := errors.Join(err, observed(ctx)); err != nil {
-			return err
-		}
-		figures = []figure{
-			within("submit to claim answer, 1,000 agents waiting, p50", ms(percentile(times, 50)), 5, "ms", n),
-			within("submit to claim answer, 1,000 agents waiting, p99", ms(percentile(times, 99)), 25, "ms", n),
-		}
-		return nil
+		times, err = alarm.ring(ctx, w, agents, s.sized(wakeJobs, 20))
+		return errors.Join(err, observed(ctx))
 	})
-	return figures, err
+	return times, err
 }
 
 // alarm is what waiting agents tell: when each job was given to one of them.

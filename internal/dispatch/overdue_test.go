@@ -123,8 +123,6 @@ func TestDirectivesHaveAnOrder(t *testing.T) {
 	w.told(agent, held, lease.Pause)
 	w.Act(held, jobs.ByCancel)
 	w.told(agent, held, lease.Cancel)
-	w.Act(held, jobs.ByPause)
-	w.told(agent, held, lease.Cancel)
 	w.Passed(held, 60)
 	w.sweeps("warn", 0)
 	w.sweeps("time out", 1)
