@@ -416,7 +416,7 @@ func moved(status string) func(*model, *card, string) {
 // direct asks the holder to stop. A cancel replaces a pause, and its grace.
 func direct(directive string) func(*model, *card, string) {
 	return func(_ *model, c *card, _ string) {
-		if c.directive != "cancel" && c.directive != directive {
+		if c.directive != directive {
 			c.directive, c.graceOver = directive, false
 		}
 	}
@@ -428,7 +428,7 @@ func (m *model) act(c *card, verb, word string) bool {
 	if verb == "answer" && (c.question == "" || c.answer != "") {
 		return false
 	}
-	if verb == "resume" && c.leased() && c.directive != "pause" {
+	if verb == "resume" && c.leased() && c.directive != "pause" || verb == "pause" && c.leased() && c.directive == "cancel" {
 		return false
 	}
 	for _, d := range deeds[verb] {
