@@ -13,13 +13,13 @@ func TestAnAnswerAppearsWhileSomebodyWrites(t *testing.T) {
 	s := startServer(t)
 	s.submit("Fix flaky TestReaper")
 	agent := s.agent("claude-1")
-	claim(t, agent)
-	complete(t, agent, "FB-1")
+	send(t, agent, apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
+		Job: new("FB-1"), Payload: apiclient.FreeForm(`{"text": "It fails on Mondays."}`)})
 	ada, bob := s.visit(desktop), s.visit(look{theme: "dark", width: 390, height: 844})
 	for _, v := range []*visitor{ada, bob} {
 		v.logIn()
 		v.open("/messages?thread=FB-1")
-		v.sees("#msg-ol:has-text('task_done')")
+		v.sees("#msg-ol:has-text('It fails on Mondays.')")
 	}
 	ada.live()
 	ada.fill("#text", "Half a sen")

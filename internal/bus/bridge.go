@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -118,15 +119,15 @@ func (p *publishing) bridge() (more bool, err error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	list, err := told(p.ctx, p.tx, p.workspace, events)
+	lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
+	if err != nil {
+		return false, err
+	}
+	list, err := told(p.ctx, p.tx, p.workspace, events, lives)
 	if err != nil {
 		return false, err
 	}
 	if len(list) > 0 {
-		lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
-		if err != nil {
-			return false, err
-		}
 		call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
 			silent: map[Kind]bool{ToRole: !lives}})
 		if err := cmp.Or(p.run(call), call.Err); err != nil {
@@ -147,11 +148,24 @@ var messageTypes = map[eventlog.Type]string{
 // forPeople are told to a person who submitted the job; of the rest people see the board.
 var forPeople = map[string]bool{ReviewRequest: true, TaskFailed: true, TaskBlocked: true}
 
+// isRoutine reports whether an event says nothing that belongs to the thread of a job: who
+// took it, that it is done, its other steps, and agents that come and go.
+func isRoutine(kind string, e eventlog.Event) bool {
+	switch kind {
+	case TaskClaim, TaskDone, AgentStarted, AgentStopped:
+		return true
+	case StateChange:
+		return !slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return texts[c.Field] })
+	}
+	return false
+}
+
 // texts are the fields whose new value a message has.
 var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
 
-// told are the messages of events.
-func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event) ([]Draft, error) {
+// told are the messages of events. Where no orchestrator lives, what is routine is told to
+// agents that submitted the job and to nobody else: the log has it.
+func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
 	var jobs []ids.ID
 	for _, e := range events {
 		if e.JobID != nil {
@@ -173,22 +187,18 @@ func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Eve
 		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to tell, or the job is gone
 			continue
 		}
+		to := Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
+		if e.JobID != nil {
+			to = addresseeOf(submitters[*e.JobID], kind)
+		}
+		if to.Kind == ToRole && !orchestrated && isRoutine(kind, e) {
+			continue
+		}
 		said, err := sayEvent(e, long)
 		if err != nil {
 			return nil, err
 		}
-		d := Draft{
-			ID:        ids.New(),
-			Type:      kind,
-			To:        Address{Kind: ToRole, Name: tenancy.AgentOrchestrator},
-			Job:       e.JobKey,
-			Payload:   said,
-			ExpiresAt: &expires,
-		}
-		if e.JobID != nil {
-			d.To = addresseeOf(submitters[*e.JobID], kind)
-		}
-		list = append(list, d)
+		list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: said, ExpiresAt: &expires})
 	}
 	return list, nil
 }

@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/dispatchtest"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 )
@@ -33,17 +35,23 @@ func (p *post) thread(by *bus.Service, job jobs.Job, want int) []bus.Message {
 	}
 }
 
+// act is what the owner does to a job, and with which words.
+func (p *post) act(job jobs.Job, verb jobs.Trigger, words string) {
+	p.T.Helper()
+	if _, err := p.Dispatch.Act(p.Ctx, p.Owner, job.Key, actions.Action{Verb: verb, Reason: words}); err != nil {
+		p.T.Fatal(err)
+	}
+}
+
 // What happens to a job is told in its thread, each event once, whoever looks and however
 // often, and to the agent that submitted it.
 func TestWhatHappensIsToldOnce(t *testing.T) {
 	p := newPost(t)
 	boss, ada := p.as("boss", "orchestrator"), p.as("ada", "worker")
-	job := p.Job("work", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
+	job := p.Job("work", dispatchtest.Reviewed)
 	held := p.Claim(ada)
 	p.Complete(ada, held)
-	if _, err := p.Dispatch.Act(p.Ctx, p.Owner, job.Key, actions.Action{Verb: jobs.ByReject, Reason: "more tests"}); err != nil {
-		t.Fatal(err)
-	}
+	p.act(job, jobs.ByReject, "more tests")
 	other := bus.NewService(p.DB, p.Wake, p.Jobs.Secrets)
 	t.Cleanup(other.Close)
 	var both sync.WaitGroup
@@ -64,5 +72,35 @@ func TestWhatHappensIsToldOnce(t *testing.T) {
 	}
 	if n := dbfactory.Int(t, p.DB, `SELECT count(*) FROM message WHERE type = 'agent_started'`); n != 2 {
 		t.Errorf("%d agents are told to have started; want 2", n)
+	}
+}
+
+// Where no orchestrator lives, routine is no message: the log has it. What was handed in,
+// decided, asked and answered is in the thread all the same.
+func TestRoutineIsNoMessageWhereNobodyHearsIt(t *testing.T) {
+	p := newPost(t)
+	ada := p.as("ada", "worker")
+	p.Job("routine")
+	p.Complete(ada, p.Claim(ada))
+	reviewed := p.Job("reviewed", dispatchtest.Reviewed)
+	p.Complete(ada, p.Claim(ada))
+	p.act(reviewed, jobs.ByReject, "more tests")
+	held := p.Claim(ada)
+	asked, err := p.Dispatch.Ask(p.Ctx, ada, dispatchtest.Ref(held), report.Question{Text: "Which schema?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.act(asked.Job, jobs.ByAnswer, "The second.")
+
+	var got []string
+	for _, m := range p.thread(p.bus, reviewed, 4) {
+		got = append(got, m.Type)
+	}
+	want := []string{bus.ReviewRequest, bus.ReviewResult, bus.TaskBlocked, bus.StateChange}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the thread (-want +got):\n%s", diff)
+	}
+	if n := dbfactory.Int(t, p.DB, `SELECT count(*) FROM message`); n != len(want) {
+		t.Errorf("there are %d messages; want those %d", n, len(want))
 	}
 }

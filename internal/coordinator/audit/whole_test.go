@@ -63,7 +63,8 @@ func TestWhatBelongsToAJobGoesWithIt(t *testing.T) {
 	}
 	w.clean(audit.Run)
 	w.damage(`DELETE FROM workspace WHERE id = $1`, w.workspace)
-	for _, table := range []string{"job", "job_text", "job_ready", "job_lease", "attempt", "job_count", "job_count_change", "agent", "factory"} {
+	for _, table := range []string{"job", "job_text", "job_ready", "job_lease", "attempt", "event", "job_count", "job_count_change", "agent",
+		"factory"} {
 		if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM `+table); n != 0 {
 			t.Errorf("%d rows of %s outlive their workspace", n, table)
 		}
