@@ -82,8 +82,8 @@ func (d *DB) InWorkspaceNoWait(ctx context.Context, ws ids.ID, fn func(Tx) error
 }
 
 // InWorkspaceByIndex is InWorkspace for tables that fill and empty faster than
-// PostgreSQL counts their rows: its statements read them in the order of an index,
-// whatever was counted.
+// PostgreSQL counts their rows, and for pages of logs, which are read before it has
+// counted any: its statements read them in the order of an index, whatever was counted.
 func (d *DB) InWorkspaceByIndex(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
 	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), byIndex, false, false}, fn)
 }

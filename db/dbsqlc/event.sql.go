@@ -170,6 +170,28 @@ func (q *Queries) EventCompactable(ctx context.Context, db DBTX, arg EventCompac
 	return items, nil
 }
 
+const eventFollows = `-- name: EventFollows :one
+SELECT EXISTS (SELECT FROM event e
+    WHERE e.workspace_id = $1
+        AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT 1)::boolean AS follows
+`
+
+type EventFollowsParams struct {
+	WorkspaceID uuid.UUID
+	AfterXid    string
+	AfterID     int64
+}
+
+// Whether anything was committed after a place: after the end of a tail that is what a
+// transaction still running keeps back.
+func (q *Queries) EventFollows(ctx context.Context, db DBTX, arg EventFollowsParams) (bool, error) {
+	row := db.QueryRow(ctx, eventFollows, arg.WorkspaceID, arg.AfterXid, arg.AfterID)
+	var follows bool
+	err := row.Scan(&follows)
+	return follows, err
+}
+
 const eventHead = `-- name: EventHead :one
 SELECT log_horizon()::text AS xid
 `
@@ -294,11 +316,11 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
-FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
-LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
-    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.workspace_id, o.id, o.xid, o.type, o.job_id, o.actor, o.actor_kind, o.epoch, o.at, o.changes, o.payload, o.saved_at, o.actor_id FROM event o WHERE o.workspace_id = $1 AND o.id = c.id OFFSET 0) e
 ORDER BY e.xid, e.id
 `
 
@@ -319,7 +341,7 @@ type EventScanRow struct {
 	Xid       string
 	Type      string
 	JobID     *uuid.UUID
-	JobKey    *string
+	JobKey    string
 	Actor     string
 	ActorKind string
 	ActorID   string
@@ -333,9 +355,9 @@ type EventScanRow struct {
 
 // Looks at most at max_scan events after a place, up to the oldest transaction
 // that still runs, and gives of them those that fit and the last one, fitting
-// or not: it says how far was looked. The ids of jobs are handed on as an array:
-// whatever the statistics say, their keys are found by them. With patterns in
-// settings, what people did beside jobs does not fit, nor what they name.
+// or not: it says how far was looked. Events and keys are looked up one by one,
+// whatever the statistics say. With patterns in settings, what people did beside
+// jobs does not fit, nor what they name.
 func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) ([]EventScanRow, error) {
 	rows, err := db.Query(ctx, eventScan,
 		arg.WorkspaceID,
@@ -399,11 +421,11 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
-FROM chosen c JOIN event e ON e.workspace_id = $1 AND e.id = c.id
-LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
-    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.workspace_id, o.id, o.xid, o.type, o.job_id, o.actor, o.actor_kind, o.epoch, o.at, o.changes, o.payload, o.saved_at, o.actor_id FROM event o WHERE o.workspace_id = $1 AND o.id = c.id OFFSET 0) e
 ORDER BY e.xid DESC, e.id DESC
 `
 
@@ -425,7 +447,7 @@ type EventScanBackRow struct {
 	Xid       string
 	Type      string
 	JobID     *uuid.UUID
-	JobKey    *string
+	JobKey    string
 	Actor     string
 	ActorKind string
 	ActorID   string
@@ -486,9 +508,10 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 }
 
 const eventScanJob = `-- name: EventScanJob :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
@@ -514,7 +537,7 @@ type EventScanJobRow struct {
 	Xid       string
 	Type      string
 	JobID     *uuid.UUID
-	JobKey    *string
+	JobKey    string
 	Actor     string
 	ActorKind string
 	ActorID   string
@@ -569,9 +592,10 @@ func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobPar
 }
 
 const eventScanJobBack = `-- name: EventScanJobBack :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
@@ -597,7 +621,7 @@ type EventScanJobBackRow struct {
 	Xid       string
 	Type      string
 	JobID     *uuid.UUID
-	JobKey    *string
+	JobKey    string
 	Actor     string
 	ActorKind string
 	ActorID   string
@@ -650,9 +674,10 @@ func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJo
 }
 
 const eventTail = `-- name: EventTail :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = $1
     AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
     AND e.xid < log_horizon()
@@ -671,7 +696,7 @@ type EventTailRow struct {
 	Xid       string
 	Type      string
 	JobID     *uuid.UUID
-	JobKey    *string
+	JobKey    string
 	Actor     string
 	ActorKind string
 	ActorID   string
@@ -682,7 +707,8 @@ type EventTailRow struct {
 }
 
 // What was committed after a place in the log, up to the oldest transaction
-// that still runs: below it nothing can appear any more.
+// that still runs: below it nothing can appear any more. Keys are looked up one by
+// one, whatever the statistics say: as a join it may read all jobs.
 func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) ([]EventTailRow, error) {
 	rows, err := db.Query(ctx, eventTail,
 		arg.WorkspaceID,

@@ -36,14 +36,24 @@ ORDER BY id DESC LIMIT @max_rows;
 
 -- name: EventTail :many
 -- What was committed after a place in the log, up to the oldest transaction
--- that still runs: below it nothing can appear any more.
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+-- that still runs: below it nothing can appear any more. Keys are looked up one by
+-- one, whatever the statistics say: as a join it may read all jobs.
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = @workspace_id
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
+
+-- name: EventFollows :one
+-- Whether anything was committed after a place: after the end of a tail that is what a
+-- transaction still running keeps back.
+SELECT EXISTS (SELECT FROM event e
+    WHERE e.workspace_id = @workspace_id
+        AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT 1)::boolean AS follows;
 
 -- name: EventTailJobs :many
 -- EventTail of which only the jobs are wanted.
@@ -60,9 +70,9 @@ SELECT log_horizon()::text AS xid;
 -- name: EventScan :many
 -- Looks at most at max_scan events after a place, up to the oldest transaction
 -- that still runs, and gives of them those that fit and the last one, fitting
--- or not: it says how far was looked. The ids of jobs are handed on as an array:
--- whatever the statistics say, their keys are found by them. With patterns in
--- settings, what people did beside jobs does not fit, nor what they name.
+-- or not: it says how far was looked. Events and keys are looked up one by one,
+-- whatever the statistics say. With patterns in settings, what people did beside
+-- jobs does not fit, nor what they name.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
@@ -79,11 +89,11 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
-FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
-LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
-    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.* FROM event o WHERE o.workspace_id = @workspace_id AND o.id = c.id OFFSET 0) e
 ORDER BY e.xid, e.id;
 
 -- name: EventScanBack :many
@@ -106,11 +116,11 @@ WITH batch AS MATERIALIZED (
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload, c.fits::boolean AS fits, (SELECT count(*) FROM batch)::int AS looked
-FROM chosen c JOIN event e ON e.workspace_id = @workspace_id AND e.id = c.id
-LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
-    AND j.id = ANY(ARRAY(SELECT k.job_id FROM chosen k))
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM batch)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.* FROM event o WHERE o.workspace_id = @workspace_id AND o.id = c.id OFFSET 0) e
 ORDER BY e.xid DESC, e.id DESC;
 
 -- name: EventPlaceAt :one
@@ -131,9 +141,10 @@ SELECT low::text AS xid FROM span WHERE low = high;
 -- name: EventScanJob :many
 -- EventScan over the events of one job, which are few: all that fit are found,
 -- and put into the order of the log.
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < log_horizon()
@@ -143,9 +154,10 @@ WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
 ORDER BY e.xid, e.id LIMIT @max_rows;
 
 -- name: EventScanJobBack :many
-SELECT e.id, e.xid::text AS xid, e.type, e.job_id, j.key AS job_key, e.actor, e.actor_kind, e.actor_id, e.epoch, e.at,
-    e.changes, e.payload
-FROM event e LEFT JOIN job j ON j.workspace_id = e.workspace_id AND j.id = e.job_id
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
+FROM event e
 WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
     AND e.xid < log_horizon()

@@ -89,13 +89,19 @@ func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// bridgeWorkspace works the log of a workspace off, page by page.
+// bridgeWorkspace works the log of a workspace off, page by page. What a transaction that
+// still runs keeps back is looked for again at the next call.
 func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total int, err error) {
+	held := false
 	for more := true; more && ctx.Err() == nil; {
 		p := &publishing{ctx: ctx, s: s, workspace: workspace}
-		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 			p.tx = tx
-			more, err = p.bridge()
+			var end eventlog.Cursor
+			if end, more, err = p.bridge(); err != nil || more {
+				return err
+			}
+			held, err = eventlog.HeldBackTx(ctx, tx, workspace, end)
 			return err
 		})
 		if err != nil {
@@ -106,35 +112,43 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 			s.tell(workspace, p.inboxes)
 		}
 	}
+	if held {
+		s.bridge.heard("event:" + workspace.String())
+	}
 	return total, ctx.Err()
 }
 
-// bridge makes messages of one page of events; more is false at the log's end.
-func (p *publishing) bridge() (more bool, err error) {
+// bridge makes messages of one page of events, and gives the place after it; more is false
+// at the log's end.
+func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 	after, err := lockBridgeTx(p.ctx, p.tx, p.workspace)
 	if err != nil {
-		return false, err
+		return after, false, err
 	}
 	events, err := eventlog.TailTx(p.ctx, p.tx, p.workspace, after, bridgePage)
 	if err != nil || len(events) == 0 {
-		return false, err
+		return after, false, err
 	}
+	if err := p.tellAll(events); err != nil {
+		return after, false, err
+	}
+	end = events[len(events)-1].Cursor
+	return end, len(events) == bridgePage, saveBridgeTx(p.ctx, p.tx, p.workspace, end)
+}
+
+// tellAll sends the messages of events.
+func (p *publishing) tellAll(events []eventlog.Event) error {
 	lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
 	if err != nil {
-		return false, err
+		return err
 	}
 	list, err := told(p.ctx, p.tx, p.workspace, events, lives)
-	if err != nil {
-		return false, err
+	if err != nil || len(list) == 0 {
+		return err
 	}
-	if len(list) > 0 {
-		call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
-			silent: map[Kind]bool{ToRole: !lives}})
-		if err := cmp.Or(p.run(call), call.Err); err != nil {
-			return false, err
-		}
-	}
-	return len(events) == bridgePage, saveBridgeTx(p.ctx, p.tx, p.workspace, events[len(events)-1].Cursor)
+	call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
+		silent: map[Kind]bool{ToRole: !lives}})
+	return cmp.Or(p.run(call), call.Err)
 }
 
 // messageTypes are the events that are told, and as what.

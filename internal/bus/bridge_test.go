@@ -104,3 +104,33 @@ func TestRoutineIsNoMessageWhereNobodyHearsIt(t *testing.T) {
 		t.Errorf("there are %d messages; want those %d", n, len(want))
 	}
 }
+
+// What an open transaction keeps back when the bridge looks is told at its next look, without
+// another event.
+func TestWhatWasHeldBackIsToldAtTheNextLook(t *testing.T) {
+	p := newPost(t)
+	ada := p.as("ada", "worker")
+	look := func() int {
+		t.Helper()
+		n, err := p.bus.Bridge(p.Ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	look()
+	release := p.Hold(`SELECT pg_current_xact_id()`)
+	p.Job("reviewed", dispatchtest.Reviewed)
+	p.Complete(ada, p.Claim(ada))
+	if n := look(); n != 0 {
+		t.Errorf("%d messages tell what may be overtaken", n)
+	}
+	release()
+	for dbfactory.Int(t, p.DB, `SELECT ((SELECT max(xid) FROM event) >= log_horizon())::int`) != 0 {
+		look() // tests of others hold the horizon back too
+	}
+	look()
+	if n := dbfactory.Int(t, p.DB, `SELECT count(*) FROM message WHERE type = 'review_request'`); n != 1 {
+		t.Errorf("the review was asked for %d times; want once", n)
+	}
+}

@@ -140,7 +140,7 @@ func (x *exports) exporting(ctx context.Context, who tenancy.Principal, step fun
 	if !who.Can(tenancy.RunFleet) {
 		return fault.New(fault.Forbidden, "Only owners and admins export.")
 	}
-	return x.db.InWorkspace(ctx, who.Workspace, step)
+	return x.db.InWorkspaceByIndex(ctx, who.Workspace, step)
 }
 
 // exportPlace is a position in messages or in events.

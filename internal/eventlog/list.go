@@ -178,7 +178,7 @@ func take(who tenancy.Principal, list []scannedEvent, from Cursor, limit int) sc
 }
 
 func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, size, limit int) (s scanned, err error) {
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
 		list, err := scanTx(ctx, tx, who.Workspace, f, unread(who), after, size, limit)
 		s = take(who, list, after, limit)
 		return err
@@ -190,7 +190,7 @@ func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after C
 type span struct{ from, before Cursor }
 
 func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in span, size, limit int) (s scanned, err error) {
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
 		list, err := scanBackTx(ctx, tx, who.Workspace, f, unread(who), in, size, limit)
 		s = take(who, list, in.before, limit)
 		return err
@@ -199,7 +199,7 @@ func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in 
 }
 
 func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) (list []Event, _ Cursor, err error) {
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
 		list, err = scanJobTx(ctx, tx, who.Workspace, f, after, limit)
 		return err
 	})
@@ -212,7 +212,7 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 
 func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor,
 	err error) {
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
 		list, err = scanJobBackTx(ctx, tx, who.Workspace, f, before, limit+1)
 		return err
 	})

@@ -74,7 +74,7 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 // those who may not read all of it.
 func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, limit int) ([]Event, Cursor, error) {
 	var list []Event
-	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) (err error) {
 		list, err = tailTx(ctx, tx, who.Workspace, after, limit)
 		return err
 	})

@@ -85,6 +85,16 @@ func TailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit
 	return tailTx(ctx, tx, workspace, after, limit)
 }
 
+// HeldBackTx reports whether events after the end of a tail are kept back by a transaction
+// that still runs, so that they appear later without a wake-up of their own.
+func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bool, error) {
+	held, err := q.EventFollows(ctx, tx, dbsqlc.EventFollowsParams{WorkspaceID: workspace, AfterXid: end.text(), AfterID: end.id})
+	if err != nil {
+		return false, fmt.Errorf("events held back: %w", err)
+	}
+	return held, nil
+}
+
 // TailJobsTx reads of limit events after a place which jobs they are of, how many events they
 // are, and the place after them.
 func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) (jobs []ids.ID, n int, end Cursor, err error) {
@@ -203,11 +213,8 @@ func scannedFrom[R dbsqlc.EventScanRow | dbsqlc.EventScanBackRow](rows []R) []sc
 }
 
 func eventFrom(r dbsqlc.EventTailRow) Event {
-	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), Epoch: r.Epoch,
+	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, JobKey: r.JobKey, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), Epoch: r.Epoch,
 		At: r.At, Payload: r.Payload}
-	if r.JobKey != nil {
-		e.JobKey = *r.JobKey
-	}
 	// Both were written by this package. A row that does not decode shows as an
 	// event without changes, so that it does not hide the rest of the log.
 	e.Cursor.xid, _ = strconv.ParseUint(r.Xid, 10, 63)

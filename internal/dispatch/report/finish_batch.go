@@ -253,6 +253,7 @@ func (b *finishBatch) write() error {
 	if err != nil {
 		return err
 	}
+	b.changed = make([]lease.Change, 0, len(b.decided)) // a change is two jobs
 	for i, f := range b.decided {
 		promoted, err := b.promote(after[i])
 		if err != nil {

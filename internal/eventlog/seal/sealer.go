@@ -49,7 +49,7 @@ func (s *Sealer) Seal(ctx context.Context) (events int, failed error) {
 
 func (s *Sealer) sealOne(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, i := blockEvents, 0; n == blockEvents && i < roundBlocks && err == nil; i++ {
-		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) (err error) {
 			n, err = s.sealTx(ctx, tx, workspace)
 			return err
 		})

@@ -63,7 +63,7 @@ func (s *Service) IndexLogs(ctx context.Context) (total int, err error) {
 // events the next call looks at these events again; so does whoever was interrupted.
 func (s *Service) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
 	var d due
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 		d, err = dueTx(ctx, tx, workspace)
 		return err
 	})
