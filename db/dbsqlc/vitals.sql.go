@@ -9,6 +9,17 @@ import (
 	"context"
 )
 
+const analyzeGrownTables = `-- name: AnalyzeGrownTables :one
+SELECT analyze_grown_tables()::int AS counted
+`
+
+func (q *Queries) AnalyzeGrownTables(ctx context.Context, db DBTX) (int32, error) {
+	row := db.QueryRow(ctx, analyzeGrownTables)
+	var counted int32
+	err := row.Scan(&counted)
+	return counted, err
+}
+
 const databaseAge = `-- name: DatabaseAge :one
 SELECT oldest_transaction_seconds::float8 AS oldest_transaction_seconds, oldest_snapshot_seconds::float8 AS oldest_snapshot_seconds,
     oldest_snapshot_transactions::bigint AS oldest_snapshot_transactions, unseen_sessions::int AS unseen_sessions

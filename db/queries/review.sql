@@ -5,7 +5,8 @@
 -- and the status is no constant: otherwise job_in_review would serve, and a sort.
 SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
     (CASE WHEN pg_column_size(j.result) <= @max_result::int THEN j.result END)::jsonb AS result,
-    coalesce(a.agent, '')::text AS agent
+    coalesce((SELECT a.agent FROM attempt a
+        WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch), '')::text AS agent
 FROM unnest(ARRAY[@status::text]) AS s(status)
 CROSS JOIN LATERAL (
     SELECT o.* FROM job o
@@ -14,7 +15,6 @@ CROSS JOIN LATERAL (
     ORDER BY o.status_at, o.id LIMIT @max_rows
 ) j
 JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-LEFT JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
 ORDER BY j.status_at, j.id LIMIT @max_rows;
 
 -- name: ReviewCount :one

@@ -3,6 +3,9 @@ SELECT oldest_transaction_seconds::float8 AS oldest_transaction_seconds, oldest_
     oldest_snapshot_transactions::bigint AS oldest_snapshot_transactions, unseen_sessions::int AS unseen_sessions
 FROM database_age();
 
+-- name: AnalyzeGrownTables :one
+SELECT analyze_grown_tables()::int AS counted;
+
 -- name: TableVitals :many
 -- What PostgreSQL counted of the tables that are rewritten or added to all the time.
 SELECT s.relname::text AS name, coalesce(s.n_live_tup, 0)::bigint AS live, coalesce(s.n_dead_tup, 0)::bigint AS dead,

@@ -158,6 +158,7 @@ func (t *term) loops() []runloop.Loop {
 			_, err := t.sumUp(ctx)
 			return err
 		})},
+		{Name: "statistics", Every: time.Second, Jitter: 200 * time.Millisecond, Do: t.cycle(uncounted(t.analyzeGrown))},
 		{Name: "seals", Every: 5 * time.Second, Jitter: time.Second, Do: t.cycle(func(ctx context.Context) error {
 			_, err := w.Seals.Seal(ctx)
 			return err

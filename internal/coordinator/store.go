@@ -93,3 +93,16 @@ func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthCh
 	}
 	return list, err
 }
+
+// analyzeGrownTables counts tables that have grown; see the function in the database.
+func analyzeGrownTables(ctx context.Context, d *db.DB) (n int, err error) {
+	err = d.InSystem(ctx, func(tx db.Tx) error {
+		counted, err := q.AnalyzeGrownTables(ctx, tx)
+		n = int(counted)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count tables that have grown: %w", err)
+	}
+	return n, nil
+}

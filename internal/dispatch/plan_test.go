@@ -49,6 +49,91 @@ func TestThePlanOfAClaim(t *testing.T) {
 	assertWholeCycles(t, d, workspace)
 }
 
+// A connection keeps the plans of batches. Those that it made when there was nothing, and
+// PostgreSQL had counted nothing, are made anew once the tables that have grown are counted,
+// a second later: rows are found by index again.
+func TestPlansFollowTablesThatGrow(t *testing.T) {
+	t.Parallel()
+	for name, empty := range map[string]string{
+		"a new database":              `DELETE FROM job; DELETE FROM lane`,
+		"a queue that was worked off": `DELETE FROM job_ready; DELETE FROM job_lease; DELETE FROM attempt`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dbtest.New(t)
+			workspace := dbfactory.Workspace(t, d)
+			keepVacuumAway(t, d)
+			fill(t, d, workspace, crowd)
+			for _, sql := range strings.Split(empty, "; ") {
+				dbfactory.Exec(t, d, sql)
+			}
+			dbfactory.Exec(t, d, `VACUUM ANALYZE`)
+			kept := map[string]*keptPlan{}
+			for name, ask := range asked(t, d, workspace) {
+				if batched[name] {
+					kept[name] = keepPlan(t, d, workspace, captured(t, name, ask))
+				}
+			}
+			fill(t, d, workspace, crowd+1)
+			dbfactory.Exec(t, d, `SELECT analyze_grown_tables()`)
+			for name, ask := range asked(t, d, workspace) {
+				if batched[name] {
+					assertPlan(t, name, kept[name].explain(captured(t, name, ask).args))
+				}
+			}
+		})
+	}
+}
+
+// keptPlan is a connection of the application with the plan of one statement.
+type keptPlan struct {
+	t    *testing.T
+	conn *pgx.Conn
+}
+
+func keepPlan(t *testing.T, d *db.DB, workspace ids.ID, c *capture) *keptPlan {
+	t.Helper()
+	k := &keptPlan{t, dbtest.Owner(t, d)}
+	_, err := k.conn.Exec(t.Context(), fmt.Sprintf(`SET ROLE fleetboard_app; SET app.workspace_id = '%s'; SET enable_seqscan = off;
+		SET plan_cache_mode = force_generic_plan; SET random_page_cost = 1.1`, workspace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.asTx(func(e *explained) error { return e.prepare(t.Context(), c.sql) }); err != nil {
+		t.Fatal(err)
+	}
+	k.explain(c.args)
+	return k
+}
+
+// explain runs the statement in a transaction that is undone, and gives its plan.
+func (k *keptPlan) explain(args []any) (plan map[string]any) {
+	k.t.Helper()
+	if _, err := k.conn.Exec(k.t.Context(), "BEGIN"); err != nil {
+		k.t.Fatal(err)
+	}
+	err := k.asTx(func(e *explained) error {
+		err := e.execute(k.t.Context(), args)
+		plan = e.plan
+		return err
+	})
+	if _, undone := k.conn.Exec(k.t.Context(), "ROLLBACK"); err != nil || undone != nil {
+		k.t.Fatal(err, undone)
+	}
+	return plan
+}
+
+// asTx lets the connection stand in for a transaction.
+func (k *keptPlan) asTx(do func(*explained) error) error {
+	return do(&explained{Tx: connection{k.conn}})
+}
+
+// connection is a connection without pipelines.
+type connection struct{ *pgx.Conn }
+
+// Pipeline is not there.
+func (connection) Pipeline(context.Context, ...func(db.Tx) error) error { return errors.ErrUnsupported }
+
 // keepVacuumAway leaves it to the test what PostgreSQL has counted.
 func keepVacuumAway(t *testing.T, d *db.DB) {
 	t.Helper()
@@ -124,10 +209,43 @@ type explained struct {
 
 func (e *explained) query(ctx context.Context, sql string, args []any) error {
 	var raw []byte
-	err := e.Tx.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+sql, args...).Scan(&raw)
+	err := e.Tx.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+sql, args...).Scan(&raw)
 	if err != nil {
 		return err
 	}
+	return e.keep(raw)
+}
+
+// prepare plans a statement once, for any values, as batches have it; execute is query with
+// that plan.
+func (e *explained) prepare(ctx context.Context, sql string) error {
+	_, err := e.Tx.Exec(ctx, "PREPARE planned_once AS "+sql)
+	return err
+}
+
+func (e *explained) deallocate(ctx context.Context) error {
+	_, err := e.Tx.Exec(ctx, "DEALLOCATE planned_once")
+	return err
+}
+
+func (e *explained) execute(ctx context.Context, args []any) error {
+	places, texts := make([]string, len(args)), make([]any, len(args))
+	for i, arg := range args {
+		places[i], texts[i] = fmt.Sprintf("$%d", i+1), arg
+		if list, ok := arg.([]ids.ID); ok { // where the type is not known only texts make an array
+			texts[i] = strings.Fields(strings.Trim(fmt.Sprint(list), "[]"))
+		}
+	}
+	var raw []byte
+	err := e.Tx.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE planned_once ("+strings.Join(places, ", ")+")",
+		append([]any{pgx.QueryExecModeSimpleProtocol}, texts...)...).Scan(&raw)
+	if err != nil {
+		return err
+	}
+	return e.keep(raw)
+}
+
+func (e *explained) keep(raw []byte) error {
 	var plans []struct{ Plan map[string]any }
 	if err := json.Unmarshal(raw, &plans); err != nil {
 		return err
@@ -136,10 +254,14 @@ func (e *explained) query(ctx context.Context, sql string, args []any) error {
 	return nil
 }
 
-func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
+// asked are the statements that a claim, an end and the pages beside them ask.
+func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) error {
 	t.Helper()
 	ctx := t.Context()
-	lane := int64(dbfactory.Int(t, d, `SELECT min(id) FROM lane WHERE workspace_id = $1`, workspace))
+	lane := int64(dbfactory.Int(t, d, `SELECT coalesce(min(id), 1) FROM lane WHERE workspace_id = $1`, workspace))
+	text := func(sql string) string {
+		return dbfactory.Text(t, d, "SELECT coalesce(("+sql+"), gen_random_uuid()::text)", workspace)
+	}
 	agent := dbfactory.Text(t, d, `WITH f AS (
 			INSERT INTO factory (workspace_id, id, name) VALUES ($1, gen_random_uuid(), gen_random_uuid()::text) RETURNING id)
 		INSERT INTO agent (workspace_id, id, factory_id, name, boot_id)
@@ -148,14 +270,14 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	a, _ := ids.Parse(agentID)
 	f, _ := ids.Parse(factoryID)
 	product, _ := ids.Parse(dbfactory.Text(t, d, `SELECT id::text FROM product WHERE workspace_id = $1`, workspace))
-	waited, _ := ids.Parse(dbfactory.Text(t, d, `SELECT depends_on_id::text FROM job_dependency WHERE workspace_id = $1 LIMIT 1`, workspace))
-	ready, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(id::text) FROM job WHERE workspace_id = $1 AND status = 'ready'`, workspace))
-	running, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`, workspace))
-	decision := json.RawMessage(dbfactory.Text(t, d, `SELECT jsonb_build_array(to_jsonb(j) || jsonb_build_object('from_status', j.status,
+	waited, _ := ids.Parse(text(`SELECT depends_on_id::text FROM job_dependency WHERE workspace_id = $1 LIMIT 1`))
+	ready, _ := ids.Parse(text(`SELECT min(id::text) FROM job WHERE workspace_id = $1 AND status = 'ready'`))
+	running, _ := ids.Parse(text(`SELECT min(job_id::text) FROM job_lease WHERE workspace_id = $1`))
+	decision := json.RawMessage(dbfactory.Text(t, d, `SELECT coalesce((SELECT jsonb_build_array(to_jsonb(j) || jsonb_build_object('from_status', j.status,
 		'from_epoch', j.epoch, 'status', 'failed', 'actor', 'a', 'actor_kind', 'agent', 'actor_id', 'a1',
 		'event_type', 'job.failed', 'changes', '[]'::jsonb,
-		'payload', '{}'::jsonb))::text FROM job j WHERE j.id = $1`, running))
-	for name, ask := range map[string]func(*capture) error{
+		'payload', '{}'::jsonb))::text FROM job j WHERE j.id = $1), '[]')`, running))
+	return map[string]func(*capture) error{
 		"agent": func(c *capture) error {
 			_, err := dbsqlc.New().AgentsForClaim(ctx, c, dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, Ids: []ids.ID{a},
 				FromNumbers: []int64{0}, Factories: []ids.ID{f}, FactoryNumbers: []int64{0}})
@@ -224,24 +346,57 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := dbsqlc.New().SlotSurplus(ctx, c, dbsqlc.SlotSurplusParams{WorkspaceID: workspace, MaxRows: 200})
 			return err
 		},
-	} {
-		c := &capture{}
-		if err := ask(c); err != errCaptured { //nolint:errorlint // the sentinel itself
-			t.Fatalf("%s: %v", name, err)
-		}
-		err := d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-			e := &explained{Tx: tx}
-			if err := e.query(ctx, c.sql, c.args); err != nil {
-				return err
-			}
-			assertPlan(t, name+", "+when, e.plan)
-			return nil
-		})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
+	t.Helper()
+	for name, ask := range asked(t, d, workspace) {
+		c := captured(t, name, ask)
+		assertPlanned(t, d.InWorkspace, workspace, name+", "+when, func(e *explained) error { return e.query(t.Context(), c.sql, c.args) })
+		if batched[name] {
+			assertPlanned(t, d.InWorkspaceNoWait, workspace, name+", planned once, "+when, func(e *explained) error {
+				return errors.Join(e.prepare(t.Context(), c.sql), e.execute(t.Context(), c.args), e.deallocate(t.Context()))
+			})
 		}
 	}
 }
+
+// assertPlanned looks at the plan of a statement in a transaction that is undone.
+func assertPlanned(t *testing.T, in func(context.Context, ids.ID, func(db.Tx) error) error, workspace ids.ID, name string,
+	explain func(*explained) error,
+) {
+	t.Helper()
+	undo := errors.New("undo")
+	err := in(t.Context(), workspace, func(tx db.Tx) error {
+		e := &explained{Tx: tx}
+		if err := explain(e); err != nil {
+			return err
+		}
+		assertPlan(t, name, e.plan)
+		return undo
+	})
+	if !errors.Is(err, undo) {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func captured(t *testing.T, name string, ask func(*capture) error) *capture {
+	t.Helper()
+	c := &capture{}
+	if err := ask(c); !errors.Is(err, errCaptured) {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return c
+}
+
+// batched are the statements that are planned once, for any values.
+var batched = map[string]bool{"agent": true, "products": true, "heads": true, "claim": true, "claim by name": true, "leases": true,
+	"locks": true, "job": true, "end of a lease": true, "saved decision": true}
+
+// fewBlocks is more than a look for a few rows takes, and less than an index that is read
+// from end to end.
+const fewBlocks = 60
 
 // tables that a plan may not read from end to end.
 var tables = map[string]bool{"job": true, "job_dependency": true, "job_ready": true, "job_lease": true, "attempt": true, "event": true}
@@ -264,6 +419,11 @@ func assertPlan(t *testing.T, name string, node map[string]any) {
 	}
 	if removed > 10 && tables[relation] {
 		t.Errorf("%s: %s on %s threw %v rows away (index %v, %v)", name, kind, relation, removed, node["Index Name"], node["Index Cond"])
+	}
+	hit, _ := node["Shared Hit Blocks"].(float64)
+	read, _ := node["Shared Read Blocks"].(float64)
+	if tables[relation] && strings.Contains(kind, "Scan") && hit+read > fewBlocks {
+		t.Errorf("%s: %s on %s read %v blocks (index %v, %v)", name, kind, relation, hit+read, node["Index Name"], node["Index Cond"])
 	}
 	if relation == "job_ready" && strings.Contains(kind, "Scan") {
 		if rows, _ := node["Actual Rows"].(float64); rows > 3 {
