@@ -154,14 +154,14 @@ check-generated: tools
 test-go:
 	$(call step,tests)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	@tools/run-go-tests.sh $(RACE) -timeout 10m $$($(RACED) | sed 's,^,./,')
-	@tools/run-go-tests.sh -timeout 10m $$($(PLAIN))
+	@tools/run-go-tests.sh $(RACE) -p 3 -timeout 10m $$($(RACED) | sed 's,^,./,')
+	@tools/run-go-tests.sh -p 3 -timeout 10m $$($(PLAIN))
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser
 test-browser:
 	$(call step,browser tests)
-	@tools/run-go-tests.sh -count=1 -timeout 30m ./e2e
+	@tools/run-go-tests.sh -count=1 -parallel 3 -timeout 30m ./e2e
 
 .PHONY: test-factory
 test-factory:

@@ -8,11 +8,11 @@ playwright=1.52.0
 axe=4.14.1
 
 has_postgres() { command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
-has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+has_chromium() { command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null; }
 
 missing() {
     has_postgres || echo postgresql
-    has_chromium || echo chromium
+    has_chromium || echo chromium-headless-shell
     command -v node >/dev/null || echo nodejs
     local program
     for program in npm jq curl git; do
@@ -25,7 +25,8 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
     echo "installing: $packages"
     apt-get update -qq
     # shellcheck disable=SC2086 # a list of words
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages ||
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ${packages/chromium-headless-shell/chromium}
     packages=$(missing | xargs)
 fi
 if [ -n "$packages" ]; then
