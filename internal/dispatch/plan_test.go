@@ -219,12 +219,12 @@ func (e *explained) query(ctx context.Context, sql string, args []any) error {
 // prepare plans a statement once, for any values, as batches have it; execute is query with
 // that plan.
 func (e *explained) prepare(ctx context.Context, sql string) error {
-	_, err := e.Tx.Exec(ctx, "PREPARE planned_once AS "+sql)
+	_, err := e.Exec(ctx, "PREPARE planned_once AS "+sql)
 	return err
 }
 
 func (e *explained) deallocate(ctx context.Context) error {
-	_, err := e.Tx.Exec(ctx, "DEALLOCATE planned_once")
+	_, err := e.Exec(ctx, "DEALLOCATE planned_once")
 	return err
 }
 

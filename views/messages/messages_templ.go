@@ -819,7 +819,7 @@ func threadPart(t Thread) templ.Component {
 			}
 		}
 		if t.Gone {
-			templ_7745c5c3_Err = ui.EmptyBox(ui.Empty{Title: "There is nothing in this thread", Text: "Messages are kept for 90 days.", ActionLabel: "All messages", ActionURL: links.Messages}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.EmptyBox(ui.Empty{Title: "There is nothing in this thread", Text: "Nothing was said in it, or it is older than the 90 days that messages are kept. What happened to a job stands on its page.", ActionLabel: "All messages", ActionURL: links.Messages}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
