@@ -159,7 +159,7 @@ CROSS JOIN LATERAL (
         ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
 ) l
 WHERE a.workspace_id = $1 AND a.agent_id = $2 AND ($3::text = '' OR a.outcome = $3)
-    AND a.claimed_at <= $4 AND (a.claimed_at, a.job_id, a.epoch) < ($4::timestamptz, $5::uuid, $6::bigint)
+    AND (a.claimed_at, a.job_id, a.epoch) < ($4::timestamptz, $5::uuid, $6::bigint)
 ORDER BY a.claimed_at DESC, a.job_id DESC, a.epoch DESC LIMIT $7
 `
 

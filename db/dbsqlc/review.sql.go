@@ -97,8 +97,8 @@ func (q *Queries) ReviewCount(ctx context.Context, db DBTX, arg ReviewCountParam
 const reviewQueue = `-- name: ReviewQueue :many
 SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
     (CASE WHEN pg_column_size(j.result) <= $1::int THEN j.result END)::jsonb AS result,
-    coalesce((SELECT a.agent FROM attempt a
-        WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch), '')::text AS agent
+    coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch <= j.epoch
+        ORDER BY a.epoch DESC LIMIT 1), '')::text AS agent
 FROM unnest(ARRAY[$2::text]) AS s(status)
 CROSS JOIN LATERAL (
     SELECT o.workspace_id, o.id, o.key, o.title, o.kind, o.product_id, o.repo, o.phase, o.priority, o.capabilities, o.factory, o.lane_id, o.tags, o.status, o.wait_reason, o.blocked_reason, o.question, o.answer, o.status_by, o.status_at, o.epoch, o.attempts, o.failure_count, o.lost_count, o.max_retries, o.max_lost, o.retry_backoff_seconds, o.last_error, o.feedback, o.progress_percent, o.current_step, o.checkpoint, o.result, o.review_required, o.estimated_complexity, o.estimated_minutes, o.token_budget, o.not_before, o.idempotency_key, o.version, o.created_by, o.created_at, o.updated_at, o.ready_at, o.assigned_at, o.started_at, o.completed_at, o.failed_at, o.waits_for_children, o.files, o.files_touched, o.failure_kind, o.approved_head, o.merged_commit, o.url, o.status_by_kind, o.status_by_id, o.carried_out_by, o.budget_nanos, o.complexity, o.tier FROM job o

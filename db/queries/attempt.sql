@@ -14,7 +14,7 @@ CROSS JOIN LATERAL (
         ON a.outcome = '' AND x.workspace_id = a.workspace_id AND x.job_id = a.job_id AND x.epoch = a.epoch OFFSET 0
 ) l
 WHERE a.workspace_id = @workspace_id AND a.agent_id = @agent_id AND (@outcome::text = '' OR a.outcome = @outcome)
-    AND a.claimed_at <= @before_at AND (a.claimed_at, a.job_id, a.epoch) < (@before_at::timestamptz, @before_job::uuid, @before_epoch::bigint)
+    AND (a.claimed_at, a.job_id, a.epoch) < (@before_at::timestamptz, @before_job::uuid, @before_epoch::bigint)
 ORDER BY a.claimed_at DESC, a.job_id DESC, a.epoch DESC LIMIT @max_rows;
 
 -- name: AttemptEnd :one

@@ -5,8 +5,8 @@
 -- and the status is no constant: otherwise job_in_review would serve, and a sort.
 SELECT j.id, j.key, j.title, j.repo, p.name AS product, j.priority, j.status, j.status_at,
     (CASE WHEN pg_column_size(j.result) <= @max_result::int THEN j.result END)::jsonb AS result,
-    coalesce((SELECT a.agent FROM attempt a
-        WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch), '')::text AS agent
+    coalesce((SELECT a.agent FROM attempt a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch <= j.epoch
+        ORDER BY a.epoch DESC LIMIT 1), '')::text AS agent
 FROM unnest(ARRAY[@status::text]) AS s(status)
 CROSS JOIN LATERAL (
     SELECT o.* FROM job o
