@@ -57,6 +57,16 @@ func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
 	return value[int](t, d, sql, args...)
 }
 
+// AwaitCounts returns once PostgreSQL's running numbers have all rows of the tables: a session
+// tells them when it ends, a moment after its client has gone.
+func AwaitCounts(t testing.TB, d *db.DB, tables ...string) {
+	t.Helper()
+	for _, table := range tables {
+		for Int(t, d, `SELECT (pg_stat_get_live_tuples($1::text::regclass) < (SELECT count(*) FROM `+table+`))::int`, table) != 0 {
+		}
+	}
+}
+
 // Text reads one text as the owner.
 func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
 	t.Helper()

@@ -18,6 +18,7 @@ func TestTablesThatHaveGrownAreCounted(t *testing.T) {
 	m := &term{Service: &Service{db: d}}
 	known := func() int {
 		t.Helper()
+		dbfactory.AwaitCounts(t, d, "job")
 		if _, err := m.analyzeGrown(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -75,6 +75,7 @@ func TestPlansFollowTablesThatGrow(t *testing.T) {
 				}
 			}
 			fill(t, d, workspace, crowd+1)
+			dbfactory.AwaitCounts(t, d, "job", "job_ready", "job_lease", "attempt")
 			dbfactory.Exec(t, d, `SELECT analyze_grown_tables()`)
 			for name, ask := range asked(t, d, workspace) {
 				if batched[name] {
