@@ -44,7 +44,7 @@ demo: fleet
 
 ## test: every check and every test, as the build server does
 .PHONY: test
-test: deps check-fmt vet lint check-generated test-go test-browser test-factory test-life test-chaos
+test: deps check-fmt vet lint check-generated test-go test-browser test-processes test-chaos
 	$(call step,all checks passed)
 
 ## test-agents: the tests with the real Codex and OpenCode (1 GB from npm)
@@ -163,15 +163,10 @@ test-browser:
 	$(call step,browser tests)
 	@tools/run-go-tests.sh -count=1 -parallel 3 -timeout 30m ./e2e
 
-.PHONY: test-factory
-test-factory:
-	$(call step,workers as processes)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory
-
-.PHONY: test-life
-test-life:
-	$(call step,whole lives of jobs)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/life
+.PHONY: test-processes
+test-processes:
+	$(call step,workers as processes and whole lives of jobs)
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/life
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos

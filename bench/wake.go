@@ -28,14 +28,17 @@ const (
 // few factories.
 func wake(ctx context.Context, s *environment) ([]figure, error) {
 	var figures []figure
-	for _, agents := range []int{1000, 64} {
-		times, err := wakeOne(ctx, s, s.sized(agents, 20))
+	for _, c := range []struct {
+		agents int
+		most   float64 // milliseconds, p50
+	}{{1000, 5}, {64, 4}} {
+		times, err := wakeOne(ctx, s, s.sized(c.agents, 20))
 		if err != nil {
 			return nil, err
 		}
-		name := fmt.Sprintf("submit to claim answer, %d agents waiting, ", agents)
+		name := fmt.Sprintf("submit to claim answer, %d agents waiting, ", c.agents)
 		figures = append(figures,
-			within(name+"p50", ms(percentile(times, 50)), 5, "ms", len(times)),
+			within(name+"p50", ms(percentile(times, 50)), c.most, "ms", len(times)),
 			within(name+"p99", ms(percentile(times, 99)), 25, "ms", len(times)))
 	}
 	return figures, nil
