@@ -150,6 +150,7 @@ check-generated: tools
 	$(call step,generated files)
 	@tools/check-generated.sh
 
+# Three packages at a time, and three browser tests: they wait as much as they work.
 .PHONY: test-go
 test-go:
 	$(call step,tests)
