@@ -794,6 +794,98 @@ func (q *Queries) EventTailJobs(ctx context.Context, db DBTX, arg EventTailJobsP
 	return items, nil
 }
 
+const eventTailUnusual = `-- name: EventTailUnusual :many
+WITH page AS MATERIALIZED (
+    SELECT e.id, e.xid, e.type <> ALL($2::text[]) OR coalesce((SELECT c.actor_kind FROM event c
+        WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1) = 'agent', false) AS fits
+    FROM event e
+    WHERE e.workspace_id = $1
+        AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
+        AND e.xid < log_horizon()
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $5
+), chosen AS MATERIALIZED (
+    (SELECT p.id, p.fits FROM page p WHERE p.fits ORDER BY p.xid, p.id LIMIT $6)
+    UNION
+    (SELECT p.id, p.fits FROM page p ORDER BY p.xid DESC, p.id DESC LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM page)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.workspace_id, o.id, o.xid, o.type, o.job_id, o.actor, o.actor_kind, o.epoch, o.at, o.changes, o.payload, o.saved_at, o.actor_id FROM event o WHERE o.workspace_id = $1 AND o.id = c.id OFFSET 0) e
+ORDER BY e.xid, e.id
+`
+
+type EventTailUnusualParams struct {
+	WorkspaceID uuid.UUID
+	Usual       []string
+	AfterXid    string
+	AfterID     int64
+	MaxScan     int32
+	MaxRows     int32
+}
+
+type EventTailUnusualRow struct {
+	ID        int64
+	Xid       string
+	Type      string
+	JobID     *uuid.UUID
+	JobKey    string
+	Actor     string
+	ActorKind string
+	ActorID   string
+	Epoch     *int64
+	At        time.Time
+	Changes   json.RawMessage
+	Payload   json.RawMessage
+	Fits      bool
+	Looked    int32
+}
+
+// EventTail of at most max_scan events, without those of usual types that are of no job
+// which an agent submitted. The last one is given in any case: it says how far was looked.
+func (q *Queries) EventTailUnusual(ctx context.Context, db DBTX, arg EventTailUnusualParams) ([]EventTailUnusualRow, error) {
+	rows, err := db.Query(ctx, eventTailUnusual,
+		arg.WorkspaceID,
+		arg.Usual,
+		arg.AfterXid,
+		arg.AfterID,
+		arg.MaxScan,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventTailUnusualRow{}
+	for rows.Next() {
+		var i EventTailUnusualRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.Type,
+			&i.JobID,
+			&i.JobKey,
+			&i.Actor,
+			&i.ActorKind,
+			&i.ActorID,
+			&i.Epoch,
+			&i.At,
+			&i.Changes,
+			&i.Payload,
+			&i.Fits,
+			&i.Looked,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobPurge = `-- name: JobPurge :one
 SELECT sum::bigint AS sum, removed::bigint[] AS removed
 FROM purge_job($1::uuid, $2::uuid, $3::text, $4::text, $5::text)

@@ -47,6 +47,29 @@ WHERE e.workspace_id = @workspace_id
     AND e.xid < log_horizon()
 ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 
+-- name: EventTailUnusual :many
+-- EventTail of at most max_scan events, without those of usual types that are of no job
+-- which an agent submitted. The last one is given in any case: it says how far was looked.
+WITH page AS MATERIALIZED (
+    SELECT e.id, e.xid, e.type <> ALL(@usual::text[]) OR coalesce((SELECT c.actor_kind FROM event c
+        WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1) = 'agent', false) AS fits
+    FROM event e
+    WHERE e.workspace_id = @workspace_id
+        AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
+        AND e.xid < log_horizon()
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_scan
+), chosen AS MATERIALIZED (
+    (SELECT p.id, p.fits FROM page p WHERE p.fits ORDER BY p.xid, p.id LIMIT @max_rows)
+    UNION
+    (SELECT p.id, p.fits FROM page p ORDER BY p.xid DESC, p.id DESC LIMIT 1)
+)
+SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
+    coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
+    e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload, c.fits::boolean AS fits,
+    (SELECT count(*) FROM page)::int AS looked
+FROM chosen c CROSS JOIN LATERAL (SELECT o.* FROM event o WHERE o.workspace_id = @workspace_id AND o.id = c.id OFFSET 0) e
+ORDER BY e.xid, e.id;
+
 -- name: EventFollows :one
 -- Whether anything was committed after a place: after the end of a tail that is what a
 -- transaction still running keeps back.

@@ -22,6 +22,8 @@ import (
 const (
 	// bridgePage is how many events become messages in one transaction.
 	bridgePage = 200
+	// bridgeScan is how many events one transaction looks at where routine is passed over.
+	bridgeScan = 2000
 	// bridgeSweep is how often all workspaces are looked at, not only those of which a
 	// wake-up told.
 	bridgeSweep = 30 * time.Second
@@ -125,23 +127,26 @@ func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 	if err != nil {
 		return after, false, err
 	}
-	events, err := eventlog.TailTx(p.ctx, p.tx, p.workspace, after, bridgePage)
-	if err != nil || len(events) == 0 {
-		return after, false, err
-	}
-	if err := p.tellAll(events); err != nil {
-		return after, false, err
-	}
-	end = events[len(events)-1].Cursor
-	return end, len(events) == bridgePage, saveBridgeTx(p.ctx, p.tx, p.workspace, end)
-}
-
-// tellAll sends the messages of events.
-func (p *publishing) tellAll(events []eventlog.Event) error {
 	lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
 	if err != nil {
-		return err
+		return after, false, err
 	}
+	passedOver, scan := routineEvents, bridgeScan
+	if lives {
+		passedOver, scan = []string{}, bridgePage
+	}
+	page, err := eventlog.TailUnusualTx(p.ctx, p.tx, p.workspace, after, passedOver, scan, bridgePage)
+	if err != nil || page.End == after {
+		return after, false, err
+	}
+	if err := p.tellAll(page.Events, lives); err != nil {
+		return after, false, err
+	}
+	return page.End, page.More, saveBridgeTx(p.ctx, p.tx, p.workspace, page.End)
+}
+
+// tellAll sends the messages of events; lives says whether an orchestrator hears them.
+func (p *publishing) tellAll(events []eventlog.Event, lives bool) error {
 	list, err := told(p.ctx, p.tx, p.workspace, events, lives)
 	if err != nil || len(list) == 0 {
 		return err
@@ -172,6 +177,13 @@ func isRoutine(kind string, e eventlog.Event) bool {
 		return !slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return texts[c.Field] })
 	}
 	return false
+}
+
+// routineEvents are the types of events that are routine whatever they say. Most events of a
+// job are of these types: they are not even read where nobody hears them.
+var routineEvents = []string{
+	string(eventlog.JobCreated), string(eventlog.JobPromoted), string(eventlog.JobHeld), string(eventlog.JobClaimed),
+	string(eventlog.JobStarted), string(eventlog.JobProgressed), string(eventlog.JobCompleted),
 }
 
 // texts are the fields whose new value a message has.

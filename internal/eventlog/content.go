@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // maxInline is how many bytes of JSON a value may have that stands in an event.
@@ -44,8 +45,11 @@ func Encode(changes []Change, payload any) (Encoded, error) {
 	return e, err
 }
 
-// shorten gives a value as it stands in an event: its JSON, or the SHA-256 of it.
+// shorten gives a value as it stands in an event: itself, its JSON, or the SHA-256 of it.
 func (e *Encoded) shorten(value any) (inline any, sum string, err error) {
+	if isShort(value) {
+		return value, "", nil
+	}
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, "", fmt.Errorf("encode changes: %w", err)
@@ -57,6 +61,21 @@ func (e *Encoded) shorten(value any) (inline any, sum string, err error) {
 	sum = hex.EncodeToString(digest[:])
 	e.Contents = append(e.Contents, Content{SHA256: sum, Body: string(raw)})
 	return nil, sum, nil
+}
+
+// maxEscaped is how many bytes of JSON a byte of a text may take.
+const maxEscaped = len(`\u0000`)
+
+// isShort reports whether a value is so short that its JSON need not be looked at.
+func isShort(value any) bool {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Invalid, reflect.Bool, reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
+		return true
+	case reflect.String:
+		return v.Len() <= (maxInline-len(`""`))/maxEscaped
+	default:
+		return false
+	}
 }
 
 // EncodeShort is Encode for changes of which none can be long.

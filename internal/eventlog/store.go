@@ -85,6 +85,37 @@ func TailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit
 	return tailTx(ctx, tx, workspace, after, limit)
 }
 
+// Page is a part of the log, oldest event first.
+type Page struct {
+	Events []Event
+	End    Cursor // the place after everything that was looked at
+	More   bool   // whether something may follow at once
+}
+
+// TailUnusualTx looks at no more than scan events after a place and gives of them no more
+// than limit: those of other types than usual, and all of jobs that agents submitted.
+func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, usual []string, scan, limit int) (Page, error) {
+	rows, err := q.EventTailUnusual(ctx, tx, dbsqlc.EventTailUnusualParams{WorkspaceID: workspace, Usual: usual, AfterXid: after.text(),
+		AfterID: after.id, MaxScan: int32(scan), MaxRows: int32(limit)}) //nolint:gosec // both are the caller's constants
+	if err != nil {
+		return Page{}, fmt.Errorf("tail of the log: %w", err)
+	}
+	page := Page{End: after}
+	for _, r := range rows {
+		e := eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor,
+			ActorKind: r.ActorKind, ActorID: r.ActorID, Epoch: r.Epoch, At: r.At, Changes: r.Changes, Payload: r.Payload})
+		if len(page.Events) == limit { // what fits and was not given follows
+			page.More = true
+			return page, nil
+		}
+		page.End, page.More = e.Cursor, int(r.Looked) == scan
+		if r.Fits {
+			page.Events = append(page.Events, e)
+		}
+	}
+	return page, nil
+}
+
 // HeldBackTx reports whether events after the end of a tail are kept back by a transaction
 // that still runs, so that they appear later without a wake-up of their own.
 func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bool, error) {

@@ -52,6 +52,11 @@ func assertPagesAreShort(t *testing.T, d *db.DB, workspace ids.ID, when string) 
 			_, err := q.EventTail(t.Context(), tx, dbsqlc.EventTailParams{WorkspaceID: workspace, AfterXid: "17", MaxRows: 50})
 			return err
 		},
+		"unusual events of the tail": func(tx db.Tx) error {
+			_, err := q.EventTailUnusual(t.Context(), tx, dbsqlc.EventTailUnusualParams{WorkspaceID: workspace, AfterXid: "17",
+				Usual: []string{"job.created"}, MaxScan: 50, MaxRows: 50})
+			return err
+		},
 		"jobs of the tail": func(tx db.Tx) error {
 			_, err := q.EventTailJobs(t.Context(), tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: "17", MaxRows: 50})
 			return err
