@@ -796,8 +796,9 @@ func (q *Queries) EventTailJobs(ctx context.Context, db DBTX, arg EventTailJobsP
 
 const eventTailUnusual = `-- name: EventTailUnusual :many
 WITH page AS MATERIALIZED (
-    SELECT e.id, e.xid, e.type <> ALL($2::text[]) OR coalesce((SELECT c.actor_kind FROM event c
-        WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1) = 'agent', false) AS fits
+    SELECT e.id, e.xid, e.type <> ALL($2::text[]) OR coalesce(CASE e.type WHEN 'job.created' THEN e.actor_kind
+        ELSE (SELECT c.actor_kind FROM event c WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1)
+        END = 'agent', false) AS fits
     FROM event e
     WHERE e.workspace_id = $1
         AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)

@@ -51,8 +51,9 @@ ORDER BY e.workspace_id, e.xid, e.id LIMIT @max_rows;
 -- EventTail of at most max_scan events, without those of usual types that are of no job
 -- which an agent submitted. The last one is given in any case: it says how far was looked.
 WITH page AS MATERIALIZED (
-    SELECT e.id, e.xid, e.type <> ALL(@usual::text[]) OR coalesce((SELECT c.actor_kind FROM event c
-        WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1) = 'agent', false) AS fits
+    SELECT e.id, e.xid, e.type <> ALL(@usual::text[]) OR coalesce(CASE e.type WHEN 'job.created' THEN e.actor_kind
+        ELSE (SELECT c.actor_kind FROM event c WHERE c.workspace_id = e.workspace_id AND c.job_id = e.job_id ORDER BY c.id LIMIT 1)
+        END = 'agent', false) AS fits
     FROM event e
     WHERE e.workspace_id = @workspace_id
         AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
