@@ -57,7 +57,7 @@ func assertFewRows(t *testing.T, s *Service, w *dispatchtest.World, who tenancy.
 		return err
 	}
 	for name, n := range dbtest.RowsRead(t, s.db.InWorkspaceByIndex, w.Workspace, read, "message", "message_delivery") {
-		if n > 100 {
+		if n > 200 {
 			t.Errorf("%s: %d rows of %s are read for 20 messages", when, n, name)
 		}
 	}
