@@ -3,7 +3,9 @@
 //
 // A price holds for a provider and a model, exact or with one * for any text, from an
 // instant until the next price of the same provider and model. Rows of the workspace win
-// over the list, and of the rows that match the one with the longest name. Nothing is ever
+// over the list, and of the rows that match the one with the longest name. Clouds and
+// gateways name the makers' models in their own ways: package modelname knows how, and the
+// list is of the makers' names. Nothing is ever
 // taken back: what was booked by a price keeps it, so a price has an id, above zero for a
 // workspace's row and below zero for one of the list.
 //

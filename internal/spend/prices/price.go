@@ -3,6 +3,8 @@ package prices
 import (
 	"strings"
 	"time"
+
+	"fleetboard/internal/spend/modelname"
 )
 
 // MaxRate is the highest rate: a thousand dollars for a million tokens. With it the cost of
@@ -28,7 +30,7 @@ func (t Tokens) Sum() int64 {
 type Price struct {
 	ID       int64
 	Provider string
-	Model    string // exact, or with one *
+	Model    string // exact, or with one *; in the built-in list as its maker calls it
 	From     time.Time
 	Rates    Tokens // pico-dollars a token, 0..MaxRate
 	// FlatRate is a plan that costs the same whatever is used: what the tokens would have
@@ -44,16 +46,18 @@ func (p Price) Cost(t Tokens) int64 {
 	return picos/1000 + picos%1000/500
 }
 
-// matches reports whether the price is of a model.
+// matches reports whether the price is of a model, as it is named.
 func (p Price) matches(provider, model string) bool {
-	if p.Provider != provider {
-		return false
-	}
-	before, after, wild := strings.Cut(p.Model, "*")
+	return p.Provider == provider && fits(p.Model, model)
+}
+
+// fits reports whether a name is the pattern, which may have one * for any text.
+func fits(pattern, name string) bool {
+	before, after, wild := strings.Cut(pattern, "*")
 	if !wild {
-		return p.Model == model
+		return pattern == name
 	}
-	return len(model) >= len(before)+len(after) && strings.HasPrefix(model, before) && strings.HasSuffix(model, after)
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
 
 // better reports whether p is to be taken rather than another price that matches as well.
@@ -73,12 +77,30 @@ func (p Price) better(than Price) bool {
 // List is prices, in any order.
 type List []Price
 
-// Find is the price of a model at an instant; false where none is known.
+// Find is the price of a model at an instant; false where none is known. A workspace's row
+// is first one of the model as it is named, then one of the same provider by what its maker
+// calls the model. The built-in list goes by the maker's name alone.
 func (l List) Find(provider, model string, at time.Time) (Price, bool) {
-	var best Price
-	found := false
+	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(provider, model) }); found {
+		return own, true
+	}
+	maker, name, known := modelname.Canonical(provider, model)
+	if !known {
+		return Price{}, false
+	}
+	seller := modelname.Provider(provider)
+	return l.best(at, func(p Price) bool {
+		if p.ID > 0 {
+			return modelname.Provider(p.Provider) == seller && fits(strings.ToLower(p.Model), name)
+		}
+		return p.matches(maker, name)
+	})
+}
+
+// best is the best of the prices that hold at an instant and match.
+func (l List) best(at time.Time, match func(Price) bool) (best Price, found bool) {
 	for _, p := range l {
-		if !p.From.After(at) && p.matches(provider, model) && (!found || p.better(best)) {
+		if !p.From.After(at) && match(p) && (!found || p.better(best)) {
 			best, found = p, true
 		}
 	}

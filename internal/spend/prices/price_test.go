@@ -24,22 +24,28 @@ func TestFindAPrice(t *testing.T) {
 		{ID: -4, Provider: "anthropic", Model: "claude-opus-4-8", From: at("2026-06-01")},
 		{ID: 7, Provider: "anthropic", Model: "*", From: at("2026-10-01")},
 		{ID: 8, Provider: "house", Model: "big-*-chat", From: at("2025-01-01")},
+		{ID: 9, Provider: "Azure", Model: "gpt-5", From: at("2025-01-01")},
+		{ID: 10, Provider: "azure", Model: "gpt-5-2025-08-07", From: at("2026-11-01")},
 	}
 	for name, c := range map[string]struct {
 		provider, model, at string
 		want                int64 // 0 is none
 	}{
-		"the longest name":                    {"anthropic", "claude-opus-4-8[1m]", "2025-05-01", -2},
-		"the newest of one name":              {"anthropic", "claude-opus-4-8[1m]", "2026-05-01", -3},
-		"exactly at its instant":              {"anthropic", "claude-opus-4-8", "2026-06-01", -4},
-		"before it":                           {"anthropic", "claude-opus-4-8", "2026-05-31", -3},
-		"a suffix is another model":           {"anthropic", "claude-opus-4-8[1m]", "2026-06-01", -3},
-		"a shorter name":                      {"anthropic", "claude-haiku", "2026-05-01", -1},
-		"the workspace's wins, however short": {"anthropic", "claude-opus-4-8", "2026-10-01", 7},
-		"text between":                        {"house", "big-7b-chat", "2026-01-01", 8},
-		"no text between":                     {"house", "big-chat", "2026-01-01", 0},
-		"another provider":                    {"bedrock", "claude-opus-4-8", "2026-10-01", 0},
-		"before all":                          {"anthropic", "claude-opus-4-8", "2024-12-31", 0},
+		"the longest name":                      {"anthropic", "claude-opus-4-8[1m]", "2025-05-01", -2},
+		"the newest of one name":                {"anthropic", "claude-opus-4-8[1m]", "2026-05-01", -3},
+		"exactly at its instant":                {"anthropic", "claude-opus-4-8", "2026-06-01", -4},
+		"before it":                             {"anthropic", "claude-opus-4-8", "2026-05-31", -3},
+		"a longer context is the same model":    {"anthropic", "claude-opus-4-8[1m]", "2026-06-01", -4},
+		"another cloud's name of it":            {"bedrock", "us.anthropic.claude-opus-4-8-20260501-v1:0", "2026-06-01", -4},
+		"a shorter name":                        {"anthropic", "claude-haiku", "2026-05-01", -1},
+		"the workspace's wins, however short":   {"anthropic", "claude-opus-4-8", "2026-10-01", 7},
+		"text between":                          {"house", "big-7b-chat", "2026-01-01", 8},
+		"no text between":                       {"house", "big-chat", "2026-01-01", 0},
+		"its provider's price is not another's": {"bedrock", "claude-opus-4-8", "2026-10-01", -4},
+		"the workspace's by the maker's name":   {"azure", "GPT-5-2025-08-07", "2026-10-01", 9},
+		"its raw name before that":              {"azure", "gpt-5-2025-08-07", "2026-11-01", 10},
+		"another provider":                      {"ollama", "claude-opus-4-8", "2026-10-01", 0},
+		"before all":                            {"anthropic", "claude-opus-4-8", "2024-12-31", 0},
 	} {
 		got, found := list.Find(c.provider, c.model, at(c.at))
 		if got.ID != c.want || found != (c.want != 0) {
@@ -92,15 +98,22 @@ func TestTheBuiltInList(t *testing.T) {
 			}
 		}
 	}
-	for model, want := range map[string]int64{"claude-opus-4-8[1m]": 5_000_000, "claude-opus-4-1-20250805": 15_000_000,
-		"claude-opus-4-20250514": 15_000_000, "claude-sonnet-4-5-20250929": 3_000_000, "claude-haiku-4-5": 1_000_000} {
-		if p, found := prices.Builtin.Find("anthropic", model, at("2026-11-01")); !found || p.Rates.Input != want {
-			t.Errorf("%s costs %d by %q; want %d", model, p.Rates.Input, p.Model, want)
-		}
-	}
-	for model, want := range map[string]int64{"gpt-5-codex": 1_250_000, "gpt-5-mini": 250_000, "gpt-5.1-codex": 1_250_000} {
-		if p, found := prices.Builtin.Find("openai", model, at("2026-11-01")); !found || p.Rates.Input != want {
-			t.Errorf("%s costs %d by %q; want %d", model, p.Rates.Input, p.Model, want)
+	for name, want := range map[[2]string]int64{
+		{"anthropic", "claude-opus-4-8[1m]"}: 5_000_000, {"anthropic", "claude-opus-4-1-20250805"}: 15_000_000,
+		{"anthropic", "claude-opus-4-20250514"}: 15_000_000, {"vertex", "claude-opus-4-1@20250805"}: 15_000_000,
+		{"anthropic", "claude-sonnet-4-5-20250929"}: 3_000_000, {"anthropic", "claude-haiku-4-5"}: 1_000_000,
+		{"bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"}: 3_000_000, {"openrouter", "anthropic/claude-3.5-haiku"}: 800_000,
+		{"anthropic", "sonnet"}: 3_000_000, {"anthropic", "claude-haiku-3-5"}: 800_000, {"bedrock", "anthropic.claude-3-opus-20240229-v1:0"}: 15_000_000,
+		{"openai", "gpt-5-codex"}: 1_250_000, {"azure", "gpt-5-2025-08-07"}: 1_250_000, {"openai", "gpt-5-mini"}: 250_000,
+		{"openai", "gpt-5-pro"}: 15_000_000, {"openai", "gpt-5.1-codex"}: 1_250_000, {"openai", "gpt-5.1-codex-mini"}: 250_000,
+		{"openai", "gpt-5-chat-latest"}: 1_250_000, {"openrouter", "google/gemini-2.5-flash-lite-preview-06-17"}: 100_000,
+		// Others, of which the list knows nothing.
+		{"openai", "gpt-5.2"}: 0, {"openai", "gpt-5.2-pro"}: 0, {"openai", "o4-mini-deep-research"}: 0, {"openai", "gpt-4o-audio-preview"}: 0,
+		{"openai", "gpt-4o-2024-05-13"}: 0, {"google", "gemini-2.5-flash-image"}: 0, {"anthropic", "claude-opus-4-6-fast"}: 0,
+		{"openai", "ft:gpt-4o:org"}: 0, {"openrouter", "openai/gpt-5-mini:free"}: 0, {"openai", "o1-mini"}: 0, {"openai", "text-embedding-3-large"}: 0,
+	} {
+		if p, found := prices.Builtin.Find(name[0], name[1], at("2026-11-01")); found != (want > 0) || p.Rates.Input != want {
+			t.Errorf("%s costs %d by %q; want %d", name, p.Rates.Input, p.Model, want)
 		}
 	}
 }
