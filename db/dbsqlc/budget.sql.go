@@ -14,10 +14,10 @@ import (
 
 const budgetInsert = `-- name: BudgetInsert :exec
 INSERT INTO budget (workspace_id, id, name, scope, product_id, phase, job_id, scope_key, period, timezone, limit_nanos, limit_tokens,
-    limit_runs, hard, slice_nanos, slice_tokens, alert_at, throttle, created_by)
+    limit_runs, hard, slice_nanos, slice_tokens, alert_at, throttle, unpriced, created_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $12, $13, $14, $15, $16, $17, $18,
-    $19)
+    $19, $20)
 `
 
 type BudgetInsertParams struct {
@@ -39,6 +39,7 @@ type BudgetInsertParams struct {
 	SliceTokens int64
 	AlertAt     []int16
 	Throttle    bool
+	Unpriced    string
 	CreatedBy   string
 }
 
@@ -62,6 +63,7 @@ func (q *Queries) BudgetInsert(ctx context.Context, db DBTX, arg BudgetInsertPar
 		arg.SliceTokens,
 		arg.AlertAt,
 		arg.Throttle,
+		arg.Unpriced,
 		arg.CreatedBy,
 	)
 	return err
@@ -100,7 +102,7 @@ const budgetList = `-- name: BudgetList :many
 SELECT b.id, b.name, b.scope, b.product_id, b.phase, b.job_id, b.period, b.timezone, b.limit_nanos, b.limit_tokens, b.limit_runs,
     b.hard, b.slice_nanos, b.slice_tokens, b.alert_at, b.throttle, b.throttled_below, b.burn_nanos_1h, b.burn_nanos_24h,
     b.burn_nanos_7d, b.exhausted_p50, b.exhausted_p90, b.verdict, b.version, b.created_by, b.created_at,
-    coalesce(p.name, '')::text AS product, coalesce(j.key, '')::text AS job_key, clock_timestamp()::timestamptz AS read_at
+    b.spent_since, b.unpriced, coalesce(p.name, '')::text AS product, coalesce(j.key, '')::text AS job_key, clock_timestamp()::timestamptz AS read_at
 FROM budget b
 LEFT JOIN product p ON p.workspace_id = b.workspace_id AND p.id = b.product_id
 LEFT JOIN job j ON j.workspace_id = b.workspace_id AND j.id = b.job_id
@@ -141,6 +143,8 @@ type BudgetListRow struct {
 	Version        int32
 	CreatedBy      string
 	CreatedAt      time.Time
+	SpentSince     *time.Time
+	Unpriced       string
 	Product        string
 	JobKey         string
 	ReadAt         time.Time
@@ -184,6 +188,8 @@ func (q *Queries) BudgetList(ctx context.Context, db DBTX, arg BudgetListParams)
 			&i.Version,
 			&i.CreatedBy,
 			&i.CreatedAt,
+			&i.SpentSince,
+			&i.Unpriced,
 			&i.Product,
 			&i.JobKey,
 			&i.ReadAt,
@@ -261,10 +267,12 @@ func (q *Queries) BudgetProduct(ctx context.Context, db DBTX, arg BudgetProductP
 const budgetProject = `-- name: BudgetProject :exec
 UPDATE budget b SET burn_nanos_1h = w.burn_1h, burn_nanos_24h = w.burn_24h, burn_nanos_7d = w.burn_7d,
     exhausted_p50 = nullif(w.p50, '9999-01-01 00:00:00+00'::timestamptz), exhausted_p90 = nullif(w.p90, '9999-01-01 00:00:00+00'::timestamptz), verdict = w.verdict,
-    throttled_below = CASE WHEN b.throttle THEN w.throttled_below ELSE 0 END
+    throttled_below = CASE WHEN b.throttle THEN w.throttled_below ELSE 0 END,
+    spent_since = coalesce(b.spent_since, nullif(w.spent_since, '9999-01-01 00:00:00+00'::timestamptz))
 FROM (SELECT unnest($2::uuid[]) AS id, unnest($3::bigint[]) AS burn_1h, unnest($4::bigint[]) AS burn_24h,
     unnest($5::bigint[]) AS burn_7d, unnest($6::timestamptz[]) AS p50, unnest($7::timestamptz[]) AS p90,
-    unnest($8::text[]) AS verdict, unnest($9::smallint[]) AS throttled_below) w
+    unnest($8::text[]) AS verdict, unnest($9::smallint[]) AS throttled_below,
+    unnest($10::timestamptz[]) AS spent_since) w
 WHERE b.workspace_id = $1 AND b.id = w.id
 `
 
@@ -278,6 +286,7 @@ type BudgetProjectParams struct {
 	P90            []time.Time
 	Verdicts       []string
 	ThrottledBelow []int16
+	SpentSince     []time.Time
 }
 
 // Keeps what was foreseen of budgets, in the order of their ids.
@@ -292,6 +301,7 @@ func (q *Queries) BudgetProject(ctx context.Context, db DBTX, arg BudgetProjectP
 		arg.P90,
 		arg.Verdicts,
 		arg.ThrottledBelow,
+		arg.SpentSince,
 	)
 	return err
 }
@@ -313,8 +323,8 @@ func (q *Queries) BudgetRemove(ctx context.Context, db DBTX, arg BudgetRemovePar
 const budgetSave = `-- name: BudgetSave :exec
 UPDATE budget SET name = $1, limit_nanos = $2, limit_tokens = $3,
     limit_runs = $4, hard = $5, slice_nanos = $6, slice_tokens = $7, alert_at = $8,
-    throttle = $9, throttled_below = $10, version = version + 1, updated_at = now()
-WHERE workspace_id = $11 AND id = $12
+    throttle = $9, throttled_below = $10, unpriced = $11, version = version + 1, updated_at = now()
+WHERE workspace_id = $12 AND id = $13
 `
 
 type BudgetSaveParams struct {
@@ -328,6 +338,7 @@ type BudgetSaveParams struct {
 	AlertAt        []int16
 	Throttle       bool
 	ThrottledBelow int16
+	Unpriced       string
 	WorkspaceID    uuid.UUID
 	ID             uuid.UUID
 }
@@ -344,6 +355,7 @@ func (q *Queries) BudgetSave(ctx context.Context, db DBTX, arg BudgetSaveParams)
 		arg.AlertAt,
 		arg.Throttle,
 		arg.ThrottledBelow,
+		arg.Unpriced,
 		arg.WorkspaceID,
 		arg.ID,
 	)
@@ -368,6 +380,43 @@ func (q *Queries) BudgetWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID, e
 			return nil, err
 		}
 		items = append(items, workspace_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const budgetsSpentSince = `-- name: BudgetsSpentSince :many
+SELECT w.id::uuid AS id, l.at FROM unnest($1::uuid[]) AS w(id)
+CROSS JOIN LATERAL (SELECT x.at FROM budget_ledger x
+    WHERE x.workspace_id = $2 AND x.budget_id = w.id AND x.kind = 'settle' AND x.nanos > 0 ORDER BY x.id LIMIT 1) l
+`
+
+type BudgetsSpentSinceParams struct {
+	Ids         []uuid.UUID
+	WorkspaceID uuid.UUID
+}
+
+type BudgetsSpentSinceRow struct {
+	ID uuid.UUID
+	At time.Time
+}
+
+// When budgets were first charged, in whichever period.
+func (q *Queries) BudgetsSpentSince(ctx context.Context, db DBTX, arg BudgetsSpentSinceParams) ([]BudgetsSpentSinceRow, error) {
+	rows, err := db.Query(ctx, budgetsSpentSince, arg.Ids, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetsSpentSinceRow{}
+	for rows.Next() {
+		var i BudgetsSpentSinceRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

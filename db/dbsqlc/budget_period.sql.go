@@ -503,6 +503,9 @@ ORDER BY p.budget_id, p.period_start
 ON CONFLICT (workspace_id, budget_id, period_start, hour) DO UPDATE SET limit_nanos = excluded.limit_nanos,
     settled_nanos = excluded.settled_nanos, reserved_nanos = excluded.reserved_nanos, settled_tokens = excluded.settled_tokens,
     reserved_tokens = excluded.reserved_tokens, runs = excluded.runs
+WHERE (budget_hour.limit_nanos, budget_hour.settled_nanos, budget_hour.reserved_nanos, budget_hour.settled_tokens,
+    budget_hour.reserved_tokens, budget_hour.runs) IS DISTINCT FROM (excluded.limit_nanos, excluded.settled_nanos,
+    excluded.reserved_nanos, excluded.settled_tokens, excluded.reserved_tokens, excluded.runs)
 `
 
 type BudgetSnapshotParams struct {
@@ -511,7 +514,8 @@ type BudgetSnapshotParams struct {
 	Since       time.Time
 }
 
-// Keeps how the periods of now, and those that have just ended, stand in this hour.
+// Keeps how the periods of now stand in this hour, and those since then that have ended at
+// their end. What stands as it is kept is not written again.
 func (q *Queries) BudgetSnapshot(ctx context.Context, db DBTX, arg BudgetSnapshotParams) error {
 	_, err := db.Exec(ctx, budgetSnapshot, arg.ReadAt, arg.WorkspaceID, arg.Since)
 	return err

@@ -190,15 +190,107 @@ func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettlePar
 }
 
 const budgetsActive = `-- name: BudgetsActive :one
-SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL)
+SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL) AS active,
+    EXISTS (SELECT FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.hard
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced
 `
 
-// Whether a workspace has budgets at all: without one nothing else is asked.
-func (q *Queries) BudgetsActive(ctx context.Context, db DBTX, workspaceID uuid.UUID) (bool, error) {
+type BudgetsActiveRow struct {
+	Active        bool
+	HoldsUnpriced bool
+}
+
+// Whether a workspace has budgets at all: without one nothing else is asked. And whether
+// one of them holds models without a price.
+func (q *Queries) BudgetsActive(ctx context.Context, db DBTX, workspaceID uuid.UUID) (BudgetsActiveRow, error) {
 	row := db.QueryRow(ctx, budgetsActive, workspaceID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
+	var i BudgetsActiveRow
+	err := row.Scan(&i.Active, &i.HoldsUnpriced)
+	return i, err
+}
+
+const budgetsAskingForJobs = `-- name: BudgetsAskingForJobs :many
+SELECT DISTINCT ON (j.id) j.id AS job_id, j.key, b.name
+FROM job j JOIN budget b ON b.workspace_id = j.workspace_id AND b.removed_at IS NULL AND b.hard AND b.limit_nanos IS NOT NULL
+    AND b.unpriced = 'ask' AND b.scope_key = ANY(budget_scopes(j.product_id, j.phase, j.id))
+WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
+ORDER BY j.id, b.name, b.id
+`
+
+type BudgetsAskingForJobsParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+}
+
+type BudgetsAskingForJobsRow struct {
+	JobID uuid.UUID
+	Key   string
+	Name  string
+}
+
+// The hard budgets of dollars that ask about models without a price and that jobs count for,
+// one for each job.
+func (q *Queries) BudgetsAskingForJobs(ctx context.Context, db DBTX, arg BudgetsAskingForJobsParams) ([]BudgetsAskingForJobsRow, error) {
+	rows, err := db.Query(ctx, budgetsAskingForJobs, arg.WorkspaceID, arg.JobIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetsAskingForJobsRow{}
+	for rows.Next() {
+		var i BudgetsAskingForJobsRow
+		if err := rows.Scan(&i.JobID, &i.Key, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const budgetsHoldingUnpriced = `-- name: BudgetsHoldingUnpriced :many
+SELECT b.id, b.name, b.scope_key, (b.unpriced = 'ask')::boolean AS asks, clock_timestamp()::timestamptz AS now
+FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.hard AND b.limit_nanos IS NOT NULL
+    AND b.unpriced <> 'allow'
+ORDER BY b.scope <> 'workspace', b.scope <> 'product', b.unpriced <> 'ask', b.name, b.id
+`
+
+type BudgetsHoldingUnpricedRow struct {
+	ID       uuid.UUID
+	Name     string
+	ScopeKey string
+	Asks     bool
+	Now      time.Time
+}
+
+// The budgets that hold models without a price, the widest scopes first, those that ask
+// before the others.
+func (q *Queries) BudgetsHoldingUnpriced(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]BudgetsHoldingUnpricedRow, error) {
+	rows, err := db.Query(ctx, budgetsHoldingUnpriced, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetsHoldingUnpricedRow{}
+	for rows.Next() {
+		var i BudgetsHoldingUnpricedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ScopeKey,
+			&i.Asks,
+			&i.Now,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const budgetsOfJobs = `-- name: BudgetsOfJobs :many
@@ -207,7 +299,7 @@ SELECT j.id AS job_id, j.key, j.priority, j.epoch, b.id AS budget_id, b.name, b.
 FROM (SELECT DISTINCT unnest($1::uuid[]) AS id) n
 CROSS JOIN LATERAL (SELECT k.id, k.key, k.priority, k.epoch, k.product_id, k.phase FROM job k
     WHERE k.workspace_id = $2 AND k.id = n.id OFFSET 0) j
-CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.name, x.scope, x.product_id, x.phase, x.job_id, x.scope_key, x.period, x.timezone, x.limit_nanos, x.limit_tokens, x.limit_runs, x.hard, x.slice_nanos, x.slice_tokens, x.alert_at, x.throttle, x.throttled_below, x.burn_nanos_1h, x.burn_nanos_24h, x.burn_nanos_7d, x.exhausted_p50, x.exhausted_p90, x.verdict, x.version, x.created_by, x.created_at, x.updated_at, x.removed_at FROM budget x WHERE x.workspace_id = $2 AND x.removed_at IS NULL
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.name, x.scope, x.product_id, x.phase, x.job_id, x.scope_key, x.period, x.timezone, x.limit_nanos, x.limit_tokens, x.limit_runs, x.hard, x.slice_nanos, x.slice_tokens, x.alert_at, x.throttle, x.throttled_below, x.burn_nanos_1h, x.burn_nanos_24h, x.burn_nanos_7d, x.exhausted_p50, x.exhausted_p90, x.verdict, x.version, x.created_by, x.created_at, x.updated_at, x.removed_at, x.spent_since, x.unpriced FROM budget x WHERE x.workspace_id = $2 AND x.removed_at IS NULL
     AND x.scope_key = ANY(budget_scopes(j.product_id, j.phase, j.id)) OFFSET 0) b
 ORDER BY b.id, j.id
 `

@@ -18,7 +18,7 @@ WITH asked AS MATERIALIZED (
     SELECT unnest($2::uuid[]) AS id, unnest($3::bigint[]) AS from_number,
         unnest($4::uuid[]) AS factory_id, unnest($5::bigint[]) AS factory_number
 )
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
         WHERE h.workspace_id = $1 AND h.provider = a.provider
             AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
@@ -54,6 +54,7 @@ type AgentsForClaimRow struct {
 	BootID              string
 	Generation          int64
 	Model               string
+	Provider            string
 	Capabilities        []string
 	MaxConcurrentJobs   int32
 	TerminatedAt        *time.Time
@@ -103,6 +104,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.BootID,
 			&i.Generation,
 			&i.Model,
+			&i.Provider,
 			&i.Capabilities,
 			&i.MaxConcurrentJobs,
 			&i.TerminatedAt,
@@ -485,4 +487,67 @@ func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, arg ReadyTakeOnePar
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const readyTakeOutside = `-- name: ReadyTakeOutside :many
+WITH looked AS MATERIALIZED (
+    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.lane_id = $2 AND r.priority >= $3
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT (SELECT $4::int)
+), outside AS MATERIALIZED (
+    SELECT l.job_id FROM looked l CROSS JOIN LATERAL (SELECT k.id, k.product_id, k.phase FROM job k
+        WHERE k.workspace_id = $1 AND k.id = l.job_id OFFSET 0) j
+    WHERE NOT budget_scopes(j.product_id, j.phase, j.id) && $5::text[]
+    ORDER BY l.priority DESC, l.ready_at, l.job_id LIMIT (SELECT $6::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT o.job_id FROM outside o)) FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job_ready r
+WHERE r.workspace_id = $1 AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM locked l))
+RETURNING r.job_id, r.priority, r.ready_at
+`
+
+type ReadyTakeOutsideParams struct {
+	WorkspaceID uuid.UUID
+	LaneID      int64
+	MinPriority int16
+	MaxScan     int32
+	Scopes      []string
+	MaxRows     int32
+}
+
+type ReadyTakeOutsideRow struct {
+	JobID    uuid.UUID
+	Priority int16
+	ReadyAt  time.Time
+}
+
+// Takes, of the most urgent jobs of one lane, those that count for none of some scopes of
+// budgets, like ReadyTake. It looks at the first max_scan jobs.
+func (q *Queries) ReadyTakeOutside(ctx context.Context, db DBTX, arg ReadyTakeOutsideParams) ([]ReadyTakeOutsideRow, error) {
+	rows, err := db.Query(ctx, readyTakeOutside,
+		arg.WorkspaceID,
+		arg.LaneID,
+		arg.MinPriority,
+		arg.MaxScan,
+		arg.Scopes,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReadyTakeOutsideRow{}
+	for rows.Next() {
+		var i ReadyTakeOutsideRow
+		if err := rows.Scan(&i.JobID, &i.Priority, &i.ReadyAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

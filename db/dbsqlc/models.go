@@ -207,6 +207,8 @@ type Budget struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 	RemovedAt      *time.Time
+	SpentSince     *time.Time
+	Unpriced       string
 }
 
 type BudgetAlert struct {
@@ -932,6 +934,20 @@ type SetupLink struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time
 	UsedAt    *time.Time
+}
+
+type UnpricedModel struct {
+	WorkspaceID    uuid.UUID
+	Model          string
+	Provider       string
+	AskedAt        time.Time
+	Budget         string
+	Source         string
+	Decision       string
+	CountsProvider string
+	CountsModel    string
+	DecidedBy      string
+	DecidedAt      *time.Time
 }
 
 type UsageEntry struct {

@@ -143,6 +143,146 @@ func (q *Queries) PriceList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 	return items, nil
 }
 
+const unpricedModelAsk = `-- name: UnpricedModelAsk :many
+INSERT INTO unpriced_model (workspace_id, model, provider, budget, source)
+SELECT $1, w.model, w.provider, w.budget, w.source
+FROM (SELECT unnest($2::text[]) AS model, unnest($3::text[]) AS provider, unnest($4::text[]) AS budget,
+    unnest($5::text[]) AS source) w
+ORDER BY w.model COLLATE "C"
+ON CONFLICT (workspace_id, model) DO NOTHING
+RETURNING model, provider, budget, source
+`
+
+type UnpricedModelAskParams struct {
+	WorkspaceID uuid.UUID
+	Models      []string
+	Providers   []string
+	Budgets     []string
+	Sources     []string
+}
+
+type UnpricedModelAskRow struct {
+	Model    string
+	Provider string
+	Budget   string
+	Source   string
+}
+
+// Asks about models that nobody was asked about before, and returns them.
+func (q *Queries) UnpricedModelAsk(ctx context.Context, db DBTX, arg UnpricedModelAskParams) ([]UnpricedModelAskRow, error) {
+	rows, err := db.Query(ctx, unpricedModelAsk,
+		arg.WorkspaceID,
+		arg.Models,
+		arg.Providers,
+		arg.Budgets,
+		arg.Sources,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UnpricedModelAskRow{}
+	for rows.Next() {
+		var i UnpricedModelAskRow
+		if err := rows.Scan(
+			&i.Model,
+			&i.Provider,
+			&i.Budget,
+			&i.Source,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const unpricedModelDecide = `-- name: UnpricedModelDecide :exec
+INSERT INTO unpriced_model (workspace_id, model, provider, decision, counts_provider, counts_model, decided_by, decided_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, now())
+ON CONFLICT (workspace_id, model) DO UPDATE SET decision = excluded.decision, counts_provider = excluded.counts_provider,
+    counts_model = excluded.counts_model, decided_by = excluded.decided_by, decided_at = excluded.decided_at
+`
+
+type UnpricedModelDecideParams struct {
+	WorkspaceID    uuid.UUID
+	Model          string
+	Provider       string
+	Decision       string
+	CountsProvider string
+	CountsModel    string
+	DecidedBy      string
+}
+
+// Notes what a model counts as, or that it passes.
+func (q *Queries) UnpricedModelDecide(ctx context.Context, db DBTX, arg UnpricedModelDecideParams) error {
+	_, err := db.Exec(ctx, unpricedModelDecide,
+		arg.WorkspaceID,
+		arg.Model,
+		arg.Provider,
+		arg.Decision,
+		arg.CountsProvider,
+		arg.CountsModel,
+		arg.DecidedBy,
+	)
+	return err
+}
+
+const unpricedModels = `-- name: UnpricedModels :many
+SELECT u.model, u.provider, u.asked_at, u.budget, u.source, u.decision, u.counts_provider, u.counts_model, u.decided_by, u.decided_at
+FROM unpriced_model u WHERE u.workspace_id = $1
+ORDER BY u.decision <> '', u.asked_at, u.model
+`
+
+type UnpricedModelsRow struct {
+	Model          string
+	Provider       string
+	AskedAt        time.Time
+	Budget         string
+	Source         string
+	Decision       string
+	CountsProvider string
+	CountsModel    string
+	DecidedBy      string
+	DecidedAt      *time.Time
+}
+
+// What was asked and decided about models without a price, those that wait for a decision
+// first, each the oldest first.
+func (q *Queries) UnpricedModels(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]UnpricedModelsRow, error) {
+	rows, err := db.Query(ctx, unpricedModels, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UnpricedModelsRow{}
+	for rows.Next() {
+		var i UnpricedModelsRow
+		if err := rows.Scan(
+			&i.Model,
+			&i.Provider,
+			&i.AskedAt,
+			&i.Budget,
+			&i.Source,
+			&i.Decision,
+			&i.CountsProvider,
+			&i.CountsModel,
+			&i.DecidedBy,
+			&i.DecidedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usagePricingAsk = `-- name: UsagePricingAsk :exec
 INSERT INTO usage_pricing AS u (workspace_id, since, after_at, after_id, saved_at)
 VALUES ($1, $2, $2, '', clock_timestamp())

@@ -73,7 +73,8 @@ WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_s
 SELECT DISTINCT r.period_start FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id;
 
 -- name: BudgetSnapshot :exec
--- Keeps how the periods of now, and those that have just ended, stand in this hour.
+-- Keeps how the periods of now stand in this hour, and those since then that have ended at
+-- their end. What stands as it is kept is not written again.
 INSERT INTO budget_hour (workspace_id, budget_id, period_start, hour, limit_nanos, settled_nanos, reserved_nanos, settled_tokens,
     reserved_tokens, runs)
 SELECT p.workspace_id, p.budget_id, p.period_start,
@@ -85,7 +86,10 @@ WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL
 ORDER BY p.budget_id, p.period_start
 ON CONFLICT (workspace_id, budget_id, period_start, hour) DO UPDATE SET limit_nanos = excluded.limit_nanos,
     settled_nanos = excluded.settled_nanos, reserved_nanos = excluded.reserved_nanos, settled_tokens = excluded.settled_tokens,
-    reserved_tokens = excluded.reserved_tokens, runs = excluded.runs;
+    reserved_tokens = excluded.reserved_tokens, runs = excluded.runs
+WHERE (budget_hour.limit_nanos, budget_hour.settled_nanos, budget_hour.reserved_nanos, budget_hour.settled_tokens,
+    budget_hour.reserved_tokens, budget_hour.runs) IS DISTINCT FROM (excluded.limit_nanos, excluded.settled_nanos,
+    excluded.reserved_nanos, excluded.settled_tokens, excluded.reserved_tokens, excluded.runs);
 
 -- name: BudgetHours :many
 -- How periods stood, hour by hour, from an hour on: of these budgets, in the order of

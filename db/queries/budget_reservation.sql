@@ -1,6 +1,26 @@
 -- name: BudgetsActive :one
--- Whether a workspace has budgets at all: without one nothing else is asked.
-SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL);
+-- Whether a workspace has budgets at all: without one nothing else is asked. And whether
+-- one of them holds models without a price.
+SELECT EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL) AS active,
+    EXISTS (SELECT FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard
+        AND b.limit_nanos IS NOT NULL AND b.unpriced <> 'allow') AS holds_unpriced;
+
+-- name: BudgetsHoldingUnpriced :many
+-- The budgets that hold models without a price, the widest scopes first, those that ask
+-- before the others.
+SELECT b.id, b.name, b.scope_key, (b.unpriced = 'ask')::boolean AS asks, clock_timestamp()::timestamptz AS now
+FROM budget b WHERE b.workspace_id = @workspace_id AND b.removed_at IS NULL AND b.hard AND b.limit_nanos IS NOT NULL
+    AND b.unpriced <> 'allow'
+ORDER BY b.scope <> 'workspace', b.scope <> 'product', b.unpriced <> 'ask', b.name, b.id;
+
+-- name: BudgetsAskingForJobs :many
+-- The hard budgets of dollars that ask about models without a price and that jobs count for,
+-- one for each job.
+SELECT DISTINCT ON (j.id) j.id AS job_id, j.key, b.name
+FROM job j JOIN budget b ON b.workspace_id = j.workspace_id AND b.removed_at IS NULL AND b.hard AND b.limit_nanos IS NOT NULL
+    AND b.unpriced = 'ask' AND b.scope_key = ANY(budget_scopes(j.product_id, j.phase, j.id))
+WHERE j.workspace_id = @workspace_id AND j.id = ANY(@job_ids::uuid[])
+ORDER BY j.id, b.name, b.id;
 
 -- name: BudgetsOfJobs :many
 -- The budgets that jobs count for, by their scopes, one row for each job and budget, in the

@@ -10,7 +10,7 @@ WITH asked AS MATERIALIZED (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@from_numbers::bigint[]) AS from_number,
         unnest(@factories::uuid[]) AS factory_id, unnest(@factory_numbers::bigint[]) AS factory_number
 )
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
     coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
         WHERE h.workspace_id = @workspace_id AND h.provider = a.provider
             AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
@@ -101,6 +101,26 @@ WITH at_place AS MATERIALIZED (
 DELETE FROM job_ready r
 WHERE r.workspace_id = @workspace_id
     AND r.job_id = ANY(ARRAY(SELECT p.job_id FROM at_place p UNION ALL SELECT p.job_id FROM by_lane p))
+RETURNING r.job_id, r.priority, r.ready_at;
+
+-- name: ReadyTakeOutside :many
+-- Takes, of the most urgent jobs of one lane, those that count for none of some scopes of
+-- budgets, like ReadyTake. It looks at the first max_scan jobs.
+WITH looked AS MATERIALIZED (
+    SELECT r.job_id, r.priority, r.ready_at FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.lane_id = @lane_id AND r.priority >= @min_priority
+    ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT (SELECT @max_scan::int)
+), outside AS MATERIALIZED (
+    SELECT l.job_id FROM looked l CROSS JOIN LATERAL (SELECT k.id, k.product_id, k.phase FROM job k
+        WHERE k.workspace_id = @workspace_id AND k.id = l.job_id OFFSET 0) j
+    WHERE NOT budget_scopes(j.product_id, j.phase, j.id) && @scopes::text[]
+    ORDER BY l.priority DESC, l.ready_at, l.job_id LIMIT (SELECT @max_rows::int)
+), locked AS MATERIALIZED (
+    SELECT r.job_id FROM job_ready r
+    WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT o.job_id FROM outside o)) FOR UPDATE SKIP LOCKED
+)
+DELETE FROM job_ready r
+WHERE r.workspace_id = @workspace_id AND r.job_id = ANY(ARRAY(SELECT l.job_id FROM locked l))
 RETURNING r.job_id, r.priority, r.ready_at;
 
 -- name: ReadyTakeOne :execrows

@@ -38,3 +38,27 @@ UPDATE usage_pricing SET after_at = @after_at, after_id = @after_id, was_locked 
 
 -- name: UsagePricingEnd :exec
 DELETE FROM usage_pricing WHERE workspace_id = @workspace_id;
+
+-- name: UnpricedModels :many
+-- What was asked and decided about models without a price, those that wait for a decision
+-- first, each the oldest first.
+SELECT u.model, u.provider, u.asked_at, u.budget, u.source, u.decision, u.counts_provider, u.counts_model, u.decided_by, u.decided_at
+FROM unpriced_model u WHERE u.workspace_id = @workspace_id
+ORDER BY u.decision <> '', u.asked_at, u.model;
+
+-- name: UnpricedModelAsk :many
+-- Asks about models that nobody was asked about before, and returns them.
+INSERT INTO unpriced_model (workspace_id, model, provider, budget, source)
+SELECT @workspace_id, w.model, w.provider, w.budget, w.source
+FROM (SELECT unnest(@models::text[]) AS model, unnest(@providers::text[]) AS provider, unnest(@budgets::text[]) AS budget,
+    unnest(@sources::text[]) AS source) w
+ORDER BY w.model COLLATE "C"
+ON CONFLICT (workspace_id, model) DO NOTHING
+RETURNING model, provider, budget, source;
+
+-- name: UnpricedModelDecide :exec
+-- Notes what a model counts as, or that it passes.
+INSERT INTO unpriced_model (workspace_id, model, provider, decision, counts_provider, counts_model, decided_by, decided_at)
+VALUES (@workspace_id, @model, @provider, @decision, @counts_provider, @counts_model, @decided_by, now())
+ON CONFLICT (workspace_id, model) DO UPDATE SET decision = excluded.decision, counts_provider = excluded.counts_provider,
+    counts_model = excluded.counts_model, decided_by = excluded.decided_by, decided_at = excluded.decided_at;

@@ -69,6 +69,8 @@ const (
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
 	PriceSaved         Type = "price.saved"
+	PriceAsked         Type = "price.asked"   // a person, what a model without a price counts as
+	PriceDecided       Type = "price.decided" // by a person
 	UsagePriced        Type = "usage.priced"
 	WorkspaceCreated   Type = "workspace.created"
 	WorkspaceRenamed   Type = "workspace.renamed"

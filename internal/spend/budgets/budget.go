@@ -22,6 +22,24 @@ const (
 // Scopes lists them, from the widest to the narrowest.
 var Scopes = []Scope{Workspace, Product, Milestone, Job}
 
+// Unpriced is what a hard budget of dollars does with models that have no price.
+type Unpriced string
+
+// What it does.
+const (
+	AskUnpriced   Unpriced = "ask"   // holds their claims until a person has decided, who is asked once
+	HoldUnpriced  Unpriced = "hold"  // holds their claims
+	AllowUnpriced Unpriced = "allow" // lets them pass
+)
+
+// Unpriceds lists them.
+var Unpriceds = []Unpriced{AskUnpriced, HoldUnpriced, AllowUnpriced}
+
+// HoldsUnpriced reports whether claims of models without a price wait for the budget.
+func (b Budget) HoldsUnpriced() bool {
+	return b.Hard && b.Limits.Money != nil && b.Unpriced != AllowUnpriced
+}
+
 // Limits are the ceilings of a period; nil is none of that kind.
 type Limits struct {
 	Money  *spend.Nanos
@@ -47,11 +65,14 @@ type Budget struct {
 	SliceTokens int64
 	AlertAt     []int // per cent of the limit, rising
 	Throttle    bool  // jobs of low priority wait while it would run out too early
+	// Unpriced is what it does with models without a price, where it is hard and in dollars.
+	Unpriced Unpriced
 	// ThrottledBelow is the priority below which jobs wait for it now; 0 holds none.
 	ThrottledBelow int
 	Version        int
 	CreatedBy      string
 	CreatedAt      time.Time
+	SpentSince     *time.Time // when it was first charged; nil where that is unknown
 	State          State
 	// Projection is what was foreseen in the last minute, of the money.
 	Projection forecast.Projection

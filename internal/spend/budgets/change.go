@@ -224,6 +224,7 @@ func (b Budget) changes(before Budget) []eventlog.Change {
 	note("slice_usd", b.Slice != before.Slice, before.Slice.Fixed(), b.Slice.Fixed())
 	note("slice_tokens", b.SliceTokens != before.SliceTokens, before.SliceTokens, b.SliceTokens)
 	note("alert_at", !slices.Equal(b.AlertAt, before.AlertAt), before.AlertAt, b.AlertAt)
+	note("unpriced", b.Unpriced != before.Unpriced, before.Unpriced, b.Unpriced)
 	note("throttle", b.Throttle != before.Throttle, before.Throttle, b.Throttle)
 	return list
 }

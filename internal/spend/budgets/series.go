@@ -125,12 +125,12 @@ const history = 7 * 24 * time.Hour
 // input is what the projection of a budget goes by.
 func input(b Budget, hours []hour, now time.Time) forecast.Input {
 	free, _ := b.State.Free()
-	in := forecast.Input{Now: now, PeriodStart: b.State.Start, PeriodEnd: b.State.End, Free: free}
+	in := forecast.Input{Now: now, PeriodEnd: b.State.End, Since: b.SpentSince, Free: free}
 	for _, h := range hours {
 		if h.At.Before(now) && h.At.After(now.Add(-history)) {
-			in.Hours = append(in.Hours, forecast.Hour{At: h.At, Settled: h.Settled.Money})
+			in.Hours = append(in.Hours, forecast.Hour{At: h.At, Period: h.period, Settled: h.Settled.Money})
 		}
 	}
-	in.Hours = append(in.Hours, forecast.Hour{At: now, Settled: b.State.Settled.Money})
+	in.Hours = append(in.Hours, forecast.Hour{At: now, Period: b.State.Start, Settled: b.State.Settled.Money})
 	return in
 }

@@ -29,7 +29,7 @@ func TestABudgetIsMadeAndRead(t *testing.T) {
 	}
 	product, _ := ids.Parse(dbfactory.Text(t, w.db, `SELECT id::text FROM product`))
 	want := budgets.Budget{Name: "All", Scope: budgets.Product, ProductID: product, Product: "default", Period: budgets.Month,
-		Timezone: "Europe/Berlin", Limits: budgets.Limits{Money: dollars(100)}, Hard: true, Slice: dollar, SliceTokens: 200_000,
+		Timezone: "Europe/Berlin", Limits: budgets.Limits{Money: dollars(100)}, Hard: true, Slice: dollar, SliceTokens: 200_000, Unpriced: budgets.AskUnpriced,
 		AlertAt: []int{50, 80, 90, 100}, Version: 1, CreatedBy: w.who.Name,
 		State:      budgets.State{Start: start, End: end, Limits: budgets.Limits{Money: dollars(100)}},
 		Projection: forecast.Projection{Verdict: forecast.TooLittleData, Until: end}}

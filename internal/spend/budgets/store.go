@@ -30,7 +30,7 @@ func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) (
 			JobID: orNil(r.JobID), JobKey: r.JobKey, Period: Period(r.Period), Timezone: r.Timezone,
 			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}, Hard: r.Hard,
 			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: make([]int, len(r.AlertAt)), Throttle: r.Throttle,
-			ThrottledBelow: int(r.ThrottledBelow), Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+			Unpriced: Unpriced(r.Unpriced), SpentSince: r.SpentSince, ThrottledBelow: int(r.ThrottledBelow), Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 			Projection: forecast.Projection{BurnPerDay1h: spend.Nanos(r.BurnNanos1h), BurnPerDay24h: spend.Nanos(r.BurnNanos24h),
 				BurnPerDay7d: spend.Nanos(r.BurnNanos7d), ExhaustedP50: r.ExhaustedP50, ExhaustedP90: r.ExhaustedP90,
 				Verdict: forecast.Verdict(r.Verdict)}}
@@ -62,7 +62,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
 		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
-		CreatedBy: b.CreatedBy})
+		Unpriced: string(b.Unpriced), CreatedBy: b.CreatedBy})
 	if err != nil {
 		return fmt.Errorf("insert budget: %w", err)
 	}
@@ -90,7 +90,7 @@ func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	err := q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
 		LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
-		ThrottledBelow: int16(b.ThrottledBelow)}) //nolint:gosec // 0 to 10
+		Unpriced: string(b.Unpriced), ThrottledBelow: int16(b.ThrottledBelow)}) //nolint:gosec // 0 to 10
 	if err != nil {
 		return fmt.Errorf("save budget: %w", err)
 	}

@@ -36,9 +36,31 @@ func hoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, budgets []ids.ID, 
 	return found, nil
 }
 
-// snapshotTx keeps how the periods stand in this hour.
+// spentSinceTx fills in since when budgets are charged, of those of which it is not known yet.
+func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) error {
+	at, unknown := map[ids.ID]*Budget{}, []ids.ID{}
+	for i := range list {
+		if b := &list[i]; b.SpentSince == nil && b.State.Settled.Money > 0 {
+			at[b.ID], unknown = b, append(unknown, b.ID)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	rows, err := q.BudgetsSpentSince(ctx, tx, dbsqlc.BudgetsSpentSinceParams{WorkspaceID: workspace, Ids: unknown})
+	if err != nil {
+		return fmt.Errorf("since when budgets are charged: %w", err)
+	}
+	for _, r := range rows {
+		at[r.ID].SpentSince = &r.At
+	}
+	return nil
+}
+
+// snapshotTx keeps how the periods stand in this hour, and how those of the projection's
+// history ended.
 func snapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID, now time.Time) error {
-	err := q.BudgetSnapshot(ctx, tx, dbsqlc.BudgetSnapshotParams{WorkspaceID: workspace, ReadAt: now, Since: now.Add(-2 * time.Hour)})
+	err := q.BudgetSnapshot(ctx, tx, dbsqlc.BudgetSnapshotParams{WorkspaceID: workspace, ReadAt: now, Since: now.Add(-history)})
 	if err != nil {
 		return fmt.Errorf("keep hours: %w", err)
 	}
@@ -60,6 +82,7 @@ func foreseeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) e
 		p.Burn1h, p.Burn24h, p.Burn7d = append(p.Burn1h, int64(f.BurnPerDay1h)), append(p.Burn24h, int64(f.BurnPerDay24h)),
 			append(p.Burn7d, int64(f.BurnPerDay7d))
 		p.P50, p.P90 = append(p.P50, orForever(f.ExhaustedP50)), append(p.P90, orForever(f.ExhaustedP90))
+		p.SpentSince = append(p.SpentSince, orForever(b.SpentSince))
 		p.ThrottledBelow = append(p.ThrottledBelow, int16(b.ThrottledBelow)) //nolint:gosec // 0 to 10
 	}
 	if err := q.BudgetProject(ctx, tx, p); err != nil {

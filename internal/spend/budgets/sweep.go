@@ -101,6 +101,9 @@ func (s *Service) foresee(ctx context.Context, who tenancy.Principal) (int, erro
 		if err := presentTx(ctx, tx, who.Workspace, list, now, false); err != nil {
 			return err
 		}
+		if err := spentSinceTx(ctx, tx, who.Workspace, list); err != nil {
+			return err
+		}
 		if err := snapshotTx(ctx, tx, who.Workspace, now); err != nil {
 			return err
 		}

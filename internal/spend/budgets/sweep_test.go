@@ -98,3 +98,47 @@ func TestHoursAreKept(t *testing.T) {
 		}
 	}
 }
+
+// What was spent before any hour was kept counts: a first day of $200 is no day of nothing,
+// the throttle sees it, and it is told that the money runs out.
+func TestAFirstDayIsForeseen(t *testing.T) {
+	for age, verdict := range map[string]forecast.Verdict{"1 minute": forecast.TooLittleData, "10 minutes": forecast.TooLittleData,
+		"59 minutes": forecast.TooLittleData, "61 minutes": forecast.Throttle, "5 hours": forecast.Throttle, "23 hours": forecast.Throttle,
+		"25 hours": forecast.Throttle, "6 days": forecast.Throttle} {
+		t.Run(age, func(t *testing.T) {
+			w := newWorld(t)
+			b := w.made(monthly(201, func(in *budgets.Input) { in.Throttle, in.Period = true, budgets.Once }))
+			w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 200*dollar)
+			dbfactory.Exec(t, w.db, `UPDATE budget_ledger SET at = now() - $1::interval`, age)
+			told, err := w.Foresee(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := w.get(b.ID)
+			if p := got.Projection; p.BurnPerDay1h == 0 || p.BurnPerDay24h < 30*dollar || p.BurnPerDay7d < 30*dollar || p.Verdict != verdict {
+				t.Errorf("$200 in %s are %+v", age, p)
+			}
+			if short := verdict == forecast.Throttle; short != (got.ThrottledBelow > 0) || short != (told == 1) {
+				t.Errorf("of $1 that is left after %s %d were told, and priorities below %d wait", age, told, got.ThrottledBelow)
+			}
+		})
+	}
+}
+
+// How a period ended is kept also where nobody looked when it did.
+func TestTheEndOfAPeriodIsKeptLater(t *testing.T) {
+	w := newWorld(t)
+	b := w.made(monthly(100, func(in *budgets.Input) { in.Period = budgets.Day }))
+	dbfactory.Exec(t, w.db, `INSERT INTO budget_period (workspace_id, budget_id, period_start, period_end, limit_nanos, settled_nanos)
+		SELECT workspace_id, budget_id, period_start - d * interval '1 day', period_end - d * interval '1 day', limit_nanos, 7000000000
+		FROM budget_period, generate_series(1, 9) AS d`)
+	for range 2 {
+		if _, err := w.Foresee(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM budget_hour h JOIN budget_period p USING (workspace_id, budget_id, period_start)
+		WHERE h.settled_nanos = 7000000000 AND h.hour < p.period_end AND h.hour >= p.period_end - interval '1 hour' AND h.budget_id = $1`, b.ID); n < 7 || n > 8 {
+		t.Errorf("the ends of %d days are kept", n)
+	}
+}

@@ -1,6 +1,7 @@
 package budgets
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,6 +24,7 @@ type Input struct {
 	SliceTokens *int64
 	AlertAt     []int
 	Throttle    bool
+	Unpriced    Unpriced // "" is AskUnpriced
 }
 
 // Patch is what changes of a budget; its scope, its period and its zone stay.
@@ -37,6 +39,7 @@ type Patch struct {
 	SliceTokens *int64
 	AlertAt     *[]int
 	Throttle    *bool
+	Unpriced    *Unpriced
 }
 
 // Ceiling is a limit to be set, where it is: to none by nil.
@@ -55,7 +58,8 @@ func (c Ceiling[T]) or(before *T) *T {
 // budget is the budget that in describes, without what names other things. Validation.
 func (in Input) budget() (Budget, error) {
 	b := Budget{Name: in.Name, Scope: in.Scope, Phase: in.Phase, Period: in.Period, Timezone: in.Timezone, Limits: in.Limits,
-		Hard: in.Hard, Slice: defaultSlice, SliceTokens: defaultSliceTokens, AlertAt: defaultAlerts, Throttle: in.Throttle}
+		Hard: in.Hard, Slice: defaultSlice, SliceTokens: defaultSliceTokens, AlertAt: defaultAlerts, Throttle: in.Throttle,
+		Unpriced: cmp.Or(in.Unpriced, AskUnpriced)}
 	if b.Timezone == "" {
 		b.Timezone = "UTC"
 	}
@@ -118,6 +122,9 @@ func (b Budget) check(p fault.Problems) {
 	ceiling(p, "limit_runs", b.Limits.Runs, 0, MaxRuns, "runs")
 	slice(p, "slice_usd", b.Slice, b.Limits.Money)
 	slice(p, "slice_tokens", b.SliceTokens, b.Limits.Tokens)
+	if !slices.Contains(Unpriceds, b.Unpriced) {
+		p.Add("unpriced", "It must be ask, hold or allow.")
+	}
 	if len(b.AlertAt) > MaxAlerts {
 		p.Add("alert_at", "It must have at most %d entries.", MaxAlerts)
 	}
@@ -167,6 +174,7 @@ func (p Patch) apply(b Budget) (Budget, error) {
 	set(&b.SliceTokens, p.SliceTokens)
 	set(&b.AlertAt, p.AlertAt)
 	set(&b.Throttle, p.Throttle)
+	set(&b.Unpriced, p.Unpriced)
 	// A slice that was not named goes along with a smaller limit.
 	if most := b.Limits.Money; p.Slice == nil && most != nil && *most > 0 {
 		b.Slice = min(b.Slice, *most)

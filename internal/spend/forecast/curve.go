@@ -16,29 +16,55 @@ type curve struct {
 	now    time.Time
 }
 
-// newCurve strings the sums of periods together: a new one begins at 0 with the present
-// period, and where a sum falls.
+// newCurve strings the sums of periods together: each period begins at 0, and so does what
+// falls within one. The first sum was spent from the beginning of its period, or from the
+// first entry of all where that is later; where neither is known to be before it, what it
+// stands at is history.
 func newCurve(in Input) curve {
 	c := curve{now: in.Now}
 	sorted := slices.Clone(in.Hours)
 	slices.SortStableFunc(sorted, func(a, b Hour) int { return a.At.Compare(b.At) })
-	var total, before spend.Nanos
 	for i, h := range sorted {
 		if h.At.After(in.Now) {
 			break
 		}
 		h.Settled = max(h.Settled, 0)
-		if i > 0 {
-			begins := !sorted[i-1].At.After(in.PeriodStart) && h.At.After(in.PeriodStart)
-			if begins || h.Settled < before {
-				before = 0
-			}
-			total = plus(total, h.Settled-before)
+		if i == 0 {
+			c.begin(h, in.Since)
+		} else {
+			c.add(h, sorted[i-1])
 		}
-		before = h.Settled
-		c.points = append(c.points, Hour{At: h.At, Settled: total})
 	}
 	return c
+}
+
+// begin takes up the first sum.
+func (c *curve) begin(h Hour, since *time.Time) {
+	if since == nil || since.After(h.At) {
+		c.points = append(c.points, Hour{At: h.At})
+		return
+	}
+	from := *since
+	if from.Before(h.Period) {
+		from = h.Period
+	}
+	if from.Before(h.At) {
+		c.points = append(c.points, Hour{At: from})
+	}
+	c.points = append(c.points, Hour{At: h.At, Settled: h.Settled})
+}
+
+// add takes up a sum and the one before it.
+func (c *curve) add(h, before Hour) {
+	last := c.points[len(c.points)-1]
+	more := h.Settled - max(before.Settled, 0)
+	if isNew := !h.Period.Equal(before.Period); isNew || more < 0 {
+		more = h.Settled
+		if isNew && h.Period.After(last.At) && h.Period.Before(h.At) {
+			c.points = append(c.points, Hour{At: h.Period, Settled: last.Settled})
+		}
+	}
+	c.points = append(c.points, Hour{At: h.At, Settled: plus(last.Settled, more)})
 }
 
 // plus adds amounts that are not below 0, up to the largest there is.

@@ -9,7 +9,8 @@
 // does not make the money last for ever.
 //
 // With less than three days it draws hours instead and looks no further ahead than its
-// history goes back; with less than six hours it says that there is too little data.
+// history goes back; with less than an hour it says that there is too little data. The
+// history of a young budget goes back to its first entry.
 //
 // Amounts are whole numbers without a unit of their own: tokens work as dollars do.
 package forecast

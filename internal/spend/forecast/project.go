@@ -12,8 +12,8 @@ const (
 	week = 7 * day
 	// minDays of history make days the unit that is drawn.
 	minDays = 3
-	// minSpan is the shortest history that says anything.
-	minSpan = 6 * time.Hour
+	// minSpan is the shortest history that says anything, of as much time to come.
+	minSpan = time.Hour
 	// outlook is how far ahead the verdict looks where a period has no end.
 	outlook = week
 	// endless is from when on an end is none.
@@ -23,17 +23,20 @@ const (
 )
 
 // Hour is what a budget had settled at an instant, counted from the start of its period
-// at that instant: it rises within a period and falls where a new one begins.
+// at that instant: it rises within a period and begins at 0 with each one.
 type Hour struct {
 	At      time.Time
+	Period  time.Time // the start of its period
 	Settled spend.Nanos
 }
 
 // Input is how a budget stands.
 type Input struct {
-	Now         time.Time
-	PeriodStart time.Time
-	PeriodEnd   time.Time // more than two years ahead is no end
+	Now       time.Time
+	PeriodEnd time.Time // more than two years ahead is no end
+	// Since is when the budget was first charged, in whichever period; nil where that is
+	// unknown.
+	Since *time.Time
 	// Free is what is neither settled nor reserved.
 	Free spend.Nanos
 	// Hours are the sums of the last seven days in the order of time, also of the periods

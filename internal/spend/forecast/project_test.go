@@ -50,7 +50,7 @@ func days(each ...spend.Nanos) []forecast.Hour {
 
 // month is a budget that ends in twelve days.
 func month(free spend.Nanos, hours []forecast.Hour) forecast.Input {
-	return forecast.Input{Now: noon, PeriodStart: noon.AddDate(0, 0, -18), PeriodEnd: noon.AddDate(0, 0, 12), Free: free, Hours: hours}
+	return forecast.Input{Now: noon, PeriodEnd: noon.AddDate(0, 0, 12), Free: free, Hours: hours}
 }
 
 func TestWhetherMoneyLasts(t *testing.T) {
@@ -60,16 +60,17 @@ func TestWhetherMoneyLasts(t *testing.T) {
 	endless.PeriodEnd = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	longer := endless
 	longer.Free = 8 * 240 * cent
-	next := month(2400*cent, append(steady(7*24, 10*cent), forecast.Hour{At: noon, Settled: 0}))
-	next.PeriodStart = noon
+	next := month(2400*cent, append(steady(7*24, 10*cent), forecast.Hour{At: noon, Period: noon, Settled: 0}))
 	for name, c := range map[string]struct {
 		in       forecast.Input
 		verdict  forecast.Verdict
 		p50, p90 *time.Duration
 	}{
-		"nothing is known": {month(cent, nil), forecast.TooLittleData, nil, nil},
-		"a new budget":     {month(cent, steady(5, cent)), forecast.TooLittleData, nil, nil},
-		"nothing is free":  {month(0, steady(200, cent)), forecast.Exhausted, nil, nil},
+		"nothing is known":                         {month(cent, nil), forecast.TooLittleData, nil, nil},
+		"a new budget":                             {month(cent, []forecast.Hour{{At: noon.Add(-hour / 2)}, {At: noon, Settled: cent}}), forecast.TooLittleData, nil, nil},
+		"five hours, and gone in the sixth":        {month(cent, steady(5, cent)), forecast.Throttle, in(1), in(1)},
+		"five hours, and there for six":            {month(6*cent, steady(5, cent)), forecast.TooLittleData, nil, nil},
+		"nothing is free":                          {month(0, steady(200, cent)), forecast.Exhausted, nil, nil},
 		"less than nothing is free, and it is new": {month(-cent, nil), forecast.Exhausted, nil, nil},
 		"steady, and gone in four days":            {month(960*cent, steady(7*24, 10*cent)), forecast.Throttle, in(96), in(96)},
 		"steady, and gone after the end":           {month(13*240*cent, steady(7*24, 10*cent)), forecast.Enough, in(13 * 24), in(13 * 24)},
@@ -149,8 +150,7 @@ func TestBurn(t *testing.T) {
 // A period that begins with more than the last one had settled is still a new one.
 func TestASumOfANewPeriodIsSpentInIt(t *testing.T) {
 	t.Parallel()
-	in := month(cent, []forecast.Hour{{At: noon.Add(-26 * hour), Settled: 5 * cent}, {At: noon, Settled: 7 * cent}})
-	in.PeriodStart = noon.Add(-12 * hour)
+	in := month(cent, []forecast.Hour{{At: noon.Add(-26 * hour), Settled: 5 * cent}, {At: noon, Period: noon.Add(-12 * hour), Settled: 7 * cent}})
 	if p := forecast.Project(in); p.BurnPerDay7d != 7*cent*24/26 {
 		t.Errorf("7 cents in 26 hours are $%s a day", p.BurnPerDay7d.USD())
 	}
@@ -206,7 +206,7 @@ func TestProjectionsAreMonotone(t *testing.T) {
 // The fan begins at nothing, rises, and says what the instants of the projection say.
 func TestTheFanAgreesWithTheInstants(t *testing.T) {
 	t.Parallel()
-	if fan := forecast.Fan(month(cent, steady(3, cent))); len(fan) != 0 {
+	if fan := forecast.Fan(month(cent, nil)); len(fan) != 0 {
 		t.Errorf("too little data has the fan %v", fan)
 	}
 	if fan := forecast.Fan(month(cent, steady(10, cent))); len(fan) != 11 || fan[10].P50 != 10*cent {
@@ -232,4 +232,77 @@ func TestTheFanAgreesWithTheInstants(t *testing.T) {
 			}
 		}
 	})
+}
+
+// young is a budget of which a cent was spent each minute since its first entry, with the
+// sums of the full hours since then but for those that are missing, and those of the ends of
+// periods, which are kept also later.
+func young(age time.Duration, period func(time.Time) time.Time, missing func(time.Time) bool) forecast.Input {
+	since := noon.Add(-age)
+	in := forecast.Input{Now: noon, PeriodEnd: noon.Add(10 * day), Since: &since, Free: cent}
+	at := func(t time.Time) forecast.Hour {
+		// The last instant of a period is one of it.
+		start := period(t.Add(-time.Nanosecond))
+		from := since
+		if start.After(from) {
+			from = start
+		}
+		return forecast.Hour{At: t, Period: start, Settled: spend.Nanos(t.Sub(from)/time.Minute) * cent}
+	}
+	for t := since.Truncate(hour / 2).Add(hour / 2); t.Before(noon); t = t.Add(hour / 2) {
+		ends := period(t.Add(-time.Nanosecond)) != period(t)
+		if noon.Sub(t) < 7*day && (ends || t.Truncate(hour).Equal(t) && !missing(t)) {
+			in.Hours = append(in.Hours, at(t))
+		}
+	}
+	in.Hours = append(in.Hours, at(noon))
+	return in
+}
+
+// What was spent before the first hour's sum counts: a budget's history goes back to its
+// first entry, whatever its age, over periods that begin, hours that are missing and days on
+// which clocks change.
+func TestAYoungBudgetGoesByItsFirstEntry(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := func(time.Time) time.Time { return time.Unix(0, 0) }
+	daily := func(zone *time.Location, shift time.Duration) func(time.Time) time.Time {
+		return func(t time.Time) time.Time {
+			y, m, d := t.Add(shift).In(zone).Date()
+			return time.Date(y, m, d, 0, 0, 0, 0, zone).Add(-shift)
+		}
+	}
+	// As if noon were on the days after the clocks changed: in October a day has 25 hours, in March 23.
+	october, march := time.Date(2026, 10, 26, 11, 0, 0, 0, time.UTC).Sub(noon), time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC).Sub(noon)
+	none, all := func(time.Time) bool { return false }, func(time.Time) bool { return true }
+	gap := func(t time.Time) bool { return noon.Sub(t) > 2*hour && noon.Sub(t) < 20*hour }
+	for _, age := range []time.Duration{time.Minute, 10 * time.Minute, 59 * time.Minute, hour, 61 * time.Minute, 5 * hour, 23 * hour, 25 * hour, 49 * hour, 6 * day, 9 * day} {
+		for name, in := range map[string]forecast.Input{
+			"one period": young(age, once, none), "no hour is kept": young(age, once, all), "hours are missing": young(age, once, gap),
+			"days": young(age, daily(time.UTC, 0), none), "days and missing hours": young(age, daily(time.UTC, 12*hour+30*time.Minute), none),
+			"a day of 25 hours": young(age, daily(berlin, october), none), "a day of 23 hours": young(age, daily(berlin, march), none),
+		} {
+			p := forecast.Project(in)
+			spent := func(while time.Duration) spend.Nanos {
+				known := max(age, hour)
+				while = min(while, known)
+				return spend.Nanos(float64(min(while, age)/time.Minute) * float64(cent) * float64(day) / float64(while))
+			}
+			for rate, got := range map[time.Duration]spend.Nanos{hour: p.BurnPerDay1h, day: p.BurnPerDay24h, 7 * day: p.BurnPerDay7d} {
+				if want := spent(rate); got < want-want/100-1 || got > want+want/100+1 {
+					t.Errorf("%s, %s: $%s a day by the last %s; want $%s", name, age, got.USD(), rate, want.USD())
+				}
+			}
+			want := forecast.Throttle
+			if age < hour {
+				want = forecast.TooLittleData
+			}
+			if p.Verdict != want || (forecast.ThrottledBelow(p, 0) > 0) != (want == forecast.Throttle) {
+				t.Errorf("%s, %s: the verdict is %s; want %s", name, age, p.Verdict, want)
+			}
+		}
+	}
 }
