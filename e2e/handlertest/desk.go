@@ -81,7 +81,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
 		Kanban: kanban.New(d, events, wake, log), Bus: messages, Events: events,
 		Budgets: budgets.NewService(d, wake, nil),
-		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
+		Prices:  prices.NewService(d, wake), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",
 		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -101,7 +101,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		Bus:     messages,
 		Events:  events,
 		Budgets: budgets.NewService(d, wake, nil),
-		Prices:  prices.NewService(d), Usage: usage.NewService(d), Estimates: estimates.New(d),
+		Prices:  prices.NewService(d, wake), Usage: usage.NewService(d), Estimates: estimates.New(d),
 
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
 	}

@@ -204,7 +204,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db), JobSearch: jobsearch.New(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
-		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db), Usage: usage.NewService(m.db),
+		Kanban: kanban.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db, silence{}), Usage: usage.NewService(m.db),
 		Blobs: blobs.New(m.db, dbtest.Vault(m.db), blobs.Options{Jobs: lease.Scopes{}}),
 		Bus:   bus.NewService(m.db, silence{}, list.Secrets), Done: m.done, Tokens: people.Tokens, Log: log,
 		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}

@@ -201,7 +201,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	contents.ReadMessages(a.bus)
 
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
-	rates, used := prices.NewService(a.db), usage.NewService(a.db)
+	rates, used := prices.NewService(a.db, wake), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, LogWords: search, Secrets: list.Secrets, Seals: sealer, Costs: costs,
 		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL),

@@ -16,10 +16,14 @@ type Refusal struct {
 	Free      string // what it has: "$0.40", "1,000 tokens", "0 runs"
 	Needed    string // what the job has to reserve
 	Throttled bool   // it has room, and keeps it for jobs of a higher priority
+	Model     string // that has no price, where that is why
 }
 
 // Reason says so in a sentence without its full stop.
 func (r Refusal) Reason() string {
+	if r.Model != "" {
+		return fmt.Sprintf("The model %q has no price, and the budget %q lets only models with a price spend", r.Model, r.Name)
+	}
 	if r.Throttled {
 		return fmt.Sprintf("The budget %q would run out before its period ends, and keeps what is left for more urgent jobs", r.Name)
 	}

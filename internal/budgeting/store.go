@@ -15,13 +15,20 @@ import (
 
 var q = dbsqlc.New()
 
-// ActiveTx reports whether a workspace has budgets.
-func ActiveTx(ctx context.Context, tx db.Tx, workspace ids.ID) (bool, error) {
-	active, err := q.BudgetsActive(ctx, tx, workspace)
+// Active says what budgets a workspace has.
+type Active struct {
+	Any bool
+	// HoldsUnpriced: one of them holds models without a price.
+	HoldsUnpriced bool
+}
+
+// ActiveTx reads what budgets a workspace has.
+func ActiveTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Active, error) {
+	r, err := q.BudgetsActive(ctx, tx, workspace)
 	if err != nil {
-		return false, fmt.Errorf("look for budgets: %w", err)
+		return Active{}, fmt.Errorf("look for budgets: %w", err)
 	}
-	return active, nil
+	return Active{r.Active, r.HoldsUnpriced}, nil
 }
 
 // covered is jobs with the budgets that they count for, and when they were read.

@@ -31,7 +31,7 @@ func (w *world) uses(agent tenancy.Principal, j jobs.Job, id string, tokens int6
 // price saves what a million input tokens of the house's model cost, in dollars.
 func (w *world) price(usd int64, from time.Time) {
 	w.T.Helper()
-	_, err := prices.NewService(w.DB).Save(w.Ctx, w.Owner, prices.List{{Provider: "house", Model: "house-*", From: from,
+	_, err := prices.NewService(w.DB, w.Wake).Save(w.Ctx, w.Owner, prices.List{{Provider: "house", Model: "house-*", From: from,
 		Rates: prices.Tokens{Input: usd * 1_000_000}}})
 	if err != nil {
 		w.T.Fatal(err)

@@ -8,9 +8,19 @@ var providers = []struct{ prefix, provider string }{
 	{"gemini", "google"},
 }
 
-// ProviderOf is whose model it is by its name: what stands before a slash, or what the
-// well-known names tell; "" where neither does.
+// paths are how names begin that say where a cloud keeps a model.
+var paths = []struct{ prefix, provider string }{
+	{"arn:aws", "bedrock"}, {"publishers/", "vertex"}, {"projects/", "vertex"}, {"models/", "google"},
+}
+
+// ProviderOf is whose model it is by its name: the cloud whose path it is, what stands
+// before a slash, or what the well-known names tell; "" where none does.
 func ProviderOf(model string) string {
+	for _, p := range paths {
+		if strings.HasPrefix(strings.ToLower(model), p.prefix) {
+			return p.provider
+		}
+	}
 	if provider, _, found := strings.Cut(model, "/"); found {
 		return provider
 	}

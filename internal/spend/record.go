@@ -54,7 +54,7 @@ type recording struct {
 	tx        db.Tx
 	workspace ids.ID
 
-	prices  prices.List
+	prices  prices.Book
 	told    map[string]*telling // by the id of the entry
 	order   []*telling          // in the order in which they were told first
 	raised  []raise
@@ -167,7 +167,8 @@ func (r *recording) book(t *telling, under Booking, more Usage) {
 		product: under.Product}
 	r.raised = append(r.raised, raise{hourKey: key, Booking: under, more: more})
 	if more.Charged != 0 || more.Tokens() != 0 {
-		r.charges = append(r.charges, Charge{Lease: key.lease, Product: under.Product, Phase: under.Phase, At: at, Entry: t.ID,
-			Nanos: more.Charged, Tokens: more.Tokens(), Unpriced: more.UnpricedTokens})
+		r.charges = append(r.charges, Charge{Lease: key.lease, Product: under.Product, Phase: under.Phase, Provider: t.Provider,
+			Model: t.Model, At: at, Entry: t.ID, Nanos: more.Charged, Tokens: more.Tokens(), Unpriced: more.UnpricedTokens,
+			Uncosted: more.UnpricedTokens > 0 && more.Charged == 0})
 	}
 }

@@ -57,7 +57,7 @@ func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, item
 
 // exec answers the claims; the function that it returns runs after the commit.
 func (b *claimBatch) exec() (func(), error) {
-	for _, step := range []func() error{b.authenticate, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease} {
+	for _, step := range []func() error{b.authenticate, b.holdUnpriced, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease, b.ask} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -95,8 +95,9 @@ type claimBatch struct {
 	// filling: the seats become free in this transaction.
 	filling bool
 
-	hasBudgets bool // of the workspace
-	grants     map[ids.ID]budgeting.Grant
+	budgets budgeting.Active // of the workspace
+	grants  map[ids.ID]budgeting.Grant
+	asked   bool // a person, about a model without a price
 }
 
 // claimItem is one of the claims.
@@ -106,10 +107,14 @@ type claimItem struct {
 	agent    claimant
 	products map[int64]ids.ID // of its lanes
 	named    *jobs.Job        // the one job wanted
-	closed   string           // why its lanes' jobs were left out, "" where none was
-	reserved int              // how many jobs may be taken for it
-	crowded  bool             // others of the batch have reserved what is free
-	taken    []ids.ID         // out of the queue, without a lease yet
+	// unpriced is set where the agent's model has no price and budgets hold such, and holder
+	// is one that has held something.
+	unpriced *budgeting.Unpriced
+	holder   *budgeting.Holder
+	closed   string   // why its lanes' jobs were left out, "" where none was
+	reserved int      // how many jobs may be taken for it
+	crowded  bool     // others of the batch have reserved what is free
+	taken    []ids.ID // out of the queue, without a lease yet
 	given    []ids.ID
 	done     bool // what it gets is known
 }
@@ -138,6 +143,9 @@ func (b *claimBatch) notify() {
 		if c.Err == nil {
 			b.s.waiters.StoreHint(c.Req.who.Agent, waitlist.Hint{Factory: c.Res.factory, Lanes: c.Res.lanes})
 		}
+	}
+	if b.asked {
+		b.s.effects.Publish(b.workspace, nil)
 	}
 	if len(given) > 0 {
 		b.s.effects.Publish(b.workspace, nil, given...)
@@ -180,7 +188,7 @@ func (b *claimBatch) authenticate() error {
 	}
 	for _, c := range b.open() {
 		c.Res.began = began
-		if b.filling && b.hasBudgets {
+		if b.filling && b.budgets.Any {
 			c.Retry()
 			continue
 		}
@@ -206,7 +214,7 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 		func(tx db.Tx) error { return b.readAgents(tx, agents) },
 		func(tx db.Tx) error { return b.readProducts(tx, names) },
 		func(tx db.Tx) (err error) {
-			b.hasBudgets, err = budgeting.ActiveTx(b.ctx, tx, b.workspace)
+			b.budgets, err = budgeting.ActiveTx(b.ctx, tx, b.workspace)
 			return err
 		})...)
 }
@@ -325,7 +333,9 @@ func (b *claimBatch) resolve() error {
 			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.name,
 				c.agent.factory)
 		default:
-			c.Err = b.requireOpen(job)
+			if c.Err = b.requireOpen(job); c.Err == nil {
+				c.Err = b.requirePrice(c, job)
+			}
 		}
 		c.named = &job
 	}

@@ -14,7 +14,7 @@ import (
 // order in which they were taken. The others wait for a budget, and whoever got nothing
 // but such looks again.
 func (b *claimBatch) afford() error {
-	if !b.hasBudgets {
+	if !b.budgets.Any {
 		return nil
 	}
 	var taken []ids.ID

@@ -1,7 +1,6 @@
 package claim
 
 import (
-	"cmp"
 	"slices"
 
 	"fleetboard/internal/ids"
@@ -15,7 +14,8 @@ func (b *claimBatch) dequeue() error {
 		first := claims[0]
 		var group, others []*claimItem
 		for _, c := range claims {
-			if c == first || first.named == nil && c.named == nil && slices.Equal(c.Res.lanes, first.Res.lanes) {
+			if c == first || first.named == nil && c.named == nil && first.unpriced == nil && c.unpriced == nil &&
+				slices.Equal(c.Res.lanes, first.Res.lanes) {
 				group = append(group, c)
 			} else {
 				others = append(others, c)
@@ -42,7 +42,7 @@ func (c *claimItem) explainNothing(all []*claimItem) {
 	switch {
 	case len(c.taken) > 0:
 	case !c.crowded:
-		c.Res.claimed.Reason, c.done = cmp.Or(c.closed, ReasonEmpty), true
+		c.Res.claimed.Reason, c.done = c.nothing(), true
 	default:
 		own, factory := c.ownSeats(), c.factorySeats()
 		for _, other := range all {
@@ -59,6 +59,17 @@ func (c *claimItem) explainNothing(all []*claimItem) {
 		}
 		c.Res.claimed.Reason, c.Res.outOfCapacity, c.done = ReasonNoSeats, true, true
 	}
+}
+
+// nothing is why a claim for which jobs were looked for has got none.
+func (c *claimItem) nothing() string {
+	switch {
+	case c.closed != "":
+		return c.closed
+	case c.holder != nil:
+		return ReasonBudget
+	}
+	return ReasonEmpty
 }
 
 // takeNamed takes the one job that was asked for.
@@ -126,7 +137,7 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 		if len(heads) == 0 {
 			break
 		}
-		rows, err := b.takeLane(heads, n-len(taken))
+		rows, err := b.takeLane(c, heads, n-len(taken))
 		if err != nil {
 			return nil, err
 		}
@@ -138,12 +149,15 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 	return taken, nil
 }
 
-// takeLane takes up to n jobs from the lane of the first head, in its order.
-func (b *claimBatch) takeLane(heads []head, n int) ([]readyKey, error) {
+// takeLane takes up to n jobs for a claim from the lane of the first head, in its order.
+func (b *claimBatch) takeLane(c *claimItem, heads []head, n int) ([]readyKey, error) {
 	lane := heads[0].lane
 	var least int16
 	if len(heads) > 1 {
 		least = heads[1].priority
+	}
+	if len(c.narrow()) > 0 {
+		return b.takeOutside(c, lane, least, n)
 	}
 	keys, err := takeReady(b.ctx, b.tx, b.workspace, lane, b.scanFrom(lane), least, n)
 	if err != nil {

@@ -25,7 +25,7 @@ func (b *claimBatch) heads() (err error) {
 	}
 	for _, c := range claims {
 		if empty(c) {
-			c.Res.claimed.Reason, c.done = cmp.Or(c.closed, ReasonEmpty), true
+			c.Res.claimed.Reason, c.done = c.nothing(), true
 		}
 	}
 	return nil
@@ -76,6 +76,9 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 			continue
 		}
 		why := b.closed[product]
+		if why == "" && c.heldFrom(product) {
+			why = ReasonBudget
+		}
 		if why == "" {
 			left = append(left, h)
 		} else if c.closed == "" {

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/waitlist"
 )
 
@@ -45,7 +46,7 @@ func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
 	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
-		wake.Subscribe(tokens.RevokedTopics, s.tokensEnded)}
+		wake.Subscribe(tokens.RevokedTopics, s.tokensEnded), wake.Subscribe(prices.Topics, s.pricesChanged)}
 	return s
 }
 

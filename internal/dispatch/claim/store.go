@@ -44,7 +44,7 @@ type claimant struct {
 	name, factory    string
 	boot             string
 	generation       int64
-	model            string
+	model, provider  string
 	os               string
 	engines          []string
 	capabilities     []string        // its own and its factory's
@@ -86,7 +86,7 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	claimants := make(map[ids.ID]claimant, len(rows))
 	for _, a := range rows {
 		claimants[a.ID] = claimant{
-			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation, model: a.Model,
+			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation, model: a.Model, provider: a.Provider,
 			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
 			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil,
 			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
@@ -161,6 +161,21 @@ func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from
 		FromPriority: from.priority, FromReadyAt: from.readyAt, FromJobID: from.job})
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
+	}
+	keys := make([]readyKey, 0, len(rows))
+	for _, r := range rows {
+		keys = append(keys, readyKey{r.Priority, r.ReadyAt, r.JobID})
+	}
+	return keys, nil
+}
+
+// takeReadyOutside is takeReady from the top of a lane, of jobs that count for none of some
+// scopes of budgets.
+func takeReadyOutside(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, scopes []string, least int16, n int) ([]readyKey, error) {
+	rows, err := q.ReadyTakeOutside(ctx, tx, dbsqlc.ReadyTakeOutsideParams{WorkspaceID: workspace, LaneID: lane, Scopes: scopes,
+		MaxScan: maxPassedOver, MaxRows: int32(n), MinPriority: least}) //nolint:gosec // bounded by maxClaimed
+	if err != nil {
+		return nil, fmt.Errorf("claim outside of budgets: %w", err)
 	}
 	keys := make([]readyKey, 0, len(rows))
 	for _, r := range rows {

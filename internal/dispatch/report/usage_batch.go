@@ -203,6 +203,9 @@ func (b *usageBatch) record() error {
 	if err != nil {
 		return err
 	}
+	if err := budgeting.AskOfUsageTx(b.ctx, b.tx, b.workspace, charges); err != nil {
+		return err
+	}
 	if b.charged, err = budgeting.ChargeTx(b.ctx, b.tx, b.workspace, charges); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 )
 
@@ -82,7 +83,7 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, id ids.ID, 
 	if err := mayChange(who); err != nil {
 		return Budget{}, err
 	}
-	var roomier bool
+	var roomier, unheld bool
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		found, err := lockTx(ctx, tx, who.Workspace, id)
 		if err != nil {
@@ -107,11 +108,14 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, id ids.ID, 
 			return err
 		}
 		after.Version++
-		roomier = after.roomier(before)
+		roomier, unheld = after.roomier(before), before.HoldsUnpriced() && !after.HoldsUnpriced()
 		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetChanged, after.facts(nil), list...)
 	})
 	if err != nil {
 		return Budget{}, err
+	}
+	if unheld {
+		s.wake.Publish(prices.Topic(who.Workspace))
 	}
 	if roomier {
 		s.changed(ctx, who.Workspace, id)
@@ -194,6 +198,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, id ids.ID) 
 		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetRemoved, found[0].facts(nil))
 	})
 	if err == nil {
+		s.wake.Publish(prices.Topic(who.Workspace))
 		s.changed(ctx, who.Workspace, id)
 	}
 	return err

@@ -46,6 +46,9 @@ func (p Price) Cost(t Tokens) int64 {
 	return picos/1000 + picos%1000/500
 }
 
+// lower is a name as it is compared where letters do not count.
+func lower(model string) string { return strings.ToLower(strings.TrimSpace(model)) }
+
 // matches reports whether the price is of a model, as it is named.
 func (p Price) matches(provider, model string) bool {
 	return p.Provider == provider && fits(p.Model, model)
@@ -78,22 +81,21 @@ func (p Price) better(than Price) bool {
 type List []Price
 
 // Find is the price of a model at an instant; false where none is known. A workspace's row
-// is first one of the model as it is named, then one of the same provider by what its maker
-// calls the model. The built-in list goes by the maker's name alone.
+// is first one of the model as it is named, then one of the same provider by its name in
+// other letters or by what its maker calls the model. The built-in list goes by the maker's
+// name alone.
 func (l List) Find(provider, model string, at time.Time) (Price, bool) {
 	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(provider, model) }); found {
 		return own, true
 	}
 	maker, name, known := modelname.Canonical(provider, model)
-	if !known {
-		return Price{}, false
-	}
-	seller := modelname.Provider(provider)
+	seller, said := modelname.Provider(provider), lower(model)
 	return l.best(at, func(p Price) bool {
-		if p.ID > 0 {
-			return modelname.Provider(p.Provider) == seller && fits(strings.ToLower(p.Model), name)
+		if p.ID < 0 {
+			return known && p.matches(maker, name)
 		}
-		return p.matches(maker, name)
+		own := lower(p.Model)
+		return modelname.Provider(p.Provider) == seller && (fits(own, said) || known && fits(own, name))
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -22,16 +23,31 @@ const (
 	MaxSource   = 500
 )
 
-// Service reads and saves the prices of workspaces.
-type Service struct{ db *db.DB }
+// Publisher wakes whoever waits for a topic, in every process.
+type Publisher interface {
+	Publish(topics ...string)
+}
+
+// Service reads and saves the prices of workspaces, and what people decide on models that
+// have none.
+type Service struct {
+	db   *db.DB
+	wake Publisher
+}
 
 // NewService returns the prices that are kept in d.
-func NewService(d *db.DB) *Service { return &Service{db: d} }
+func NewService(d *db.DB, wake Publisher) *Service { return &Service{db: d, wake: wake} }
+
+// changed tells those who look, and claims that wait for a price. It is called after commit.
+func (s *Service) changed(workspace ids.ID) {
+	s.wake.Publish(eventlog.Topic(workspace), Topic(workspace))
+}
 
 // List is the prices of a workspace, its own before the built-in ones.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		list, err = OfTx(ctx, tx, who.Workspace)
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		book, err := OfTx(ctx, tx, who.Workspace)
+		list = book.List
 		return err
 	})
 	return list, err
@@ -54,6 +70,9 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, list List) (a
 		all, err = saveTx(ctx, tx, who, list)
 		return err
 	})
+	if err == nil {
+		s.changed(who.Workspace)
+	}
 	return all, err
 }
 
@@ -62,10 +81,11 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	if err != nil {
 		return nil, err
 	}
-	all, err := OfTx(ctx, tx, who.Workspace)
+	book, err := OfTx(ctx, tx, who.Workspace)
 	if err != nil {
 		return nil, err
 	}
+	all := book.List
 	p := fault.Problems{}
 	if own := len(all) - len(Builtin); own > MaxOwn {
 		p.Add("prices", "A workspace must have at most %d prices of its own (these would be %d).", MaxOwn, own)

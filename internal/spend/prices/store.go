@@ -3,7 +3,6 @@ package prices
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -14,8 +13,8 @@ import (
 
 var q = dbsqlc.New()
 
-// OfTx is the prices of a workspace: its own and the built-in ones.
-func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
+// ownTx is the prices that a workspace has saved.
+func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	rows, err := q.PriceList(ctx, tx, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("list prices: %w", err)
@@ -26,7 +25,7 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
 				Output: r.Output}})
 	}
-	return slices.Concat(own, Builtin), nil
+	return own, nil
 }
 
 // insertTx adds prices that are not there yet, and returns how many.

@@ -1,0 +1,132 @@
+package budgeting
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/tenancy"
+)
+
+// Holder is a hard budget of dollars that holds the claims of models without a price.
+type Holder struct {
+	ID   ids.ID
+	Name string
+	Asks bool // a person, once for each model
+
+	scope string // as the function budget_scopes writes it
+}
+
+// Unpriced is what decides which claims wait for a price.
+type Unpriced struct {
+	Holders []Holder // the widest scopes first
+	Prices  prices.Book
+	Now     time.Time
+}
+
+// UnpricedTx reads what decides which claims wait for a price. Nothing waits where
+// Active.HoldsUnpriced is false.
+func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, err error) {
+	rows, err := q.BudgetsHoldingUnpriced(ctx, tx, workspace)
+	if err != nil {
+		return u, fmt.Errorf("budgets that hold models without a price: %w", err)
+	}
+	for _, r := range rows {
+		u.Holders, u.Now = append(u.Holders, Holder{ID: r.ID, Name: r.Name, Asks: r.Asks, scope: r.ScopeKey}), r.Now
+	}
+	if len(u.Holders) > 0 {
+		u.Prices, err = prices.OfTx(ctx, tx, workspace)
+	}
+	return u, err
+}
+
+// Holds reports whether claims of a model wait for a price where a budget says so. An agent
+// that names no model is none of them.
+func (u Unpriced) Holds(m prices.Model) bool {
+	return m.Name != "" && len(u.Holders) > 0 && u.Prices.Holds(m, u.Now)
+}
+
+// HolderOf is the budget that holds a job's claims of models without a price; false where
+// none does.
+func (u Unpriced) HolderOf(product ids.ID, phase string, job ids.ID) (Holder, bool) {
+	for _, h := range u.Holders {
+		if h.coversAll(product) || phase != "" && (h.scope == "milestone::"+phase || h.scope == "milestone:"+product.String()+":"+phase) ||
+			h.scope == "job:"+job.String() {
+			return h, true
+		}
+	}
+	return Holder{}, false
+}
+
+// HolderOfAll is the budget that holds the claims of all jobs of a product; false where none
+// does.
+func (u Unpriced) HolderOfAll(product ids.ID) (Holder, bool) {
+	for _, h := range u.Holders {
+		if h.coversAll(product) {
+			return h, true
+		}
+	}
+	return Holder{}, false
+}
+
+func (h Holder) coversAll(product ids.ID) bool {
+	return h.scope == "workspace" || h.scope == "product:"+product.String()
+}
+
+// Narrow are the scopes of budgets that hold some jobs of a product and not others, and the
+// first of those budgets.
+func (u Unpriced) Narrow() (scopes []string, first Holder) {
+	for _, h := range u.Holders {
+		switch {
+		case h.scope == "workspace" || strings.HasPrefix(h.scope, "product:"):
+		case scopes == nil:
+			scopes, first = []string{h.scope}, h
+		default:
+			scopes = append(scopes, h.scope)
+		}
+	}
+	return scopes, first
+}
+
+// Refusal is why a claim of a model waits for a budget.
+func (h Holder) Refusal(model string) Refusal {
+	return Refusal{Budget: h.ID, Name: h.Name, Model: model}
+}
+
+// AskOfUsageTx asks people about models that were used with neither a price nor a known
+// cost, by jobs that count for a budget that asks.
+func AskOfUsageTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.Charge) error {
+	used, jobs := map[ids.ID][]prices.Model{}, []ids.ID{}
+	for _, ch := range charges {
+		if ch.Uncosted {
+			if used[ch.Job] == nil {
+				jobs = append(jobs, ch.Job)
+			}
+			used[ch.Job] = append(used[ch.Job], prices.Model{Provider: ch.Provider, Name: ch.Model})
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	rows, err := q.BudgetsAskingForJobs(ctx, tx, dbsqlc.BudgetsAskingForJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	if err != nil {
+		return fmt.Errorf("budgets that ask about models: %w", err)
+	}
+	var list []prices.Unpriced
+	for _, r := range rows {
+		for _, m := range used[r.JobID] {
+			list = append(list, prices.Unpriced{Model: m, Budget: r.Name, Source: r.Key})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	_, err = prices.AskTx(ctx, tx, tenancy.System(workspace, Actor), list)
+	return err
+}

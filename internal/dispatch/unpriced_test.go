@@ -1,0 +1,307 @@
+package dispatch_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/dispatchtest"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/prices"
+	"fleetboard/internal/tenancy"
+)
+
+func with(provider, model string) func(*fleet.Registration) {
+	return func(r *fleet.Registration) { r.Provider, r.Model = provider, model }
+}
+
+func unpriced(u budgets.Unpriced) func(*budgets.Input) {
+	return func(in *budgets.Input) { in.Unpriced = u }
+}
+
+func soft(in *budgets.Input) { in.Hard = false }
+
+func inTokens(in *budgets.Input) {
+	n := int64(1_000_000)
+	in.Limits, in.Slice = budgets.Limits{Tokens: &n}, nil
+}
+
+func (w *world) rates() *prices.Service { return prices.NewService(w.DB, w.Wake) }
+
+// questions are the models that a person is asked about.
+func (w *world) questions() (open []string) {
+	w.T.Helper()
+	list, err := w.rates().Models(w.Ctx, w.Owner)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for _, u := range list {
+		if u.Decision == prices.Undecided {
+			open = append(open, u.Name)
+		}
+	}
+	return open
+}
+
+func (w *world) decides(u prices.Unpriced) {
+	w.T.Helper()
+	if _, err := w.rates().Decide(w.Ctx, w.Owner, u); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+func model(name string) prices.Model { return prices.Model{Provider: "house", Name: name} }
+
+// A hard budget of dollars gives jobs to no model that it cannot count, asks a person once,
+// and keeps the job for others.
+func TestAModelWithoutAPriceWaits(t *testing.T) {
+	w := newWorld(t)
+	strange, other, known := w.Agent("strange", with("house", "House-7B")), w.Agent("other", with("", "house-7b")),
+		w.Agent("known", with("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"))
+	b := w.budget(1000)
+	w.Nothing(strange, claim.ReasonEmpty)
+	if asked := w.questions(); len(asked) != 0 {
+		t.Errorf("with nothing to do it asks about %v", asked)
+	}
+	j := w.Job("build")
+	for range 3 {
+		w.Nothing(strange, claim.ReasonBudget)
+		w.Nothing(other, claim.ReasonBudget)
+	}
+	if asked := w.questions(); !slices.Equal(asked, []string{"house-7b"}) || dbfactory.EventCount(t, w.DB, "price.asked") != 1 {
+		t.Errorf("it asks about %v", asked)
+	}
+	_, err := w.Dispatch.Claim(w.Ctx, strange, claim.Request{Job: j.Key})
+	if !fault.Is(err, fault.NotClaimable) {
+		t.Errorf("a named job: %v", err)
+	}
+	w.stands(b, 0, 0, 0)
+	w.Want(j, jobs.Ready)
+	if got := w.Claim(known); got.ID != j.ID {
+		t.Errorf("the model with a price got %s", got.Key)
+	}
+	w.Consistent()
+}
+
+// Each way out of it: a price, another model's, a pass, another rule of the budget.
+func TestWhatLetsAModelWithoutAPriceGoOn(t *testing.T) {
+	for name, out := range map[string]func(w *world, b budgets.Budget){
+		"a price": func(w *world, _ budgets.Budget) {
+			_, err := w.rates().Save(w.Ctx, w.Owner, prices.List{{Provider: "house", Model: "House-7b", From: time.Now().Add(-time.Hour),
+				Rates: prices.Tokens{Input: 1_000_000}}})
+			if err != nil {
+				w.T.Fatal(err)
+			}
+		},
+		"another model's": func(w *world, _ budgets.Budget) {
+			w.decides(prices.Unpriced{Model: model("house-7b"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
+		},
+		"a pass": func(w *world, _ budgets.Budget) {
+			w.decides(prices.Unpriced{Model: model("house-7b"), Decision: prices.Pass})
+		},
+		"a pass in other letters, by no provider": func(w *world, _ budgets.Budget) {
+			w.decides(prices.Unpriced{Model: prices.Model{Name: "HOUSE-7B "}, Decision: prices.Pass})
+		},
+		"allowed": func(w *world, b budgets.Budget) {
+			allow := budgets.AllowUnpriced
+			if _, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Unpriced: &allow}); err != nil {
+				w.T.Fatal(err)
+			}
+		},
+		"soft": func(w *world, b budgets.Budget) {
+			no := false
+			if _, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Hard: &no}); err != nil {
+				w.T.Fatal(err)
+			}
+		},
+		"removed": func(w *world, b budgets.Budget) {
+			if err := w.money().Remove(w.Ctx, w.Owner, b.ID); err != nil {
+				w.T.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			<-w.Listening
+			agent := w.Agent("strange", with("house", "house-7b"))
+			b := w.budget(1000)
+			j := w.Job("build")
+			w.Nothing(agent, claim.ReasonBudget)
+			got := make(chan claim.Result, 1)
+			go func() {
+				r, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: 50 * time.Second})
+				if err != nil {
+					t.Error(err)
+				}
+				got <- r
+			}()
+			w.Waits()
+			out(w, b)
+			if r := <-got; len(r.Jobs) != 1 || r.Jobs[0].ID != j.ID {
+				t.Errorf("it got %+v", r)
+			}
+		})
+	}
+}
+
+// Which budgets hold which jobs.
+func TestOnlyHardBudgetsOfDollarsHoldModels(t *testing.T) {
+	inProduct := func(in *budgets.Input) { in.Scope, in.Product = budgets.Product, "guarded" }
+	inPhase := func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M1" }
+	inBoth := func(in *budgets.Input) { in.Scope, in.Phase, in.Product = budgets.Milestone, "M1", "guarded" }
+	phase := func(n *jobs.New) { n.Phase = "M1" }
+	for name, c := range map[string]struct {
+		budget []func(*budgets.Input)
+		job    []func(*jobs.New)
+		model  string
+		held   bool
+		asks   bool
+	}{
+		"of the workspace":              {nil, nil, "house-7b", true, true},
+		"that holds":                    {[]func(*budgets.Input){unpriced(budgets.HoldUnpriced)}, nil, "house-7b", true, false},
+		"that allows":                   {[]func(*budgets.Input){unpriced(budgets.AllowUnpriced)}, nil, "house-7b", false, false},
+		"that is soft":                  {[]func(*budgets.Input){soft}, nil, "house-7b", false, false},
+		"of tokens":                     {[]func(*budgets.Input){inTokens}, nil, "house-7b", false, false},
+		"of its product":                {[]func(*budgets.Input){inProduct}, []func(*jobs.New){dispatchtest.InProduct("guarded")}, "house-7b", true, true},
+		"of another product":            {[]func(*budgets.Input){inProduct}, nil, "house-7b", false, false},
+		"of its phase":                  {[]func(*budgets.Input){inPhase}, []func(*jobs.New){phase}, "house-7b", true, true},
+		"of another phase":              {[]func(*budgets.Input){inPhase}, nil, "house-7b", false, false},
+		"of its phase in its product":   {[]func(*budgets.Input){inBoth}, []func(*jobs.New){phase, dispatchtest.InProduct("guarded")}, "house-7b", true, true},
+		"of its phase in another":       {[]func(*budgets.Input){inBoth}, []func(*jobs.New){phase}, "house-7b", false, false},
+		"for an agent that names none":  {nil, nil, "", false, false},
+		"for a fine-tune":               {nil, nil, "ft:gpt-4o:org", true, true},
+		"for a free variant":            {nil, nil, "anthropic/claude-sonnet-4.5:free", true, true},
+		"for an alias":                  {nil, nil, "sonnet", false, false},
+		"for another cloud's name":      {nil, nil, "publishers/anthropic/models/claude-sonnet-4-5@20250929", false, false},
+		"for another model of the kind": {nil, nil, "gpt-5.2-pro", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.Product("guarded", jobs.ProductSettings{})
+			agent := w.Agent("strange", with("", c.model))
+			w.budget(1000, c.budget...)
+			j := w.Job("build", c.job...)
+			if !c.held {
+				if got := w.Claim(agent); got.ID != j.ID {
+					t.Errorf("it got %s", got.Key)
+				}
+				return
+			}
+			w.Nothing(agent, claim.ReasonBudget)
+			if asked := len(w.questions()) == 1; asked != c.asks {
+				t.Errorf("it asks: %t", asked)
+			}
+			w.Want(j, jobs.Ready)
+			w.Consistent()
+		})
+	}
+}
+
+// A budget of one phase keeps nothing else of the same lane from the agent.
+func TestABudgetOfAPhaseHoldsNoOtherJob(t *testing.T) {
+	w := newWorld(t)
+	agent, known := w.Agent("strange", with("house", "house-7b")), w.Agent("known", with("openai", "gpt-5"))
+	w.budget(1000, func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M1" })
+	first := w.Job("guarded", func(n *jobs.New) { n.Phase = "M1" }, dispatchtest.Priority(9))
+	second := w.Job("free")
+	if got := w.Claim(agent); got.ID != second.ID {
+		t.Errorf("it got %s", got.Title)
+	}
+	w.Nothing(agent, claim.ReasonBudget)
+	if got := w.Claim(known); got.ID != first.ID {
+		t.Errorf("the other got %s", got.Title)
+	}
+	w.Consistent()
+}
+
+// Usage that nobody can count raises the question too, where its job's budgets ask; what an
+// agent says that it cost is counted.
+func TestUsageWithoutAPriceAsks(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy budgets.Unpriced
+		cost   string
+		want   int
+	}{"asked": {budgets.AskUnpriced, "", 1}, "held": {budgets.HoldUnpriced, "", 0}, "allowed": {budgets.AllowUnpriced, "", 0}, "told": {budgets.AskUnpriced, "0.01", 0}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			agent := w.Agent("claude-1")
+			w.budget(1000, unpriced(c.policy))
+			w.Job("build")
+			j := w.Claim(agent)
+			for _, id := range []string{"m1", "m2"} {
+				e := spend.Entry{ID: id, Provider: "house", Model: "House-9", Input: 10, At: time.Now()}
+				if c.cost != "" {
+					e.CostUSD = &c.cost
+				}
+				answers, err := w.Dispatch.RecordUsage(w.Ctx, agent, []report.UsageLine{{Lease: dispatchtest.Ref(j), Entry: e}})
+				if err != nil || answers[0].Refused != nil {
+					t.Fatal(answers, err)
+				}
+			}
+			if asked := w.questions(); len(asked) != c.want || dbfactory.EventCount(t, w.DB, "price.asked") != c.want {
+				t.Errorf("it asks about %v", asked)
+			}
+		})
+	}
+}
+
+// What counts as another model is priced by it, also what was used before, and stops the
+// budget.
+func TestAModelThatCountsAsAnotherIsCharged(t *testing.T) {
+	w := newWorld(t)
+	agent := w.Agent("claude-1")
+	b := w.budget(1000)
+	w.Job("build")
+	j := w.Claim(agent)
+	w.uses(agent, j, "m1", 1_000_000)
+	w.stands(b, 0, 10, 1)
+	w.decides(prices.Unpriced{Model: model("house-9"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
+	w.priced(1)
+	w.uses(agent, j, "m2", 1_000_000)
+	w.stands(b, 200, 10, 1)
+	// A decision can be changed, and says who changed it.
+	w.decides(prices.Unpriced{Model: model("house-9"), Decision: prices.Pass})
+	w.uses(agent, j, "m3", 1_000_000)
+	w.stands(b, 200, 10, 1)
+	if n := dbfactory.EventCount(t, w.DB, "price.decided"); n != 2 {
+		t.Errorf("%d decisions are in the log", n)
+	}
+	if got := dbfactory.Text(t, w.DB, `SELECT actor || ': ' || (changes -> 0 ->> 'old') || ' to ' || (changes -> 0 ->> 'new') FROM event
+		WHERE type = 'price.decided' ORDER BY id DESC LIMIT 1`); got != w.Owner.Name+": anthropic/claude-haiku-4-5 to pass" {
+		t.Errorf("the log says %q", got)
+	}
+}
+
+// What is no decision is refused.
+func TestDecisionsAreChecked(t *testing.T) {
+	w := newWorld(t)
+	haiku := prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}
+	for field, u := range map[string]prices.Unpriced{
+		"model":     {Model: prices.Model{Name: " "}, Decision: prices.Pass},
+		"decision":  {Model: model("house-7b"), Decision: "free"},
+		"counts_as": {Model: model("house-7b"), Decision: prices.Count, As: model("house-8b")},
+	} {
+		_, err := w.rates().Decide(w.Ctx, w.Owner, u)
+		if f := fault.From(err); f.Code != fault.Validation || f.Fields[field] == "" {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, u := range []prices.Unpriced{{Model: model("x"), Decision: prices.Count}, {Model: model("x"), Decision: prices.Pass, As: haiku},
+		{Model: haiku, Decision: prices.Pass}, {Model: prices.Model{Provider: "vertex", Name: "claude-haiku-4-5@20251001"}, Decision: prices.Pass}} {
+		if _, err := w.rates().Decide(w.Ctx, w.Owner, u); !fault.Is(err, fault.Validation) {
+			t.Errorf("%+v: %v", u, err)
+		}
+	}
+	member := w.Owner
+	member.Role = tenancy.RoleMember
+	if _, err := w.rates().Decide(w.Ctx, member, prices.Unpriced{Model: model("x"), Decision: prices.Pass}); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("a member decides: %v", err)
+	}
+}
