@@ -12,7 +12,7 @@ import (
 // Use tells of a message under the lease, without a cost where that is "".
 func (d *Desk) Use(agent tenancy.Principal, lease lease.Ref, id, cost string, input int64) {
 	d.t.Helper()
-	e := spend.Entry{ID: id, Provider: "anthropic", Model: "sonnet", Input: input, Output: 1234, CacheRead: 50_000,
+	e := spend.Entry{ID: id, Provider: "house", Model: "sonnet", Input: input, Output: 1234, CacheRead: 50_000,
 		CostUSD: &cost, At: time.Now()}
 	if cost == "" {
 		e.CostUSD = nil

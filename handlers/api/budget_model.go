@@ -13,7 +13,7 @@ func budgetModel(b budgets.Budget) Budget {
 		Period: BudgetPeriod(b.Period), Timezone: b.Timezone, LimitUSD: usdOrNull(b.Limits.Money), LimitTokens: b.Limits.Tokens,
 		LimitRuns: b.Limits.Runs, Hard: b.Hard, SliceUSD: b.Slice.Fixed(), SliceTokens: b.SliceTokens,
 		AlertAt:  append([]int{}, b.AlertAt...),
-		Throttle: b.Throttle, ThrottledBelow: b.ThrottledBelow, Version: b.Version, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt,
+		Throttle: b.Throttle, ThrottledBelow: b.ThrottledBelow, Unpriced: BudgetUnpriced(b.Unpriced), Version: b.Version, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt,
 		State: budgetStateModel(b.State), Projection: BudgetProjection{BurnUsdPerDay1H: b.Projection.BurnPerDay1h.Fixed(),
 			BurnUsdPerDay24H: b.Projection.BurnPerDay24h.Fixed(), BurnUsdPerDay7D: b.Projection.BurnPerDay7d.Fixed(),
 			ExhaustedAtP50: b.Projection.ExhaustedP50, ExhaustedAtP90: b.Projection.ExhaustedP90,

@@ -52,7 +52,8 @@ func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequest
 	in := budgets.Input{Name: r.Body.Name, Scope: budgets.Scope(r.Body.Scope), Product: value(r.Body.Product), Phase: value(r.Body.Phase),
 		Job: value(r.Body.Job), Period: budgets.Period(r.Body.Period), Timezone: value(r.Body.Timezone),
 		Limits: budgets.Limits{Money: limit, Tokens: r.Body.LimitTokens, Runs: r.Body.LimitRuns}, Hard: r.Body.Hard == nil || *r.Body.Hard,
-		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle)}
+		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle),
+		Unpriced: budgets.Unpriced(value(r.Body.Unpriced))}
 	made, err := s.budgets.Create(ctx, whoOf(ctx), in)
 	return CreateBudget201JSONResponse(budgetModel(made)), err
 }
@@ -88,7 +89,8 @@ func (s *budgetHandlers) PatchBudget(ctx context.Context, r PatchBudgetRequestOb
 		Money:  budgets.Ceiling[spend.Nanos]{Set: sets("limit_usd", limit != nil), Value: limit},
 		Tokens: budgets.Ceiling[int64]{Set: sets("limit_tokens", r.Body.LimitTokens != nil), Value: r.Body.LimitTokens},
 		Runs:   budgets.Ceiling[int64]{Set: sets("limit_runs", r.Body.LimitRuns != nil), Value: r.Body.LimitRuns},
-		Hard:   r.Body.Hard, Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: r.Body.AlertAt, Throttle: r.Body.Throttle})
+		Hard:   r.Body.Hard, Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: r.Body.AlertAt, Throttle: r.Body.Throttle,
+		Unpriced: (*budgets.Unpriced)(r.Body.Unpriced)})
 	return PatchBudget200JSONResponse(budgetModel(b)), err
 }
 

@@ -19,6 +19,9 @@ func explanationModel(e kanban.Explanation) Explanation {
 func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
 	out := Reasoning{Code: r.Code, Detail: reason.Exact(j, r), Until: utcOrNil(r.Until), Nearest: given(r.Nearest),
 		By: actorModel(r.By), CarriedOutBy: actorModel(r.CarriedOutBy)}
+	if r.Budget != "" {
+		out.Budget, out.BudgetID, out.Model = &r.Budget, given(r.BudgetID.String()), given(r.Model)
+	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {
 		keys = nil

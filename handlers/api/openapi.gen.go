@@ -249,6 +249,27 @@ func (e BudgetScope) Valid() bool {
 	}
 }
 
+// Defines values for BudgetUnpriced.
+const (
+	Allow BudgetUnpriced = "allow"
+	Ask   BudgetUnpriced = "ask"
+	Hold  BudgetUnpriced = "hold"
+)
+
+// Valid indicates whether the value is a known member of the BudgetUnpriced enum.
+func (e BudgetUnpriced) Valid() bool {
+	switch e {
+	case Allow:
+		return true
+	case Ask:
+		return true
+	case Hold:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -870,6 +891,24 @@ func (e MessageAddressKind) Valid() bool {
 	}
 }
 
+// Defines values for ModelDecisionDecision.
+const (
+	Count ModelDecisionDecision = "count"
+	Pass  ModelDecisionDecision = "pass"
+)
+
+// Valid indicates whether the value is a known member of the ModelDecisionDecision enum.
+func (e ModelDecisionDecision) Valid() bool {
+	switch e {
+	case Count:
+		return true
+	case Pass:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewExportSource.
 const (
 	NewExportSourceEvents   NewExportSource = "events"
@@ -1463,7 +1502,10 @@ type Budget struct {
 	// ThrottledBelow Jobs below this priority wait now.
 	ThrottledBelow int    `json:"throttled_below"`
 	Timezone       string `json:"timezone"`
-	Version        int    `json:"version"`
+
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced BudgetUnpriced `json:"unpriced"`
+	Version  int            `json:"version"`
 }
 
 // BudgetAlert defines model for BudgetAlert.
@@ -1567,6 +1609,9 @@ type BudgetPatch struct {
 	SliceUSD    *string `json:"slice_usd,omitempty"`
 	Throttle    *bool   `json:"throttle,omitempty"`
 
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced *BudgetUnpriced `json:"unpriced,omitempty"`
+
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
 }
@@ -1663,6 +1708,9 @@ type BudgetUndo struct {
 	// Line The id of the line.
 	Line int64 `json:"line"`
 }
+
+// BudgetUnpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+type BudgetUnpriced string
 
 // Bulk defines model for Bulk.
 type Bulk struct {
@@ -2607,6 +2655,26 @@ type Misfit struct {
 	Reason string `json:"reason"`
 }
 
+// ModelDecision defines model for ModelDecision.
+type ModelDecision struct {
+	CountsAs *ModelName `json:"counts_as,omitempty"`
+
+	// Decision `count` as another model; `pass` is used without a price and charged nothing.
+	Decision ModelDecisionDecision `json:"decision"`
+
+	// Model As agents name it, in whatever letters and of whatever provider.
+	Model string `json:"model"`
+}
+
+// ModelDecisionDecision `count` as another model; `pass` is used without a price and charged nothing.
+type ModelDecisionDecision string
+
+// ModelName defines model for ModelName.
+type ModelName struct {
+	Model    string `json:"model"`
+	Provider string `json:"provider"`
+}
+
 // NewBudget At least one limit is needed.
 type NewBudget struct {
 	// AlertAt Per cent, rising. 50, 80, 90 and 100 where nothing is said.
@@ -2635,6 +2703,9 @@ type NewBudget struct {
 
 	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
 	Timezone *string `json:"timezone,omitempty"`
+
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced *BudgetUnpriced `json:"unpriced,omitempty"`
 }
 
 // NewExport defines model for NewExport.
@@ -2993,6 +3064,10 @@ type ReasonedAction struct {
 
 // Reasoning defines model for Reasoning.
 type Reasoning struct {
+	// Budget The budget that keeps it back, by name: with `budget` and `throttled`.
+	Budget   *string `json:"budget,omitempty"`
+	BudgetID *string `json:"budget_id,omitempty"`
+
 	// By Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 	By *Actor `json:"by,omitempty"`
 
@@ -3010,6 +3085,9 @@ type Reasoning struct {
 
 	// Missing What the nearest factory lacks.
 	Missing *[]string `json:"missing,omitempty"`
+
+	// Model A model without a price, where that is why the budget keeps it back.
+	Model *string `json:"model,omitempty"`
 
 	// Nearest The factory that lacks least.
 	Nearest *string    `json:"nearest,omitempty"`
@@ -3090,6 +3168,9 @@ type Routability struct {
 	// IneligibleFactories The nearest first.
 	IneligibleFactories []Misfit `json:"ineligible_factories"`
 
+	// Reasons Of a preview: what keeps such a job back now beside the fleet, such as a budget at its end.
+	Reasons *[]Reasoning `json:"reasons,omitempty"`
+
 	// Routable Whether a live factory can run it.
 	Routable bool `json:"routable"`
 }
@@ -3099,6 +3180,8 @@ type RoutabilityRequest struct {
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 	Capabilities *JobNeeds `json:"capabilities,omitempty"`
 	Factory      *string   `json:"factory,omitempty"`
+	Phase        *string   `json:"phase,omitempty"`
+	Priority     *int      `json:"priority,omitempty"`
 	Product      *string   `json:"product,omitempty"`
 	Repo         *string   `json:"repo,omitempty"`
 }
@@ -3154,6 +3237,34 @@ type TerminateRequest struct {
 
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
+
+// UnpricedModel defines model for UnpricedModel.
+type UnpricedModel struct {
+	AskedAt time.Time `json:"asked_at"`
+
+	// Budget The budget that asked, by name; empty where somebody decided unasked.
+	Budget    string     `json:"budget"`
+	CountsAs  *ModelName `json:"counts_as,omitempty"`
+	DecidedAt *time.Time `json:"decided_at"`
+	DecidedBy string     `json:"decided_by"`
+
+	// Decision `count`, `pass`, or empty as long as a person is asked. A price that is found wins over all of them.
+	Decision string `json:"decision"`
+
+	// Model In small letters.
+	Model string `json:"model"`
+
+	// Provider As it was named when the question came up.
+	Provider string `json:"provider"`
+
+	// Source The agent that works with it, or the job that used it.
+	Source string `json:"source"`
+}
+
+// UnpricedModelList defines model for UnpricedModelList.
+type UnpricedModelList struct {
+	Items []UnpricedModel `json:"items"`
+}
 
 // Usage Sums of usage entries. The meters are disjoint.
 type Usage struct {
@@ -3878,6 +3989,9 @@ type NackMessageJSONRequestBody = MessageNack
 // SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
 type SavePricesJSONRequestBody = NewPrices
 
+// DecideUnpricedModelJSONRequestBody defines body for DecideUnpricedModel for application/json ContentType.
+type DecideUnpricedModelJSONRequestBody = ModelDecision
+
 // PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
 type PutProductJSONRequestBody = ProductSettings
 
@@ -4314,6 +4428,12 @@ type ServerInterface interface {
 	// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
 	// (PUT /prices)
 	SavePrices(ctx echo.Context) error
+	// ListUnpricedModels Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+	// (GET /prices/models)
+	ListUnpricedModels(ctx echo.Context) error
+	// DecideUnpricedModel Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	// (PUT /prices/models)
+	DecideUnpricedModel(ctx echo.Context) error
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx echo.Context, params ListProductsParams) error
@@ -6218,6 +6338,24 @@ func (w *ServerInterfaceWrapper) SavePrices(ctx echo.Context) error {
 	return err
 }
 
+// ListUnpricedModels converts echo context to params.
+func (w *ServerInterfaceWrapper) ListUnpricedModels(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListUnpricedModels(ctx)
+	return err
+}
+
+// DecideUnpricedModel converts echo context to params.
+func (w *ServerInterfaceWrapper) DecideUnpricedModel(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DecideUnpricedModel(ctx)
+	return err
+}
+
 // ListProducts converts echo context to params.
 func (w *ServerInterfaceWrapper) ListProducts(ctx echo.Context) error {
 	var err error
@@ -6636,6 +6774,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.PUT(options.BaseURL+"/products/:product", wrapper.PutProduct, options.OperationMiddlewares["putProduct"]...)
 	router.GET(options.BaseURL+"/prices", wrapper.ListPrices, options.OperationMiddlewares["listPrices"]...)
 	router.PUT(options.BaseURL+"/prices", wrapper.SavePrices, options.OperationMiddlewares["savePrices"]...)
+	router.GET(options.BaseURL+"/prices/models", wrapper.ListUnpricedModels, options.OperationMiddlewares["listUnpricedModels"]...)
+	router.PUT(options.BaseURL+"/prices/models", wrapper.DecideUnpricedModel, options.OperationMiddlewares["decideUnpricedModel"]...)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage, options.OperationMiddlewares["getUsage"]...)
 	router.GET(options.BaseURL+"/usage/entries", wrapper.ListUsageEntries, options.OperationMiddlewares["listUsageEntries"]...)
 	router.GET(options.BaseURL+"/budgets", wrapper.ListBudgets, options.OperationMiddlewares["listBudgets"]...)
@@ -11282,6 +11422,97 @@ func (response SavePricesdefaultApplicationProblemPlusJSONResponse) VisitSavePri
 	return err
 }
 
+type ListUnpricedModelsRequestObject struct {
+}
+
+type ListUnpricedModelsResponseObject interface {
+	VisitListUnpricedModelsResponse(w http.ResponseWriter) error
+}
+
+type ListUnpricedModels200JSONResponse UnpricedModelList
+
+func (response ListUnpricedModels200JSONResponse) VisitListUnpricedModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUnpricedModelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListUnpricedModelsdefaultApplicationProblemPlusJSONResponse) VisitListUnpricedModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideUnpricedModelRequestObject struct {
+	Body *DecideUnpricedModelJSONRequestBody
+}
+
+type DecideUnpricedModelResponseObject interface {
+	VisitDecideUnpricedModelResponse(w http.ResponseWriter) error
+}
+
+type DecideUnpricedModel200JSONResponse UnpricedModelList
+
+func (response DecideUnpricedModel200JSONResponse) VisitDecideUnpricedModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideUnpricedModeldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DecideUnpricedModeldefaultApplicationProblemPlusJSONResponse) VisitDecideUnpricedModelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListProductsRequestObject struct {
 	Params ListProductsParams
 }
@@ -12116,6 +12347,12 @@ type StrictServerInterface interface {
 	// SavePrices Adds prices. A price that is there with the same numbers stays; with others it is 422, since what was booked keeps its price.
 	// (PUT /prices)
 	SavePrices(ctx context.Context, request SavePricesRequestObject) (SavePricesResponseObject, error)
+	// ListUnpricedModels Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+	// (GET /prices/models)
+	ListUnpricedModels(ctx context.Context, request ListUnpricedModelsRequestObject) (ListUnpricedModelsResponseObject, error)
+	// DecideUnpricedModel Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	// (PUT /prices/models)
+	DecideUnpricedModel(ctx context.Context, request DecideUnpricedModelRequestObject) (DecideUnpricedModelResponseObject, error)
 	// ListProducts The products with their repos, by name.
 	// (GET /products)
 	ListProducts(ctx context.Context, request ListProductsRequestObject) (ListProductsResponseObject, error)
@@ -15546,6 +15783,75 @@ func (sh *strictHandler) SavePrices(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(SavePricesResponseObject); ok {
 		return validResponse.VisitSavePricesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListUnpricedModels operation middleware
+func (sh *strictHandler) ListUnpricedModels(ctx echo.Context) error {
+	var request ListUnpricedModelsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUnpricedModels(ctx.Request().Context(), request.(ListUnpricedModelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUnpricedModels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListUnpricedModelsResponseObject); ok {
+		return validResponse.VisitListUnpricedModelsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DecideUnpricedModel operation middleware
+func (sh *strictHandler) DecideUnpricedModel(ctx echo.Context) error {
+	var request DecideUnpricedModelRequestObject
+
+	var body DecideUnpricedModelJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DecideUnpricedModel(ctx.Request().Context(), request.(DecideUnpricedModelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DecideUnpricedModel")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DecideUnpricedModelResponseObject); ok {
+		return validResponse.VisitDecideUnpricedModelResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -14,6 +14,8 @@ type priceHandlers struct{ prices priceKeeper }
 type priceKeeper interface {
 	List(ctx context.Context, who tenancy.Principal) (prices.List, error)
 	Save(ctx context.Context, who tenancy.Principal, list prices.List) (prices.List, error)
+	Models(ctx context.Context, who tenancy.Principal) ([]prices.Unpriced, error)
+	Decide(ctx context.Context, who tenancy.Principal, u prices.Unpriced) ([]prices.Unpriced, error)
 }
 
 // ListPrices gives what tokens cost.
@@ -33,6 +35,35 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 	}
 	all, err := s.prices.Save(ctx, whoOf(ctx), list)
 	return SavePrices200JSONResponse{Items: models(all, priceModel)}, err
+}
+
+// ListUnpricedModels gives the models without a price that somebody was asked about.
+func (s *priceHandlers) ListUnpricedModels(ctx context.Context, _ ListUnpricedModelsRequestObject) (
+	ListUnpricedModelsResponseObject, error,
+) {
+	list, err := s.prices.Models(ctx, whoOf(ctx))
+	return ListUnpricedModels200JSONResponse{Items: models(list, unpricedModel)}, err
+}
+
+// DecideUnpricedModel says what a model without a price counts as, or that it passes.
+func (s *priceHandlers) DecideUnpricedModel(ctx context.Context, r DecideUnpricedModelRequestObject) (
+	DecideUnpricedModelResponseObject, error,
+) {
+	u := prices.Unpriced{Model: prices.Model{Name: r.Body.Model}, Decision: prices.Decision(r.Body.Decision)}
+	if as := r.Body.CountsAs; as != nil {
+		u.As = prices.Model{Provider: as.Provider, Name: as.Model}
+	}
+	list, err := s.prices.Decide(ctx, whoOf(ctx), u)
+	return DecideUnpricedModel200JSONResponse{Items: models(list, unpricedModel)}, err
+}
+
+func unpricedModel(u prices.Unpriced) UnpricedModel {
+	m := UnpricedModel{Model: u.Name, Provider: u.Provider, AskedAt: u.AskedAt.UTC(), Budget: u.Budget, Source: u.Source,
+		Decision: string(u.Decision), DecidedBy: u.DecidedBy, DecidedAt: utcOrNil(u.DecidedAt)}
+	if u.Decision == prices.Count {
+		m.CountsAs = &ModelName{Provider: u.As.Provider, Model: u.As.Name}
+	}
+	return m
 }
 
 // nanosOfRate is how many billionths of a dollar a million tokens cost at the lowest rate.

@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
 )
 
@@ -14,6 +15,12 @@ import (
 type routabilityHandlers struct {
 	fleet    reach
 	products products
+	board    starter
+}
+
+// starter reads what stands before a job beside the fleet.
+type starter interface {
+	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
 }
 
 // reach reads what of the fleet decides where jobs with some needs could run.
@@ -40,5 +47,16 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 	if err != nil {
 		return nil, err
 	}
-	return PreviewRoutability200JSONResponse(routabilityModel(snap.Route(needs))), nil
+	query := kanban.StartQuery{Needs: needs, Product: value(r.Body.Product), Phase: value(r.Body.Phase), Priority: jobs.DefaultPriority}
+	if r.Body.Priority != nil {
+		query.Priority = *r.Body.Priority
+	}
+	start, err := s.board.Start(ctx, who, snap, query)
+	if err != nil {
+		return nil, err
+	}
+	m := routabilityModel(snap.Route(needs))
+	reasons := models(start.Reasons, func(why kanban.Reason) Reasoning { return reasonModel(jobs.Job{Repo: needs.Repo}, why) })
+	m.Reasons = &reasons
+	return PreviewRoutability200JSONResponse(m), nil
 }

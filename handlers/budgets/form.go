@@ -19,7 +19,8 @@ func parseForm(typed url.Values) form {
 	return form{Name: get("name"), Scope: get("scope"), Product: get("product"), Phase: get("phase"), Job: get("job"),
 		Version: get("version"), Period: get("period"), Timezone: get("timezone"), Limit: get("limit_usd"),
 		Tokens: get("limit_tokens"), Runs: get("limit_runs"),
-		Slice: get("slice_usd"), Alerts: get("alert_at"), Hard: get("hard") == "1", Throttle: get("throttle") == "1"}
+		Slice: get("slice_usd"), Alerts: get("alert_at"), Hard: get("hard") == "1", Throttle: get("throttle") == "1",
+		Unpriced: get("unpriced")}
 }
 
 // figures are what was typed as numbers.
@@ -74,7 +75,7 @@ func (f form) input() (budgets.Input, map[string]string) {
 	n, wrong := f.figures()
 	return budgets.Input{Name: f.Name, Scope: budgets.Scope(f.Scope), Product: f.Product, Phase: f.Phase, Job: f.Job,
 		Period: budgets.Period(f.Period), Timezone: f.Timezone, Limits: n.limits, Slice: n.slice, AlertAt: n.alerts, Hard: f.Hard,
-		Throttle: f.Throttle}, wrong
+		Throttle: f.Throttle, Unpriced: budgets.Unpriced(f.Unpriced)}, wrong
 }
 
 // patch is the change that a form describes, and what of it is wrong, by field. The slice
@@ -87,12 +88,24 @@ func (f form) patch() (budgets.Patch, map[string]string) {
 	}
 	return budgets.Patch{Version: &version, Name: &f.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: n.limits.Money},
 		Tokens: budgets.Ceiling[int64]{Set: true, Value: n.limits.Tokens}, Runs: budgets.Ceiling[int64]{Set: true, Value: n.limits.Runs},
-		Hard: &f.Hard, Slice: n.slice, AlertAt: &n.alerts, Throttle: &f.Throttle}, wrong
+		Hard: &f.Hard, Slice: n.slice, AlertAt: &n.alerts, Throttle: &f.Throttle,
+		Unpriced: unpricedOf(f.Unpriced)}, wrong
+}
+
+// unpricedOf is what was chosen of models without a price; nil, which changes nothing, where
+// the form did not ask.
+func unpricedOf(text string) *budgets.Unpriced {
+	if text == "" {
+		return nil
+	}
+	u := budgets.Unpriced(text)
+	return &u
 }
 
 // formOf is the form of a budget as it is.
 func formOf(b budgets.Budget) form {
-	f := form{Name: b.Name, Version: strconv.Itoa(b.Version), Slice: b.Slice.USD(), Hard: b.Hard, Throttle: b.Throttle}
+	f := form{Name: b.Name, Version: strconv.Itoa(b.Version), Slice: b.Slice.USD(), Hard: b.Hard, Throttle: b.Throttle,
+		Unpriced: string(b.Unpriced)}
 	if b.Limits.Money != nil {
 		f.Limit = b.Limits.Money.USD()
 	}

@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	"fleetboard/views/ui"
@@ -37,7 +38,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetRaised: "budget raised", eventlog.BudgetTransferred: "transferred",
 	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out",
 	eventlog.BudgetStopped: "budget left used up", eventlog.PriceSaved: "price saved",
-	eventlog.UsagePriced:    "usage priced",
+	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -181,6 +182,13 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.BudgetCreated, eventlog.BudgetChanged, eventlog.BudgetRemoved, eventlog.BudgetRaised, eventlog.BudgetTransferred,
 		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut, eventlog.BudgetStopped:
 		return append(ui.Say(ui.Name(said("budget"))), budgetWords(kind, said, payload)...)
+	case eventlog.PriceAsked:
+		return ui.Say(ui.T("what does "), ui.Name(said("model")), ui.T(" count as for "), ui.Name(said("budget")), ui.T("?"))
+	case eventlog.PriceDecided:
+		if as := said("decision"); as != string(prices.Pass) {
+			return ui.Say(ui.Name(said("model")), ui.T(" counts as "), ui.Name(as))
+		}
+		return ui.Say(ui.Name(said("model")), ui.T(" passes without a price"))
 	case eventlog.UsagePriced:
 		return ui.Say(ui.T(web.Plural(numberOf(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:

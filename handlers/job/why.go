@@ -79,6 +79,8 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
 	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
 		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
+	case kanban.CodeBudget, kanban.CodeThrottled:
+		return s.nextOfBudget(why)
 	case kanban.CodeDependencyCycle:
 		dependencies := ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep")
 		return []ui.Sentence{ui.Say(ui.T("Take one of its "), dependencies, ui.T(" away, and retry it"))}
@@ -91,6 +93,21 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 		}
 		return nil
 	}
+}
+
+// nextOfBudget is what the reader can do about a budget that keeps the job back.
+func (s pageData) nextOfBudget(why kanban.Reason) []ui.Sentence {
+	switch {
+	case why.Model != "":
+		return []ui.Sentence{ui.Say(ui.Link("Say what it counts as", links.NeedsYou+"#models"), ui.T(", let it pass, or "),
+			ui.Link("give it a price", links.PriceOf("", why.Model)))}
+	case why.Budget != "":
+		return []ui.Sentence{ui.Say(ui.Link("Open "+why.Budget, links.Budget(why.BudgetID.String())), ui.T(" to raise it"))}
+	}
+	if mends := reason.Mends(s.job, why); len(mends) > 0 {
+		return []ui.Sentence{append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)}
+	}
+	return nil
 }
 
 func whyTitle(j jobs.Job, r kanban.Reason) string {
@@ -107,6 +124,13 @@ func whyTitle(j jobs.Job, r kanban.Reason) string {
 		return j.Key + " is blocked"
 	case kanban.CodePaused:
 		return j.Key + " is paused"
+	case kanban.CodeBudget:
+		if j.Status == jobs.Paused {
+			return j.Key + " is paused by its budget"
+		}
+		return j.Key + " waits for its budget"
+	case kanban.CodeThrottled:
+		return j.Key + " waits for its budget"
 	case kanban.CodeInReview:
 		return j.Key + " is in review"
 	case kanban.CodeApproved:

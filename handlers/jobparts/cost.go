@@ -39,8 +39,8 @@ func Expected(e estimates.Estimate) ui.Sentence {
 func Room(s budgeting.Standing) (text ui.Sentence, short bool) {
 	name := ui.Link(s.Name, links.Budget(s.ID.String()))
 	switch {
-	case s.Short != "":
-		return ui.Say(ui.T(s.Short+". "), ui.Link("Open it", links.Budget(s.ID.String()))), true
+	case s.Short != nil:
+		return ui.Say(ui.T(s.Short.Reason()+". "), ui.Link("Open it", links.Budget(s.ID.String()))), true
 	case s.Free == nil:
 		return ui.Say(name, ui.T(" has room.")), false
 	case *s.Free < 0:

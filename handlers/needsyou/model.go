@@ -12,6 +12,7 @@ import (
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/links"
 	view "fleetboard/views/needsyou"
@@ -27,6 +28,9 @@ func model(page kanban.NeedsPage, who tenancy.Principal) view.Needs {
 	m, canWrite := view.Needs{Count: countWords(page.Count)}, who.Can(tenancy.WriteJobs)
 	for _, b := range page.Count.UsedUp() {
 		m.Budgets = append(m.Budgets, budget(b, who.Can(tenancy.Manage)))
+	}
+	for _, u := range page.Count.Models {
+		m.Models = append(m.Models, unpriced(u, who.Can(tenancy.Manage)))
 	}
 	now := web.Now(page.Fleet)
 	for _, n := range page.List {
@@ -53,6 +57,24 @@ func budget(b budgets.Notice, mayChange bool) view.Budget {
 	return m
 }
 
+// unpriced is a model without a price, with what an owner can do about it.
+func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
+	m := view.Model{Name: u.Name, Text: u.Source + " uses it, and " + u.Budget + " cannot count what it costs. " +
+		"Agents with this model get no job of that budget until somebody decides."}
+	if !mayDecide {
+		return m
+	}
+	m.Decide, m.Price = links.PriceModels, links.PriceOf(u.Provider, u.Name)
+	for _, p := range prices.Builtin {
+		if !strings.Contains(p.Model, "*") {
+			m.As = append(m.As, p.Model)
+		}
+	}
+	m.As = append(m.As, "claude-sonnet-4-5", "claude-opus-4-5", "claude-haiku-4-5")
+	slices.Sort(m.As)
+	return m
+}
+
 // countWords is the count at the head of the page.
 func countWords(n kanban.Needs) string {
 	var words []string
@@ -62,6 +84,7 @@ func countWords(n kanban.Needs) string {
 	}{
 		{n.Questions, "question", "questions"}, {n.Reviews, "review", "reviews"},
 		{kanban.Count{Jobs: len(n.UsedUp())}, "budget used up", "budgets used up"},
+		{kanban.Count{Jobs: len(n.Models)}, "model without a price", "models without a price"},
 		{n.Unroutable, "without a factory", "without a factory"}, {n.Failed, "failed", "failed"},
 	} {
 		switch k.count.Jobs {

@@ -33,6 +33,8 @@ type Deps struct {
 type Prices interface {
 	List(ctx context.Context, who tenancy.Principal) (prices.List, error)
 	Save(ctx context.Context, who tenancy.Principal, list prices.List) (prices.List, error)
+	Models(ctx context.Context, who tenancy.Principal) ([]prices.Unpriced, error)
+	Decide(ctx context.Context, who tenancy.Principal, u prices.Unpriced) ([]prices.Unpriced, error)
 }
 
 // Kanban is what the page asks of the read model of the board.
@@ -51,6 +53,7 @@ func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Prices, tenancy.ReadBoard, p.show),
 		web.Post(links.Prices, tenancy.Manage, p.save),
+		web.Post(links.PriceModels, tenancy.Manage, p.decide),
 	}
 }
 
@@ -77,6 +80,9 @@ func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f view.F
 	m := view.Page{Shell: shell}
 	if who.Can(tenancy.Manage) {
 		m.Form = &f
+	}
+	if m.Models, err = p.models(ctx, who); err != nil {
+		return err
 	}
 	for _, price := range list {
 		if price.ID > 0 {

@@ -57,7 +57,7 @@ func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
 	case kanban.CodeNotBefore:
 		fields = append(fields, fieldNotBefore)
 	case kanban.CodeBudget:
-		if j.Status == jobs.Paused {
+		if j.Status == jobs.Paused && why.Budget == "" {
 			fields = append(fields, fieldBudget)
 		}
 	}

@@ -24,8 +24,9 @@ var icons = map[string]string{
 	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
 	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge",
 	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
-	kanban.CodeProviderHeld: "timer-reset",
-	kanban.CodeClaimed:      "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
+	kanban.CodeProviderHeld: "timer-reset", kanban.CodeThrottled: "wallet",
+	kanban.CodePausePending: "circle-pause", kanban.CodeCancelPending: "circle-stop",
+	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
 	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
 }
 
@@ -98,6 +99,10 @@ func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free on ")), Factories(why.Factories)...)
 	case kanban.CodePaused:
 		return pausedText(j)
+	case kanban.CodePausePending:
+		return pendingText("Asked to pause", why, c)
+	case kanban.CodeCancelPending:
+		return pendingText("Asked to cancel", why, c)
 	case kanban.CodeBlocked:
 		return ByText("Blocked", credit(why), why.Text)
 	case kanban.CodeQuestion:
@@ -125,7 +130,7 @@ func waitText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		return notBeforeText(why.Until, c)
 	case kanban.CodeRetryBackoff:
 		return retryText(j, why, c)
-	case kanban.CodeBudget:
+	case kanban.CodeBudget, kanban.CodeThrottled:
 		return budgetText(why)
 	case kanban.CodeRepoBusy:
 		return repoBusyText(j, why)
@@ -273,6 +278,15 @@ func pausedText(j jobs.Job) ui.Sentence {
 		text += ", checkpoint kept"
 	}
 	return ui.Text(text)
+}
+
+// pendingText says what the agent of a job is asked to do, and how long it has for that.
+func pendingText(what string, why kanban.Reason, c clock) ui.Sentence {
+	text := ByText(what, credit(why), strings.TrimSuffix(why.Text, "."))
+	if why.Until != nil && why.Until.After(c.now) {
+		text = append(text, ui.T("; the agent has until "), c.at(*why.Until))
+	}
+	return text
 }
 
 // ByText is "Blocked by Mara Ilić: waits for the contract".

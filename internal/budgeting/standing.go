@@ -23,8 +23,8 @@ type Standing struct {
 	Hard bool
 	// Free is what it has left of its limit of money, nil where it has none.
 	Free *spend.Nanos
-	// Short is why the job would wait for it, "" where it would not.
-	Short string
+	// Short is why the job would wait for it, nil where it would not.
+	Short *Refusal
 }
 
 // StandingsTx reads the budgets that a job counts for. It locks nothing.
@@ -43,7 +43,7 @@ func StandingsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) ([]S
 			s.Free = &free
 		}
 		if r, no := (ask{priority: of.Priority, budgets: []*budget{b}}).refusal(); no {
-			s.Short = r.Reason()
+			s.Short = &r
 		}
 		standings[i] = s
 	}

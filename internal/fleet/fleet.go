@@ -227,6 +227,28 @@ func (s Snapshot) Route(n Needs) Routing {
 	return r
 }
 
+// Takers are the agents that could take a job with these needs now; where none could, those
+// that could but are busy.
+func (r Routing) Takers(n Needs) []Agent {
+	var idle, busy []Agent
+	for _, fit := range r.Eligible {
+		offers, needs := fit.Factory.Offers(), n.tokens()
+		for _, a := range fit.Factory.Agents {
+			switch {
+			case !a.TakesJobs() || len(missing(needs, offers, a.Capabilities)) > 0:
+			case a.Idle() && fit.Free > 0:
+				idle = append(idle, a)
+			default:
+				busy = append(busy, a)
+			}
+		}
+	}
+	if len(idle) > 0 {
+		return idle
+	}
+	return busy
+}
+
 func (f Factory) fit(n Needs) Fit {
 	fit := Fit{Factory: f}
 	offers, needs := f.Offers(), n.tokens()

@@ -3,6 +3,7 @@ package kanban
 import (
 	"testing"
 
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -10,9 +11,9 @@ import (
 // A job that waits for a budget says which one, and what it has.
 func TestABudgetSaysWhatItHas(t *testing.T) {
 	id := ids.New()
-	f := facts{refused: map[ids.ID]string{id: "The budget has $0 free"}}
+	f := facts{money: money{refused: map[ids.ID]budgeting.Refusal{id: {Name: "All", Free: "$0", Needed: "$1"}}}}
 	j := jobs.Job{ID: id, Status: jobs.Waiting, WaitReason: jobs.WaitBudget}
-	if r := f.reasonOf(j); r.Code != CodeBudget || r.Text != "The budget has $0 free" {
+	if r := f.reasonOf(j); r.Code != CodeBudget || r.Text != `The budget "All" has $0 free, and the job needs $1` || r.Budget != "All" {
 		t.Errorf("it says %+v", r)
 	}
 }

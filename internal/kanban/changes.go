@@ -120,8 +120,11 @@ func missingFrom(list, more []Card) []Card {
 	})
 }
 
-// budgetEvents are those that tell of budgets.
-const budgetEvents = "budget."
+// What tells of budgets and of prices, by which jobs may wait or go on.
+const (
+	budgetEvents = "budget."
+	priceEvents  = "price."
+)
 
 // summary is what a run of events is about.
 type summary struct {
@@ -148,7 +151,9 @@ func summaryOf(events []eventlog.Event) summary {
 func (s *summary) add(e eventlog.Event) {
 	s.cursor = e.Cursor.String()
 	s.rules = s.rules || e.Type == eventlog.ProductSaved || e.Type == eventlog.ProductDeleted
-	s.needs = s.needs || strings.HasPrefix(string(e.Type), budgetEvents)
+	if strings.HasPrefix(string(e.Type), budgetEvents) || strings.HasPrefix(string(e.Type), priceEvents) {
+		s.needs, s.hit[Ready], s.hit[Waiting] = true, true, true
+	}
 	if e.JobID == nil {
 		return
 	}

@@ -16,8 +16,7 @@ type facts struct {
 	repos        map[string]repoHolder   // of busy repos
 	backlog      map[ids.ID]int          // jobs in review, of each product
 	lost         map[ids.ID]bool         // jobs whose last attempt was lost
-	overBudget   map[ids.ID]bool         // paused jobs that have used more than their budget
-	refused      map[ids.ID]string       // why jobs that wait for a budget have no room in it
+	money        money
 	seats        seatHolders
 }
 
@@ -45,10 +44,7 @@ func (f facts) reasonOf(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
-		if f.overBudget[j.ID] {
-			return Reason{Code: CodeBudget, Since: &j.StatusAt}
-		}
-		return Reason{Code: CodePaused, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
+		return f.money.pausedReason(j)
 	case jobs.Blocked:
 		if j.Asks() {
 			return Reason{Code: CodeQuestion, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt, Text: j.Question}
@@ -109,7 +105,10 @@ func (f facts) waitReason(j jobs.Job) Reason {
 			r.Keys, r.By = []string{h.key}, tenancy.Actor{Kind: tenancy.KindAgent, Name: h.agent}
 		}
 	case jobs.WaitBudget:
-		r.Text = f.refused[j.ID]
+		if refused, known := f.money.refused[j.ID]; known {
+			r = budgetReason(refused)
+			r.Since = &j.StatusAt
+		}
 	case jobs.WaitReviewBacklog:
 		return f.backlogReason(j)
 	}
@@ -138,7 +137,7 @@ func (f facts) backlogReason(j jobs.Job) Reason {
 	return r
 }
 
-// readyReason says whether anybody could take the job: its product may forbid
+// readyReason says whether anybody could take the job: its product or a budget may forbid
 // that to all.
 func (f facts) readyReason(j jobs.Job) Reason {
 	switch {
@@ -146,9 +145,12 @@ func (f facts) readyReason(j jobs.Job) Reason {
 		return Reason{Code: CodeProductPaused, Product: j.Product}
 	case j.ReviewLimit != nil && f.backlog[j.ProductID] >= *j.ReviewLimit:
 		return f.backlogReason(j)
-	default:
-		return routeReason(f.route(j.LaneID, needsOf(j)))
 	}
+	routing := f.route(j.LaneID, needsOf(j))
+	if why, held := f.money.heldReason(j, routing); held {
+		return why
+	}
+	return routeReason(routing)
 }
 
 func needsOf(j jobs.Job) fleet.Needs {
@@ -210,6 +212,9 @@ func (f facts) explain(j jobs.Job) Explanation {
 	e.Reasons = []Reason{first}
 	if first.Code == CodeDependencyFailed && len(rest) > 0 {
 		e.Reasons = append(e.Reasons, Reason{Code: CodeDependency, Keys: rest, Since: first.Since})
+	}
+	if asked, pending := pendingReason(j); pending {
+		e.Reasons = append(e.Reasons, asked)
 	}
 	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
 		return e

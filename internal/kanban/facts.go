@@ -3,6 +3,7 @@ package kanban
 import (
 	"slices"
 
+	"fleetboard/internal/budgeting"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -15,8 +16,8 @@ const namedHolders = 10
 // kind of wait, however many jobs there are.
 func (r *reader) facts(list []jobs.Job) (facts, error) {
 	f := facts{route: r.route, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
-		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, overBudget: map[ids.ID]bool{}, refused: map[ids.ID]string{}}
-	var depending, backing, products, budgeted, short []ids.ID
+		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, money: money{own: map[ids.ID]bool{}}}
+	var depending, backing, products, budgeted, stopped []ids.ID
 	var repos []string
 	for _, j := range list {
 		switch j.WaitReason {
@@ -24,10 +25,11 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 			depending = append(depending, j.ID)
 		case jobs.WaitRetryBackoff:
 			backing = append(backing, j.ID)
-		case jobs.WaitBudget:
-			short = append(short, j.ID)
 		case jobs.WaitRepoBusy:
 			repos = append(repos, j.Repo)
+		}
+		if j.WaitReason == jobs.WaitBudget || j.Status == jobs.Ready || j.Status == jobs.Paused && j.StatusBy.Name == budgeting.Actor {
+			stopped = append(stopped, j.ID)
 		}
 		if j.Status == jobs.Paused && (j.TokenBudget != nil || j.BudgetNanos != nil) {
 			budgeted = append(budgeted, j.ID)
@@ -43,7 +45,7 @@ func (r *reader) facts(list []jobs.Job) (facts, error) {
 		func() error { return r.readRepos(f, repos) },
 		func() error { return r.readBacklog(f, products) },
 		func() error { return r.readOverBudget(f, budgeted) },
-		func() error { return r.readRefused(f, short) },
+		func() error { return r.readRefused(&f, stopped) },
 	} {
 		if err := read(); err != nil {
 			return f, err

@@ -3,6 +3,7 @@ package kanban
 import (
 	"context"
 	"slices"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
@@ -10,6 +11,7 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend/budgets"
+	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
 )
 
@@ -43,11 +45,12 @@ type Count struct {
 func capped(n int) Count { return Count{Jobs: min(n, needsCap-1), Capped: n >= needsCap} }
 
 // Needs is how many jobs wait for a person: for an answer, a review, a factory that
-// can run them, and for somebody who looks why they failed; and the budgets that people
-// should know of.
+// can run them, and for somebody who looks why they failed; the budgets that people should
+// know of; and the models without a price that they are asked about.
 type Needs struct {
 	Questions, Reviews, Unroutable, Failed Count
 	Budgets                                []budgets.Notice
+	Models                                 []prices.Unpriced // that a budget asks about, the oldest question first
 }
 
 // UsedUp are the budgets that wait for a person to raise them or to leave them used up.
@@ -62,7 +65,7 @@ func (n Needs) UsedUp() (list []budgets.Notice) {
 
 // All is how many there are of all kinds.
 func (n Needs) All() Count {
-	sum := len(n.UsedUp())
+	sum := len(n.UsedUp()) + len(n.Models)
 	for _, c := range []Count{n.Questions, n.Reviews, n.Unroutable, n.Failed} {
 		if c.Capped {
 			return c
@@ -130,7 +133,19 @@ func (r *reader) needs() (Needs, error) {
 	if err != nil {
 		return n, err
 	}
-	n.Budgets, err = budgets.NoticesTx(r.ctx, r.tx, r.workspace)
+	var models []prices.Unpriced
+	err = r.tx.Pipeline(r.ctx, func(tx db.Tx) (err error) {
+		n.Budgets, err = budgets.NoticesTx(r.ctx, tx, r.workspace)
+		return err
+	}, func(tx db.Tx) (err error) {
+		models, err = prices.UnpricedTx(r.ctx, tx, r.workspace)
+		return err
+	})
+	if err != nil || !slices.ContainsFunc(models, func(u prices.Unpriced) bool { return u.Decision == prices.Undecided }) {
+		return n, err
+	}
+	book, err := prices.OfTx(r.ctx, r.tx, r.workspace)
+	n.Models = book.Open(time.Now())
 	return n, err
 }
 

@@ -3,6 +3,7 @@ package kanban
 import (
 	"time"
 
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -25,7 +26,12 @@ const (
 	CodeSeatsTaken       = "seats_taken" // those that can have no free seat
 	CodeAgentsBusy       = "agents_busy" // they have seats, and no agent for them
 	// The providers of the agents that could take it accept no requests for a time.
-	CodeProviderHeld    = "provider_held"
+	CodeProviderHeld = "provider_held"
+	// A budget keeps what it has for more urgent jobs.
+	CodeThrottled = "throttled"
+	// Its agent is asked to stop and has not done so yet.
+	CodePausePending    = "pause_pending"
+	CodeCancelPending   = "cancel_pending"
 	CodeCanStart        = "can_start"
 	CodeClaimed         = "claimed"
 	CodeRunning         = "running"
@@ -62,6 +68,9 @@ type Reason struct {
 	Free         int      // of those, free now; with CodeAgentsBusy, without an agent
 	Factories    []string // that could run it, or the one that does
 	Text         string   // a person's or an agent's words, an error, a provider
+	Budget       string   // the budget that keeps it back, where one does; with its id
+	BudgetID     ids.ID
+	Model        string // that the budget lets spend nothing, because it has no price
 }
 
 // Ended is a job that is over and not completed.

@@ -3,6 +3,7 @@ package kanban
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/internal/budgeting"
@@ -27,7 +28,7 @@ type StartQuery struct {
 // Start is what stands before a job, beside the fleet.
 type Start struct {
 	Depends []jobs.Job // those it names, in the order of their keys or ids
-	Reasons []Reason   // what keeps it back: paused product, review backlog, busy repo
+	Reasons []Reason   // what keeps it back: budget, paused product, review backlog, busy repo
 	Ahead   int        // ready jobs as urgent, in lanes that its factories serve
 	More    bool       // there are more than Ahead
 	Money   Money
@@ -56,7 +57,10 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	product := cmp.Or(query.Product, jobs.DefaultProduct)
 	start.Money, err = moneyTx(ctx, tx, who.Workspace, query.Ask,
 		budgeting.Scope{Product: product, Phase: query.Phase, Job: query.Job, Priority: query.Priority})
-	if err != nil || query.isBare() {
+	if err != nil {
+		return start, err
+	}
+	if start.Reasons, err = startBudgetsTx(ctx, tx, who.Workspace, start.Money.Budgets, query.Needs); err != nil || query.isBare() {
 		return start, err
 	}
 	err = readStartTx(ctx, tx, who.Workspace, servedLike(snap, query.Needs), query, &start)
@@ -65,6 +69,40 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	}
 	start.Depends, err = namedTx(ctx, tx, who, query.DependsOn)
 	return start, err
+}
+
+// startBudgetsTx says which of the budgets that a job counts for keep it back.
+func startBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of []budgeting.Standing, needs fleet.Needs) ([]Reason, error) {
+	var list []Reason
+	for _, b := range of {
+		if b.Short != nil {
+			list = append(list, budgetReason(*b.Short))
+		}
+	}
+	if len(list) > 0 || len(of) == 0 {
+		return list, nil
+	}
+	active, err := budgeting.ActiveTx(ctx, tx, workspace)
+	if err != nil || !active.HoldsUnpriced {
+		return nil, err
+	}
+	var m money
+	if m.unpriced, err = budgeting.UnpricedTx(ctx, tx, workspace); err != nil {
+		return nil, err
+	}
+	snap, err := fleet.SnapshotTx(ctx, tx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range m.unpriced.Holders {
+		if !slices.ContainsFunc(of, func(b budgeting.Standing) bool { return b.ID == h.ID }) {
+			continue
+		}
+		if why, held := m.modelReason(h, snap.Route(needs).Takers(needs)); held {
+			return []Reason{why}, nil
+		}
+	}
+	return nil, nil
 }
 
 // servedLike are the offers of the factories that could run a job with these needs.

@@ -75,20 +75,24 @@ func (r *reader) readOverBudget(f facts, list []ids.ID) error {
 		return fmt.Errorf("jobs over their budget: %w", err)
 	}
 	for _, id := range over {
-		f.overBudget[id] = true
+		f.money.own[id] = true
 	}
 	return nil
 }
 
-// readRefused reads which budgets have no room for jobs, and why.
-func (r *reader) readRefused(f facts, list []ids.ID) error {
+// readRefused reads which budgets have no room for jobs, and which models they hold.
+func (r *reader) readRefused(f *facts, list []ids.ID) error {
 	if len(list) == 0 {
 		return nil
 	}
-	refused, err := budgeting.RefusalsTx(r.ctx, r.tx, r.workspace, list)
-	for id, why := range refused {
-		f.refused[id] = why.Reason()
+	active, err := budgeting.ActiveTx(r.ctx, r.tx, r.workspace)
+	if err != nil || !active.Any {
+		return err
 	}
+	if f.money.refused, err = budgeting.RefusalsTx(r.ctx, r.tx, r.workspace, list); err != nil || !active.HoldsUnpriced {
+		return err
+	}
+	f.money.unpriced, err = budgeting.UnpricedTx(r.ctx, r.tx, r.workspace)
 	return err
 }
 

@@ -23,6 +23,7 @@ type Form struct {
 	Limit, Tokens, Runs              string
 	Slice, Alerts                    string
 	Hard, Throttle                   bool
+	Unpriced                         string // what it does with models without a price
 	Products, Phases                 []string
 	Error                            string
 	Errors                           map[string]string
@@ -64,13 +65,17 @@ var transferFields = []ui.Field{{Name: "from", Label: "From"}, {Name: "to", Labe
 var formFields = []ui.Field{{Name: "name", Label: "Name"}, {Name: "scope", Label: "For"}, {Name: "product", Label: "Product"},
 	{Name: "phase", Label: "Phase"}, {Name: "job", Label: "Job"}, {Name: "limit_usd", Label: "Dollars"},
 	{Name: "limit_tokens", Label: "Tokens"}, {Name: "limit_runs", Label: "Runs"}, {Name: "period", Label: "Period"},
-	{Name: "timezone", Label: "Time zone"}, {Name: "slice_usd", Label: "Reserved at a time"}, {Name: "alert_at", Label: "Alerts"}}
+	{Name: "timezone", Label: "Time zone"}, {Name: "slice_usd", Label: "Reserved at a time"}, {Name: "alert_at", Label: "Alerts"},
+	{Name: "unpriced", Label: "Models without a price"}}
 
 var scopeOptions = []ui.Option{{Value: "workspace", Label: "The workspace"}, {Value: "product", Label: "A product"},
 	{Value: "milestone", Label: "A phase"}, {Value: "job", Label: "A job"}}
 
 var periodOptions = []ui.Option{{Value: "month", Label: "Each month"}, {Value: "week", Label: "Each week"},
 	{Value: "day", Label: "Each day"}, {Value: "quarter", Label: "Each quarter"}, {Value: "once", Label: "Once"}}
+
+var unpricedOptions = []ui.Option{{Value: "ask", Label: "Hold their claims, and ask once what they count as"},
+	{Value: "hold", Label: "Hold their claims"}, {Value: "allow", Label: "Let them pass"}}
 
 // zones are suggested; each zone of the IANA's list may be typed.
 var zones = []string{"UTC", "America/Chicago", "America/Denver", "America/Los_Angeles", "America/New_York", "America/Sao_Paulo",

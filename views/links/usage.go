@@ -46,6 +46,9 @@ func UsageGroupsOf(v UsageView, by string) string {
 // UsageEntriesOf are the entries as CSV.
 func UsageEntriesOf(v UsageView) string { return with(UsageEntries, v.values()) }
 
+// PriceModels takes what a person says of a model without a price.
+const PriceModels = Prices + "/models"
+
 // PriceOf is the page of prices with the form for a model begun.
 func PriceOf(provider, model string) string {
 	return with(Prices, url.Values{"provider": {provider}, "model": {model}}) + "#price-form"

@@ -18,8 +18,10 @@ type Needs struct {
 	Count string // "1 question, 2 reviews"
 	// Budgets are used up: a person decides what becomes of them.
 	Budgets []Budget
-	Rows    []Row
-	More    string // that there are more, "" where all are listed
+	// Models have no price: a person says what they count as, or lets them pass.
+	Models []Model
+	Rows   []Row
+	More   string // that there are more, "" where all are listed
 }
 
 // Budget is one that is used up.
@@ -29,6 +31,14 @@ type Budget struct {
 	Raise         string // "" for who may not
 	Transfer      string
 	Stop          string
+}
+
+// Model is a model without a price that a budget asks about.
+type Model struct {
+	Name, Text string
+	Decide     string   // takes the decision, "" for who may not
+	Price      string   // the form for a price of it
+	As         []string // models that it may count as
 }
 
 // Row is one job with what a person can do about it.

@@ -249,6 +249,27 @@ func (e BudgetScope) Valid() bool {
 	}
 }
 
+// Defines values for BudgetUnpriced.
+const (
+	Allow BudgetUnpriced = "allow"
+	Ask   BudgetUnpriced = "ask"
+	Hold  BudgetUnpriced = "hold"
+)
+
+// Valid indicates whether the value is a known member of the BudgetUnpriced enum.
+func (e BudgetUnpriced) Valid() bool {
+	switch e {
+	case Allow:
+		return true
+	case Ask:
+		return true
+	case Hold:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BulkActionName.
 const (
 	BulkActionNameAnswer      BulkActionName = "answer"
@@ -870,6 +891,24 @@ func (e MessageAddressKind) Valid() bool {
 	}
 }
 
+// Defines values for ModelDecisionDecision.
+const (
+	Count ModelDecisionDecision = "count"
+	Pass  ModelDecisionDecision = "pass"
+)
+
+// Valid indicates whether the value is a known member of the ModelDecisionDecision enum.
+func (e ModelDecisionDecision) Valid() bool {
+	switch e {
+	case Count:
+		return true
+	case Pass:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for NewExportSource.
 const (
 	NewExportSourceEvents   NewExportSource = "events"
@@ -1463,7 +1502,10 @@ type Budget struct {
 	// ThrottledBelow Jobs below this priority wait now.
 	ThrottledBelow int    `json:"throttled_below"`
 	Timezone       string `json:"timezone"`
-	Version        int    `json:"version"`
+
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced BudgetUnpriced `json:"unpriced"`
+	Version  int            `json:"version"`
 }
 
 // BudgetAlert defines model for BudgetAlert.
@@ -1567,6 +1609,9 @@ type BudgetPatch struct {
 	SliceUSD    *string `json:"slice_usd,omitempty"`
 	Throttle    *bool   `json:"throttle,omitempty"`
 
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced *BudgetUnpriced `json:"unpriced,omitempty"`
+
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
 }
@@ -1663,6 +1708,9 @@ type BudgetUndo struct {
 	// Line The id of the line.
 	Line int64 `json:"line"`
 }
+
+// BudgetUnpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+type BudgetUnpriced string
 
 // Bulk defines model for Bulk.
 type Bulk struct {
@@ -2607,6 +2655,26 @@ type Misfit struct {
 	Reason string `json:"reason"`
 }
 
+// ModelDecision defines model for ModelDecision.
+type ModelDecision struct {
+	CountsAs *ModelName `json:"counts_as,omitempty"`
+
+	// Decision `count` as another model; `pass` is used without a price and charged nothing.
+	Decision ModelDecisionDecision `json:"decision"`
+
+	// Model As agents name it, in whatever letters and of whatever provider.
+	Model string `json:"model"`
+}
+
+// ModelDecisionDecision `count` as another model; `pass` is used without a price and charged nothing.
+type ModelDecisionDecision string
+
+// ModelName defines model for ModelName.
+type ModelName struct {
+	Model    string `json:"model"`
+	Provider string `json:"provider"`
+}
+
 // NewBudget At least one limit is needed.
 type NewBudget struct {
 	// AlertAt Per cent, rising. 50, 80, 90 and 100 where nothing is said.
@@ -2635,6 +2703,9 @@ type NewBudget struct {
 
 	// Timezone Whose calendar the periods go by: Europe/Berlin. Weeks begin on Monday.
 	Timezone *string `json:"timezone,omitempty"`
+
+	// Unpriced What it does, where it is hard and limits dollars, with agents whose models have no price: `ask` (the default) holds their claims until a person has decided, who is asked once; `hold` holds them; `allow` lets them pass.
+	Unpriced *BudgetUnpriced `json:"unpriced,omitempty"`
 }
 
 // NewExport defines model for NewExport.
@@ -2993,6 +3064,10 @@ type ReasonedAction struct {
 
 // Reasoning defines model for Reasoning.
 type Reasoning struct {
+	// Budget The budget that keeps it back, by name: with `budget` and `throttled`.
+	Budget   *string `json:"budget,omitempty"`
+	BudgetID *string `json:"budget_id,omitempty"`
+
 	// By Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
 	By *Actor `json:"by,omitempty"`
 
@@ -3010,6 +3085,9 @@ type Reasoning struct {
 
 	// Missing What the nearest factory lacks.
 	Missing *[]string `json:"missing,omitempty"`
+
+	// Model A model without a price, where that is why the budget keeps it back.
+	Model *string `json:"model,omitempty"`
 
 	// Nearest The factory that lacks least.
 	Nearest *string    `json:"nearest,omitempty"`
@@ -3090,6 +3168,9 @@ type Routability struct {
 	// IneligibleFactories The nearest first.
 	IneligibleFactories []Misfit `json:"ineligible_factories"`
 
+	// Reasons Of a preview: what keeps such a job back now beside the fleet, such as a budget at its end.
+	Reasons *[]Reasoning `json:"reasons,omitempty"`
+
 	// Routable Whether a live factory can run it.
 	Routable bool `json:"routable"`
 }
@@ -3099,6 +3180,8 @@ type RoutabilityRequest struct {
 	// Capabilities Tokens such as `os:linux` or `node:20`, all of which a factory must offer.
 	Capabilities *JobNeeds `json:"capabilities,omitempty"`
 	Factory      *string   `json:"factory,omitempty"`
+	Phase        *string   `json:"phase,omitempty"`
+	Priority     *int      `json:"priority,omitempty"`
 	Product      *string   `json:"product,omitempty"`
 	Repo         *string   `json:"repo,omitempty"`
 }
@@ -3154,6 +3237,34 @@ type TerminateRequest struct {
 
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
+
+// UnpricedModel defines model for UnpricedModel.
+type UnpricedModel struct {
+	AskedAt time.Time `json:"asked_at"`
+
+	// Budget The budget that asked, by name; empty where somebody decided unasked.
+	Budget    string     `json:"budget"`
+	CountsAs  *ModelName `json:"counts_as,omitempty"`
+	DecidedAt *time.Time `json:"decided_at"`
+	DecidedBy string     `json:"decided_by"`
+
+	// Decision `count`, `pass`, or empty as long as a person is asked. A price that is found wins over all of them.
+	Decision string `json:"decision"`
+
+	// Model In small letters.
+	Model string `json:"model"`
+
+	// Provider As it was named when the question came up.
+	Provider string `json:"provider"`
+
+	// Source The agent that works with it, or the job that used it.
+	Source string `json:"source"`
+}
+
+// UnpricedModelList defines model for UnpricedModelList.
+type UnpricedModelList struct {
+	Items []UnpricedModel `json:"items"`
+}
 
 // Usage Sums of usage entries. The meters are disjoint.
 type Usage struct {
@@ -3877,6 +3988,9 @@ type NackMessageJSONRequestBody = MessageNack
 
 // SavePricesJSONRequestBody defines body for SavePrices for application/json ContentType.
 type SavePricesJSONRequestBody = NewPrices
+
+// DecideUnpricedModelJSONRequestBody defines body for DecideUnpricedModel for application/json ContentType.
+type DecideUnpricedModelJSONRequestBody = ModelDecision
 
 // PutProductJSONRequestBody defines body for PutProduct for application/json ContentType.
 type PutProductJSONRequestBody = ProductSettings
@@ -4998,6 +5112,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /prices (the `SavePrices` operationId).
 	SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListUnpricedModels Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+	//
+	// Corresponds with GET /prices/models (the `ListUnpricedModels` operationId).
+	ListUnpricedModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DecideUnpricedModelWithBody Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+	DecideUnpricedModelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DecideUnpricedModel Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+	DecideUnpricedModel(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListProducts The products with their repos, by name.
 	//
@@ -7354,6 +7487,55 @@ func (c *Client) SavePricesWithBody(ctx context.Context, contentType string, bod
 // Corresponds with PUT /prices (the `SavePrices` operationId).
 func (c *Client) SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSavePricesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListUnpricedModels Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+//
+// Corresponds with GET /prices/models (the `ListUnpricedModels` operationId).
+func (c *Client) ListUnpricedModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListUnpricedModelsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DecideUnpricedModelWithBody Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+func (c *Client) DecideUnpricedModelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDecideUnpricedModelRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DecideUnpricedModel Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+func (c *Client) DecideUnpricedModel(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDecideUnpricedModelRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -12313,6 +12495,73 @@ func NewSavePricesRequestWithBody(server string, contentType string, body io.Rea
 	return req, nil
 }
 
+// NewListUnpricedModelsRequest constructs an http.Request for the ListUnpricedModels method
+func NewListUnpricedModelsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/prices/models")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDecideUnpricedModelRequest calls the generic DecideUnpricedModel builder with application/json body
+func NewDecideUnpricedModelRequest(server string, body DecideUnpricedModelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDecideUnpricedModelRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewDecideUnpricedModelRequestWithBody constructs an http.Request for the DecideUnpricedModel method, with any body, and a specified content type
+func NewDecideUnpricedModelRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/prices/models")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListProductsRequest constructs an http.Request for the ListProducts method
 func NewListProductsRequest(server string, params *ListProductsParams) (*http.Request, error) {
 	var err error
@@ -14097,6 +14346,27 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /prices (the `SavePrices` operationId).
 	SavePricesWithResponse(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*SavePricesResponse, error)
+
+	// ListUnpricedModelsWithResponse Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /prices/models (the `ListUnpricedModels` operationId).
+	ListUnpricedModelsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListUnpricedModelsResponse, error)
+
+	// DecideUnpricedModelWithBodyWithResponse Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+	DecideUnpricedModelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DecideUnpricedModelResponse, error)
+
+	// DecideUnpricedModelWithResponse Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+	DecideUnpricedModelWithResponse(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*DecideUnpricedModelResponse, error)
 
 	// ListProductsWithResponse The products with their repos, by name.
 	//
@@ -19380,6 +19650,118 @@ func (r SavePricesResponse) ContentType() string {
 	return ""
 }
 
+// ListUnpricedModelsResponseDefaultHeaders the declared response headers of an HTTP default response for ListUnpricedModels
+type ListUnpricedModelsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListUnpricedModelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UnpricedModelList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListUnpricedModelsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListUnpricedModelsResponse) GetJSON200() *UnpricedModelList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListUnpricedModelsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListUnpricedModelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListUnpricedModelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListUnpricedModelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListUnpricedModelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DecideUnpricedModelResponseDefaultHeaders the declared response headers of an HTTP default response for DecideUnpricedModel
+type DecideUnpricedModelResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DecideUnpricedModelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UnpricedModelList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DecideUnpricedModelResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DecideUnpricedModelResponse) GetJSON200() *UnpricedModelList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DecideUnpricedModelResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DecideUnpricedModelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DecideUnpricedModelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DecideUnpricedModelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DecideUnpricedModelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListProductsResponseDefaultHeaders the declared response headers of an HTTP default response for ListProducts
 type ListProductsResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -21808,6 +22190,45 @@ func (c *ClientWithResponses) SavePricesWithResponse(ctx context.Context, body S
 		return nil, err
 	}
 	return ParseSavePricesResponse(rsp)
+}
+
+// ListUnpricedModelsWithResponse Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /prices/models (the `ListUnpricedModels` operationId).
+func (c *ClientWithResponses) ListUnpricedModelsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListUnpricedModelsResponse, error) {
+	rsp, err := c.ListUnpricedModels(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListUnpricedModelsResponse(rsp)
+}
+
+// DecideUnpricedModelWithBodyWithResponse Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+func (c *ClientWithResponses) DecideUnpricedModelWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DecideUnpricedModelResponse, error) {
+	rsp, err := c.DecideUnpricedModelWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDecideUnpricedModelResponse(rsp)
+}
+
+// DecideUnpricedModelWithResponse Says that a model without a price counts as another one, or passes. Claims that wait for it go on; what was used of it is priced within a minute.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
+func (c *ClientWithResponses) DecideUnpricedModelWithResponse(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*DecideUnpricedModelResponse, error) {
+	rsp, err := c.DecideUnpricedModel(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDecideUnpricedModelResponse(rsp)
 }
 
 // ListProductsWithResponse The products with their repos, by name.
@@ -26948,6 +27369,112 @@ func ParseSavePricesResponse(rsp *http.Response) (*SavePricesResponse, error) {
 	switch {
 	case true:
 		var headers SavePricesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListUnpricedModelsResponse parses an HTTP response from a ListUnpricedModelsWithResponse call
+func ParseListUnpricedModelsResponse(rsp *http.Response) (*ListUnpricedModelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListUnpricedModelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UnpricedModelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListUnpricedModelsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDecideUnpricedModelResponse parses an HTTP response from a DecideUnpricedModelWithResponse call
+func ParseDecideUnpricedModelResponse(rsp *http.Response) (*DecideUnpricedModelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DecideUnpricedModelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UnpricedModelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DecideUnpricedModelResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

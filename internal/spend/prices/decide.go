@@ -132,7 +132,7 @@ func decideTx(ctx context.Context, tx db.Tx, who tenancy.Principal, u Unpriced) 
 		}
 	}
 	changes := []eventlog.Change{{Field: "decision", Old: before.says(), New: u.says()}}
-	if err := eventlog.RecordTx(ctx, tx, who, eventlog.PriceDecided, map[string]any{"model": u.Name}, changes...); err != nil {
+	if err := eventlog.RecordTx(ctx, tx, who, eventlog.PriceDecided, map[string]any{"model": u.Name, "decision": u.says()}, changes...); err != nil {
 		return nil, err
 	}
 	book, err = OfTx(ctx, tx, who.Workspace)
