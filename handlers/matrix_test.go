@@ -46,7 +46,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /factories/:name/remove", "POST /factories/:name/undrain", "POST /messages/dead/:message/discard", "POST /messages/dead/:message/redrive", "POST /settings/connect", "POST /status/recover"},
 	tenancy.Manage: {"GET /budgets/:budget/edit", "GET /budgets/:budget/raise", "GET /budgets/new", "GET /budgets/transfer", "GET /settings/audit", "GET /settings/products/:product", "GET /settings/products/new", "GET /settings/secrets",
 		"POST /budgets", "POST /budgets/:budget/edit", "POST /budgets/:budget/raise", "POST /budgets/:budget/remove", "POST /budgets/:budget/stop",
-		"POST /budgets/:budget/undo", "POST /budgets/transfer", "POST /jobs/:key/delete", "POST /prices", "POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
+		"POST /budgets/:budget/undo", "POST /budgets/transfer", "POST /jobs/:key/delete", "POST /prices", "POST /prices/models", "POST /settings/members/:account/remove", "POST /settings/members/:account/role", "POST /settings/members/invitations",
 		"POST /settings/members/invitations/:invitation/revoke", "POST /settings/products", "POST /settings/products/:product",
 		"POST /settings/products/:product/delete", "POST /settings/products/:product/pause", "POST /settings/products/:product/resume",
 		"POST /workspaces"},

@@ -168,8 +168,8 @@ func (w *world) fill() {
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})
 	for _, id := range []ids.ID{matrixBudget, matrixOther} {
 		dbfactory.Exec(w.t, w.db, `INSERT INTO budget (workspace_id, id, name, scope, phase, scope_key, period, timezone, limit_nanos, hard,
-			slice_nanos, slice_tokens, alert_at, created_by) SELECT id, $1, $2, 'milestone', $2, 'milestone::' || $2, 'month', 'UTC', 1000000000000,
-			true, 1, 1, '{}', $2 FROM workspace`, id, canary)
+			slice_nanos, slice_tokens, alert_at, unpriced, created_by) SELECT id, $1, $2, 'milestone', $2, 'milestone::' || $2, 'month', 'UTC',
+			1000000000000, true, 1, 1, '{}', 'allow', $2 FROM workspace`, id, canary)
 	}
 	w.as(w.owner, "POST", "/budgets/"+matrixBudget.String()+"/raise", object{"amount_usd": "1"}).want(200)
 	matrixLine = w.as(w.owner, "GET", "/budgets/"+matrixBudget.String()+"/ledger", nil).want(200).number("items", 0, "id")

@@ -31,10 +31,10 @@ func TestMoneyInWords(t *testing.T) {
 		"All has $3.00 free.": {Name: "All", Hard: true, Free: &free},
 		"All has room.":       {Name: "All", Hard: true},
 		"All is overspent by $1.00; it is soft and holds nothing.":    {Name: "All", Free: &debt},
-		`The budget "All" has $0 free, and the job needs $1. Open it`: {Name: "All", Hard: true, Short: `The budget "All" has $0 free, and the job needs $1`},
+		`The budget "All" has $0 free, and the job needs $1. Open it`: {Name: "All", Hard: true, Short: &budgeting.Refusal{Name: "All", Free: "$0", Needed: "$1"}},
 	} {
 		got, short := jobparts.Room(s)
-		if got.String() != want || short != (s.Short != "") {
+		if got.String() != want || short != (s.Short != nil) {
 			t.Errorf("%q, short %t; want %q", got.String(), short, want)
 		}
 	}

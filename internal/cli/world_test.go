@@ -146,7 +146,7 @@ func newWorld(t *testing.T) *world {
 	messages.NamesBlobs(contents)
 	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Kanban: board, Estimates: estimates.New(d),
-		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d), Usage: usage.NewService(d), Bus: messages, Events: events,
+		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d), Bus: messages, Events: events,
 		Blobs:       contents,
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
 		Build: api.Build{Server: "test", Schema: 7}})
