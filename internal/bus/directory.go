@@ -50,9 +50,9 @@ type knownMessage struct {
 // wanted is what of a directory some messages need.
 type wanted struct {
 	agents, factories, emails, jobKeys, threads []string
-	senders, people, jobs, replies     []ids.ID
-	named                              []ids.ID
-	everybody                          bool
+	senders, people, jobs, replies              []ids.ID
+	named                                       []ids.ID
+	everybody                                   bool
 }
 
 // add adds what a call needs.
