@@ -24,32 +24,13 @@ const baseline = 14
 // superuser: policies that are forced on it hide its rows from it.
 func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 	t.Parallel()
-	boss := dbtest.Owner(t, dbtest.New(t))
-	name := "fleetboard_up_" + strings.ReplaceAll(ids.New().String(), "-", "")
+	name, owner, rows := oldDatabase(t, baseline)
 	run := func(conn *pgx.Conn, statement string, args ...any) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), statement, args...); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	run(boss, "CREATE ROLE "+name+" LOGIN CREATEROLE PASSWORD 'x'")
-	run(boss, "GRANT fleetboard_app, fleetboard_system TO "+name+" WITH ADMIN OPTION")
-	run(boss, "CREATE DATABASE "+name+" OWNER "+name)
-	t.Cleanup(func() {
-		for _, statement := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "DROP ROLE " + name} {
-			if _, err := boss.Exec(context.Background(), statement); err != nil {
-				t.Errorf("%s: %v", statement, err)
-			}
-		}
-	})
-	owner := addressOf(t, boss, name, url.UserPassword(name, "x"))
-	upTo(t, owner, baseline)
-
-	rows, err := pgx.Connect(t.Context(), addressOf(t, boss, name, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close(context.Background()) }()
 	workspace, product, job := ids.New(), ids.New(), ids.New()
 	run(rows, `INSERT INTO workspace (id, slug, name) VALUES ($1, 'w', 'W')`, workspace)
 	run(rows, `INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'default')`, workspace, product)
@@ -69,7 +50,7 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	var foreign string
-	err = rows.QueryRow(t.Context(), `SELECT coalesce(string_agg(format('%s on %s for %s', p.polname, p.polrelid::regclass, r.rolname), ', '), '')
+	err := rows.QueryRow(t.Context(), `SELECT coalesce(string_agg(format('%s on %s for %s', p.polname, p.polrelid::regclass, r.rolname), ', '), '')
 		FROM pg_policy p JOIN pg_roles r ON r.oid = ANY(p.polroles)
 		WHERE r.rolname NOT IN ('fleetboard_app', 'fleetboard_system', $1)`, name).Scan(&foreign)
 	if err != nil || foreign != "" {
@@ -84,6 +65,83 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 		(SELECT sum(jobs) FROM job_count_change WHERE status = 'ready')`).Scan(&lanes, &fitting, &open, &counted)
 	if err != nil || lanes != 1 || fitting != 1 || open != 0 || counted != 1 {
 		t.Errorf("%d lanes, %d jobs in the lane of their product, %d tables whose policies are not forced, %d ready jobs counted (%v)", lanes, fitting, open, counted, err)
+	}
+}
+
+// oldDatabase is one that was migrated to a version, empty, of an owner without privileges.
+// It gives the owner's name and address, and a connection that sees all rows.
+func oldDatabase(t *testing.T, version int64) (name, owner string, rows *pgx.Conn) {
+	t.Helper()
+	boss := dbtest.Owner(t, dbtest.New(t))
+	name = "fleetboard_up_" + strings.ReplaceAll(ids.New().String(), "-", "")
+	for _, statement := range []string{"CREATE ROLE " + name + " LOGIN CREATEROLE PASSWORD 'x'",
+		"GRANT fleetboard_app, fleetboard_system TO " + name + " WITH ADMIN OPTION", "CREATE DATABASE " + name + " OWNER " + name} {
+		if _, err := boss.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, statement := range []string{"DROP DATABASE " + name + " WITH (FORCE)", "DROP ROLE " + name} {
+			if _, err := boss.Exec(context.Background(), statement); err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+	})
+	owner = addressOf(t, boss, name, url.UserPassword(name, "x"))
+	upTo(t, owner, version)
+	rows, err := pgx.Connect(t.Context(), addressOf(t, boss, name, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rows.Close(context.Background()) })
+	return name, owner, rows
+}
+
+// beforeScope is the last file of the schema before messages had senders and jobs a root.
+const beforeScope = 40
+
+// What agents filed before knows its root and depth; what was said in the thread of a job is
+// about its product, and what inboxes hold is of its sender.
+func TestOldRowsGetTheirRootsAndScopes(t *testing.T) {
+	t.Parallel()
+	_, owner, rows := oldDatabase(t, beforeScope)
+	for _, statement := range []string{
+		`INSERT INTO workspace (id, slug, name) SELECT md5('w')::uuid, 'w', 'W'`,
+		`INSERT INTO product (workspace_id, id, name) SELECT md5('w')::uuid, md5('p')::uuid, 'default'`,
+		`INSERT INTO lane (workspace_id, product_id, needs, digest) SELECT md5('w')::uuid, md5('p')::uuid, '{}', sha256('x')`,
+		`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by, created_at)
+			SELECT md5('w')::uuid, md5(n)::uuid, n, 'old', md5('p')::uuid, (SELECT id FROM lane), 'blocked', 'Mara', now() + ord * interval '1 second'
+			FROM unnest('{A,B,C,D,E}'::text[]) WITH ORDINALITY AS x(n, ord)`,
+		// An agent filed B while it worked on A, and C on B; a person linked E with D, and A with C, later.
+		`INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by, created_at)
+			SELECT j.workspace_id, j.id, md5(l.other)::uuid, l.type, 'ada', j.created_at + l.later * interval '1 minute'
+			FROM (VALUES ('B', 'A', 'discovered_from', 0), ('C', 'B', 'discovered_from', 0), ('C', 'A', 'blocks', 0),
+				('E', 'D', 'discovered_from', 1), ('A', 'C', 'discovered_from', 1)) l(job, other, type, later)
+			JOIN job j ON j.key = l.job`,
+		`INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_name, correlation_id, digest)
+			SELECT md5('w')::uuid, n, gen_random_uuid(), 'custom.x', CASE n WHEN 3 THEN 'system' ELSE 'agent' END,
+				CASE n WHEN 3 THEN NULL ELSE md5('ada')::uuid END, 'x', 'role', 'worker', CASE n WHEN 1 THEN 'A' ELSE 'talk' END, sha256('x')
+			FROM generate_series(1, 3) n`,
+		`INSERT INTO message_delivery (workspace_id, inbox, seq) SELECT workspace_id, 'role:worker', seq FROM message`,
+	} {
+		if _, err := rows.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	if err := db.Migrate(t.Context(), owner); err != nil {
+		t.Fatal(err)
+	}
+	var jobs, said string
+	err := rows.QueryRow(t.Context(), `SELECT
+		(SELECT string_agg(concat(j.key, ':', r.key, j.depth), ' ' ORDER BY j.key) FROM job j LEFT JOIN job r ON r.id = j.root_id),
+		(SELECT string_agg(concat(d.seq, CASE WHEN d.product_id = md5('p')::uuid AND m.product_id = d.product_id THEN ' product' END,
+				CASE WHEN d.from_id = md5('ada')::uuid THEN ' ada' END), ', ' ORDER BY d.seq)
+			FROM message_delivery d JOIN message m USING (workspace_id, seq))`).Scan(&jobs, &said)
+	if err != nil || jobs != "A:0 B:A1 C:A2 D:0 E:0" {
+		t.Errorf("roots and depths are %q (%v)", jobs, err)
+	}
+	if said != "1 product ada, 2 ada, 3" {
+		t.Errorf("inboxes hold %q", said)
 	}
 }
 

@@ -438,6 +438,8 @@ type Job struct {
 	BudgetNanos         *int64
 	Complexity          *int16
 	Tier                string
+	RootID              *uuid.UUID
+	Depth               int16
 }
 
 type JobCost struct {
@@ -786,25 +788,26 @@ type Membership struct {
 }
 
 type Message struct {
-	WorkspaceID   uuid.UUID
-	Seq           int64
-	ID            uuid.UUID
-	Type          string
-	FromKind      string
-	FromID        *uuid.UUID
-	FromName      string
-	ToKind        string
-	ToID          *uuid.UUID
-	ToName        string
-	CorrelationID string
-	InReplyTo     *uuid.UUID
-	JobID         *uuid.UUID
-	ProductID     *uuid.UUID
-	Payload       json.RawMessage
-	Blob          []byte
-	Digest        []byte
-	At            time.Time
-	ExpiresAt     *time.Time
+	WorkspaceID    uuid.UUID
+	Seq            int64
+	ID             uuid.UUID
+	Type           string
+	FromKind       string
+	FromID         *uuid.UUID
+	FromName       string
+	ToKind         string
+	ToID           *uuid.UUID
+	ToName         string
+	CorrelationID  string
+	InReplyTo      *uuid.UUID
+	JobID          *uuid.UUID
+	ProductID      *uuid.UUID
+	Payload        json.RawMessage
+	Blob           []byte
+	Digest         []byte
+	At             time.Time
+	ExpiresAt      *time.Time
+	SenderProducts []uuid.UUID
 }
 
 type MessageArchive struct {
@@ -823,17 +826,19 @@ type MessageBridge struct {
 }
 
 type MessageDelivery struct {
-	WorkspaceID uuid.UUID
-	Inbox       string
-	Seq         int64
-	ProductID   *uuid.UUID
-	Deliveries  int32
-	ReaderID    *uuid.UUID
-	TakenUntil  *time.Time
-	NotBefore   *time.Time
-	ExpiresAt   *time.Time
-	Error       string
-	DeadAt      *time.Time
+	WorkspaceID    uuid.UUID
+	Inbox          string
+	Seq            int64
+	ProductID      *uuid.UUID
+	Deliveries     int32
+	ReaderID       *uuid.UUID
+	TakenUntil     *time.Time
+	NotBefore      *time.Time
+	ExpiresAt      *time.Time
+	Error          string
+	DeadAt         *time.Time
+	SenderProducts []uuid.UUID
+	FromID         *uuid.UUID
 }
 
 type MessageExport struct {

@@ -1,6 +1,9 @@
 -- name: MessageAgents :many
 -- Agents by name, or all that live: whom a message is for.
-SELECT a.id, a.name, a.products, l.alive::boolean AS alive FROM agent a
+SELECT a.id, a.name, l.alive::boolean AS alive, (cardinality(a.products) > 0)::boolean AS limited,
+    CASE WHEN cardinality(a.products) > 0 THEN ARRAY(SELECT p.id FROM product p
+        WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products)) ELSE '{}' END::uuid[] AS products
+FROM agent a
 CROSS JOIN LATERAL (SELECT (a.terminated_at IS NULL OR a.ended_gracefully)
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds) AS alive) l
 WHERE a.workspace_id = @workspace_id AND (a.name = ANY(@names::text[]) OR @everybody::boolean AND l.alive);
@@ -15,44 +18,67 @@ WHERE m.workspace_id = @workspace_id AND m.disabled_at IS NULL
     AND (a.email::text = ANY(@emails::text[]) OR m.account_id = ANY(@ids::uuid[]));
 
 -- name: MessageJobs :many
-SELECT j.id, j.key, j.product_id, p.name AS product FROM job j
-JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-WHERE j.workspace_id = @workspace_id AND (j.key = ANY(@keys::text[]) OR j.id = ANY(@ids::uuid[]));
+-- Jobs by key or id. One look for each, whatever the statistics say.
+SELECT j.id, j.key, j.product_id FROM unnest(@keys::text[]) AS n(key) CROSS JOIN LATERAL (
+    SELECT x.id, x.key, x.product_id FROM job x WHERE x.workspace_id = @workspace_id AND x.key = n.key OFFSET 0) j
+UNION ALL
+SELECT j.id, j.key, j.product_id FROM unnest(@ids::uuid[]) AS n(id) CROSS JOIN LATERAL (
+    SELECT x.id, x.key, x.product_id FROM job x WHERE x.workspace_id = @workspace_id AND x.id = n.id OFFSET 0) j;
 
--- name: MessageThreads :many
--- The threads of messages that are answered.
-SELECT m.id, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.id = ANY(@ids::uuid[]);
+-- name: MessageThreadBegins :many
+-- The products that the first messages of threads are about, where they are about one.
+SELECT t.name::text AS name, f.product_id::uuid AS product_id FROM unnest(@names::text[]) AS t(name)
+CROSS JOIN LATERAL (SELECT m.product_id FROM message m
+    WHERE m.workspace_id = @workspace_id AND m.correlation_id = t.name ORDER BY m.correlation_id, m.seq LIMIT 1) f
+WHERE f.product_id IS NOT NULL;
 
 -- name: MessageReaders :many
--- What agents may read: the messages of their roles, and those about these products.
-SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products))::uuid[] AS products
+-- What agents may read: the messages of their roles, and those about these products. ended
+-- is whom a person ended at once.
+SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended,
+    (cardinality(a.products) > 0)::boolean AS limited,
+    CASE WHEN cardinality(a.products) > 0 THEN ARRAY(SELECT p.id FROM product p
+        WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products)) ELSE '{}' END::uuid[] AS products
 FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[]);
 
--- name: InboxesFull :many
--- Those of the inboxes that hold as much as one may.
+-- name: InboxesCrowded :many
+-- Those of the inboxes that hold more than so many messages: only there may the share of
+-- somebody be used up.
 SELECT i.inbox::text AS inbox FROM unnest(@inboxes::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = i.inbox
-    ORDER BY d.seq OFFSET @most LIMIT 1);
+    ORDER BY d.inbox, d.seq OFFSET @most LIMIT 1);
+
+-- name: InboxesHeld :many
+-- How many messages of each sender inboxes hold; those of the server have none.
+SELECT d.inbox, d.from_id, count(*)::int AS held FROM unnest(@inboxes::text[]) AS i(inbox)
+CROSS JOIN LATERAL (SELECT x.inbox, x.from_id FROM message_delivery x
+    WHERE x.workspace_id = @workspace_id AND x.inbox = i.inbox ORDER BY x.inbox, x.seq OFFSET 0) d
+GROUP BY d.inbox, d.from_id;
+
+-- name: NoticesDrop :exec
+-- Takes the oldest notices of the server out of an inbox.
+DELETE FROM message_delivery d WHERE d.workspace_id = @workspace_id AND d.inbox = @inbox AND d.seq = ANY(ARRAY(
+    SELECT o.seq FROM message_delivery o WHERE o.workspace_id = @workspace_id AND o.inbox = @inbox AND o.from_id IS NULL
+    ORDER BY o.inbox, o.seq LIMIT @max_rows));
 
 -- name: MessageWrite :many
 -- Inserts messages that are not there yet, of which no two have the same id or number, and
 -- puts them into inboxes; gives those that were inserted.
 WITH written AS (
 INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
-    job_id, product_id, payload, blob, digest, expires_at)
+    job_id, product_id, sender_products, payload, blob, digest, expires_at)
 SELECT @workspace_id, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
-    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.payload, decode(t.blob, 'hex'),
+    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.sender_products, t.payload, decode(t.blob, 'hex'),
     decode(t.digest, 'hex'), t.expires_at
 FROM jsonb_to_recordset(@messages::jsonb) AS t(n bigint, id uuid, type text, from_kind text, from_id uuid, from_name text, to_kind text,
-    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, payload jsonb, blob text, digest text,
+    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, sender_products uuid[], payload jsonb, blob text, digest text,
     expires_at timestamptz)
 ORDER BY t.id
 ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id, seq, at, product_id, expires_at
+RETURNING id, seq, at, from_id, product_id, sender_products, expires_at
 ), delivered AS (
-INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
-SELECT @workspace_id, d.inbox, w.seq, w.product_id, w.expires_at
+INSERT INTO message_delivery (workspace_id, inbox, seq, from_id, product_id, sender_products, expires_at)
+SELECT @workspace_id, d.inbox, w.seq, w.from_id, w.product_id, w.sender_products, w.expires_at
 FROM (SELECT unnest(@inboxes::text[]) AS inbox, unnest(@ids::uuid[]) AS id) d JOIN written w ON w.id = d.id
 )
 SELECT w.id, w.seq, w.at FROM written w;
@@ -72,7 +98,8 @@ WITH due AS MATERIALIZED (
             AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (NOT @limited::boolean OR d.product_id = ANY(@products::uuid[])
+                OR d.product_id IS NULL AND (d.sender_products IS NULL OR d.sender_products && @products::uuid[]))
             AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
             AND (d.seq > @after OR d.not_before IS NOT NULL)
@@ -84,7 +111,8 @@ WITH due AS MATERIALIZED (
             AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT @limited::boolean OR d.product_id IS NULL OR d.product_id = ANY(@products::uuid[]))
+            AND (NOT @limited::boolean OR d.product_id = ANY(@products::uuid[])
+                OR d.product_id IS NULL AND (d.sender_products IS NULL OR d.sender_products && @products::uuid[]))
             AND (cardinality(@types::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY(@types::text[]))
             AND (d.seq > @after AND d.reader_id = @reader::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
@@ -277,6 +305,13 @@ SELECT j.id::uuid AS job_id, e.actor_kind, e.actor_id, e.actor FROM unnest(@jobs
 CROSS JOIN LATERAL (SELECT c.actor_kind, c.actor_id, c.actor, c.type FROM event c
     WHERE c.workspace_id = @workspace_id AND c.job_id = j.id ORDER BY c.id LIMIT 1) e
 WHERE e.type = 'job.created';
+
+-- name: BridgeHandedIn :many
+-- The factories of attempts, each with its place in the list.
+SELECT n.n::int AS n, a.factory
+FROM (SELECT unnest(@jobs::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, generate_subscripts(@jobs::uuid[], 1) AS n) n
+CROSS JOIN LATERAL (SELECT x.factory FROM attempt x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) a;
 
 -- name: RoleLives :one
 -- Whether an agent of a role lives.

@@ -17,8 +17,11 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/handlers/api"
+	"fleetboard/internal/accounts/tokens"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
 )
 
 // hear reads an inbox until so many messages are there, and gives their texts.
@@ -279,4 +282,50 @@ func TestArchivesAreListed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("archived (-want +got):\n%s", diff)
 	}
+}
+
+// An agent whose token is limited to a product speaks into no other one's threads, says nothing
+// that only the server says, and fills its share of an inbox and no more.
+func TestMessagesKnowTheirBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, name := range []string{"atlas", "vega"} {
+		w.as(w.owner, "PUT", "/products/"+name, object{}).want(201)
+	}
+	hidden := w.job("of vega", object{"product": "vega"})
+	plain, err := w.accounts.Tokens.Issue(t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "atlas", Products: []string{"atlas"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada, bob := w.registerWith(plain, "ada", "boot-1").want(200).text("token"), w.agent("bob")
+	said := w.as(bob, "POST", "/messages", object{"type": "custom.x", "to": object{"role": "worker"}, "job": hidden}).want(201).text("id")
+	note := object{"type": "custom.x", "to": object{"agent": "bob"}}
+	for name, over := range map[string]object{"job": {"job": hidden}, "thread": {"correlation_id": hidden}, "answer": {"in_reply_to": said}} {
+		refused := w.as(ada, "POST", "/messages", merge(note, over)).want(403).refused(fault.Forbidden)
+		if refused.text("field") == "" {
+			t.Errorf("%s: the refusal does not say what it is about: %s", name, refused.raw)
+		}
+		w.as(ada, "POST", "/messages/batch", object{"messages": []object{note, merge(note, over)}}).want(403).refused(fault.Forbidden)
+	}
+	w.as(ada, "GET", "/messages/"+said, nil).want(404).refused(fault.NotFound)
+	if n := w.as(ada, "GET", "/messages/threads/"+hidden, nil).want(200).count("items"); n != 0 {
+		t.Errorf("%d messages of a thread out of reach are read", n)
+	}
+	for _, kind := range []string{"review_result", "system.stop", "lease.revoked", "state_change"} {
+		for _, token := range []string{ada, bob, w.owner} {
+			w.as(token, "POST", "/messages", merge(note, object{"type": kind})).want(403).refused(fault.Forbidden)
+		}
+	}
+	list := make([]object, bus.MaxBatch)
+	for i := range list {
+		list[i] = note
+	}
+	for range bus.MaxFromOne / bus.MaxBatch {
+		w.as(ada, "POST", "/messages/batch", object{"messages": list}).want(200)
+	}
+	full := w.as(ada, "POST", "/messages", note).want(429).refused(fault.TooMany)
+	if full.header.Get("Retry-After") == "" {
+		t.Error("it is not told when to try again")
+	}
+	w.as(w.owner, "POST", "/messages", note).want(201)
 }

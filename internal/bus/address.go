@@ -90,11 +90,3 @@ func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 func mayNotSend() error {
 	return fault.New(fault.Forbidden, "Viewers read messages and write none.")
 }
-
-// checkType refuses whoever says what only the server knows.
-func checkType(who tenancy.Principal, kind string) error {
-	if who.Kind == tenancy.KindSystem || strings.HasPrefix(kind, customPrefix) || !reserved[kind] {
-		return nil
-	}
-	return fault.Invalid("type", "Only the server says %s.", kind)
-}

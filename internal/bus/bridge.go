@@ -3,10 +3,8 @@ package bus
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"fleetboard/internal/batch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -154,146 +151,4 @@ func (p *publishing) tellAll(events []eventlog.Event, lives bool) error {
 	call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
 		silent: map[Kind]bool{ToRole: !lives}})
 	return cmp.Or(p.run(call), call.Err)
-}
-
-// messageTypes are the events that are told, and as what.
-var messageTypes = map[eventlog.Type]string{
-	eventlog.JobClaimed: TaskClaim, eventlog.JobCompleted: TaskDone, eventlog.JobHandedIn: ReviewRequest,
-	eventlog.JobAttemptFailed: TaskFailed, eventlog.JobFailed: TaskFailed, eventlog.JobAsked: TaskBlocked, eventlog.JobBlocked: TaskBlocked,
-	eventlog.JobApproved: ReviewResult, eventlog.JobRejected: ReviewResult,
-	eventlog.AgentRegistered: AgentStarted, eventlog.AgentTerminated: AgentStopped, eventlog.AgentDied: AgentStopped,
-}
-
-// forPeople are told to a person who submitted the job; of the rest people see the board.
-var forPeople = map[string]bool{ReviewRequest: true, TaskFailed: true, TaskBlocked: true}
-
-// isRoutine reports whether an event says nothing that belongs to the thread of a job: who
-// took it, that it is done, its other steps, and agents that come and go.
-func isRoutine(kind string, e eventlog.Event) bool {
-	switch kind {
-	case TaskClaim, TaskDone, AgentStarted, AgentStopped:
-		return true
-	case StateChange:
-		return !slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return texts[c.Field] })
-	}
-	return false
-}
-
-// routineEvents are the types of events that are routine whatever they say. Most events of a
-// job are of these types: they are not even read where nobody hears them.
-var routineEvents = []string{
-	string(eventlog.JobCreated), string(eventlog.JobPromoted), string(eventlog.JobHeld), string(eventlog.JobClaimed),
-	string(eventlog.JobStarted), string(eventlog.JobProgressed), string(eventlog.JobCompleted),
-}
-
-// texts are the fields whose new value a message has.
-var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
-
-// told are the messages of events. Where no orchestrator lives, what is routine is told to
-// agents that submitted the job and to nobody else: the log has it.
-func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
-	var jobs []ids.ID
-	for _, e := range events {
-		if e.JobID != nil {
-			jobs = append(jobs, *e.JobID)
-		}
-	}
-	submitters, err := submittersTx(ctx, tx, workspace, jobs)
-	if err != nil {
-		return nil, err
-	}
-	long, err := longTexts(ctx, tx, workspace, events)
-	if err != nil {
-		return nil, err
-	}
-	expires := time.Now().Add(bridgeKeeps)
-	var list []Draft
-	for _, e := range events {
-		kind := kindOf(e)
-		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to tell, or the job is gone
-			continue
-		}
-		to := Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
-		if e.JobID != nil {
-			to = addresseeOf(submitters[*e.JobID], kind)
-		}
-		if to.Kind == ToRole && !orchestrated && isRoutine(kind, e) {
-			continue
-		}
-		said, err := sayEvent(e, long)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: said, ExpiresAt: &expires})
-	}
-	return list, nil
-}
-
-// addresseeOf is who hears of a job: the one who submitted it, else the orchestrators.
-func addresseeOf(by tenancy.Actor, kind string) Address {
-	switch {
-	case by.Kind == tenancy.KindAgent:
-		return Address{Kind: ToAgent, Name: by.Name}
-	case by.Kind == tenancy.KindPerson && forPeople[kind]:
-		return Address{Kind: ToPerson, Name: by.ID}
-	}
-	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
-}
-
-// kindOf is the type of an event's message, "" where it is not told.
-func kindOf(e eventlog.Event) string {
-	if kind, ok := messageTypes[e.Type]; ok {
-		return kind
-	}
-	if e.JobID == nil {
-		return ""
-	}
-	for _, c := range e.Changes {
-		if c.Field == "status" || c.Field == "answer" {
-			return StateChange
-		}
-	}
-	return ""
-}
-
-// sayEvent is the payload of an event's message: which event, whose, and what of it others
-// need. Long texts are cut; the log has them.
-func sayEvent(e eventlog.Event, long map[string]json.RawMessage) (json.RawMessage, error) {
-	said := map[string]any{"event": e.Type, "event_id": e.Cursor.String(), "actor": e.Actor.Name}
-	var facts map[string]any
-	if json.Unmarshal(e.Payload, &facts) == nil {
-		for _, name := range []string{"reason", "error", "commit", "url", "agent", "factory", "head"} {
-			if text, ok := facts[name].(string); ok && text != "" {
-				said[name] = redact.Cut(text, maxSaid)
-			}
-		}
-	}
-	for _, c := range e.Changes {
-		switch {
-		case c.Field == "status":
-			said["from"], said["to"] = c.Old, c.New
-		case texts[c.Field]:
-			text, _ := c.New.(string)
-			if body, kept := long[c.NewSHA256]; kept && json.Unmarshal(body, &text) != nil {
-				text = ""
-			}
-			if text != "" {
-				said[c.Field] = redact.Cut(text, maxSaid)
-			}
-		}
-	}
-	return json.Marshal(said)
-}
-
-// longTexts are the texts that do not stand in the events themselves, by their SHA-256.
-func longTexts(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event) (map[string]json.RawMessage, error) {
-	var sums []string
-	for _, e := range events {
-		for _, c := range e.Changes {
-			if c.NewSHA256 != "" && texts[c.Field] {
-				sums = append(sums, c.NewSHA256)
-			}
-		}
-	}
-	return eventlog.ContentsTx(ctx, tx, workspace, sums)
 }

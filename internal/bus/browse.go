@@ -132,7 +132,7 @@ func (r reader) readable(list []Message) []Message {
 	var mine []Message
 	for _, m := range list {
 		sent := m.From.Kind == ToAgent && m.From.ID == r.id
-		if (sent || r.isFor(m.To)) && r.inScope(m) {
+		if (sent || r.isFor(m.To)) && r.covers(m.subject) {
 			mine = append(mine, m)
 		}
 	}
@@ -151,8 +151,4 @@ func (r reader) isFor(to Address) bool {
 		return true
 	}
 	return false
-}
-
-func (r reader) inScope(m Message) bool {
-	return !r.limited || m.productID == ids.Nil || slices.Contains(r.products, m.productID)
 }

@@ -304,9 +304,33 @@ func TestWhoMayWriteToWhom(t *testing.T) {
 			}
 		}
 	}
-	_, err := p.bus.Publish(p.Ctx, ada, bus.Draft{Type: bus.StateChange, To: role("worker")})
-	if !fault.Is(err, fault.Validation) {
-		t.Errorf("an agent says what only the server knows: %v", err)
+}
+
+// Who may say which type: docs/concepts.md has the same table.
+func TestWhoMaySayWhat(t *testing.T) {
+	p := newPost(t)
+	ada, boss, judge := p.as("ada", "worker"), p.as("boss", "orchestrator"), p.as("judge", "reviewer")
+	server := tenancy.System(p.Workspace, "fleetboard")
+	const all, closed, none = "all", "server", "none"
+	for kind, may := range map[string]string{
+		bus.TaskAssign: all, bus.TaskClaim: all, bus.TaskProgress: all, bus.TaskDone: all, bus.TaskFailed: all, bus.TaskBlocked: all,
+		bus.Heartbeat: all, bus.ReviewRequest: all, "custom.x": all, "custom.system.stop": all, "custom.lease_1-2": all,
+		bus.StateChange: closed, bus.ReviewResult: closed, bus.AgentStarted: closed, bus.AgentStopped: closed,
+		"system.stop": closed, "system.a.b": closed, "lease.revoked": closed, "lease.x": closed,
+		"": none, "gossip": none, "custom.": none, "system.": none, "lease.": none, "system": none, "System.stop": none,
+		"LEASE.x": none, " review_result": none, "review_result ": none, "custom.system/stop": none,
+	} {
+		for _, who := range []tenancy.Principal{ada, boss, judge, p.Owner, server} {
+			_, err := p.bus.Publish(p.Ctx, who, bus.Draft{Type: kind, To: role("worker")})
+			switch {
+			case may == none && !fault.Is(err, fault.Validation):
+				t.Errorf("%s says %q: %v; want it to be unknown", who.Name, kind, err)
+			case may == closed && who.Kind != tenancy.KindSystem && !fault.Is(err, fault.Forbidden):
+				t.Errorf("%s says %q: %v; want it to be the server's", who.Name, kind, err)
+			case (may == all || may == closed && who.Kind == tenancy.KindSystem) && err != nil:
+				t.Errorf("%s says %q: %v", who.Name, kind, err)
+			}
+		}
 	}
 }
 

@@ -20,14 +20,14 @@ type directory struct {
 	factories map[string]ids.ID
 	people    map[string]personRow
 	jobs      map[string]jobRow
-	threads   map[ids.ID]string
-	products  map[string][]string // of agents, by their inboxes: those that their tokens are limited to
+	answered  map[ids.ID]Message
+	begins    map[string]ids.ID // products of threads, by their first messages
+	reach     map[string]reach  // of agents, by their inboxes
 }
 
 type agentRow struct {
-	id       ids.ID
-	name     string
-	products []string
+	id   ids.ID
+	name string
 }
 
 type personRow struct {
@@ -37,7 +37,7 @@ type personRow struct {
 
 type jobRow struct {
 	id, productID ids.ID
-	key, product  string
+	key           string
 }
 
 // knownMessage is one that was sent before.
@@ -49,10 +49,10 @@ type knownMessage struct {
 
 // wanted is what of a directory some messages need.
 type wanted struct {
-	agents, factories, emails, jobKeys []string
-	senders, people, jobs, replies     []ids.ID
-	named                              []ids.ID
-	everybody                          bool
+	agents, factories, emails, jobKeys, threads []string
+	senders, people, jobs, replies              []ids.ID
+	named                                       []ids.ID
+	everybody                                   bool
 }
 
 // add adds what a call needs.
@@ -76,12 +76,10 @@ func (w *wanted) add(call sending) {
 		case ToAll:
 			w.everybody = true
 		}
-		if n.Job != "" {
-			if id, ok := ids.Parse(n.Job); ok {
-				w.jobs = append(w.jobs, id)
-			} else {
-				w.jobKeys = append(w.jobKeys, n.Job)
-			}
+		w.addJob(n.Job)
+		if n.CorrelationID != "" && (n.Job == "" || call.who.Kind == tenancy.KindAgent) {
+			w.addJob(n.CorrelationID)
+			w.threads = append(w.threads, n.CorrelationID)
 		}
 		if n.InReplyTo != ids.Nil {
 			w.replies = append(w.replies, n.InReplyTo)
@@ -89,10 +87,19 @@ func (w *wanted) add(call sending) {
 	}
 }
 
+// addJob adds a job by its key or id, or a thread that a job may have given its name to.
+func (w *wanted) addJob(name string) {
+	if id, ok := ids.Parse(name); ok {
+		w.jobs = append(w.jobs, id)
+	} else if name != "" {
+		w.jobKeys = append(w.jobKeys, name)
+	}
+}
+
 // lookUp reads, in one round trip, what the messages of the calls need to be addressed.
 func (p *publishing) lookUp() (directory, secrets.Held, error) {
 	d := directory{agents: map[string]agentRow{}, factories: map[string]ids.ID{}, people: map[string]personRow{}, jobs: map[string]jobRow{},
-		threads: map[ids.ID]string{}, products: map[string][]string{}}
+		answered: map[ids.ID]Message{}, begins: map[string]ids.ID{}, reach: map[string]reach{}}
 	var w wanted
 	for _, c := range p.calls {
 		w.add(c.Req)
@@ -120,7 +127,8 @@ func (p *publishing) lookUp() (directory, secrets.Held, error) {
 	add(len(w.factories) > 0, func(tx db.Tx) error { return d.readFactories(p.ctx, tx, p.workspace, w) })
 	add(len(w.emails)+len(w.people) > 0, func(tx db.Tx) error { return d.readPeople(p.ctx, tx, p.workspace, w) })
 	add(len(w.jobs)+len(w.jobKeys) > 0, func(tx db.Tx) error { return d.readJobs(p.ctx, tx, p.workspace, w) })
-	add(len(w.replies) > 0, func(tx db.Tx) error { return d.readThreads(p.ctx, tx, p.workspace, w) })
+	add(len(w.replies) > 0, func(tx db.Tx) error { return d.readAnswered(p.ctx, tx, p.workspace, w) })
+	add(len(w.threads) > 0, func(tx db.Tx) error { return d.readThreads(p.ctx, tx, p.workspace, w) })
 	if len(steps) == 0 {
 		return d, nil, nil
 	}
@@ -156,13 +164,4 @@ func (d *directory) resolve(to Address) (Address, []string, error) {
 		return to, inboxes, nil
 	}
 	return to, []string{inboxOf(to)}, nil
-}
-
-// inScope leaves of the inboxes those whose agents may read of a product. Of shared ones
-// each reader gets only what it may read.
-func (d *directory) inScope(inboxes []string, product string) []string {
-	return slices.DeleteFunc(inboxes, func(inbox string) bool {
-		limits, known := d.products[inbox]
-		return known && len(limits) > 0 && !slices.Contains(limits, product)
-	})
 }

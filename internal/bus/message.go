@@ -5,38 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"time"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
-)
-
-// Types of messages, after the design of the message bus. Others begin with "custom.".
-const (
-	TaskAssign    = "task_assign"
-	TaskClaim     = "task_claim"
-	TaskProgress  = "task_progress"
-	TaskDone      = "task_done"
-	TaskFailed    = "task_failed"
-	TaskBlocked   = "task_blocked"
-	Heartbeat     = "heartbeat"
-	StateChange   = "state_change"
-	ReviewRequest = "review_request"
-	ReviewResult  = "review_result"
-	AgentStarted  = "agent_started"
-	AgentStopped  = "agent_stopped"
-)
-
-const customPrefix = "custom."
-
-var (
-	known = map[string]bool{TaskAssign: true, TaskClaim: true, TaskProgress: true, TaskDone: true, TaskFailed: true, TaskBlocked: true,
-		Heartbeat: true, StateChange: true, ReviewRequest: true, ReviewResult: true, AgentStarted: true, AgentStopped: true}
-	// reserved are facts that the server knows: nobody else says them.
-	reserved   = map[string]bool{StateChange: true, AgentStarted: true, AgentStopped: true}
-	customType = regexp.MustCompile(`^custom\.[a-z0-9][a-z0-9_.-]{0,55}$`)
 )
 
 // Limits of a message.
@@ -49,8 +22,10 @@ const (
 	MaxThread = 128
 	// MaxDeliveries is how often a message is handed out before it is a dead letter.
 	MaxDeliveries = 5
-	// MaxInbox is how many messages an inbox holds.
-	MaxInbox = 10_000
+	// MaxInbox is how many messages of others than the server an inbox holds, and how many
+	// of the server beside them; MaxFromOne is the share of one sender.
+	MaxInbox   = 10_000
+	MaxFromOne = MaxInbox / 5
 	// seqBits is how many bits of a position number the messages of one transaction.
 	seqBits = 10
 )
@@ -88,15 +63,12 @@ type Message struct {
 	// Deliveries is how often it was handed out, in an inbox.
 	Deliveries int
 
-	productID ids.ID // of its job
+	subject subject
 }
 
 // check refuses what a message must not have.
 func (n Draft) check() error {
 	p := fault.Problems{}
-	if !known[n.Type] && !customType.MatchString(n.Type) {
-		p.Add("type", "It must be one of the types of messages, or custom.<name>.")
-	}
 	if n.To.Kind == ToRole && !tenancy.IsAgentRole(n.To.Name) {
 		p.Add("to.role", "It must be worker, orchestrator, reviewer or custom:<name>.")
 	}

@@ -69,7 +69,7 @@ func (p *publishing) run(items ...*sendItem) (err error) {
 		return err
 	}
 	p.each(p.address)
-	if err := p.refuseFull(); err != nil {
+	if err := p.findRoom(); err != nil {
 		return err
 	}
 	places, err := p.write()
@@ -145,76 +145,39 @@ func (p *publishing) addressOne(call sending, n Draft) (row, []string, error) {
 	if err := mayAddress(who, p.names.readers[who.Agent].roles, to); err != nil {
 		return row{}, nil, err
 	}
-	from, digest := sender(who), n.digest()
+	about, err := p.subjectOf(who, n)
+	if err != nil {
+		return row{}, nil, err
+	}
+	if err := p.names.mayReach(who, to, about); err != nil {
+		return row{}, nil, err
+	}
+	from := sender(who)
 	r := row{ID: n.ID, Type: n.Type, FromKind: from.Kind, FromID: orNull(from.ID), FromName: from.Name, ToKind: to.Kind,
 		ToID: orNull(to.ID), ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: p.held.Redactor(who.Agent).JSON(n.Payload),
-		Blob: orNone(n.Blob), Digest: digest, ExpiresAt: n.ExpiresAt}
+		Blob: orNone(n.Blob), Digest: n.digest(), ExpiresAt: n.ExpiresAt, ProductID: orNull(about.product), Senders: about.senders}
 	if n.Job != "" {
-		job, ok := p.names.jobs[n.Job]
-		if !ok {
-			return row{}, nil, fault.Invalid("job", "There is no job %s in this workspace.", n.Job)
-		}
-		if scope := who.Scope.Products; len(scope) > 0 && !slices.Contains(scope, job.product) {
-			return row{}, nil, fault.New(fault.Forbidden, "The token of %s does not reach the product %s.", who.Name, job.product)
-		}
-		r.JobID, r.ProductID, r.key = &job.id, &job.productID, job.key
-		inboxes = p.names.inScope(inboxes, job.product)
+		job := p.names.jobs[n.Job]
+		r.JobID, r.key = &job.id, job.key
 	}
-	r.CorrelationID, err = p.thread(n, r)
+	r.CorrelationID = p.thread(n, r)
 	if call.silent[n.To.Kind] {
 		inboxes = nil
 	}
-	return r, inboxes, err
+	return r, p.names.inScope(inboxes, about), nil
 }
 
 // thread is the name of a message's thread.
-func (p *publishing) thread(n Draft, r row) (string, error) {
-	if n.InReplyTo != ids.Nil {
-		name, ok := p.names.threads[n.InReplyTo]
-		if !ok {
-			return "", fault.Invalid("in_reply_to", "There is no such message in this workspace.")
-		}
-		if n.CorrelationID == "" {
-			return name, nil
-		}
-	}
+func (p *publishing) thread(n Draft, r row) string {
 	switch {
 	case n.CorrelationID != "":
-		return n.CorrelationID, nil
+		return n.CorrelationID
+	case n.InReplyTo != ids.Nil:
+		return p.names.answered[n.InReplyTo].CorrelationID
 	case r.key != "":
-		return r.key, nil
+		return r.key
 	}
-	return n.ID.String(), nil
-}
-
-// refuseFull refuses calls with messages for inboxes that hold as much as they may; what is
-// for all, or comes from the server, leaves those out.
-func (p *publishing) refuseFull() error {
-	var all []string
-	for _, c := range p.calls {
-		for _, inboxes := range c.targets {
-			all = append(all, inboxes...)
-		}
-	}
-	slices.Sort(all)
-	full, err := fullInboxes(p.ctx, p.tx, p.workspace, slices.Compact(all))
-	if err != nil || len(full) == 0 {
-		return err
-	}
-	p.each(func(c *addressed) error { return c.leaveOut(full) })
-	return nil
-}
-
-func (c *addressed) leaveOut(full []string) error {
-	for _, n := range c.Req.list {
-		left := slices.DeleteFunc(c.targets[n.ID], func(inbox string) bool { return slices.Contains(full, inbox) })
-		if len(left) < len(c.targets[n.ID]) && n.To.Kind != ToAll && !c.Req.drop {
-			return fault.New(fault.TooMany, "The inbox of %s holds %d messages already. Send again when some were acknowledged.",
-				n.To.Name, MaxInbox).With("retry_after", retryFull)
-		}
-		c.targets[n.ID] = left
-	}
-	return nil
+	return n.ID.String()
 }
 
 // write inserts the messages of the calls that are good, and puts them into inboxes.

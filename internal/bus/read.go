@@ -39,13 +39,13 @@ const (
 
 // reader is who reads, and which inboxes.
 type reader struct {
-	id       ids.ID
-	direct   string
-	shared   []string
-	roles    []string
-	limited  bool     // reads of these products only
-	products []ids.ID // its token's
-	factory  ids.ID
+	reach
+
+	id      ids.ID
+	direct  string
+	shared  []string
+	roles   []string
+	factory ids.ID
 }
 
 func (r reader) inboxes() []string { return append([]string{r.direct}, r.shared...) }
@@ -170,12 +170,17 @@ func readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, err
 	if err := row.answersTo(who); err != nil {
 		return reader{}, err
 	}
-	r := reader{id: who.Agent, direct: inboxOf(Address{Kind: ToAgent, ID: who.Agent}), roles: row.roles, limited: row.limited,
-		products: row.products, factory: row.factory, shared: []string{inboxOf(Address{Kind: ToFactory, ID: row.factory})}}
-	for _, role := range row.roles {
-		r.shared = append(r.shared, inboxOf(Address{Kind: ToRole, Name: role}))
+	return row.reader(who.Agent), nil
+}
+
+// reader is the agent with its inboxes.
+func (r readerRow) reader(agent ids.ID) reader {
+	out := reader{reach: r.reach, id: agent, direct: inboxOf(Address{Kind: ToAgent, ID: agent}), roles: r.roles, factory: r.factory,
+		shared: []string{inboxOf(Address{Kind: ToFactory, ID: r.factory})}}
+	for _, role := range r.roles {
+		out.shared = append(out.shared, inboxOf(Address{Kind: ToRole, Name: role}))
 	}
-	return r, nil
+	return out
 }
 
 // answersTo refuses an agent that is not registered as this one any more.
@@ -183,6 +188,8 @@ func (r readerRow) answersTo(who tenancy.Principal) error {
 	switch {
 	case r.boot == "":
 		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
+	case r.ended:
+		return fault.New(fault.Superseded, "%s was ended; it sends and reads no messages any more.", who.Name)
 	case r.boot != who.Boot || r.generation > who.Generation:
 		return fault.New(fault.Superseded, "%s was started again elsewhere; this boot sends and reads no messages any more.", who.Name)
 	}

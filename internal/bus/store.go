@@ -34,6 +34,7 @@ type row struct {
 	InReplyTo     *ids.ID         `json:"in_reply_to"`
 	JobID         *ids.ID         `json:"job_id"`
 	ProductID     *ids.ID         `json:"product_id"`
+	Senders       []ids.ID        `json:"sender_products"`
 	Payload       json.RawMessage `json:"payload,omitempty"`
 	Blob          *string         `json:"blob"`
 	Digest        string          `json:"digest"`
@@ -61,7 +62,8 @@ func (r row) message(at place) Message {
 func messageFrom(m dbsqlc.Message, key *string) Message {
 	out := Message{Seq: m.Seq, ID: m.ID, Type: m.Type, From: Address{Kind: Kind(m.FromKind), Name: m.FromName, ID: orNil(m.FromID)},
 		To: Address{Kind: Kind(m.ToKind), Name: m.ToName, ID: orNil(m.ToID)}, CorrelationID: m.CorrelationID, InReplyTo: orNil(m.InReplyTo),
-		JobID: orNil(m.JobID), Payload: m.Payload, At: m.At, ExpiresAt: m.ExpiresAt, productID: orNil(m.ProductID)}
+		JobID: orNil(m.JobID), Payload: m.Payload, At: m.At, ExpiresAt: m.ExpiresAt,
+		subject: subject{orNil(m.ProductID), m.SenderProducts}}
 	if len(m.Blob) > 0 {
 		out.Blob = hex.EncodeToString(m.Blob)
 	}
@@ -109,17 +111,6 @@ func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (ma
 	return known, nil
 }
 
-func fullInboxes(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string) ([]string, error) {
-	if len(inboxes) == 0 {
-		return nil, nil
-	}
-	full, err := q.InboxesFull(ctx, tx, dbsqlc.InboxesFullParams{WorkspaceID: workspace, Inboxes: inboxes, Most: MaxInbox - 1})
-	if err != nil {
-		return nil, fmt.Errorf("full inboxes: %w", err)
-	}
-	return full, nil
-}
-
 func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error) {
 	r, err := q.MessageByID(ctx, tx, dbsqlc.MessageByIDParams{WorkspaceID: workspace, ID: id})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -138,12 +129,12 @@ func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, 
 		return fmt.Errorf("agents addressed: %w", err)
 	}
 	for _, r := range rows {
-		a := agentRow{id: r.ID, name: r.Name, products: r.Products}
+		a := agentRow{id: r.ID, name: r.Name}
 		d.agents[r.Name] = a
 		if r.Alive {
 			d.live = append(d.live, a)
 		}
-		d.products[inboxOf(Address{Kind: ToAgent, ID: r.ID})] = r.Products
+		d.reach[inboxOf(Address{Kind: ToAgent, ID: r.ID})] = reach{r.Limited, r.Products}
 	}
 	return nil
 }
@@ -181,19 +172,27 @@ func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w 
 		return fmt.Errorf("jobs of messages: %w", err)
 	}
 	for _, r := range rows {
-		j := jobRow{id: r.ID, key: r.Key, productID: r.ProductID, product: r.Product}
+		j := jobRow{id: r.ID, key: r.Key, productID: r.ProductID}
 		d.jobs[r.Key], d.jobs[r.ID.String()] = j, j
 	}
 	return nil
 }
 
+func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+	known, err := knownTx(ctx, tx, workspace, w.replies)
+	for id, m := range known {
+		d.answered[id] = m.Message
+	}
+	return err
+}
+
 func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageThreads(ctx, tx, dbsqlc.MessageThreadsParams{WorkspaceID: workspace, Ids: w.replies})
+	rows, err := q.MessageThreadBegins(ctx, tx, dbsqlc.MessageThreadBeginsParams{WorkspaceID: workspace, Names: w.threads})
 	if err != nil {
-		return fmt.Errorf("threads of messages: %w", err)
+		return fmt.Errorf("begins of threads: %w", err)
 	}
 	for _, r := range rows {
-		d.threads[r.ID] = r.CorrelationID
+		d.begins[r.Name] = r.ProductID
 	}
 	return nil
 }

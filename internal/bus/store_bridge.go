@@ -53,6 +53,26 @@ func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	return by, nil
 }
 
+// factoriesTx finds the factories that handed in what events decide on.
+func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event) (map[eventlog.Cursor]string, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	p := dbsqlc.BridgeHandedInParams{WorkspaceID: workspace}
+	for _, e := range events {
+		p.Jobs, p.Epochs = append(p.Jobs, *e.JobID), append(p.Epochs, *e.Epoch)
+	}
+	rows, err := q.BridgeHandedIn(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("who handed work in: %w", err)
+	}
+	found := make(map[eventlog.Cursor]string, len(rows))
+	for _, r := range rows {
+		found[events[r.N-1].Cursor] = r.Factory
+	}
+	return found, nil
+}
+
 func roleLivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, role string) (bool, error) {
 	lives, err := q.RoleLives(ctx, tx, dbsqlc.RoleLivesParams{WorkspaceID: workspace, Role: role})
 	if err != nil {

@@ -14,11 +14,12 @@ import (
 
 // readerRow is an agent that reads or sends.
 type readerRow struct {
+	reach
+
 	boot       string
 	generation int64
+	ended      bool
 	roles      []string
-	limited    bool
-	products   []ids.ID
 	factory    ids.ID
 }
 
@@ -30,8 +31,8 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 	}
 	readers := make(map[ids.ID]readerRow, len(rows))
 	for _, r := range rows {
-		readers[r.ID] = readerRow{boot: r.BootID, generation: r.Generation, roles: r.Roles, limited: r.Limited, products: r.Products,
-			factory: r.FactoryID}
+		readers[r.ID] = readerRow{reach: reach{r.Limited, r.Products}, boot: r.BootID, generation: r.Generation, ended: r.Ended,
+			roles: r.Roles, factory: r.FactoryID}
 	}
 	return readers, nil
 }

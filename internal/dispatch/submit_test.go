@@ -8,18 +8,18 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
 // submitter is an agent whose token lets it create jobs.
-func (w *world) submitter(scope tenancy.Scope) tenancy.Principal {
+func (w *world) submitter(scope tenancy.Scope, change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	token := w.enrolment(scope)
 	token.MaySubmit = true
-	return w.registered(token)
+	return w.registered(token, change...)
 }
 
 func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
@@ -96,7 +96,7 @@ func TestAnAttemptSubmitsAtMostTwenty(t *testing.T) {
 	held := w.Claim(ada)
 	var made atomic.Int32
 	var wg sync.WaitGroup
-	for n := range report.MaxSubmitted + 5 {
+	for n := range jobs.MaxFiledPerAttempt + 5 {
 		wg.Go(func() {
 			switch _, err := w.submit(ada, ref(held), func(j *jobs.New) { j.Title = fmt.Sprint(n) }); {
 			case err == nil:
@@ -107,8 +107,8 @@ func TestAnAttemptSubmitsAtMostTwenty(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if made.Load() != report.MaxSubmitted {
-		t.Errorf("%d jobs were created; want %d", made.Load(), report.MaxSubmitted)
+	if made.Load() != jobs.MaxFiledPerAttempt {
+		t.Errorf("%d jobs were created; want %d", made.Load(), jobs.MaxFiledPerAttempt)
 	}
 	w.Complete(ada, held)
 	if _, err := w.submit(ada, ref(w.Claim(ada))); err != nil {

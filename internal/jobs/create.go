@@ -51,21 +51,22 @@ const (
 // DependencyCycle; AlreadyExists for a key that is taken;
 // IdempotencyKeyReused where the key came with another request.
 func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin, in ...New) (Created, error) {
-	return s.createAll(ctx, who, from, in, nil)
+	return s.createAll(ctx, who, from, creation{in: in})
 }
 
-func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, in []New, allow Allow) (Created, error) {
-	if err := validate(in); err != nil {
+func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, c creation) (Created, error) {
+	if err := validate(c.in); err != nil {
 		return Created{}, err
 	}
-	reserved, err := s.reserveKeys(ctx, who, in)
-	if err != nil {
+	var err error
+	if c.reserved, err = s.reserveKeys(ctx, who, c.in); err != nil {
 		return Created{}, err
 	}
-	created, err := s.create(ctx, who, from, creation{in: in, reserved: reserved, allow: allow})
+	created, err := s.create(ctx, who, from, c)
 	if isVersionConflict(err) {
 		// What happened at this moment can be seen now.
-		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
+		c.reserved, c.again = nil, true
+		created, err = s.create(ctx, who, from, c)
 	}
 	if err == nil && !created.Replayed {
 		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
@@ -145,8 +146,8 @@ type creation struct {
 
 	admission admission
 
-	allow   Allow // nil where no agent creates the job
-	foundBy Job
+	allow Allow // nil where no agent creates the job
+	filed Filed
 }
 
 // replay takes the request's key, or gives the answer that it got before.

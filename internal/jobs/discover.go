@@ -9,16 +9,24 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
+// Filed is a job that an agent may create, as it is created then.
+type Filed struct {
+	Job
+	// By is the job that it was found by, whose place is Lineage.
+	By      Job
+	Lineage Lineage
+}
+
 // Allow says whether a job that an agent wants to create may be, before it is, and
 // while which other job it was found. isOwned is true where the job has no repo or
 // one of its product's.
-type Allow func(ctx context.Context, tx db.Tx, wanted Job, isOwned bool) (Job, error)
+type Allow func(ctx context.Context, tx db.Tx, wanted Job, isOwned bool) (Filed, error)
 
 // Discover is Create for an agent: one job, linked to the one that it was found by.
 // Faults as of Create, and those of allow; Validation where the job would go
 // without the review that its product requires.
 func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from Origin, in New, allow Allow) (Created, error) {
-	return s.createAll(ctx, who, from, []New{in}, allow)
+	return s.createAll(ctx, who, from, creation{in: []New{in}, allow: allow})
 }
 
 // permit asks whether an agent may create the job.
@@ -31,8 +39,11 @@ func (c *creation) permit() (err error) {
 	if products[at].ReviewRequired && !wanted.ReviewRequired {
 		return fault.Invalid("review_required", "The product %s requires a review; only people may go without.", wanted.Product)
 	}
-	c.foundBy, err = c.allow(c.ctx, c.tx, wanted, wanted.Repo == "" || slices.Contains(products[at].Repos, wanted.Repo))
-	return err
+	if c.filed, err = c.allow(c.ctx, c.tx, wanted, wanted.Repo == "" || slices.Contains(products[at].Repos, wanted.Repo)); err != nil {
+		return err
+	}
+	c.list[0] = c.filed.Job
+	return nil
 }
 
 // link links the job that an agent created to the one that it was found by.
@@ -40,14 +51,17 @@ func (c *creation) link() error {
 	if c.allow == nil {
 		return nil
 	}
+	if err := saveLineageTx(c.ctx, c.tx, c.who.Workspace, c.list[0].ID, c.filed.Lineage.next()); err != nil {
+		return err
+	}
 	l := &linking{ctx: c.ctx, tx: c.tx, who: c.who, kind: DiscoveredFrom}
 	locked, err := l.lock(c.list[0].ID)
 	if err != nil {
 		return err
 	}
-	if _, err := l.insert(locked.ID, c.foundBy.ID); err != nil {
+	if _, err := l.insert(locked.ID, c.filed.By.ID); err != nil {
 		return err
 	}
-	_, err = l.save(locked.linked(DiscoveredFrom, c.foundBy.Key, false))
+	_, err = l.save(locked.linked(DiscoveredFrom, c.filed.By.Key, false))
 	return err
 }

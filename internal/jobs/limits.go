@@ -40,6 +40,14 @@ const (
 	// characters.
 	MaxMergeInto   = 200
 	MaxMergeChecks = 1000
+	// MaxFiledPerAttempt is how many jobs an agent may file while it holds one lease. Of the
+	// jobs that come of one root, each found while another one was worked on: MaxFiledDepth
+	// is how many steps the last may be away, MaxFiledOpen how many may be open at a time,
+	// MaxFiledPerHour how many may come in an hour.
+	MaxFiledPerAttempt = 20
+	MaxFiledDepth      = 5
+	MaxFiledOpen       = 50
+	MaxFiledPerHour    = 60
 	// MaxBatch is how many jobs one request may create.
 	MaxBatch = 1000
 	// MaxRepos is how many repos a product owns.

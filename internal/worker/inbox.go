@@ -13,6 +13,10 @@ import (
 // read it. The server gives it to another reader two minutes after it was read.
 const sharedFor = time.Minute
 
+// reviewResult is the type of what the server tells a factory of work that it handed in. No
+// engine needs it: the claim of what was sent back has the feedback.
+const reviewResult = "review_result"
+
 // inbox is what was read of the agent's messages and given to no engine yet. A message
 // belongs to the attempt on the job that it names, or on the job from which that one was
 // filed. What an agent or a person says about jobs that were never here, or about none, is
@@ -125,6 +129,8 @@ func (b *inbox) put(list []apiclient.Message, next int64, now time.Duration) (ba
 		at, known := slices.BinarySearchFunc(b.waits, m.Seq, func(w waiting, seq int64) int { return int(min(max(w.Seq-seq, -1), 1)) })
 		switch {
 		case known || slices.Contains(b.untold, m.Seq):
+		case m.Type == reviewResult && shared(m):
+			b.untold = append(b.untold, m.Seq)
 		case !shared(m):
 			b.waits = slices.Insert(b.waits, at, waiting{Message: m})
 		case b.owner(m) == nobody:

@@ -83,3 +83,26 @@ func TestWhatNobodyReadsWaitsOrGoesBack(t *testing.T) {
 		t.Errorf("FB-7 got %v", got)
 	}
 }
+
+// What a review came to is acknowledged where it was told to the factory: no engine is given
+// it, and it does not go round until it is a dead letter. An agent hears it of what it filed.
+func TestResultsOfReviewsAreAcknowledged(t *testing.T) {
+	b := talk()
+	factory := apiclient.MessageAddress{Kind: apiclient.MessageAddressKindFactory, Name: "desk"}
+	result := func(seq int64, to apiclient.MessageAddress, job string) apiclient.Message {
+		return apiclient.Message{Seq: seq, Type: reviewResult, From: system, To: to, Job: job, CorrelationID: job}
+	}
+	back := b.put([]apiclient.Message{result(1, factory, "FB-9"), result(2, factory, "FB-5"), result(3, myself, "FB-2")}, 3, 0)
+	if len(back) != 0 {
+		t.Errorf("%d go back", len(back))
+	}
+	if got := b.toTell(10); len(got) != 2 || got[0] != 1 || got[1] != 2 {
+		t.Errorf("%v are acknowledged; want 1 and 2", got)
+	}
+	if five, _ := b.take("FB-5"); len(five) != 0 {
+		t.Errorf("the attempt on FB-5 is given %d", len(five))
+	}
+	if one, _ := b.take("FB-1"); len(one) != 1 {
+		t.Errorf("the attempt on FB-1, which filed FB-2, is given %d; want 1", len(one))
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
@@ -18,9 +19,9 @@ import (
 // refuses it.
 func countSubmittedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64) error {
 	_, err := q.AttemptSubmit(ctx, tx, dbsqlc.AttemptSubmitParams{
-		WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Most: MaxSubmitted})
+		WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Most: jobs.MaxFiledPerAttempt})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.New(fault.Forbidden, "An agent may create at most %d jobs in one attempt.", MaxSubmitted)
+		return fault.New(fault.Forbidden, "An agent may create at most %d jobs in one attempt.", jobs.MaxFiledPerAttempt)
 	}
 	if err != nil {
 		return fmt.Errorf("count created jobs: %w", err)

@@ -1,0 +1,113 @@
+package bus
+
+import (
+	"slices"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+)
+
+// crowded is above how many messages an inbox is looked at sender by sender. Below it
+// nobody's share is used up by what one transaction adds: 64 short calls.
+const crowded = MaxFromOne / 2
+
+// room is how much crowded inboxes hold of each sender; the server is ids.Nil.
+type room map[string]map[ids.ID]int
+
+// others is how much an inbox holds of all but the server.
+func (r room) others(inbox string) (n int) {
+	for from, held := range r[inbox] {
+		if from != ids.Nil {
+			n += held
+		}
+	}
+	return n
+}
+
+// take counts one more message of a sender. It refuses one that would be beyond the share
+// of its sender, or beyond what an inbox holds; the server has always room.
+func (r room) take(inbox string, from ids.ID, name string) error {
+	held, counts := r[inbox]
+	switch {
+	case !counts:
+		return nil
+	case from == ids.Nil:
+	case held[from] >= MaxFromOne:
+		return fault.New(fault.TooMany, "The inbox of %s holds %d messages of yours, the share of one sender. "+
+			"Send again when some were acknowledged.", name, held[from]).With("retry_after", retryFull)
+	case r.others(inbox) >= MaxInbox:
+		return fault.New(fault.TooMany, "The inbox of %s holds %d messages already. Send again when some were acknowledged.",
+			name, MaxInbox).With("retry_after", retryFull)
+	}
+	held[from]++
+	return nil
+}
+
+// takeAll is take for a message that goes to several inboxes. It gives those that have room,
+// and the refusal of one that has none.
+func (r room) takeAll(inboxes []string, from ids.ID, name string) (free []string, full error) {
+	for _, inbox := range inboxes {
+		if err := r.take(inbox, from, name); err != nil {
+			full = err
+			continue
+		}
+		free = append(free, inbox)
+	}
+	return free, full
+}
+
+// giveBack takes back what was counted of a sender.
+func (r room) giveBack(inboxes []string, from ids.ID) {
+	for _, inbox := range inboxes {
+		if held, counts := r[inbox]; counts {
+			held[from]--
+		}
+	}
+}
+
+// findRoom leaves out or refuses what inboxes have no room for, and makes room for the
+// notices of the server.
+func (p *publishing) findRoom() error {
+	var all []string
+	for _, c := range p.calls {
+		for _, inboxes := range c.targets {
+			all = append(all, inboxes...)
+		}
+	}
+	slices.Sort(all)
+	r, err := crowdedTx(p.ctx, p.tx, p.workspace, slices.Compact(all))
+	if err != nil || len(r) == 0 {
+		return err
+	}
+	p.each(func(c *addressed) error { return c.fit(r) })
+	return r.dropNotices(p)
+}
+
+// fit counts the messages of a call, or refuses all of them. What is for all leaves out the
+// inboxes that have no room, unless none has.
+func (c *addressed) fit(r room) error {
+	from := sender(c.Req.who).ID
+	var taken []string
+	for _, n := range c.Req.list {
+		free, full := r.takeAll(c.targets[n.ID], from, n.To.Name)
+		taken = append(taken, free...)
+		if full != nil && (n.To.Kind != ToAll || len(free) == 0) {
+			r.giveBack(taken, from)
+			return full
+		}
+		c.targets[n.ID] = free
+	}
+	return nil
+}
+
+// dropNotices takes the oldest notices out of inboxes that hold more than MaxInbox of them.
+func (r room) dropNotices(p *publishing) error {
+	for inbox, held := range r {
+		if over := held[ids.Nil] - MaxInbox; over > 0 {
+			if err := dropNoticesTx(p.ctx, p.tx, p.workspace, inbox, over); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// crowdedTx looks which of the inboxes, in their order, are crowded, and what each sender
+// has there. Nobody else fills those until the transaction ends.
+func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string) (room, error) {
+	if len(inboxes) == 0 {
+		return nil, nil
+	}
+	list, err := q.InboxesCrowded(ctx, tx, dbsqlc.InboxesCrowdedParams{WorkspaceID: workspace, Inboxes: inboxes, Most: crowded})
+	if err != nil {
+		return nil, fmt.Errorf("look for crowded inboxes: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	r := room{}
+	for _, inbox := range list {
+		if err := q.NamedLock(ctx, tx, "inbox:"+workspace.String()+":"+inbox); err != nil {
+			return nil, fmt.Errorf("lock inbox: %w", err)
+		}
+		r[inbox] = map[ids.ID]int{}
+	}
+	rows, err := q.InboxesHeld(ctx, tx, dbsqlc.InboxesHeldParams{WorkspaceID: workspace, Inboxes: list})
+	if err != nil {
+		return nil, fmt.Errorf("count crowded inboxes: %w", err)
+	}
+	for _, row := range rows {
+		r[row.Inbox][orNil(row.FromID)] = int(row.Held)
+	}
+	return r, nil
+}
+
+func dropNoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, n int) error {
+	err := q.NoticesDrop(ctx, tx, dbsqlc.NoticesDropParams{WorkspaceID: workspace, Inbox: inbox, MaxRows: int32(n)}) //nolint:gosec // one transaction's
+	if err != nil {
+		return fmt.Errorf("drop old notices: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+func lineageTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Lineage, error) {
+	row, err := q.JobLineage(ctx, tx, dbsqlc.JobLineageParams{WorkspaceID: workspace, ID: job})
+	if err != nil {
+		return Lineage{}, fmt.Errorf("find the root of a job: %w", err)
+	}
+	if err := q.NamedLock(ctx, tx, "root:"+workspace.String()+":"+row.RootID.String()); err != nil {
+		return Lineage{}, fmt.Errorf("lock a root: %w", err)
+	}
+	return Lineage{Root: row.RootID, RootKey: row.RootKey, Depth: int(row.Depth)}, nil
+}
+
+func saveLineageTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, l Lineage) error {
+	err := q.JobLineageSave(ctx, tx, dbsqlc.JobLineageSaveParams{WorkspaceID: workspace, ID: job, RootID: &l.Root,
+		Depth: int16(l.Depth)}) //nolint:gosec // at most MaxFiledDepth
+	if err != nil {
+		return fmt.Errorf("save the root of a job: %w", err)
+	}
+	return nil
+}
+
+// rootLoadTx counts what is open below a root, up to the most that may be, and gives how many
+// seconds have to pass until another job may come; 0 is none.
+func rootLoadTx(ctx context.Context, tx db.Tx, workspace, root ids.ID) (open int, wait float64, err error) {
+	row, err := q.JobRootLoad(ctx, tx, dbsqlc.JobRootLoadParams{WorkspaceID: workspace, RootID: root, MostOpen: MaxFiledOpen,
+		Newer: MaxFiledPerHour - 1})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count the jobs below a root: %w", err)
+	}
+	return int(row.Open), row.WaitSeconds, nil
+}
