@@ -19,6 +19,10 @@ func explanationModel(e kanban.Explanation) Explanation {
 func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
 	out := Reasoning{Code: r.Code, Detail: reason.Exact(j, r), Until: utcOrNil(r.Until), Nearest: given(r.Nearest),
 		By: actorModel(r.By), CarriedOutBy: actorModel(r.CarriedOutBy)}
+	if r.Code == kanban.CodeMergeWaits {
+		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
+		out.Who, out.How, out.LastError = &who, &how, given(r.Text)
+	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {
 		keys = nil

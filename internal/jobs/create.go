@@ -51,21 +51,22 @@ const (
 // DependencyCycle; AlreadyExists for a key that is taken;
 // IdempotencyKeyReused where the key came with another request.
 func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin, in ...New) (Created, error) {
-	return s.createAll(ctx, who, from, in, nil)
+	return s.createAll(ctx, who, from, creation{in: in})
 }
 
-func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, in []New, allow Allow) (Created, error) {
-	if err := validate(in); err != nil {
+func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, c creation) (Created, error) {
+	if err := c.validate(); err != nil {
 		return Created{}, err
 	}
-	reserved, err := s.reserveKeys(ctx, who, in)
-	if err != nil {
+	var err error
+	if c.reserved, err = s.reserveKeys(ctx, who, c.in); err != nil {
 		return Created{}, err
 	}
-	created, err := s.create(ctx, who, from, creation{in: in, reserved: reserved, allow: allow})
+	created, err := s.create(ctx, who, from, c)
 	if isVersionConflict(err) {
 		// What happened at this moment can be seen now.
-		created, err = s.create(ctx, who, from, creation{in: in, again: true, allow: allow})
+		c.reserved, c.again = nil, true
+		created, err = s.create(ctx, who, from, c)
 	}
 	if err == nil && !created.Replayed {
 		s.wake.Publish(Topics(who.Workspace, created.Jobs...)...)
@@ -97,7 +98,8 @@ func isVersionConflict(err error) bool {
 
 var overtaken = []string{"job_idempotency_key", "job_key_key", "lane_workspace_id_product_id_fkey"}
 
-func validate(in []New) error {
+func (c *creation) validate() error {
+	in := c.in
 	if len(in) < 1 || len(in) > MaxBatch {
 		return fault.Invalid("jobs", "It must have 1 to %d jobs (it has %d).", MaxBatch, len(in))
 	}
@@ -106,6 +108,9 @@ func validate(in []New) error {
 	for i, n := range in {
 		at := prefix(in, i)
 		n.check(p, at)
+		if c.system == nil {
+			n.checkKind(p, at+"kind")
+		}
 		if n.Key != "" && keys[n.Key] {
 			p.Add(at+"key", "Another job of this request has the same key.")
 		}
@@ -145,7 +150,8 @@ type creation struct {
 
 	admission admission
 
-	allow   Allow // nil where no agent creates the job
+	allow   Allow   // nil where no agent creates the job
+	system  *System // nil where somebody else than the system does
 	foundBy Job
 }
 
@@ -240,7 +246,7 @@ func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
 	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.ensureLanes,
-		c.makeKeys, c.insert, c.link} {
+		c.makeKeys, c.insert, c.link, c.record} {
 		if err := step(); err != nil {
 			return nil, err
 		}

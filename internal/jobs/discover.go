@@ -18,11 +18,14 @@ type Allow func(ctx context.Context, tx db.Tx, wanted Job, isOwned bool) (Job, e
 // Faults as of Create, and those of allow; Validation where the job would go
 // without the review that its product requires.
 func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from Origin, in New, allow Allow) (Created, error) {
-	return s.createAll(ctx, who, from, []New{in}, allow)
+	return s.createAll(ctx, who, from, creation{in: []New{in}, allow: allow})
 }
 
-// permit asks whether an agent may create the job.
+// permit asks whether an agent may create the job, or the system its own.
 func (c *creation) permit() (err error) {
+	if c.system != nil {
+		return c.system.Permit(c.ctx, c.tx)
+	}
 	if c.allow == nil {
 		return nil
 	}
@@ -50,4 +53,12 @@ func (c *creation) link() error {
 	}
 	_, err = l.save(locked.linked(DiscoveredFrom, c.foundBy.Key, false))
 	return err
+}
+
+// record writes what the order of a job of the system is made of.
+func (c *creation) record() error {
+	if c.system == nil {
+		return nil
+	}
+	return c.system.Record(c.ctx, c.tx, c.list[0])
 }

@@ -19,6 +19,7 @@ type facts struct {
 	overBudget   map[ids.ID]bool         // paused jobs that have used more than their budget
 	refused      map[ids.ID]string       // why jobs that wait for a budget have no room in it
 	seats        seatHolders
+	merge        *Reason // of the one approved job that is explained
 }
 
 type dependency struct {
@@ -210,6 +211,9 @@ func (f facts) explain(j jobs.Job) Explanation {
 	e.Reasons = []Reason{first}
 	if first.Code == CodeDependencyFailed && len(rest) > 0 {
 		e.Reasons = append(e.Reasons, Reason{Code: CodeDependency, Keys: rest, Since: first.Since})
+	}
+	if f.merge != nil {
+		e.Reasons = append(e.Reasons, *f.merge)
 	}
 	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
 		return e

@@ -31,6 +31,7 @@ const (
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
 	CodeApproved        = "approved"
+	CodeMergeWaits      = "merge_waits" // who merges approved work, and how
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"
 	CodeDependencyCycle = "dependency_cycle"
@@ -62,6 +63,7 @@ type Reason struct {
 	Free         int      // of those, free now; with CodeAgentsBusy, without an agent
 	Factories    []string // that could run it, or the one that does
 	Text         string   // a person's or an agent's words, an error, a provider
+	Merge        Way      // with CodeMergeWaits
 }
 
 // Ended is a job that is over and not completed.
@@ -69,3 +71,16 @@ type Ended struct {
 	Key    string
 	Status jobs.Status // failed, aborted or archived
 }
+
+// Way is who merges approved work, and how.
+type Way struct {
+	Who  string // jobs.MergeByPerson or one of the others
+	How  string // MergeByHand, MergeOfNothing, jobs.MergeByPullRequest, or a method of products
+	Into string // the branch; "" is the repository's default one
+}
+
+// How work is merged where no method of a product says it.
+const (
+	MergeByHand    = "by_hand"
+	MergeOfNothing = "nothing" // it has no commit
+)

@@ -97,6 +97,7 @@ type claimBatch struct {
 
 	hasBudgets bool // of the workspace
 	grants     map[ids.ID]budgeting.Grant
+	orders     map[ids.ID]lease.Order // of the jobs of system kinds
 }
 
 // claimItem is one of the claims.
