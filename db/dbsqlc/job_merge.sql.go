@@ -25,8 +25,29 @@ func (q *Queries) JobMergeDecide(ctx context.Context, db DBTX, arg JobMergeDecid
 	return err
 }
 
-const jobMergeInsert = `-- name: JobMergeInsert :exec
-INSERT INTO job_merge (workspace_id, merge_job_id, job_id) VALUES ($1, $2, $3)
+const jobMergeHold = `-- name: JobMergeHold :exec
+INSERT INTO job_merge_hold (workspace_id, job_id, tries, until)
+VALUES ($1, $2, 1, now() + interval '5 seconds')
+ON CONFLICT (workspace_id, job_id) DO UPDATE SET tries = job_merge_hold.tries + 1,
+    until = now() + least(interval '5 seconds' * power(2, least(job_merge_hold.tries, 20)), make_interval(secs => $3::int))
+`
+
+type JobMergeHoldParams struct {
+	WorkspaceID    uuid.UUID
+	JobID          uuid.UUID
+	LongestSeconds int32
+}
+
+// Leaves work alone for five seconds after a refusal, each time twice as long, at most so
+// many seconds.
+func (q *Queries) JobMergeHold(ctx context.Context, db DBTX, arg JobMergeHoldParams) error {
+	_, err := db.Exec(ctx, jobMergeHold, arg.WorkspaceID, arg.JobID, arg.LongestSeconds)
+	return err
+}
+
+const jobMergeInsert = `-- name: JobMergeInsert :execrows
+INSERT INTO job_merge (workspace_id, merge_job_id, job_id, commit, branch, merge_by, method, into_branch, checks, url)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT DO NOTHING
 `
 
@@ -34,11 +55,33 @@ type JobMergeInsertParams struct {
 	WorkspaceID uuid.UUID
 	MergeJobID  uuid.UUID
 	JobID       uuid.UUID
+	Commit      string
+	Branch      string
+	MergeBy     string
+	Method      string
+	IntoBranch  string
+	Checks      string
+	Url         string
 }
 
-func (q *Queries) JobMergeInsert(ctx context.Context, db DBTX, arg JobMergeInsertParams) error {
-	_, err := db.Exec(ctx, jobMergeInsert, arg.WorkspaceID, arg.MergeJobID, arg.JobID)
-	return err
+// Notes what a job merges. No row means that the work has an open merge.
+func (q *Queries) JobMergeInsert(ctx context.Context, db DBTX, arg JobMergeInsertParams) (int64, error) {
+	result, err := db.Exec(ctx, jobMergeInsert,
+		arg.WorkspaceID,
+		arg.MergeJobID,
+		arg.JobID,
+		arg.Commit,
+		arg.Branch,
+		arg.MergeBy,
+		arg.Method,
+		arg.IntoBranch,
+		arg.Checks,
+		arg.Url,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const jobMergeLast = `-- name: JobMergeLast :one
@@ -68,13 +111,51 @@ func (q *Queries) JobMergeLast(ctx context.Context, db DBTX, arg JobMergeLastPar
 	return i, err
 }
 
+const jobMergeLock = `-- name: JobMergeLock :many
+SELECT id FROM job WHERE workspace_id = $1 AND id = $2 AND status = 'approved' AND approved_head = $3
+FOR NO KEY UPDATE
+`
+
+type JobMergeLockParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Commit      string
+}
+
+// Keeps approved work as it is until the transaction ends: no row where it is approved no
+// more, or as another commit.
+func (q *Queries) JobMergeLock(ctx context.Context, db DBTX, arg JobMergeLockParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobMergeLock, arg.WorkspaceID, arg.JobID, arg.Commit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const jobMergeOpen = `-- name: JobMergeOpen :many
-SELECT m.merge_job_id, m.job_id, own.key AS merge_key, own.status AS merge_status, own.last_error,
-    coalesce(own.result->>'merged_commit', '')::text AS merged_commit, coalesce(own.result->>'url', '')::text AS url, j.key, j.status
+SELECT m.merge_job_id, m.job_id, m.commit, own.key AS merge_key, own.status AS merge_status, own.last_error,
+    coalesce(own.result->>'merged_commit', '')::text AS merged_commit, coalesce(own.result->>'url', '')::text AS url,
+    j.key, j.status, j.version, j.approved_head
 FROM job_merge m
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-WHERE m.workspace_id = $1 AND m.decided_at IS NULL ORDER BY m.merge_job_id LIMIT $2
+WHERE m.workspace_id = $1 AND m.decided_at IS NULL
+    AND (own.status IN ('completed', 'failed', 'aborted', 'archived') OR j.status <> 'approved' OR j.approved_head <> m.commit)
+    AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = m.workspace_id AND h.job_id = m.job_id AND h.until > now())
+    AND NOT EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
+ORDER BY m.merge_job_id LIMIT $2
 `
 
 type JobMergeOpenParams struct {
@@ -85,6 +166,7 @@ type JobMergeOpenParams struct {
 type JobMergeOpenRow struct {
 	MergeJobID   uuid.UUID
 	JobID        uuid.UUID
+	Commit       string
 	MergeKey     string
 	MergeStatus  string
 	LastError    string
@@ -92,9 +174,13 @@ type JobMergeOpenRow struct {
 	Url          string
 	Key          string
 	Status       string
+	Version      int32
+	ApprovedHead string
 }
 
-// Open merges, with what became of both jobs.
+// Open merges about which something is to be decided: the merge job has ended, or the work
+// is not approved any more, or as another commit; not what is held after a refusal, nor a
+// merge job whose agent was asked to stop.
 func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenParams) ([]JobMergeOpenRow, error) {
 	rows, err := db.Query(ctx, jobMergeOpen, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
@@ -107,6 +193,7 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 		if err := rows.Scan(
 			&i.MergeJobID,
 			&i.JobID,
+			&i.Commit,
 			&i.MergeKey,
 			&i.MergeStatus,
 			&i.LastError,
@@ -114,6 +201,8 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 			&i.Url,
 			&i.Key,
 			&i.Status,
+			&i.Version,
+			&i.ApprovedHead,
 		); err != nil {
 			return nil, err
 		}
@@ -125,14 +214,131 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 	return items, nil
 }
 
+const jobMergeOrders = `-- name: JobMergeOrders :many
+SELECT m.merge_job_id, j.key, j.title, m.commit, m.branch, m.merge_by, m.method, m.into_branch, m.checks, m.url
+FROM (SELECT unnest($1::uuid[]) AS id) asked
+JOIN job_merge m ON m.workspace_id = $2 AND m.merge_job_id = asked.id
+JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
+JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+WHERE m.decided_at IS NULL AND m.commit <> '' AND j.status = 'approved' AND j.approved_head = m.commit
+    AND own.repo = j.repo AND own.product_id = j.product_id
+`
+
+type JobMergeOrdersParams struct {
+	MergeJobIds []uuid.UUID
+	WorkspaceID uuid.UUID
+}
+
+type JobMergeOrdersRow struct {
+	MergeJobID uuid.UUID
+	Key        string
+	Title      string
+	Commit     string
+	Branch     string
+	MergeBy    string
+	Method     string
+	IntoBranch string
+	Checks     string
+	Url        string
+}
+
+// What jobs are to merge: exactly what was approved and is approved still, in the repo and
+// the product that it was approved in. A job without a row has no order.
+func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, arg JobMergeOrdersParams) ([]JobMergeOrdersRow, error) {
+	rows, err := db.Query(ctx, jobMergeOrders, arg.MergeJobIds, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobMergeOrdersRow{}
+	for rows.Next() {
+		var i JobMergeOrdersRow
+		if err := rows.Scan(
+			&i.MergeJobID,
+			&i.Key,
+			&i.Title,
+			&i.Commit,
+			&i.Branch,
+			&i.MergeBy,
+			&i.Method,
+			&i.IntoBranch,
+			&i.Checks,
+			&i.Url,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobMergeRelease = `-- name: JobMergeRelease :exec
+DELETE FROM job_merge_hold WHERE workspace_id = $1 AND job_id = $2
+`
+
+type JobMergeReleaseParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+func (q *Queries) JobMergeRelease(ctx context.Context, db DBTX, arg JobMergeReleaseParams) error {
+	_, err := db.Exec(ctx, jobMergeRelease, arg.WorkspaceID, arg.JobID)
+	return err
+}
+
+const jobMergeWaits = `-- name: JobMergeWaits :one
+SELECT coalesce(m.merge_by, p.merge_by)::text AS merge_by, coalesce(m.method, p.merge_method)::text AS method,
+    coalesce(m.into_branch, p.merge_into)::text AS into_branch, coalesce(own.key, '')::text AS merge_key,
+    coalesce(own.last_error, '')::text AS last_error, coalesce(l.agent, '')::text AS agent, coalesce(l.factory, '')::text AS factory
+FROM job j JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
+LEFT JOIN job_merge m ON m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL
+LEFT JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
+LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
+WHERE j.workspace_id = $1 AND j.id = $2
+`
+
+type JobMergeWaitsParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+type JobMergeWaitsRow struct {
+	MergeBy    string
+	Method     string
+	IntoBranch string
+	MergeKey   string
+	LastError  string
+	Agent      string
+	Factory    string
+}
+
+// Who merges approved work, and how: as its open merge was told or, without one, as its
+// product says; with the merge job, whoever works on it, and its last error.
+func (q *Queries) JobMergeWaits(ctx context.Context, db DBTX, arg JobMergeWaitsParams) (JobMergeWaitsRow, error) {
+	row := db.QueryRow(ctx, jobMergeWaits, arg.WorkspaceID, arg.JobID)
+	var i JobMergeWaitsRow
+	err := row.Scan(
+		&i.MergeBy,
+		&i.Method,
+		&i.IntoBranch,
+		&i.MergeKey,
+		&i.LastError,
+		&i.Agent,
+		&i.Factory,
+	)
+	return i, err
+}
+
 const jobMergeWanted = `-- name: JobMergeWanted :many
-SELECT j.id, j.key, j.title, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_by, p.merge_method, p.merge_into, p.merge_checks,
-    coalesce(j.result->>'branch', '')::text AS branch,
-    (SELECT count(*) FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id)::bigint AS times
+SELECT j.id, j.key, j.title, j.version, j.repo, j.priority, j.approved_head, p.name AS product, p.merge_by, p.merge_method, p.merge_into,
+    p.merge_checks, coalesce(j.result->>'branch', '')::text AS branch
 FROM product p JOIN job j ON j.workspace_id = p.workspace_id AND j.product_id = p.id
-WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' AND j.kind <> 'merge'
-    AND j.repo <> '' AND j.approved_head <> ''
+WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' AND (j.repo <> '' OR j.approved_head = '')
     AND NOT EXISTS (SELECT FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL)
+    AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = j.workspace_id AND h.job_id = j.id AND h.until > now())
 ORDER BY j.id LIMIT $2
 `
 
@@ -145,6 +351,7 @@ type JobMergeWantedRow struct {
 	ID           uuid.UUID
 	Key          string
 	Title        string
+	Version      int32
 	Repo         string
 	Priority     int16
 	ApprovedHead string
@@ -154,11 +361,10 @@ type JobMergeWantedRow struct {
 	MergeInto    string
 	MergeChecks  string
 	Branch       string
-	Times        int64
 }
 
-// Approved work that a factory is to merge and for which there is no open merge, and how
-// many there were before.
+// Approved work that a factory is to merge, or that has nothing to merge, without an open
+// merge; not what is held after a refusal.
 func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWantedParams) ([]JobMergeWantedRow, error) {
 	rows, err := db.Query(ctx, jobMergeWanted, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
@@ -172,6 +378,7 @@ func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWante
 			&i.ID,
 			&i.Key,
 			&i.Title,
+			&i.Version,
 			&i.Repo,
 			&i.Priority,
 			&i.ApprovedHead,
@@ -181,7 +388,6 @@ func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWante
 			&i.MergeInto,
 			&i.MergeChecks,
 			&i.Branch,
-			&i.Times,
 		); err != nil {
 			return nil, err
 		}

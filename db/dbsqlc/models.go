@@ -661,6 +661,20 @@ type JobMerge struct {
 	JobID       uuid.UUID
 	CreatedAt   time.Time
 	DecidedAt   *time.Time
+	Commit      string
+	Branch      string
+	MergeBy     string
+	Method      string
+	IntoBranch  string
+	Checks      string
+	Url         string
+}
+
+type JobMergeHold struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Tries       int32
+	Until       time.Time
 }
 
 type JobNumber struct {

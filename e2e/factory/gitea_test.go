@@ -131,11 +131,10 @@ func TestARealGiteaMerges(t *testing.T) {
 	}
 	s.mergesByPullRequest(green)
 
-	begin := func(name, method string) (merge, url string) {
+	begin := func(name string, method apiclient.MergeMethod) (merge, url string) {
 		branch, commit := s.work(name, "work")
 		green(commit, "success")
-		return s.orderMerge(map[string]string{"by": "pull_request", "job": "X-" + name, "title": name, "commit": commit, "branch": branch,
-			"method": method}), commit
+		return s.orderMerge(handed{by: apiclient.MergeByPullRequest, method: method, title: name, commit: commit, branch: branch}), commit
 	}
 	merge, commit := begin("forward.txt", "fast_forward")
 	if s.untilStatus(merge, apiclient.JobStatusCompleted); s.tip() != commit {

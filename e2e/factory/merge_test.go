@@ -1,34 +1,91 @@
 package factory
 
 import (
-	"encoding/json"
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
 )
 
-// mergeJob submits what a worker is given to merge a job's work.
-func (s *stage) mergeJob(key, commit, checks string) string {
-	s.t.Helper()
-	return s.orderMerge(map[string]string{"job": key, "commit": commit, "branch": "fleet/" + key + "-e1", "checks": checks})
+// handed is work that is to be merged.
+type handed struct {
+	title, branch, commit string
+	by                    apiclient.MergeBy
+	method                apiclient.MergeMethod // "" is that of a merge commit
+	checks                string
 }
 
-// orderMerge submits a job of kind merge.
-func (s *stage) orderMerge(order map[string]string) string {
+// handIn has an agent that is no worker hand work in, and returns the key of its job.
+func (s *stage) handIn(h handed) (key string) {
 	s.t.Helper()
-	raw, err := json.Marshal(map[string]any{"merge": order})
+	settings := apiclient.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: &h.by, MergeChecks: &h.checks}
+	if h.method != "" {
+		settings.MergeMethod = &h.method
+	}
+	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", settings); err != nil {
+		s.t.Fatal(err)
+	}
+	agent := s.agent("hand")
+	made, err := s.person.CreateJobWithResponse(s.t.Context(), nil, apiclient.NewJob{Title: h.title, Repo: new("ledger"), Factory: new("hand"),
+		ReviewRequired: new(true)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	answer, err := s.person.CreateJobWithResponse(s.t.Context(), nil,
-		apiclient.NewJob{Title: "Merge " + order["job"], Kind: new("merge"), Repo: new("ledger"), ReviewRequired: new(false),
-			InputContext: raw})
+	key = made.JSON201.Key
+	claimed, err := agent.ClaimJobsWithResponse(s.t.Context(), apiclient.ClaimRequest{Job: &key})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer.JSON201.Key
+	_, err = agent.CompleteJobWithResponse(s.t.Context(), apiclient.Completion{Job: key, Epoch: claimed.JSON200.Jobs[0].Lease.Epoch,
+		Commit: &h.commit, Branch: &h.branch})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
+// agent registers one that is no worker, with the repository of the stage.
+func (s *stage) agent(name string) *client.Client {
+	s.t.Helper()
+	enrol, err := client.New(s.url(), s.token("enrolment-token"), client.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	answer, err := enrol.RegisterAgentWithResponse(s.t.Context(), name, apiclient.Registration{BootID: "boot",
+		Factory: apiclient.FactoryInfo{Name: name, Repos: &[]apiclient.Repo{{Name: "ledger"}}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	agent, err := client.New(s.url(), answer.JSON200.Token, client.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return agent
+}
+
+// orderMerge has work handed in and approved, and returns the job that merges it.
+func (s *stage) orderMerge(h handed) string {
+	s.t.Helper()
+	key := s.handIn(h)
+	s.approve(key)
+	return s.mergeOf(key)
+}
+
+// mergeOf waits until approved work has a job that merges it, and returns its key.
+func (s *stage) mergeOf(key string) (merge string) {
+	s.t.Helper()
+	s.until(key+" has a merge job", func() bool {
+		list, err := s.person.ListJobsWithResponse(context.Background(), &apiclient.ListJobsParams{Q: new("Merge " + key + ": ")})
+		if err != nil || len(list.JSON200.Items) == 0 {
+			return false
+		}
+		merge = list.JSON200.Items[0].Key
+		return true
+	})
+	return merge
 }
 
 // Approved work is merged by whichever factory holds the repository, checked, and pushed.
@@ -40,20 +97,26 @@ func TestAFactoryMerges(t *testing.T) {
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+one+"-e1") })
 	commit := s.git(s.origin("ledger"), "rev-parse", "fleet/"+one+"-e1")
 
-	red := s.untilStatus(s.mergeJob(one, commit, "echo 2 tests fail; test -e one.txt && exit 7"), apiclient.JobStatusFailed)
+	work := handed{title: "One", branch: "fleet/" + one + "-e1", commit: commit, by: apiclient.MergeByWorker,
+		checks: "echo 2 tests fail; test -e one.txt && exit 7"}
+	red := s.untilStatus(s.orderMerge(work), apiclient.JobStatusFailed)
 	if red.FailureKind != "checks_failed" || !strings.Contains(red.LastError, "2 tests fail") || red.Attempts != 1 {
 		t.Errorf("it failed with %s in %d attempts: %s", red.FailureKind, red.Attempts, red.LastError)
 	}
 	if _, there := s.fileAt("main", "one.txt"); there {
 		t.Error("what did not pass was pushed")
 	}
-	green := s.untilStatus(s.mergeJob(one, commit, "grep -q one one.txt"), apiclient.JobStatusCompleted)
+	work.checks = "grep -q one one.txt"
+	green := s.untilStatus(s.orderMerge(work), apiclient.JobStatusCompleted)
 	if text, _ := s.fileAt(
 		"main",
 		"one.txt",
 	); text != "one" ||
 		!strings.Contains(string(green.Result), s.git(s.origin("ledger"), "rev-parse", "main")) {
 		t.Errorf("main has %q; the result is %s", text, green.Result)
+	}
+	if said := s.git(s.origin("ledger"), "log", "-1", "--format=%B", "main"); !strings.HasPrefix(said, "Merge FB-4: One\n\nFleetboard-Job: FB-4") {
+		t.Errorf("the merge says %q", said)
 	}
 }
 

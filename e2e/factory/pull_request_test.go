@@ -116,13 +116,9 @@ func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	s.env = nil
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
-	answer, err := s.person.CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: "Merge", Kind: new("merge"), Repo: new("ledger"),
-		Capabilities: &apiclient.CapabilityList{"pull_request"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merge := s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: "work", commit: s.tip(), branch: "main"})
 	s.untilStatus(s.submit(step{"run": "true"}), apiclient.JobStatusCompleted)
-	if j := s.job(answer.JSON201.Key); j.Status != apiclient.JobStatusReady || j.Attempts != 0 {
+	if j := s.job(merge); j.Status != apiclient.JobStatusReady || j.Attempts != 0 {
 		t.Errorf("it is %s after %d attempts", j.Status, j.Attempts)
 	}
 }
@@ -149,8 +145,7 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	w := s.worker("desk", forgeFlags("github", forge.URL)...)
 	begin := func(name string) (merge, branch, commit string) {
 		branch, commit = s.work(name, "work")
-		merge = s.orderMerge(map[string]string{"by": "pull_request", "job": "X-" + name, "title": name, "commit": commit, "branch": branch,
-			"method": "merge_commit"})
+		merge = s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: name, commit: commit, branch: branch})
 		s.pullOf(merge)
 		return merge, branch, commit
 	}
@@ -207,7 +202,7 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	}
 
 	// What is merged already needs no pull request.
-	merge = s.orderMerge(map[string]string{"by": "pull_request", "job": "X-again", "commit": commit, "branch": "main"})
+	merge = s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: "again", commit: commit, branch: "main"})
 	if s.untilStatus(merge, apiclient.JobStatusCompleted); number() != opened {
 		t.Error("merged work got a pull request")
 	}

@@ -22,6 +22,10 @@ func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
 	if r.Budget != "" {
 		out.Budget, out.BudgetID, out.Model = &r.Budget, given(r.BudgetID.String()), given(r.Model)
 	}
+	if r.Code == kanban.CodeMergeWaits {
+		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
+		out.Who, out.How, out.LastError = &who, &how, given(r.Text)
+	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {
 		keys = nil

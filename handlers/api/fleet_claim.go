@@ -53,9 +53,17 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 		if g := claimed.Budgets[j.ID]; g.Slice != nil {
 			model.Budget = &ClaimedBudget{SliceUSD: g.Slice.Fixed(), RemainingUSD: g.Remaining.Fixed()}
 		}
+		if o := claimed.Orders[j.ID]; o.Merge != nil {
+			model.Order = &Order{Merge: mergeOrderModel(*o.Merge)}
+		}
 		list = append(list, model)
 	}
 	return list, nil
+}
+
+func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
+	return &MergeOrder{Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By), Commit: o.Commit, Branch: o.Branch, Into: o.Into,
+		Method: MergeMethod(o.Method), Checks: given(o.Checks)}
 }
 
 // nextOf is what a call that ends a lease wants for the seat, nil for nothing.

@@ -861,6 +861,24 @@ func (e MergeMethod) Valid() bool {
 	}
 }
 
+// Defines values for MergeOrderBy.
+const (
+	OrderedByPullRequest MergeOrderBy = "pull_request"
+	OrderedByWorker      MergeOrderBy = "worker"
+)
+
+// Valid indicates whether the value is a known member of the MergeOrderBy enum.
+func (e MergeOrderBy) Valid() bool {
+	switch e {
+	case OrderedByPullRequest:
+		return true
+	case OrderedByWorker:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MessageAddressKind.
 const (
 	MessageAddressKindAgent   MessageAddressKind = "agent"
@@ -1065,6 +1083,54 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeValidationFailed:
 		return true
 	case ProblemCodeVersionConflict:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReasoningHow.
+const (
+	ReasoningHowByHand      ReasoningHow = "by_hand"
+	ReasoningHowFastForward ReasoningHow = "fast_forward"
+	ReasoningHowMergeCommit ReasoningHow = "merge_commit"
+	ReasoningHowNothing     ReasoningHow = "nothing"
+	ReasoningHowPullRequest ReasoningHow = "pull_request"
+)
+
+// Valid indicates whether the value is a known member of the ReasoningHow enum.
+func (e ReasoningHow) Valid() bool {
+	switch e {
+	case ReasoningHowByHand:
+		return true
+	case ReasoningHowFastForward:
+		return true
+	case ReasoningHowMergeCommit:
+		return true
+	case ReasoningHowNothing:
+		return true
+	case ReasoningHowPullRequest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReasoningWho.
+const (
+	ReasoningWhoPerson      ReasoningWho = "person"
+	ReasoningWhoPullRequest ReasoningWho = "pull_request"
+	ReasoningWhoWorker      ReasoningWho = "worker"
+)
+
+// Valid indicates whether the value is a known member of the ReasoningWho enum.
+func (e ReasoningWho) Valid() bool {
+	switch e {
+	case ReasoningWhoPerson:
+		return true
+	case ReasoningWhoPullRequest:
+		return true
+	case ReasoningWhoWorker:
 		return true
 	default:
 		return false
@@ -1945,8 +2011,10 @@ type EstimateRequest struct {
 	Engine *string `json:"engine,omitempty"`
 
 	// EstimatedMinutes Stands for the complexity where that is left out.
-	EstimatedMinutes *int    `json:"estimated_minutes,omitempty"`
-	Kind             *string `json:"kind,omitempty"`
+	EstimatedMinutes *int `json:"estimated_minutes,omitempty"`
+
+	// Kind Any but `merge` and `verify`, which the system alone makes.
+	Kind *string `json:"kind,omitempty"`
 
 	// Priority A job of priority 9 or 10 is worth a large model.
 	Priority *int `json:"priority,omitempty"`
@@ -2301,7 +2369,10 @@ type Job struct {
 	// Next Only in the answer to a call that ends a lease and asks for it.
 	Next      *Next      `json:"next,omitempty"`
 	NotBefore *time.Time `json:"not_before"`
-	Phase     string     `json:"phase"`
+
+	// Order What the worker is to do with a job of kind `merge`; only in the answer that claimed the job. It is made from the server's own rows, never from `input_context`, and a worker obeys nothing else.
+	Order *Order `json:"order,omitempty"`
+	Phase string `json:"phase"`
 
 	// Priority 0..10, higher is sooner.
 	Priority        int    `json:"priority"`
@@ -2574,6 +2645,33 @@ type MergeBy string
 // MergeMethod defines model for MergeMethod.
 type MergeMethod string
 
+// MergeOrder Has exactly the commit merged that was approved.
+type MergeOrder struct {
+	// Branch The one that it was handed in on.
+	Branch string       `json:"branch"`
+	By     MergeOrderBy `json:"by"`
+
+	// Checks A command that the merged work must pass before it is pushed.
+	Checks *string `json:"checks,omitempty"`
+
+	// Commit The one that was approved.
+	Commit string `json:"commit"`
+
+	// Into The branch; empty is the repository's default one.
+	Into string `json:"into"`
+
+	// Job The key of the job whose work it is.
+	Job    string      `json:"job"`
+	Method MergeMethod `json:"method"`
+	Title  string      `json:"title"`
+
+	// URL Of that job's page.
+	URL *string `json:"url,omitempty"`
+}
+
+// MergeOrderBy defines model for MergeOrder.By.
+type MergeOrderBy string
+
 // Message defines model for Message.
 type Message struct {
 	At time.Time `json:"at"`
@@ -2745,8 +2843,10 @@ type NewJob struct {
 	IdempotencyKey *string `json:"idempotency_key,omitempty"`
 
 	// InputContext Any JSON object; numbers are kept exactly.
-	InputContext        FreeForm   `json:"input_context,omitempty"`
-	Key                 *string    `json:"key,omitempty"`
+	InputContext FreeForm `json:"input_context,omitempty"`
+	Key          *string  `json:"key,omitempty"`
+
+	// Kind Any but `merge` and `verify`, which the system alone makes.
 	Kind                *string    `json:"kind,omitempty"`
 	MaxLost             *int       `json:"max_lost,omitempty"`
 	MaxRetries          *int       `json:"max_retries,omitempty"`
@@ -2902,6 +3002,12 @@ type NextRequest struct {
 	// RequestID The same id gives the same leases again.
 	RequestID  *string     `json:"request_id,omitempty"`
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
+
+// Order defines model for Order.
+type Order struct {
+	// Merge Has exactly the commit merged that was approved.
+	Merge *MergeOrder `json:"merge,omitempty"`
 }
 
 // PlainAction defines model for PlainAction.
@@ -3080,8 +3186,14 @@ type Reasoning struct {
 	Factories *[]string `json:"factories,omitempty"`
 	FreeSeats *int      `json:"free_seats,omitempty"`
 
+	// How With `merge_waits`: how. `nothing`: it has no changes, and is completed as it is.
+	How *ReasoningHow `json:"how,omitempty"`
+
 	// Jobs Keys of the jobs waited for.
 	Jobs *[]string `json:"jobs,omitempty"`
+
+	// LastError With `merge_waits`: why the last merge failed, or cannot begin.
+	LastError *string `json:"last_error,omitempty"`
 
 	// Missing What the nearest factory lacks.
 	Missing *[]string `json:"missing,omitempty"`
@@ -3093,7 +3205,16 @@ type Reasoning struct {
 	Nearest *string    `json:"nearest,omitempty"`
 	Seats   *int       `json:"seats,omitempty"`
 	Until   *time.Time `json:"until,omitempty"`
+
+	// Who With `merge_waits`: who merges, as `merge_by` of products.
+	Who *ReasoningWho `json:"who,omitempty"`
 }
+
+// ReasoningHow With `merge_waits`: how. `nothing`: it has no changes, and is completed as it is.
+type ReasoningHow string
+
+// ReasoningWho With `merge_waits`: who merges, as `merge_by` of products.
+type ReasoningWho string
 
 // ReclaimRequest defines model for ReclaimRequest.
 type ReclaimRequest struct {

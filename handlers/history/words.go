@@ -28,7 +28,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobAttemptFailed: "attempt failed", eventlog.JobAsked: "asked", eventlog.JobAnswered: "answered",
 	eventlog.JobHandedIn: "handed in", eventlog.JobCompleted: "completed", eventlog.JobFailed: "failed",
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back",
-	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed",
+	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed", eventlog.JobMergeHeld: "merge held",
 	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobUndone: "undone",
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",

@@ -3,6 +3,7 @@ package job_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -181,7 +182,7 @@ func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
 // keeps both when it is merged.
 func TestJobPageLeadsToItsMerge(t *testing.T) {
 	d, agent := approvedForMerge(t)
-	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "")
+	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "", slog.New(slog.DiscardHandler))
 	cycle := func() {
 		if _, err := merges.MergeApproved(t.Context()); err != nil {
 			t.Fatal(err)
@@ -222,7 +223,7 @@ func TestJobPageLeadsToItsMerge(t *testing.T) {
 // when it is merged.
 func TestJobPageFollowsItsMerge(t *testing.T) {
 	d, agent := approvedForMerge(t)
-	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "")
+	merges := merging.New(d.DB, d.Jobs, d.Dispatch, "", slog.New(slog.DiscardHandler))
 	cycle := func() {
 		if _, err := merges.MergeApproved(t.Context()); err != nil {
 			t.Fatal(err)

@@ -33,9 +33,6 @@ func (s pageData) reason() *view.Why {
 		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
 		}
-		if by := s.merge(); by != nil && r.Code == kanban.CodeApproved {
-			m.Lines = append(m.Lines, by.Job)
-		}
 		m.Lines = append(m.Lines, s.next(r)...)
 		switch r.Code {
 		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:

@@ -204,7 +204,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	rates, used := prices.NewService(a.db, wake), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
 		Events: events, JobLogs: lines, LogWords: search, Secrets: list.Secrets, Seals: sealer, Costs: costs,
-		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL),
+		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL, a.log),
 		Messages: a.bus, Blobs: contents}, wake, a.log)
 
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()

@@ -1,15 +1,18 @@
 package dispatch_test
 
 import (
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 
 	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/merging"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 // hasAtlas is an agent of a factory that has the repo of the work.
@@ -23,7 +26,7 @@ func (w *world) byFactories() {
 
 // merging is what the coordinator has merge.
 func (w *world) merging() *merging.Service {
-	return merging.New(w.DB, w.Jobs, w.Dispatch, "https://fleet.example/")
+	return merging.New(w.DB, w.Jobs, w.Dispatch, "https://fleet.example/", slog.New(slog.DiscardHandler))
 }
 
 // mergeCycle is one cycle of it, which must do so much.
@@ -32,6 +35,16 @@ func (w *world) mergeCycle(want int) {
 	if n, err := w.merging().MergeApproved(w.Ctx); n != want || err != nil {
 		w.T.Fatalf("a cycle did %d, want %d: %v", n, want, err)
 	}
+}
+
+// order claims a merge job, and returns it with what it orders.
+func (w *world) order(agent tenancy.Principal) (jobs.Job, lease.MergeOrder) {
+	w.T.Helper()
+	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
+	if err != nil || len(got.Jobs) != 1 || got.Orders[got.Jobs[0].ID].Merge == nil {
+		w.T.Fatalf("the claim gave %d jobs (%s) with the orders %v: %v", len(got.Jobs), got.Reason, got.Orders, err)
+	}
+	return got.Jobs[0], *got.Orders[got.Jobs[0].ID].Merge
 }
 
 // approved is a job with approved work in a repo.
@@ -54,14 +67,14 @@ func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
 	w.mergeCycle(1)
 	w.mergeCycle(0)
 	smith := w.Agent("smith", hasAtlas)
-	m := w.Claim(smith)
-	if m.Kind != merging.Kind || m.Title != "Merge FB-1: work" || m.ReviewRequired {
+	m, order := w.order(smith)
+	if m.Kind != jobs.KindMerge || m.Title != "Merge FB-1: work" || m.ReviewRequired || string(m.InputContext) != "{}" {
 		t.Errorf("the merge job is %+v", m)
 	}
-	for _, part := range []string{`"job": "FB-1"`, `"commit": "abc"`, `"branch": "fleet/FB-1-e1"`, `"into": "trunk"`, `"method": "merge_commit"`, `"checks": "make test"`} {
-		if !strings.Contains(strings.ReplaceAll(string(m.InputContext), `":"`, `": "`), part) {
-			t.Errorf("the factory is not told %s: %s", part, m.InputContext)
-		}
+	want := lease.MergeOrder{Job: "FB-1", Title: "work", URL: "https://fleet.example/jobs/FB-1", By: jobs.MergeByWorker, Commit: "abc",
+		Branch: "fleet/FB-1-e1", Into: "trunk", Method: jobs.MergeCommit, Checks: "make test"}
+	if order != want {
+		t.Errorf("the order is %+v", order)
 	}
 	if _, err := w.Dispatch.Complete(w.Ctx, smith, ref(m), report.Completion{Result: []byte(`{"merged_commit": "def"}`)}); err != nil {
 		t.Fatal(err)
@@ -83,11 +96,9 @@ func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
 	w.mergeCycle(1)
 	w.Nothing(w.Agent("smith", hasAtlas), claim.ReasonEmpty)
 	forger := w.Agent("forger", hasAtlas, func(r *fleet.Registration) { r.Factory.Capabilities = []string{merging.Capability} })
-	m := w.Claim(forger)
-	for _, part := range []string{`"by": "pull_request"`, `"title": "work"`, `"url": "https://fleet.example/jobs/FB-1"`} {
-		if !strings.Contains(strings.ReplaceAll(string(m.InputContext), `":"`, `": "`), part) {
-			t.Errorf("the factory is not told %s: %s", part, m.InputContext)
-		}
+	m, order := w.order(forger)
+	if order.By != jobs.MergeByPullRequest || order.Title != "work" || order.URL != "https://fleet.example/jobs/FB-1" {
+		t.Errorf("the order is %+v", order)
 	}
 	said := report.Completion{Result: []byte(`{"merged_commit": "def", "url": "https://git.example/team/atlas/pulls/4"}`)}
 	if _, err := w.Dispatch.Complete(w.Ctx, forger, ref(m), said); err != nil {

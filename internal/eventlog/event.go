@@ -46,6 +46,7 @@ const (
 	JobRejected        Type = "job.rejected"
 	JobMerged          Type = "job.merged"
 	JobMergeFailed     Type = "job.merge_failed"
+	JobMergeHeld       Type = "job.merge_held" // it stays approved: its merge cannot begin, or be concluded, yet
 	JobCancelRequested Type = "job.cancel_requested"
 	JobPauseRequested  Type = "job.pause_requested"
 	JobCancelled       Type = "job.cancelled"

@@ -55,7 +55,7 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin
 }
 
 func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, c creation) (Created, error) {
-	if err := validate(c.in); err != nil {
+	if err := c.validate(); err != nil {
 		return Created{}, err
 	}
 	var err error
@@ -98,7 +98,8 @@ func isVersionConflict(err error) bool {
 
 var overtaken = []string{"job_idempotency_key", "job_key_key", "lane_workspace_id_product_id_fkey"}
 
-func validate(in []New) error {
+func (c *creation) validate() error {
+	in := c.in
 	if len(in) < 1 || len(in) > MaxBatch {
 		return fault.Invalid("jobs", "It must have 1 to %d jobs (it has %d).", MaxBatch, len(in))
 	}
@@ -107,6 +108,9 @@ func validate(in []New) error {
 	for i, n := range in {
 		at := prefix(in, i)
 		n.check(p, at)
+		if c.system == nil {
+			n.checkKind(p, at+"kind")
+		}
 		if n.Key != "" && keys[n.Key] {
 			p.Add(at+"key", "Another job of this request has the same key.")
 		}
@@ -146,8 +150,9 @@ type creation struct {
 
 	admission admission
 
-	allow Allow // nil where no agent creates the job
-	filed Filed
+	allow  Allow   // nil where no agent creates the job
+	system *System // nil where somebody else than the system does
+	filed  Filed
 }
 
 // replay takes the request's key, or gives the answer that it got before.
@@ -241,7 +246,7 @@ func (c *creation) run() ([]Job, error) {
 	// Keys are made last: the numbers they are made of are nobody else's until the
 	// transaction ends.
 	for _, step := range []func() error{c.build, c.permit, c.refuseTaken, c.resolveDependencies, c.decideStatus, c.admit, c.ensureLanes,
-		c.makeKeys, c.insert, c.link} {
+		c.makeKeys, c.insert, c.link, c.record} {
 		if err := step(); err != nil {
 			return nil, err
 		}

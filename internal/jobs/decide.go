@@ -173,8 +173,11 @@ func (j Job) Cancel(reason string) (Decision, error) {
 }
 
 // Retry gives a finished job a new life: both counters start again, the epoch
-// never does.
+// never does. InvalidTransition for a job of a system kind: its order is decided about.
 func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
+	if err := j.requireNotSystem(ByRetry); err != nil {
+		return Decision{}, err
+	}
 	return j.decide(ByRetry, Ready, eventlog.JobRetried, func(d *Decision) {
 		d.After.FailureCount, d.After.LostCount = 0, 0
 		d.After.NotBefore = nil
@@ -188,8 +191,8 @@ func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
 // one: somebody else's eyes were on something else.
 func (j Job) Approve(head string) (Decision, error) {
 	commit := j.handedIn()
-	if head == "" {
-		head = cut(commit, MaxCommit)
+	if head == "" || strings.HasPrefix(commit, head) {
+		head = cut(commit, MaxCommit) // in full, as it is merged
 	}
 	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved, func(d *Decision) {
 		d.After.ApprovedHead, d.Payload["head"] = head, head
@@ -228,7 +231,7 @@ func (j Job) Reject(reason string) (Decision, error) {
 // stays.
 func (j Job) Merge(commit, url string) (Decision, error) {
 	return j.decide(ByMerge, Completed, eventlog.JobMerged, func(d *Decision) {
-		d.After.MergedCommit = commit
+		d.After.MergedCommit, d.After.LastError = commit, ""
 		if url != "" {
 			d.After.URL = url
 		}
@@ -238,8 +241,11 @@ func (j Job) Merge(commit, url string) (Decision, error) {
 }
 
 // Finish completes a job that nobody holds: a person says that it is done. The result
-// stays as it is where there is no other.
+// stays as it is where there is no other. InvalidTransition for a job of a system kind.
 func (j Job) Finish(reason string, result json.RawMessage) (Decision, error) {
+	if err := j.requireNotSystem(ByFinish); err != nil {
+		return Decision{}, err
+	}
 	return j.decide(ByFinish, Completed, eventlog.JobCompleted, func(d *Decision) {
 		if len(result) > 0 {
 			d.After.Result = result
@@ -248,6 +254,17 @@ func (j Job) Finish(reason string, result json.RawMessage) (Decision, error) {
 		d.Payload["reason"] = reason
 		d.dropForNext()
 	})
+}
+
+// HoldMerge keeps approved work approved and says why its merge cannot begin, or be
+// concluded, yet. The second result is false where it said the same before.
+func (j Job) HoldMerge(reason string) (Decision, bool) {
+	if j.Status != Approved || j.LastError == reason {
+		return Decision{}, false
+	}
+	d := Decision{Before: j, After: j, Type: eventlog.JobMergeHeld, Payload: map[string]any{"reason": reason}}
+	d.After.LastError, d.After.FailureKind = reason, ""
+	return d, true
 }
 
 // FailMerge sends approved work back to review: it could not be merged. It is to be

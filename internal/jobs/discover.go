@@ -29,8 +29,11 @@ func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from Orig
 	return s.createAll(ctx, who, from, creation{in: []New{in}, allow: allow})
 }
 
-// permit asks whether an agent may create the job.
+// permit asks whether an agent may create the job, or the system its own.
 func (c *creation) permit() (err error) {
+	if c.system != nil {
+		return c.system.Permit(c.ctx, c.tx)
+	}
 	if c.allow == nil {
 		return nil
 	}
@@ -64,4 +67,12 @@ func (c *creation) link() error {
 	}
 	_, err = l.save(locked.linked(DiscoveredFrom, c.filed.By.Key, false))
 	return err
+}
+
+// record writes what the order of a job of the system is made of.
+func (c *creation) record() error {
+	if c.system == nil {
+		return nil
+	}
+	return c.system.Record(c.ctx, c.tx, c.list[0])
 }

@@ -189,6 +189,9 @@ func (l Locked) edit(p Patch) (Decision, error) {
 			"%s is %s; what it needs can change once nobody works on it.", l.Key, l.Status).With("status", string(l.Status))
 	}
 	d := Decision{Before: l.Job, After: after, Type: eventlog.JobEdited, Payload: map[string]any{}}
+	if err := d.requireOwn(); err != nil {
+		return Decision{}, err
+	}
 	return d.reschedule(p.NotBefore != nil || slices.Contains(p.Clear, "not_before"), l.Now), nil
 }
 

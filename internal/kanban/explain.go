@@ -18,6 +18,7 @@ type facts struct {
 	lost         map[ids.ID]bool         // jobs whose last attempt was lost
 	money        money
 	seats        seatHolders
+	merge        *Reason // of the one approved job that is explained
 }
 
 type dependency struct {
@@ -215,6 +216,9 @@ func (f facts) explain(j jobs.Job) Explanation {
 	}
 	if asked, pending := pendingReason(j); pending {
 		e.Reasons = append(e.Reasons, asked)
+	}
+	if f.merge != nil {
+		e.Reasons = append(e.Reasons, *f.merge)
 	}
 	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
 		return e

@@ -37,6 +37,7 @@ const (
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
 	CodeApproved        = "approved"
+	CodeMergeWaits      = "merge_waits" // who merges approved work, and how
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"
 	CodeDependencyCycle = "dependency_cycle"
@@ -71,6 +72,7 @@ type Reason struct {
 	Budget       string   // the budget that keeps it back, where one does; with its id
 	BudgetID     ids.ID
 	Model        string // that the budget lets spend nothing, because it has no price
+	Merge        Way    // with CodeMergeWaits
 }
 
 // Ended is a job that is over and not completed.
@@ -78,3 +80,16 @@ type Ended struct {
 	Key    string
 	Status jobs.Status // failed, aborted or archived
 }
+
+// Way is who merges approved work, and how.
+type Way struct {
+	Who  string // jobs.MergeByPerson or one of the others
+	How  string // MergeByHand, MergeOfNothing, jobs.MergeByPullRequest, or a method of products
+	Into string // the branch; "" is the repository's default one
+}
+
+// How work is merged where no method of a product says it.
+const (
+	MergeByHand    = "by_hand"
+	MergeOfNothing = "nothing" // it has no commit
+)

@@ -200,5 +200,10 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 			return Explanation{}, r.snap, err
 		}
 	}
+	if job.Status == jobs.Approved {
+		if known.merge, err = r.mergeReason(job); err != nil {
+			return Explanation{}, r.snap, err
+		}
+	}
 	return known.explain(job), r.snap, nil
 }

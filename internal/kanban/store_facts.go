@@ -1,12 +1,14 @@
 package kanban
 
 import (
+	"cmp"
 	"fmt"
 
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/budgeting"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
 )
 
 func (r *reader) readDependencies(f facts, list []ids.ID) error {
@@ -94,6 +96,31 @@ func (r *reader) readRefused(f *facts, list []ids.ID) error {
 	}
 	f.money.unpriced, err = budgeting.UnpricedTx(r.ctx, r.tx, r.workspace)
 	return err
+}
+
+// mergeReason reads who merges an approved job, how, and why the last merge failed.
+func (r *reader) mergeReason(j jobs.Job) (*Reason, error) {
+	row, err := q.JobMergeWaits(r.ctx, r.tx, dbsqlc.JobMergeWaitsParams{WorkspaceID: r.workspace, JobID: j.ID})
+	if err != nil {
+		return nil, fmt.Errorf("who merges: %w", err)
+	}
+	why := &Reason{Code: CodeMergeWaits, Since: &j.StatusAt, Text: cmp.Or(row.LastError, j.LastError),
+		Merge: Way{Who: row.MergeBy, How: row.Method, Into: row.IntoBranch}}
+	switch {
+	case row.MergeKey != "":
+		why.Keys = []string{row.MergeKey}
+		if row.Agent != "" {
+			why.By, why.Factories = tenancy.Actor{Kind: tenancy.KindAgent, Name: row.Agent}, []string{row.Factory}
+		}
+	case row.MergeBy != jobs.MergeByPerson && j.ApprovedHead == "":
+		why.Merge.How = MergeOfNothing
+	case row.MergeBy == jobs.MergeByPerson || j.Repo == "":
+		why.Merge = Way{Who: jobs.MergeByPerson, How: MergeByHand}
+	}
+	if why.Merge.Who == jobs.MergeByPullRequest && why.Merge.How != MergeOfNothing {
+		why.Merge.How = jobs.MergeByPullRequest
+	}
+	return why, nil
 }
 
 // jobsOnSeats reads the keys of jobs that sit on seats of the factories.

@@ -16,18 +16,20 @@ import (
 	"fleetboard/internal/worker/repos"
 )
 
-// Names in a job's input_context that are for the worker.
+// Names in a job's input_context that are for the worker. They are what whoever makes a job
+// may give to the scripted engine, on hosts that offer it; no order is among them.
 const (
 	scriptKey  = "script"  // what the scripted engine plays
 	commandKey = "command" // what examples/agent.sh runs
-	mergeKey   = "merge"   // what a job of kind merge merges
 )
 
 // attempt is the work on a claimed job.
 type attempt struct {
-	w     *Worker
-	job   apiclient.Job
-	lease *lease
+	w   *Worker
+	job apiclient.Job
+	// request is the id of the call that claimed it.
+	request string
+	lease   *lease
 
 	scratch string
 	env     []string
@@ -50,7 +52,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
 		secretEnv, secret := secretsOf(c.Job, w.Forges.Secrets()...)
-		a := &attempt{w: w, job: c.Job, lease: c.lease, told: newReporter(c.lease, w.api, secret), again: again}
+		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, told: newReporter(c.lease, w.api, secret), again: again}
 		a.scratch = filepath.Join(w.State, "attempts", attemptName(c.Key, c.lease.epoch))
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
@@ -86,8 +88,8 @@ func (a *attempt) ending(ctx context.Context) ending {
 	if err := a.prepare(ctx); err != nil {
 		return a.stoppedOr(failure(kindOf(err), err.Error(), !errors.Is(err, errNoEngine)))
 	}
-	if a.isMerge() {
-		return a.merge(ctx)
+	if a.isOrdered() {
+		return a.obey(ctx)
 	}
 	if reason, ok := a.mayBegin(ctx); !ok {
 		return release(reason)
@@ -124,13 +126,13 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return err
 	}
 	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
-	if a.job.Repo != "" && !a.isMerge() {
+	if a.job.Repo != "" && !a.isOrdered() {
 		a.told.step("makes a worktree of " + a.job.Repo)
 		if err := a.openTree(ctx); err != nil {
 			return err
 		}
 	}
-	if a.isMerge() {
+	if a.isOrdered() {
 		return nil
 	}
 	var err error

@@ -68,7 +68,7 @@ func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) 
 			return err
 		})
 		if err == nil {
-			return w.take(answer, sent), nil
+			return w.take(answer, sent, id), nil
 		}
 		var away *client.Unreachable
 		if !errors.As(err, &away) || signal.Sleep(ctx, time.Second) != nil {
@@ -78,28 +78,30 @@ func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) 
 	return nil, err
 }
 
-// claimed is a job that was claimed, and its lease.
+// claimed is a job that was claimed, by the request with an id, and its lease.
 type claimed struct {
 	apiclient.Job
-	lease *lease
+	request string
+	lease   *lease
 }
 
 // take holds the leases of a claim's answer. The claim was sent earlier than the lease
 // began, so that it lasts longer than is reckoned here; a heartbeat says how long.
-func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration) []claimed {
+func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration, request string) []claimed {
 	if answer.JSON200 == nil {
 		return nil
 	}
-	return w.holdAll(answer.JSON200.Jobs, sent)
+	return w.holdAll(answer.JSON200.Jobs, sent, request)
 }
 
-// holdAll holds the leases of jobs that a call has given which was sent at a time.
-func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration) []claimed {
+// holdAll holds the leases of jobs that a call has given which was sent at a time, with the
+// id of its request.
+func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration, request string) []claimed {
 	var found []claimed
 	for _, j := range list {
 		l := newLease(j.Key, j.Lease.Epoch, sent+time.Duration(j.Lease.TTLSeconds)*time.Second)
 		if w.hold(l) {
-			found = append(found, claimed{Job: j, lease: l})
+			found = append(found, claimed{Job: j, request: request, lease: l})
 		}
 	}
 	w.beatNow.Set()

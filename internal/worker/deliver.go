@@ -96,7 +96,7 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, fo
 		})
 		if decided(err) {
 			if ended != nil && ended.Next != nil {
-				found = w.holdAll(ended.Next.Jobs, sent)
+				found = w.holdAll(ended.Next.Jobs, sent, said(next.RequestID))
 			}
 			if err != nil {
 				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)

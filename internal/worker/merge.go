@@ -5,70 +5,78 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/worker/repos"
 )
 
-// mergeOrder is what a job of kind merge says in its input_context under "merge".
-type mergeOrder struct {
-	Job    string `json:"job"`    // whose work it is
-	Title  string `json:"title"`  // of that job
-	URL    string `json:"url"`    // of its page; "" where the server does not know it
-	By     string `json:"by"`     // byPullRequest, or the worker itself
-	Commit string `json:"commit"` // that was approved
-	Branch string `json:"branch"` // that it was handed in on
-	Into   string `json:"into"`   // "" is the default branch
-	Method string `json:"method"` // fast_forward or merge_commit
-	Checks string `json:"checks"` // a command that the merged work must pass; "" for none
+// isOrdered reports whether the job is one that the system makes, which is done by its order
+// alone.
+func (a *attempt) isOrdered() bool { return isOrdered(a.job) }
+
+func isOrdered(j apiclient.Job) bool {
+	return j.Order != nil || strings.EqualFold(j.Kind, "merge") || strings.EqualFold(j.Kind, "verify")
 }
 
-// byPullRequest has the forge merge.
-const byPullRequest = "pull_request"
-
-// isMerge reports whether the job is to merge the work of another one.
-func (a *attempt) isMerge() bool { return a.job.Kind == "merge" && inputOf(a.job)[mergeKey] != nil }
+// obey does what the server orders. Nothing else that the job says is an order: without one
+// it is refused.
+func (a *attempt) obey(ctx context.Context) ending {
+	switch {
+	case a.job.Kind == "merge" && a.job.Order != nil && a.job.Order.Merge != nil:
+		return a.merge(ctx, *a.job.Order.Merge)
+	case a.again:
+		return a.stoppedOr(release("The worker was killed and does not know any more what was ordered."))
+	}
+	return a.stoppedOr(failure("other", fmt.Sprintf("This job of kind %s came without an order that this worker knows. "+
+		"Orders are the server's: nothing in a job's input is one.", a.job.Kind), false))
+}
 
 // merge merges exactly what was approved. What a person must decide ends the job for good,
 // with the reason.
-func (a *attempt) merge(ctx context.Context) ending {
-	var order mergeOrder
-	if err := json.Unmarshal(inputOf(a.job)[mergeKey], &order); err != nil {
-		return failure("other", "The order to merge cannot be read: "+err.Error(), false)
-	}
+func (a *attempt) merge(ctx context.Context, order apiclient.MergeOrder) ending {
 	a.told.step("merges " + order.Job)
-	if order.By == byPullRequest {
+	if order.By == apiclient.OrderedByPullRequest {
 		return a.mergeByPullRequest(ctx, order)
 	}
-	said := ""
+	printed := ""
 	request := a.mergeRequest(order)
-	request.Message = fmt.Sprintf("Merge %s\n\nFleetboard-Job: %s", a.job.Title, order.Job)
-	if order.Checks != "" {
+	request.Message = fmt.Sprintf("Merge %s: %s\n\nFleetboard-Job: %s", order.Job, order.Title, order.Job)
+	if checks := said(order.Checks); checks != "" {
 		request.Check = func(ctx context.Context, dir string) (err error) {
-			a.told.step("checks: " + order.Checks)
-			said, err = a.check(ctx, order.Checks, dir)
+			a.told.step("checks: " + checks)
+			printed, err = a.check(ctx, checks, dir)
 			return err
 		}
 	}
 	commit, err := a.w.Repos.Merge(ctx, request)
 	if err != nil {
-		return a.stoppedOr(unmerged(err, said))
+		return a.stoppedOr(unmerged(err, printed))
 	}
 	return merged(commit, "")
 }
 
 // mergeRequest is what an order wants of git.
-func (a *attempt) mergeRequest(order mergeOrder) repos.MergeRequest {
+func (a *attempt) mergeRequest(order apiclient.MergeOrder) repos.MergeRequest {
 	return repos.MergeRequest{Repo: a.job.Repo, Commit: order.Commit, Branch: order.Branch, Into: order.Into,
-		FastForward: order.Method == "fast_forward"}
+		FastForward: order.Method == apiclient.MergeMethodFastForward}
+}
+
+// said is a text of an order, "" where it says nothing.
+func said(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // merged is how the attempt ends where the work was merged; url is that of its pull request.
 func merged(commit, url string) ending {
-	said := map[string]string{"merged_commit": commit}
+	result := map[string]string{"merged_commit": commit}
 	if url != "" {
-		said["url"] = url
+		result["url"] = url
 	}
-	raw, err := json.Marshal(said)
+	raw, err := json.Marshal(result)
 	if err != nil {
 		return failure("other", err.Error(), false)
 	}
@@ -77,14 +85,14 @@ func merged(commit, url string) ending {
 	return end
 }
 
-// unmerged is how the attempt ends where the work was not merged. said is what a check
+// unmerged is how the attempt ends where the work was not merged. printed is what a check
 // printed.
-func unmerged(err error, said string) ending {
+func unmerged(err error, printed string) ending {
 	switch {
 	case errors.Is(err, repos.ErrConflict), errors.Is(err, repos.ErrInTheWay):
 		return failure("merge_conflict", err.Error(), false)
 	case errors.Is(err, repos.ErrCheck):
-		return failure("checks_failed", err.Error()+"\n\n"+said, false)
+		return failure("checks_failed", err.Error()+"\n\n"+printed, false)
 	}
 	return failure("other", err.Error(), true)
 }

@@ -8,15 +8,20 @@ import (
 	"strings"
 	"time"
 
+	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/forge"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/repos"
 )
 
+// canOpen is the capability of workers that can open a pull request, and what their log lines
+// about one are by.
+const canOpen = "pull_request"
+
 // following is the work on a pull request, from the branch to the merge.
 type following struct {
 	a     *attempt
-	order mergeOrder
+	order apiclient.MergeOrder
 	git   repos.MergeRequest
 	forge forge.Forge
 	repo  forge.Repo
@@ -27,7 +32,7 @@ type following struct {
 
 // mergeByPullRequest has the forge merge exactly what was approved. What a person must
 // decide ends the job for good, with the reason; everything else is waited for.
-func (a *attempt) mergeByPullRequest(ctx context.Context, order mergeOrder) ending {
+func (a *attempt) mergeByPullRequest(ctx context.Context, order apiclient.MergeOrder) ending {
 	// It may last for days, and whoever goes on with it loses nothing.
 	defer context.AfterFunc(a.w.leaving, func() { a.lease.end(whyStopping, "The worker stops.") })()
 	f := &following{a: a, order: order, git: a.mergeRequest(order)}
@@ -96,11 +101,11 @@ func (f *following) title() string {
 
 // body leads from the pull request to the job.
 func (f *following) body() string {
-	said := "Fleetboard-Job: " + f.order.Job + "\n"
-	if f.order.URL != "" {
-		said = f.order.URL + "\n\n" + said
+	text := "Fleetboard-Job: " + f.order.Job + "\n"
+	if url := said(f.order.URL); url != "" {
+		text = url + "\n\n" + text
 	}
-	return said
+	return text
 }
 
 // found keeps a pull request where the server, and a worker that starts after a crash, find
@@ -152,6 +157,8 @@ func (f *following) look(ctx context.Context) (end ending, over bool, err error)
 		return ending{}, false, err
 	}
 	switch {
+	case pull.MergedAs != "" && pull.Head != f.order.Commit:
+		return failure("other", fmt.Sprintf("%s was merged with %s; what was approved is %s.", pull.URL, pull.Head, f.order.Commit), false), true, nil
 	case pull.MergedAs != "":
 		return merged(pull.MergedAs, pull.URL), true, nil
 	case !pull.Open:
@@ -212,7 +219,7 @@ func (f *following) tell(step string) {
 	}
 	f.step = step
 	f.a.told.step(step)
-	f.a.told.log("INFO", byPullRequest, step)
+	f.a.told.log("INFO", canOpen, step)
 }
 
 // patiently calls the forge again while it is busy or away, and returns its decision.

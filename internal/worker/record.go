@@ -79,9 +79,18 @@ func attemptName(job string, epoch int64) string {
 // it was claimed. Programs find it as FLEETBOARD_JOB_FILE.
 const recordFile = "job.json"
 
+// record is what recordFile holds. An order is no part of it: whoever could write to the file
+// could give one.
+type record struct {
+	apiclient.Job
+	RequestID string `json:"request_id,omitempty"` // of the call that claimed it
+}
+
 // remember writes the job down, so that a worker that starts after a crash knows of it.
 func (a *attempt) remember() error {
-	raw, err := json.MarshalIndent(a.job, "", "  ")
+	r := record{Job: a.job, RequestID: a.request}
+	r.Order = nil
+	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -105,7 +114,7 @@ func readFiled(scratch string, j apiclient.Job) []string {
 
 // remembered are the jobs of attempts that did not end. Directories without a job are
 // removed: nothing had begun in them.
-func remembered(state string) ([]apiclient.Job, error) {
+func remembered(state string) ([]record, error) {
 	dir := filepath.Join(state, "attempts")
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,9 +123,9 @@ func remembered(state string) ([]apiclient.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []apiclient.Job
+	var all []record
 	for _, e := range entries {
-		var j apiclient.Job
+		var j record
 		raw, err := os.ReadFile(filepath.Join(dir, e.Name(), recordFile))
 		if err == nil {
 			err = json.Unmarshal(raw, &j)
@@ -127,6 +136,7 @@ func remembered(state string) ([]apiclient.Job, error) {
 			}
 			continue
 		}
+		j.Order = nil
 		all = append(all, j)
 	}
 	return all, nil

@@ -41,15 +41,44 @@ func (w *Worker) recover(ctx context.Context) error {
 		id := leaseID{j.Key, j.Lease.Epoch}
 		switch l := ours[id]; {
 		case reported[id]:
+		case l != nil && isOrdered(j.Job):
+			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
+			w.goOnOrdered(ctx, j, l)
 		case l != nil && w.hold(l):
 			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
-			w.start(ctx, claimed{Job: j, lease: l}, true)
+			w.start(ctx, claimed{Job: j.Job, request: j.RequestID, lease: l}, true)
 		default:
 			w.Log.Warn("an attempt that was cut off is not ours any more", "job", j.Key, "epoch", id.epoch)
-			w.clearAway(ctx, j)
+			w.clearAway(ctx, j.Job)
 		}
 	}
 	return nil
+}
+
+// goOnOrdered goes on with a job of the system that was cut off. Its order is the server's to
+// say: the claim is sent again under its id, which gives the same lease. Where it gives none
+// the attempt goes on without an order, and gives the job back.
+func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
+	sent, ttl := sinceBoot(), int(w.Lease.Seconds())
+	var answer *apiclient.ClaimJobsResponse
+	err := w.enrolled(ctx, func() (err error) {
+		answer, err = w.api.ClaimJobsWithResponse(ctx, apiclient.ClaimRequest{Job: &j.Key, RequestID: &j.RequestID, TTLSeconds: &ttl})
+		return err
+	})
+	if err == nil {
+		for _, c := range w.take(answer, sent, j.RequestID) {
+			again := c.lease.epoch == l.epoch
+			if again {
+				c.Checkpoint = j.Checkpoint // what was written down is never older
+			}
+			w.start(ctx, c, again)
+			return
+		}
+	}
+	w.Log.Warn("what was ordered is not to be had again", "job", j.Key, "epoch", l.epoch, "error", err)
+	if w.hold(l) {
+		w.start(ctx, claimed{Job: j.Job, lease: l}, true)
+	}
 }
 
 // sendLeft sends a report that was left in the outbox; its lease is held until then.

@@ -98,7 +98,7 @@ func (w *Worker) factory(ctx context.Context) (apiclient.FactoryInfo, error) {
 	host, _ := os.Hostname() // a host without a name is known by its factory's
 	offered := slices.Concat(w.host.Capabilities, w.Labels)
 	if w.Forges.Ready() {
-		offered = append(offered, byPullRequest)
+		offered = append(offered, canOpen)
 	}
 	capabilities := slices.Compact(slices.Sorted(slices.Values(offered)))
 	return apiclient.FactoryInfo{Name: w.Factory, OS: &w.host.OS, Host: text(host), Engines: &w.host.Engines,

@@ -97,7 +97,8 @@ type claimBatch struct {
 
 	budgets budgeting.Active // of the workspace
 	grants  map[ids.ID]budgeting.Grant
-	asked   bool // a person, about a model without a price
+	asked   bool                   // a person, about a model without a price
+	orders  map[ids.ID]lease.Order // of the jobs of system kinds
 }
 
 // claimItem is one of the claims.

@@ -80,7 +80,7 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 	return nil
 }
 
-// give hands the jobs to their claims, with the values of their secrets.
+// give hands the jobs to their claims, with their orders and the values of their secrets.
 func (b *claimBatch) give(loaded []jobs.Job) error {
 	given := map[ids.ID]bool{}
 	for _, c := range b.items {
@@ -88,8 +88,11 @@ func (b *claimBatch) give(loaded []jobs.Job) error {
 			given[id] = true
 		}
 	}
-	list, err := b.reveal(slices.DeleteFunc(loaded, func(j jobs.Job) bool { return !given[j.ID] }))
+	list, err := b.order(slices.DeleteFunc(loaded, func(j jobs.Job) bool { return !given[j.ID] }))
 	if err != nil {
+		return err
+	}
+	if list, err = b.reveal(list); err != nil {
 		return err
 	}
 	byID := make(map[ids.ID]jobs.Job, len(list))
@@ -102,7 +105,7 @@ func (b *claimBatch) give(loaded []jobs.Job) error {
 				c.Res.claimed.Jobs = append(c.Res.claimed.Jobs, j)
 			}
 		}
-		c.Res.claimed.Budgets = b.grants
+		c.Res.claimed.Budgets, c.Res.claimed.Orders = b.grants, b.orders
 		slices.SortStableFunc(c.Res.claimed.Jobs, func(x, y jobs.Job) int { return y.Priority - x.Priority })
 		c.Res.again = len(c.given) > 0 && len(c.Res.claimed.Jobs) == 0
 	}

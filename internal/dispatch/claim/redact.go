@@ -62,29 +62,36 @@ func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 const brokenSecrets = "The job's secrets cannot be read: what is kept of them was changed or moved. Create the job again with its secrets."
 
 // reveal adds the values of secrets to the jobs that the agent got. A job whose
-// secrets are damaged fails instead: as the most urgent one of its lane it would
-// keep all others from being given.
+// secrets are damaged fails instead.
 func (b *claimBatch) reveal(given []jobs.Job) ([]jobs.Job, error) {
 	given, broken, err := b.s.jobs.RevealTx(b.ctx, b.tx, b.workspace, given)
 	if err != nil {
 		return nil, err
 	}
-	system := tenancy.System(b.workspace, "secrets")
 	for _, j := range broken {
-		job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, j.ID.String())
-		if err != nil {
+		if err := b.failGiven(j, "secrets", brokenSecrets); err != nil {
 			return nil, err
 		}
-		d, err := job.Fail(job.Now, false, jobs.FailedOther, brokenSecrets)
-		if err != nil {
-			return nil, err
-		}
-		failed, err := lease.EndTx(b.ctx, b.tx, system, d, lease.AttemptEnd{Outcome: lease.Failed, Error: brokenSecrets,
-			Kind: string(jobs.FailedOther)})
-		if err != nil {
-			return nil, err
-		}
-		b.broken = append(b.broken, lease.Change{Before: job.Job, After: failed})
 	}
 	return given, nil
+}
+
+// failGiven ends a job for good that was just given, or again, and must not be: as the most
+// urgent one of its lane it would keep all others from being given.
+func (b *claimBatch) failGiven(j jobs.Job, loop, why string) error {
+	job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, j.ID.String())
+	if err != nil {
+		return err
+	}
+	d, err := job.Fail(job.Now, false, jobs.FailedOther, why)
+	if err != nil {
+		return err
+	}
+	failed, err := lease.EndTx(b.ctx, b.tx, tenancy.System(b.workspace, loop), d, lease.AttemptEnd{Outcome: lease.Failed, Error: why,
+		Kind: string(jobs.FailedOther)})
+	if err != nil {
+		return err
+	}
+	b.broken = append(b.broken, lease.Change{Before: job.Job, After: failed})
+	return nil
 }

@@ -17,7 +17,9 @@ type Claimed struct {
 	Jobs []jobs.Job
 	// Budgets are what the leases have reserved, of those jobs that have budgets; a repeated
 	// answer is without.
-	Budgets      map[ids.ID]budgeting.Grant
+	Budgets map[ids.ID]budgeting.Grant
+	// Orders are what jobs of system kinds are to do, also in a repeated answer.
+	Orders       map[ids.ID]Order
 	QueueVersion string
 	Reason       string
 }

@@ -2,10 +2,12 @@ package merging
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
 	"fleetboard/db"
@@ -18,8 +20,6 @@ import (
 )
 
 const (
-	// Kind is that of the jobs that merge.
-	Kind = "merge"
 	// loop is what events name as who decides.
 	loop = "merging"
 	// atOnce bounds what one cycle does in a workspace.
@@ -31,11 +31,16 @@ const (
 	urgent = 7
 	// maxShort bounds a title within a title, in characters.
 	maxShort = 150
+	// longestHold and holdForChildren bound how long work is left alone after a refusal, in
+	// seconds.
+	longestHold     = 120
+	holdForChildren = 10
 )
 
-// Creator makes jobs.
-type Creator interface {
-	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
+// Maker makes jobs of the system.
+type Maker interface {
+	CreateSystem(ctx context.Context, who tenancy.Principal, in jobs.System) (jobs.Job, error)
+	Change(ctx context.Context, who tenancy.Principal, change jobs.ChangeTx) (jobs.Job, error)
 }
 
 // Actor decides about jobs.
@@ -46,20 +51,22 @@ type Actor interface {
 // Service has approved work merged.
 type Service struct {
 	db     *db.DB
-	jobs   Creator
+	jobs   Maker
 	actor  Actor
 	public string
+	log    *slog.Logger
 }
 
 // New returns the merging of a database. public is the address that people reach the server
 // by, which pull requests name; "" where nobody said.
-func New(d *db.DB, list Creator, actor Actor, public string) *Service {
-	return &Service{db: d, jobs: list, actor: actor, public: strings.TrimSuffix(public, "/")}
+func New(d *db.DB, list Maker, actor Actor, public string, log *slog.Logger) *Service {
+	return &Service{db: d, jobs: list, actor: actor, public: strings.TrimSuffix(public, "/"), log: log}
 }
 
 // MergeApproved decides about merges that have ended, ends those that are not wanted any
 // more, and begins those that are, in all workspaces. It returns how many of these it did. A
-// workspace that fails keeps no other from its turn.
+// workspace that fails keeps no other from its turn, and a job that is refused no other job:
+// it says why, and is left alone for a while.
 func (s *Service) MergeApproved(ctx context.Context) (total int, err error) {
 	list, err := workspaces(ctx, s.db)
 	for _, workspace := range list {
@@ -79,6 +86,9 @@ func (s *Service) inWorkspace(ctx context.Context, workspace ids.ID) (n int, err
 	}
 	for _, m := range open {
 		did, failed := s.look(ctx, workspace, m)
+		if failed != nil {
+			did, failed = true, s.hold(ctx, workspace, m.job, m.key, failed)
+		}
 		if did {
 			n++
 		}
@@ -87,61 +97,119 @@ func (s *Service) inWorkspace(ctx context.Context, workspace ids.ID) (n int, err
 	wanted, failed := s.wanted(ctx, workspace)
 	err = errors.Join(err, failed)
 	for _, w := range wanted {
-		if failed := s.begin(ctx, workspace, w); failed != nil {
-			err = errors.Join(err, failed)
-			continue
+		did, failed := s.begin(ctx, workspace, w)
+		if failed != nil {
+			did, failed = true, s.hold(ctx, workspace, w.job, w.key, failed)
 		}
-		n++
+		if did {
+			n++
+		}
+		err = errors.Join(err, failed)
 	}
 	return n, err
 }
 
-// openMerge is a merge about which nothing is decided yet.
+// hold leaves work alone for a while, each time longer, and writes on it why its merge cannot
+// go on. The error is one that is not this job's alone: even that could not be written.
+func (s *Service) hold(ctx context.Context, workspace, job ids.ID, key string, why error) error {
+	if ctx.Err() != nil {
+		return why
+	}
+	longest := int32(longestHold)
+	if fault.Is(why, fault.ChildrenOpen) {
+		longest = holdForChildren
+	}
+	_, err := s.jobs.Change(ctx, tenancy.System(workspace, loop), func(tx db.Tx) (jobs.Job, error) {
+		locked, err := jobs.LockTx(ctx, tx, workspace, job.String())
+		if err != nil {
+			return jobs.Job{}, err
+		}
+		if err := holdTx(ctx, tx, workspace, job, longest); err != nil {
+			return jobs.Job{}, err
+		}
+		d, changed := locked.HoldMerge(short(refusal(why), actions.MaxReason))
+		if !changed {
+			return locked.Job, nil
+		}
+		return jobs.SaveTx(ctx, tx, tenancy.System(workspace, loop), d)
+	})
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("merge of %s: %w", key, errors.Join(why, err))
+	}
+	if fault.From(why).Code == fault.Internal {
+		s.log.WarnContext(ctx, "a merge waits", "job", key, "error", why)
+	}
+	return nil
+}
+
+// refusal is an error in words for the job's page.
+func refusal(err error) string {
+	f := fault.From(err)
+	if len(f.Fields) == 0 {
+		return f.Message
+	}
+	said := make([]string, 0, len(f.Fields))
+	for _, field := range slices.Sorted(maps.Keys(f.Fields)) {
+		said = append(said, field+": "+f.Fields[field])
+	}
+	return strings.Join(said, " ")
+}
+
+// openMerge is a merge about which something is to be decided.
 type openMerge struct {
 	merge, job             ids.ID
+	commit                 string // that it merges
 	mergeKey, key          string
 	mergeStatus, jobStatus jobs.Status
-	lastError, commit, url string
+	version                int    // of the job
+	approved               string // the commit that is approved now
+	lastError, merged, url string
 }
 
-// look decides about a merge, where there is something to decide.
+// isWanted reports whether what it merges is still what is approved.
+func (m openMerge) isWanted() bool {
+	return m.jobStatus == jobs.Approved && m.approved == m.commit
+}
+
+// look decides about a merge.
 func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
-	ended := m.mergeStatus == jobs.Completed || m.mergeStatus == jobs.Failed || m.mergeStatus == jobs.Aborted ||
-		m.mergeStatus == jobs.Archived
-	switch {
-	case ended:
+	if m.mergeStatus.Finished() {
 		return s.conclude(ctx, workspace, m)
-	case m.jobStatus != jobs.Approved:
-		return true, s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel, Reason: m.key + " is not approved any more."})
 	}
-	return false, nil
+	return s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel, Reason: "What it merges is not approved any more: " + m.key + "."})
 }
 
-// conclude decides about the job and closes the merge; not yet while the job has children
-// that are open.
+// conclude decides about the job and closes the merge.
 func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
-	err = s.decide(ctx, workspace, m)
-	switch {
-	case err == nil:
-		return true, s.close(ctx, workspace, m.merge)
-	case fault.Is(err, fault.ChildrenOpen):
-		return false, nil
+	if m.isWanted() {
+		if decided, err := s.act(ctx, workspace, m.key, m.decision()); err != nil || !decided {
+			return false, err
+		}
 	}
-	return false, err
+	return true, s.close(ctx, workspace, m)
 }
 
-// decide does with the job what became of its merge. A job that somebody else has decided
-// about is left as it is.
-func (s *Service) decide(ctx context.Context, workspace ids.ID, m openMerge) error {
+// decision is what becomes of the job.
+func (m openMerge) decision() actions.Action {
+	a := actions.Action{Verb: jobs.ByMergeFail, Version: &m.version}
 	switch {
-	case m.jobStatus != jobs.Approved:
-		return nil
+	case m.mergeStatus == jobs.Completed && isCommit(m.merged):
+		return actions.Action{Verb: jobs.ByMerge, Version: &m.version, Commit: m.merged, URL: address(m.url)}
 	case m.mergeStatus == jobs.Completed:
-		return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMerge, Commit: m.commit, URL: address(m.url)})
+		a.Reason = "The merge job " + m.mergeKey + " ended without a commit that the work was merged as."
 	case m.lastError != "" && m.mergeStatus == jobs.Failed:
-		return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMergeFail, Reason: short(m.lastError, actions.MaxReason)})
+		a.Reason = short(m.lastError, actions.MaxReason)
+	default:
+		a.Reason = "The merge job " + m.mergeKey + " was ended."
 	}
-	return s.act(ctx, workspace, m.key, actions.Action{Verb: jobs.ByMergeFail, Reason: "The merge job " + m.mergeKey + " was ended."})
+	return a
+}
+
+// isCommit reports whether a factory named a commit that the job can keep.
+func isCommit(name string) bool {
+	p := fault.Problems{}
+	p.Line("commit", name, jobs.MaxCommit)
+	return name != "" && len(p) == 0
 }
 
 // address is what a factory says is the address of a merge, "" where it is none.
@@ -153,67 +221,60 @@ func address(url string) string {
 	return url
 }
 
-// act carries a decision out, unless the job's status allows it no more.
-func (s *Service) act(ctx context.Context, workspace ids.ID, key string, a actions.Action) error {
+// act carries a decision out. It reports false where somebody else has decided or changed
+// something meanwhile: the next cycle looks again.
+func (s *Service) act(ctx context.Context, workspace ids.ID, key string, a actions.Action) (bool, error) {
 	_, err := s.actor.Act(ctx, tenancy.System(workspace, loop), key, a)
-	if f := fault.From(err); err != nil && f.Code != fault.InvalidTransition && f.Code != fault.NotFound {
-		return fmt.Errorf("%s of %s: %w", a.Verb, key, err)
+	var f *fault.Error
+	if errors.As(err, &f) && slices.Contains([]fault.Code{fault.InvalidTransition, fault.VersionConflict, fault.NotFound}, f.Code) {
+		return false, nil
 	}
-	return nil
+	return err == nil, err
 }
 
 // wantedMerge is approved work that a factory is to merge.
 type wantedMerge struct {
 	job                       ids.ID
 	key, title, repo, product string
-	priority                  int
+	version, priority         int
 	commit, branch            string
 	by, method, into, checks  string
-	times                     int64
 }
 
-// order is what the factory is told, in input_context.
-type order struct {
-	Job    string `json:"job"`
-	Title  string `json:"title"`
-	URL    string `json:"url,omitempty"`
-	By     string `json:"by"`
-	Commit string `json:"commit"`
-	Branch string `json:"branch"`
-	Into   string `json:"into"`
-	Method string `json:"method"`
-	Checks string `json:"checks"`
-}
+// errBegun is work that has an open merge, or is not approved as that commit, by now.
+var errBegun = errors.New("the work has changed meanwhile")
 
-// begin makes the merge job. The key makes it one, also where two processes do this at once.
-func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) error {
-	said, err := json.Marshal(map[string]order{"merge": s.orderOf(w)})
-	if err != nil {
-		return err
+// begin makes the merge job with what it merges. Work without a commit has nothing to merge
+// and is done.
+func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (did bool, err error) {
+	if w.commit == "" {
+		return s.act(ctx, workspace, w.key, actions.Action{Verb: jobs.ByMerge, Version: &w.version})
 	}
 	var needs []string
 	if w.by == jobs.MergeByPullRequest {
 		needs = []string{Capability}
 	}
 	priority, review := max(w.priority, urgent), false
-	created, err := s.jobs.Create(ctx, tenancy.System(workspace, loop), jobs.Origin{}, jobs.New{
-		Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Kind: Kind, Product: w.product, Repo: w.repo,
-		Capabilities: needs, Priority: &priority, ReviewRequired: &review, InputContext: said,
-		IdempotencyKey: fmt.Sprintf("merge %s %d", w.job, w.times+1)})
-	if err != nil {
-		return fmt.Errorf("merge job of %s: %w", w.key, err)
+	_, err = s.jobs.CreateSystem(ctx, tenancy.System(workspace, loop), jobs.System{
+		New: jobs.New{Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Kind: jobs.KindMerge,
+			Product: w.product, Repo: w.repo, Capabilities: needs, Priority: &priority, ReviewRequired: &review},
+		Permit: func(ctx context.Context, tx db.Tx) error { return lockWantedTx(ctx, tx, workspace, w) },
+		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {
+			return recordTx(ctx, tx, workspace, made.ID, w, s.pageOf(w.key))
+		},
+	})
+	if errors.Is(err, errBegun) {
+		return false, nil
 	}
-	return s.note(ctx, workspace, created.Jobs[0].ID, w.job)
+	return err == nil, err
 }
 
-// orderOf is what the factory is told of a merge.
-func (s *Service) orderOf(w wantedMerge) order {
-	o := order{Job: w.key, Title: w.title, By: w.by, Commit: w.commit, Branch: w.branch, Into: w.into, Method: w.method,
-		Checks: w.checks}
-	if s.public != "" {
-		o.URL = s.public + "/jobs/" + url.PathEscape(w.key)
+// pageOf is the address of a job's page, "" where nobody said where people reach the server.
+func (s *Service) pageOf(key string) string {
+	if s.public == "" {
+		return ""
 	}
-	return o
+	return s.public + "/jobs/" + url.PathEscape(key)
 }
 
 // short is a text of at most n characters.

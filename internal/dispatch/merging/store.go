@@ -24,15 +24,15 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	return list, nil
 }
 
-// open are the merges about which nothing is decided.
+// open are the merges about which something is to be decided.
 func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge, err error) {
 	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		rows, err := q.JobMergeOpen(ctx, tx, dbsqlc.JobMergeOpenParams{WorkspaceID: workspace, MaxRows: atOnce})
 		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
-			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, mergeKey: r.MergeKey, key: r.Key,
-				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), lastError: r.LastError,
-				commit: r.MergedCommit, url: r.Url})
+			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, commit: r.Commit, mergeKey: r.MergeKey, key: r.Key,
+				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), version: int(r.Version),
+				approved: r.ApprovedHead, lastError: r.LastError, merged: r.MergedCommit, url: r.Url})
 		}
 		return err
 	})
@@ -48,24 +48,9 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 		rows, err := q.JobMergeWanted(ctx, tx, dbsqlc.JobMergeWantedParams{WorkspaceID: workspace, MaxRows: atOnce})
 		list = make([]wantedMerge, 0, len(rows))
 		for _, r := range rows {
-			list = append(
-				list,
-				wantedMerge{
-					job:      r.ID,
-					key:      r.Key,
-					title:    r.Title,
-					repo:     r.Repo,
-					product:  r.Product,
-					priority: int(r.Priority),
-					commit:   r.ApprovedHead,
-					branch:   r.Branch,
-					by:       r.MergeBy,
-					method:   r.MergeMethod,
-					into:     r.MergeInto,
-					checks:   r.MergeChecks,
-					times:    r.Times,
-				},
-			)
+			list = append(list, wantedMerge{job: r.ID, key: r.Key, title: r.Title, repo: r.Repo, product: r.Product,
+				version: int(r.Version), priority: int(r.Priority), commit: r.ApprovedHead, branch: r.Branch, by: r.MergeBy,
+				method: r.MergeMethod, into: r.MergeInto, checks: r.MergeChecks})
 		}
 		return err
 	})
@@ -75,21 +60,56 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 	return list, nil
 }
 
-// note keeps which job merges which. What is noted already stays.
-func (s *Service) note(ctx context.Context, workspace, merge, job ids.ID) error {
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		return q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: job})
-	})
+// lockWantedTx keeps work approved as the commit until the transaction ends. The error is
+// errBegun where it is not so any more.
+func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge) error {
+	rows, err := q.JobMergeLock(ctx, tx, dbsqlc.JobMergeLockParams{WorkspaceID: workspace, JobID: w.job, Commit: w.commit})
 	if err != nil {
-		return fmt.Errorf("note a merge: %w", err)
+		return fmt.Errorf("lock approved work: %w", err)
+	}
+	if len(rows) == 0 {
+		return errBegun
+	}
+	return nil
+}
+
+// recordTx writes what a merge job merges, and how. The error is errBegun where another one
+// does already.
+func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMerge, page string) error {
+	n, err := q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: w.job,
+		Commit: w.commit, Branch: w.branch, MergeBy: w.by, Method: w.method, IntoBranch: w.into, Checks: w.checks, Url: page})
+	if err != nil {
+		return fmt.Errorf("record a merge: %w", err)
+	}
+	if n == 0 {
+		return errBegun
+	}
+	return releaseTx(ctx, tx, workspace, w.job)
+}
+
+// holdTx leaves work alone for a while, at most so many seconds.
+func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int32) error {
+	if err := q.JobMergeHold(ctx, tx, dbsqlc.JobMergeHoldParams{WorkspaceID: workspace, JobID: job, LongestSeconds: longest}); err != nil {
+		return fmt.Errorf("hold a merge: %w", err)
+	}
+	return nil
+}
+
+// releaseTx ends that work is left alone.
+func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
+	if err := q.JobMergeRelease(ctx, tx, dbsqlc.JobMergeReleaseParams{WorkspaceID: workspace, JobID: job}); err != nil {
+		return fmt.Errorf("release a merge: %w", err)
 	}
 	return nil
 }
 
 // close notes that a merge is decided.
-func (s *Service) close(ctx context.Context, workspace, merge ids.ID) error {
+func (s *Service) close(ctx context.Context, workspace ids.ID, m openMerge) error {
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		return q.JobMergeDecide(ctx, tx, dbsqlc.JobMergeDecideParams{WorkspaceID: workspace, MergeJobID: merge})
+		if err := q.JobMergeDecide(ctx, tx, dbsqlc.JobMergeDecideParams{WorkspaceID: workspace, MergeJobID: m.merge}); err != nil {
+			return err
+		}
+		return releaseTx(ctx, tx, workspace, m.job)
 	})
 	if err != nil {
 		return fmt.Errorf("close a merge: %w", err)

@@ -1,6 +1,7 @@
 package repos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func (r *Repos) whereTo(ctx context.Context, m MergeRequest) (Repo, MergeRequest
 		return Repo{}, m, false, err
 	}
 	if m.Into == "" {
-		m.Into = repo.DefaultBranch
+		m.Into = cmp.Or(repo.DefaultBranch, unborn(ctx, repo))
 	}
 	if !goodBranch(m.Into) || !isHash.MatchString(m.Commit) {
 		return Repo{}, m, false, fmt.Errorf("%q cannot be merged into %q", m.Commit, m.Into)
@@ -86,8 +87,10 @@ func (r *Repos) mergeOnce(ctx context.Context, repo Repo, m MergeRequest, remote
 	if err != nil {
 		return "", err
 	}
-	if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
-		return old, nil // it is in there
+	if old != "" {
+		if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
+			return old, nil // it is in there
+		}
 	}
 	merged, err := r.result(ctx, repo, m, old)
 	if err != nil {
@@ -103,12 +106,14 @@ func (r *Repos) result(ctx context.Context, repo Repo, m MergeRequest, old strin
 		return "", err
 	}
 	defer func() { drop(context.WithoutCancel(ctx)) }()
-	if err := r.detach(ctx, repo, dir, old); err != nil {
+	if err := r.detach(ctx, repo, dir, cmp.Or(old, m.Commit)); err != nil {
 		return "", err
 	}
-	merged, err := r.combine(ctx, dir, m)
-	if err != nil {
-		return "", err
+	merged := m.Commit // the first one of a branch is the branch
+	if old != "" {
+		if merged, err = r.combine(ctx, dir, m); err != nil {
+			return "", err
+		}
 	}
 	if m.Check != nil {
 		if err := m.Check(ctx, dir); err != nil {
@@ -118,34 +123,66 @@ func (r *Repos) result(ctx context.Context, repo Repo, m MergeRequest, old strin
 	return merged, nil
 }
 
-// target is the commit of the branch that is merged into, and makes sure that the approved
-// one is here.
+// target is the commit of the branch that is merged into, "" where nothing is committed in
+// the repository yet, and makes sure that the approved one is here.
 func (r *Repos) target(ctx context.Context, repo Repo, m MergeRequest, remote bool) (string, error) {
-	if remote {
-		if _, err := git(ctx, repo.path, "fetch", "--quiet", "origin", "+refs/heads/"+m.Into+":refs/remotes/origin/"+m.Into); err != nil {
-			return "", err
-		}
-	}
-	if _, err := git(ctx, repo.path, "cat-file", "-e", m.Commit+"^{commit}"); err != nil {
-		if !remote || !goodBranch(m.Branch) {
-			return "", fmt.Errorf("the commit %s is not in %s", m.Commit, repo.Name)
-		}
-		if _, err := git(
-			ctx,
-			repo.path,
-			"fetch",
-			"--quiet",
-			"origin",
-			"+refs/heads/"+m.Branch+":refs/remotes/origin/"+m.Branch,
-		); err != nil {
-			return "", err
-		}
-	}
 	ref := "refs/heads/" + m.Into
 	if remote {
 		ref = "refs/remotes/origin/" + m.Into
+		if _, err := git(ctx, repo.path, "fetch", "--quiet", "origin", "+refs/heads/"+m.Into+":"+ref); err != nil {
+			return "", r.orEmpty(ctx, repo, m, remote, err)
+		}
 	}
-	return git(ctx, repo.path, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	if err := r.bring(ctx, repo, m, remote); err != nil {
+		return "", err
+	}
+	old, err := git(ctx, repo.path, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	if err != nil {
+		return "", r.orEmpty(ctx, repo, m, remote, fmt.Errorf("there is no branch %s in %s", m.Into, repo.Name))
+	}
+	return old, nil
+}
+
+// bring makes sure that the approved commit is here.
+func (r *Repos) bring(ctx context.Context, repo Repo, m MergeRequest, remote bool) error {
+	if _, err := git(ctx, repo.path, "cat-file", "-e", m.Commit+"^{commit}"); err == nil {
+		return nil
+	}
+	if !remote || !goodBranch(m.Branch) {
+		return fmt.Errorf("the commit %s is not in %s", m.Commit, repo.Name)
+	}
+	_, err := git(ctx, repo.path, "fetch", "--quiet", "origin", "+refs/heads/"+m.Branch+":refs/remotes/origin/"+m.Branch)
+	return err
+}
+
+// orEmpty forgives that there is no branch to merge into where there is none at all, but for
+// those of attempts: the approved commit becomes the first one.
+func (r *Repos) orEmpty(ctx context.Context, repo Repo, m MergeRequest, remote bool, missing error) error {
+	list := []string{"for-each-ref", "--format=%(objectname)\t%(refname)", "refs/heads"}
+	if remote {
+		list = []string{"ls-remote", "--quiet", "--heads", "origin"}
+	}
+	branches, err := git(ctx, repo.path, list...)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(branches) {
+		_, name, _ := strings.Cut(strings.TrimSpace(line), "\trefs/heads/")
+		if !strings.HasPrefix(name, branchPrefix) && !strings.HasPrefix(name, quarantinePrefix) && !strings.HasPrefix(name, asidePrefix) && name != "" {
+			return missing
+		}
+	}
+	return r.bring(ctx, repo, m, remote)
+}
+
+// unborn is the branch that the first commit of an empty repository is for, "" where there is
+// none.
+func unborn(ctx context.Context, repo Repo) string {
+	head, err := git(ctx, repo.path, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil || strings.HasPrefix(head, branchPrefix) {
+		return ""
+	}
+	return head
 }
 
 // detach makes a worktree of a commit without a branch.
@@ -241,6 +278,9 @@ func (r *Repos) move(ctx context.Context, repo Repo, branch, from, to string, re
 			}
 			return err
 		}
+		if from == "" {
+			noteFirst(ctx, repo, branch, to)
+		}
 		return nil // a person's own branch follows when the person pulls
 	}
 	unlock, err := r.lock(ctx, repo)
@@ -261,13 +301,16 @@ func (r *Repos) move(ctx context.Context, repo Repo, branch, from, to string, re
 	return r.moveCheckedOut(ctx, place, from, to)
 }
 
+// noteFirst has later attempts begin from what was just pushed as the first branch.
+func noteFirst(ctx context.Context, repo Repo, branch, commit string) {
+	_, _ = git(ctx, repo.path, "update-ref", "refs/remotes/origin/"+branch, commit) // the next fetch does it too
+	_, _ = git(ctx, repo.path, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+branch)
+}
+
 // moveCheckedOut moves a branch that a person has checked out, with its files.
 func (r *Repos) moveCheckedOut(ctx context.Context, dir, from, to string) error {
-	now, err := git(ctx, dir, "rev-parse", "HEAD")
-	if err != nil {
-		return err
-	}
-	if now != from {
+	now, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	if now != from || err != nil && from != "" {
 		return errMoved
 	}
 	changes, err := git(ctx, dir, "status", "--porcelain", "--untracked-files=no")

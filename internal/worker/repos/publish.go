@@ -22,7 +22,8 @@ var ErrNoOrigin = errors.New("the repository has no origin")
 
 // Publish makes sure that a branch at the origin is exactly the commit of a merge: the one
 // that the work was handed in on or, where that is another commit or must not be written
-// to, fleetboard/merge/JOB, which is nobody else's.
+// to, fleetboard/merge/JOB, which is nobody else's. The first commit of an empty repository is
+// merged at once.
 func (r *Repos) Publish(ctx context.Context, m MergeRequest, job string) (Published, error) {
 	repo, m, remote, err := r.whereTo(ctx, m)
 	if err != nil {
@@ -34,6 +35,9 @@ func (r *Repos) Publish(ctx context.Context, m MergeRequest, job string) (Publis
 	old, err := r.target(ctx, repo, m, true)
 	if err != nil {
 		return Published{}, err
+	}
+	if old == "" { // no pull request can be opened against nothing
+		return Published{Into: m.Into, Merged: m.Commit}, r.move(ctx, repo, m.Into, "", m.Commit, true)
 	}
 	p, aside := Published{Branch: m.Branch, Into: m.Into}, asidePrefix+badInName.ReplaceAllString(job, "_")
 	if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
