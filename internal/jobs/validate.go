@@ -33,6 +33,7 @@ func (n New) check(p fault.Problems, at string) {
 	p.Name(at+"repo", n.Repo, MaxRepo)
 	p.Name(at+"factory", n.Factory, MaxName)
 	p.Line(at+"phase", n.Phase, MaxName)
+	p.Text(at+"blocked_reason", n.BlockedReason, MaxReason)
 	p.Line(at+"estimated_complexity", n.EstimatedComplexity, MaxComplexity)
 	p.Line(at+"idempotency_key", n.IdempotencyKey, MaxIdempotencyKey)
 	optional(p, at+"priority", n.Priority, 0, MaxPriority)
