@@ -19,47 +19,47 @@ WITH input AS MATERIALIZED (
         unnest($7::text[]) AS phase, unnest($8::smallint[]) AS priority,
         unnest($9::text[]) AS capabilities, unnest($10::text[]) AS factory,
         unnest($11::bigint[]) AS lane_id, unnest($12::text[]) AS tags, unnest($13::text[]) AS files, unnest($14::text[]) AS status,
-        unnest($15::text[]) AS wait_reason, unnest($16::integer[]) AS max_retries,
-        unnest($17::integer[]) AS max_lost, unnest($18::integer[]) AS retry_backoff_seconds,
-        unnest($19::text[]) AS review_required, unnest($20::text[]) AS estimated_complexity,
-        unnest($21::integer[]) AS estimated_minutes, unnest($22::bigint[]) AS token_budget,
-        unnest($23::bigint[]) AS budget_nanos, unnest($24::smallint[]) AS complexity, unnest($25::text[]) AS tier,
-        unnest($26::text[]) AS not_before, unnest($27::text[]) AS idempotency_key,
-        unnest($28::boolean[]) AS waits_for_children, unnest($29::text[]) AS body,
-        unnest($30::text[]) AS acceptance, unnest($31::text[]) AS input_context,
-        unnest($32::text[]) AS secret_keys, unnest($33::text[]) AS changes, unnest($34::text[]) AS payload
+        unnest($15::text[]) AS wait_reason, unnest($16::text[]) AS blocked_reason, unnest($17::integer[]) AS max_retries,
+        unnest($18::integer[]) AS max_lost, unnest($19::integer[]) AS retry_backoff_seconds,
+        unnest($20::text[]) AS review_required, unnest($21::text[]) AS estimated_complexity,
+        unnest($22::integer[]) AS estimated_minutes, unnest($23::bigint[]) AS token_budget,
+        unnest($24::bigint[]) AS budget_nanos, unnest($25::smallint[]) AS complexity, unnest($26::text[]) AS tier,
+        unnest($27::text[]) AS not_before, unnest($28::text[]) AS idempotency_key,
+        unnest($29::boolean[]) AS waits_for_children, unnest($30::text[]) AS body,
+        unnest($31::text[]) AS acceptance, unnest($32::text[]) AS input_context,
+        unnest($33::text[]) AS secret_keys, unnest($34::text[]) AS changes, unnest($35::text[]) AS payload
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, files, status, wait_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
+        lane_id, tags, files, status, wait_reason, blocked_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
         review_required, estimated_complexity, estimated_minutes, token_budget, budget_nanos, complexity, tier, not_before, idempotency_key,
         waits_for_children, created_by, ready_at)
-    SELECT $35, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
-        lane_id, tags::text[], files::text[], status, wait_reason, $36, $37, $38, max_retries, max_lost,
+    SELECT $36, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
+        lane_id, tags::text[], files::text[], status, wait_reason, blocked_reason, $37, $38, $39, max_retries, max_lost,
         retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
         nullif(budget_nanos, 0), nullif(complexity, 0), tier,
-        nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, $36,
+        nullif(not_before, '')::timestamptz, nullif(idempotency_key, ''), waits_for_children, $37,
         CASE WHEN status = 'ready' THEN now() END
     FROM input
 ), written AS (
     INSERT INTO job_text (workspace_id, job_id, body, acceptance, input_context, secret_keys)
-    SELECT $35, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
+    SELECT $36, id, body, acceptance::jsonb, input_context::jsonb, secret_keys::text[] FROM input
 ), readied AS (
     INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-    SELECT $35, lane_id, priority, now(), id FROM input WHERE status = 'ready'
+    SELECT $36, lane_id, priority, now(), id FROM input WHERE status = 'ready'
 ), logged AS (
     INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, actor_id, saved_at, changes, payload)
-    SELECT $35, 'job.created', id, $36, $37, $38, now(), changes::jsonb, payload::jsonb FROM input
+    SELECT $36, 'job.created', id, $37, $38, $39, now(), changes::jsonb, payload::jsonb FROM input
     RETURNING id, job_id
 ), told AS MATERIALIZED (
     SELECT c.job_id::uuid AS job_id, decode(c.sum, 'hex') AS sha256, c.body FROM (
-        SELECT unnest($39::text[]) AS job_id, unnest($40::text[]) AS sum, unnest($41::text[]) AS body) c
+        SELECT unnest($40::text[]) AS job_id, unnest($41::text[]) AS sum, unnest($42::text[]) AS body) c
 ), kept AS (
-    INSERT INTO content (workspace_id, sha256, body) SELECT $35, t.sha256, t.body FROM told t ORDER BY t.sha256
+    INSERT INTO content (workspace_id, sha256, body) SELECT $36, t.sha256, t.body FROM told t ORDER BY t.sha256
     ON CONFLICT (workspace_id, sha256) DO NOTHING
 ), referred AS (
     INSERT INTO event_content (workspace_id, event_id, sha256)
-    SELECT DISTINCT $35::uuid, l.id, t.sha256 FROM told t JOIN logged l ON l.job_id = t.job_id
+    SELECT DISTINCT $36::uuid, l.id, t.sha256 FROM told t JOIN logged l ON l.job_id = t.job_id
 )
 SELECT now()::timestamptz AS made_at
 `
@@ -80,6 +80,7 @@ type JobInsertParams struct {
 	Files               []string
 	Statuses            []string
 	WaitReasons         []string
+	BlockedReasons      []string
 	MaxRetries          []int32
 	MaxLost             []int32
 	RetryBackoffSeconds []int32
@@ -130,6 +131,7 @@ func (q *Queries) JobInsert(ctx context.Context, db DBTX, arg JobInsertParams) (
 		arg.Files,
 		arg.Statuses,
 		arg.WaitReasons,
+		arg.BlockedReasons,
 		arg.MaxRetries,
 		arg.MaxLost,
 		arg.RetryBackoffSeconds,

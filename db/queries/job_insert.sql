@@ -10,7 +10,7 @@ WITH input AS MATERIALIZED (
         unnest(@phases::text[]) AS phase, unnest(@priorities::smallint[]) AS priority,
         unnest(@capabilities::text[]) AS capabilities, unnest(@factories::text[]) AS factory,
         unnest(@lane_ids::bigint[]) AS lane_id, unnest(@tags::text[]) AS tags, unnest(@files::text[]) AS files, unnest(@statuses::text[]) AS status,
-        unnest(@wait_reasons::text[]) AS wait_reason, unnest(@max_retries::integer[]) AS max_retries,
+        unnest(@wait_reasons::text[]) AS wait_reason, unnest(@blocked_reasons::text[]) AS blocked_reason, unnest(@max_retries::integer[]) AS max_retries,
         unnest(@max_lost::integer[]) AS max_lost, unnest(@retry_backoff_seconds::integer[]) AS retry_backoff_seconds,
         unnest(@review_required::text[]) AS review_required, unnest(@estimated_complexity::text[]) AS estimated_complexity,
         unnest(@estimated_minutes::integer[]) AS estimated_minutes, unnest(@token_budgets::bigint[]) AS token_budget,
@@ -21,11 +21,11 @@ WITH input AS MATERIALIZED (
         unnest(@secret_keys::text[]) AS secret_keys, unnest(@changes::text[]) AS changes, unnest(@payloads::text[]) AS payload
 ), made AS (
     INSERT INTO job (workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory,
-        lane_id, tags, files, status, wait_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
+        lane_id, tags, files, status, wait_reason, blocked_reason, status_by, status_by_kind, status_by_id, max_retries, max_lost, retry_backoff_seconds,
         review_required, estimated_complexity, estimated_minutes, token_budget, budget_nanos, complexity, tier, not_before, idempotency_key,
         waits_for_children, created_by, ready_at)
     SELECT @workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities::text[], factory,
-        lane_id, tags::text[], files::text[], status, wait_reason, @created_by, @actor_kind, @actor_id, max_retries, max_lost,
+        lane_id, tags::text[], files::text[], status, wait_reason, blocked_reason, @created_by, @actor_kind, @actor_id, max_retries, max_lost,
         retry_backoff_seconds,
         nullif(review_required, '')::boolean, estimated_complexity, nullif(estimated_minutes, 0), nullif(token_budget, 0),
         nullif(budget_nanos, 0), nullif(complexity, 0), tier,

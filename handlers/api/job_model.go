@@ -91,7 +91,7 @@ func newJob(in NewJob) jobs.New {
 		BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: jobs.Tier(value(in.Tier)),
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
 		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
-		WaitsForChildren: value(in.WaitsForChildren),
+		WaitsForChildren: value(in.WaitsForChildren), BlockedReason: value(in.BlockedReason),
 	}
 }
 

@@ -58,6 +58,7 @@ var limits = []limit{
 	{bound{1, jobs.MaxIdempotencyKey}, "NewJob.idempotency_key", "job.idempotency_key"},
 	{bound{0, jobs.MaxPriority}, "NewJob.priority JobPatch.priority", "job.priority"},
 	{bound{0, jobs.MaxTries}, "NewJob.max_retries NewJob.max_lost JobPatch.max_retries", "job.max_retries job.max_lost"},
+	{bound{none, jobs.MaxReason}, "NewJob.blocked_reason", ""},
 	{bound{0, jobs.MaxBackoffSeconds}, "NewJob.retry_backoff_seconds", "job.retry_backoff_seconds"},
 	{bound{jobs.MinEstimate, jobs.MaxEstimate}, "NewJob.estimated_minutes JobPatch.estimated_minutes EstimateRequest.estimated_minutes", "job.estimated_minutes"},
 	{bound{jobs.MinTokenBudget, none}, "NewJob.token_budget JobPatch.token_budget", "job.token_budget"},

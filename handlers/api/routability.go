@@ -33,6 +33,12 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 	PreviewRoutabilityResponseObject, error,
 ) {
 	who := whoOf(ctx)
+	p := fault.Problems{}
+	p.Repo("repo", value(r.Body.Repo), jobs.MaxRepo)
+	p.Capabilities("capabilities", value(r.Body.Capabilities), jobs.MaxCapabilities)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
 	if name := value(r.Body.Product); name != "" {
 		products, err := s.products.Products(ctx, who)
 		if err != nil {

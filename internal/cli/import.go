@@ -17,9 +17,11 @@ import (
 
 // importFormats are what can be imported.
 var importFormats = []struct{ name, short, long string }{
-	{"beads", "Import the issues of beads", "FILE is an export of beads, one issue a line."},
+	{"beads", "Import the issues of beads",
+		"FILE is an export of beads, one issue a line. Design and notes become part of the body, an epic waits for its\n" +
+			"issues, and what is in progress, blocked or deferred there is created blocked. Deleted issues make no job."},
 	{"github", "Import the issues of a repository on GitHub",
-		"FILE is what `gh issue list --state all --json number,title,body,state,url,labels` writes."},
+		"FILE is what `gh issue list --state all --json number,title,body,state,stateReason,url,labels` writes."},
 	{"markdown", "Import the task lists of a Markdown file",
 		"FILE has lines as `- [ ] Write the docs`. A task depends on those that are indented below it. A task is known\n" +
 			"by the name of the file, its text and the tasks above it: one with another text is another job."},
@@ -35,17 +37,21 @@ func importCommand(c *cli) *cobra.Command {
 
 func importFrom(c *cli, format, short, long string) *cobra.Command {
 	var target importing.Target
-	var dry, yes bool
+	var dry, yes, draft bool
 	cmd := &cobra.Command{Use: format + " FILE", Args: cobra.ExactArgs(1), Short: short,
-		Annotations: calls("listJobs", "createJobs", "patchJob"),
+		Annotations: calls("listJobs", "createJobs", "patchJob", "cancelJob"),
 		Long: long + " - is stdin.\n\n" +
 			"The same file can be imported again: jobs that it made before are found by their keys, and get the title,\n" +
 			"the body, the priority, the new tags and the dependencies of the file while they are waiting, ready or\n" +
-			"blocked. Dependencies on other work than the file's stay. What is done makes no job, and what has left the\n" +
-			"file is listed and stays: as long as it has the tag import:" + format + "."}
+			"blocked. Dependencies on other work than the file's stay. What is done makes no job; where it has one that\n" +
+			"nobody works on, that is cancelled. What has left the file is listed and stays: as long as it has the tag\n" +
+			"import:" + format + ".\n\n" +
+			"Where more than 20 jobs could start at once, all new ones are drafts: they are blocked until somebody lets\n" +
+			"them go on (fleet job unblock). --draft makes drafts of fewer, --draft=false of none."}
 	flags := cmd.Flags()
 	flags.StringVar(&target.Product, "product", "", "`name` of the product of new jobs")
 	flags.StringVar(&target.Repo, "repo", "", "`name` of the repository of new jobs")
+	flags.BoolVar(&draft, "draft", false, "create jobs blocked (default where more than 20 could start at once)")
 	flags.BoolVar(&dry, "dry-run", false, "show the difference and change nothing")
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -57,6 +63,9 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if cmd.Flags().Changed("draft") {
+			target.Draft = &draft
+		}
 		diff, err := importing.Plan(cmd.Context(), to, items, target)
 		if err != nil {
 			return err
@@ -66,7 +75,7 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 		} else {
 			c.difference(c.env.Out, diff)
 		}
-		if err != nil || dry || diff.Count(importing.Create)+diff.Count(importing.Change) == 0 {
+		if err != nil || dry || diff.Count(importing.Create)+diff.Count(importing.Change)+diff.Count(importing.Cancel) == 0 {
 			return err
 		}
 		if !yes {
@@ -118,7 +127,7 @@ func (s *screen) itemsOf(format, path string) ([]importing.Item, error) {
 
 // difference prints what an import does. What does not change is only counted.
 func (s *screen) difference(w io.Writer, d importing.Difference) {
-	colours := map[importing.Action]string{importing.Create: green, importing.Change: yellow}
+	colours := map[importing.Action]string{importing.Create: green, importing.Change: yellow, importing.Cancel: red}
 	t := s.table("LINE", "DOES", "KEY", "TITLE", "").cuts(3)
 	for _, one := range d.Steps {
 		if one.Action == importing.Unchanged && len(one.Notes) == 0 {
@@ -136,8 +145,18 @@ func (s *screen) difference(w io.Writer, d importing.Difference) {
 	if len(t.rows) > 0 {
 		t.print(w)
 	}
-	fmt.Fprintf(w, "%d to create, %d to change, %d unchanged, %d skipped\n", d.Count(importing.Create),
+	fmt.Fprintf(w, "%d to create, %d to change, %d unchanged, %d skipped", d.Count(importing.Create),
 		d.Count(importing.Change), d.Count(importing.Unchanged), d.Count(importing.Skip))
+	if n := d.Count(importing.Cancel); n > 0 {
+		fmt.Fprintf(w, ", %d to cancel", n)
+	}
+	fmt.Fprintln(w)
+	switch created := d.Count(importing.Create); {
+	case d.Draft && created > 0:
+		fmt.Fprintf(w, "All new jobs are drafts, which are blocked until they are unblocked; else %d could start at once (--draft=false).\n", d.Ready)
+	case d.Ready > 0:
+		fmt.Fprintf(w, "%d could start at once.\n", d.Ready)
+	}
 	if len(d.Gone) > 0 {
 		fmt.Fprintf(w, "not in the file any more: %s\n", cleanLine(strings.Join(d.Gone, ", ")))
 	}

@@ -102,5 +102,9 @@ func (p Problems) Capabilities(field string, list []string, entries int) {
 	}
 }
 
-// IsCapability reports whether a token looks like a capability: has:git, node:20.
-func IsCapability(token string) bool { return len(token) <= maxToken && tokenForm.MatchString(token) }
+// IsCapability reports whether a token looks like a capability: has:git, node:20,
+// repo:acme/web.
+func IsCapability(token string) bool {
+	repo, isOfRepo := strings.CutPrefix(token, "repo:")
+	return len(token) <= maxToken && tokenForm.MatchString(token) && (!isOfRepo || isRepo(repo))
+}

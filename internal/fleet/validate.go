@@ -127,7 +127,7 @@ func (f FactoryInfo) check(p fault.Problems) {
 	}
 	for i, repo := range f.Repos {
 		at := fmt.Sprintf("factory.repos[%d].", i)
-		p.Name(at+"name", repo.Name, MaxRepo)
+		p.Repo(at+"name", repo.Name, MaxRepo)
 		if repo.Name == "" {
 			p.Add(at+"name", "A repo needs a name.")
 		}

@@ -39,7 +39,11 @@ func Apply(ctx context.Context, to *client.Client, d Difference) (refused []Refu
 		return a.refused, err
 	}
 	left := slices.DeleteFunc(slices.Clone(d.Steps), func(s Step) bool { return s.Patch == nil })
-	return a.refused, a.patch(left)
+	if err := a.patch(left); err != nil {
+		return a.refused, err
+	}
+	// Last, when nothing waits any more for what is cancelled.
+	return a.refused, a.cancel(slices.DeleteFunc(slices.Clone(d.Steps), func(s Step) bool { return s.Action != Cancel }))
 }
 
 // applying is one Apply.
@@ -144,6 +148,21 @@ func (a *applying) change(s Step) error {
 	}
 	var job json.RawMessage
 	return read(&job)(a.to.PatchJobWithBody(a.ctx, s.Key, "application/json", bytes.NewReader(raw)))
+}
+
+// cancel cancels jobs that nobody has begun meanwhile.
+func (a *applying) cancel(steps []Step) error {
+	for _, s := range steps {
+		var job json.RawMessage
+		err := read(&job)(a.to.CancelJob(a.ctx, s.Key, apiclient.ReasonedAction{Reason: s.Why, Version: &s.version}))
+		if err != nil && !isRefusal(err) {
+			return fmt.Errorf("cancel %s from line %d: %w", s.Key, s.Line, err)
+		}
+		if err != nil {
+			a.refused = append(a.refused, Refusal{s, err})
+		}
+	}
+	return nil
 }
 
 // isRefusal reports whether the server refused what was asked for, and may take another thing.

@@ -18,6 +18,7 @@ type FieldChange struct {
 type terms struct {
 	body, kind string
 	labels     []string
+	acceptance []string
 }
 
 // change notes that a field changes.
@@ -40,6 +41,10 @@ func (p planner) compare(s *Step, one Item, job apiclient.Job, t terms) {
 	if one.Priority != nil && job.Priority != *one.Priority {
 		patch.Priority = one.Priority
 		s.change("priority", job.Priority, *one.Priority)
+	}
+	if len(t.acceptance) > 0 && !slices.Equal(job.Acceptance, t.acceptance) {
+		patch.Acceptance = &t.acceptance
+		s.change("acceptance", job.Acceptance, t.acceptance)
 	}
 	if t.kind != "" && t.kind != job.Kind {
 		s.note("kind stays %s, it cannot become %s", job.Kind, t.kind)
@@ -72,12 +77,12 @@ func withTags(present, more []string) []string {
 	return all
 }
 
-// waitsFor are the dependencies of a job as they are to be: those that the file names, and
-// those on other work than that of the file's sources.
+// waitsFor are the dependencies of a job as they are to be: those that the file names and has
+// not closed, and those on other work than that of the file's sources.
 func (p planner) waitsFor(s *Step, one Item, present []string) []string {
 	named := map[string]bool{}
 	for _, source := range one.DependsOn {
-		named[KeyOf(source)] = true
+		named[KeyOf(source)] = !p.items[source].Done || isFinished(p.known[KeyOf(source)].Status)
 	}
 	all := []string{}
 	for _, key := range present {

@@ -16,13 +16,15 @@ type issue struct {
 	Title  string `json:"title"`
 	Body   string `json:"body"`
 	State  string `json:"state"`
+	Closed bool   `json:"closed"`
+	Reason string `json:"stateReason"`
 	URL    string `json:"url"`
 	Labels []struct {
 		Name string `json:"name"`
 	} `json:"labels"`
 }
 
-// GitHub reads what `gh issue list --json number,title,body,state,url,labels` writes.
+// GitHub reads what `gh issue list --json number,title,body,state,stateReason,url,labels` writes.
 func GitHub(_ string, from io.Reader) ([]Item, error) {
 	raw, err := readAll(from)
 	if err != nil {
@@ -75,10 +77,12 @@ func GitHub(_ string, from io.Reader) ([]Item, error) {
 
 func (is issue) item() (Item, error) {
 	at, err := url.Parse(is.URL)
-	if err != nil || at.Host == "" {
-		return Item{}, errors.New("must have the url of its issue; list it with --json number,title,body,state,url,labels")
+	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+		return Item{}, errors.New("must have the url of its issue; list it with --json number,title,body,state,stateReason,url,labels")
 	}
-	source := "github:" + is.URL
+	// One issue has one address, whatever stands behind it and however its host is written.
+	at = &url.URL{Scheme: at.Scheme, Host: strings.TrimPrefix(strings.ToLower(at.Host), "www."), Path: strings.TrimRight(at.Path, "/")}
+	source := "github:" + at.String()
 	if parts := strings.Split(strings.Trim(at.Path, "/"), "/"); at.Host == "github.com" && len(parts) == 4 && parts[2] == "issues" {
 		source = fmt.Sprintf("github:%s/%s#%s", parts[0], parts[1], parts[3])
 	}
@@ -86,6 +90,10 @@ func (is issue) item() (Item, error) {
 	for _, l := range is.Labels {
 		labels = append(labels, l.Name)
 	}
-	return Item{Source: source, Title: lineText(is.Title), Body: bodyText(is.Body), Tags: texts(labels),
-		Done: strings.EqualFold(is.State, "closed")}, nil
+	one := Item{Source: source, Title: lineText(is.Title), Body: bodyText(is.Body), Tags: texts(labels), URL: at.String(),
+		Done: is.Closed || strings.EqualFold(is.State, "closed")}
+	if reason := strings.ToLower(lineText(strings.ReplaceAll(is.Reason, "_", " "))); one.Done && reason != "completed" {
+		one.Ending = reason
+	}
+	return one, nil
 }

@@ -18,8 +18,15 @@ type Item struct {
 	Priority  *int     // 0 to 10, higher is sooner; nil where the file does not tell
 	Tags      []string // labels
 	DependsOn []string // sources
-	Done      bool
-	Line      int // where it begins in the file
+
+	Acceptance       []string // criteria
+	EstimatedMinutes *int     // nil where the file does not tell
+	URL              string   // where people read it, empty where the file does not tell
+	Held             string   // why nobody may begin now, empty where somebody may
+
+	Done   bool   // closed or deleted
+	Ending string // how it was done, empty where the file does not tell
+	Line   int    // where it begins in the file
 }
 
 // MaxFile and MaxLine are how large a file and a line of it may be, in bytes.

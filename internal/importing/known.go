@@ -37,7 +37,7 @@ func keysIn(items []Item) []string {
 // jobsOf finds jobs by their keys.
 func jobsOf(ctx context.Context, to *client.Client, keys []string) (map[string]apiclient.Job, error) {
 	found := map[string]apiclient.Job{}
-	fields := []apiclient.JobField{"key", "title", "body", "kind", "priority", "tags", "depends_on", "status", "version"}
+	fields := []apiclient.JobField{"key", "title", "body", "kind", "priority", "tags", "acceptance", "depends_on", "status", "version"}
 	limit := wholePage
 	for part := range slices.Chunk(keys, wholePage) {
 		var page apiclient.JobPage
@@ -61,7 +61,7 @@ func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, e
 	var gone []string
 	for tag := range tags {
 		err := eachTagged(ctx, to, tag, func(job apiclient.Job) {
-			if !here[job.Key] && !finished(job.Status) && scopes[scopeOf(job.IdempotencyKey)] {
+			if !here[job.Key] && !isFinished(job.Status) && scopes[scopeOf(job.IdempotencyKey)] {
 				gone = append(gone, job.Key)
 			}
 		})
@@ -92,7 +92,7 @@ func eachTagged(ctx context.Context, to *client.Client, tag string, do func(apic
 	}
 }
 
-func finished(s apiclient.JobStatus) bool {
+func isFinished(s apiclient.JobStatus) bool {
 	return s == apiclient.JobStatusCompleted || s == apiclient.JobStatusAborted || s == apiclient.JobStatusArchived
 }
 

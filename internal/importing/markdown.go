@@ -1,77 +1,91 @@
 package importing
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 )
 
-var task = regexp.MustCompile(`^([ \t]*)(?:[-*+]|\d+[.)])[ \t]+\[([ xX])\][ \t]+(.*)$`)
-
-// fence begins and ends a block of code, in which nothing is a task.
-var fence = regexp.MustCompile("^[ \t]*(```|~~~)")
+// task is the first line of a task's item, comment what nobody sees of it.
+var (
+	task    = regexp.MustCompile(`^\[([ xX])\](?:[ \t]+(.*))?$`)
+	comment = regexp.MustCompile(`<!--.*?(-->|$)`)
+)
 
 // maxSlug is how much of a text stands in its source, in runes.
 const maxSlug = 60
 
-// Markdown reads a list of tasks. A task depends on those that are indented below it.
+// Markdown reads a list of tasks, as CommonMark has them: not in code, nor in comments. A
+// task depends on those that are indented below it.
 func Markdown(name string, from io.Reader) ([]Item, error) {
 	lines, err := linesOf(from)
 	if err != nil {
 		return nil, err
 	}
-	type open struct{ indent, item int }
-	var items []Item
-	var above []open
-	seen := map[string]int{}
-	within := ""
-	for i, raw := range lines {
-		line := strings.ToValidUTF8(string(raw), "\ufffd")
-		if mark := fence.FindStringSubmatch(line); mark != nil && (within == "" || within == mark[1]) {
-			if within == "" {
-				within = mark[1]
-			} else {
-				within = ""
+	src := []byte(strings.ToValidUTF8(string(bytes.Join(lines, []byte("\n"))), "\ufffd"))
+	t := tasks{src: src, file: "markdown:" + lineText(filepath.Base(name)) + "#", seen: map[string]int{}, line: 1}
+	t.read(parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...)).Parse(text.NewReader(src)), -1)
+	return unique(t.items)
+}
+
+// tasks are those of a file that were read so far.
+type tasks struct {
+	src   []byte
+	file  string // what the sources begin with
+	items []Item
+	seen  map[string]int // how often a source was wanted
+	at    int            // up to where lines were counted
+	line  int
+}
+
+// read reads the tasks in a block, which are below the one with the index above, -1 for none.
+func (t *tasks) read(block ast.Node, above int) {
+	for child := block.FirstChild(); child != nil; child = child.NextSibling() {
+		below := above
+		if child.Kind() == ast.KindListItem {
+			if first := child.FirstChild(); first != nil && first.Lines() != nil && first.Lines().Len() > 0 {
+				below = t.add(first.Lines().At(0), above)
 			}
-			continue
 		}
-		if within != "" {
-			continue
+		if child.HasChildren() {
+			t.read(child, below)
 		}
-		if strings.HasPrefix(line, "#") {
-			above = nil
-			continue
-		}
-		found := task.FindStringSubmatch(line)
-		if found == nil {
-			continue
-		}
-		indent := len(strings.ReplaceAll(found[1], "\t", "    "))
-		for len(above) > 0 && above[len(above)-1].indent >= indent {
-			above = above[:len(above)-1]
-		}
-		one := Item{Title: lineText(found[3]), Done: found[2] != " ", Line: i + 1}
-		one.Source = "markdown:" + lineText(filepath.Base(name)) + "#" + slug(one.Title)
-		if len(above) > 0 {
-			one.Source = items[above[len(above)-1].item].Source + "/" + slug(one.Title)
-		}
-		base := one.Source
-		for seen[one.Source] > 0 {
-			seen[base]++
-			one.Source = fmt.Sprintf("%s-%d", base, seen[base])
-		}
-		seen[one.Source] = max(seen[one.Source], 1)
-		if len(above) > 0 {
-			parent := &items[above[len(above)-1].item]
-			parent.DependsOn = append(parent.DependsOn, one.Source)
-		}
-		above = append(above, open{indent, len(items)})
-		items = append(items, one)
 	}
-	return unique(items)
+}
+
+// add adds the task that begins with a line, and gives its index; that of the one above where
+// the line begins none.
+func (t *tasks) add(line text.Segment, above int) int {
+	found := task.FindSubmatch(bytes.TrimSpace(line.Value(t.src)))
+	if found == nil {
+		return above
+	}
+	t.line += bytes.Count(t.src[t.at:line.Start], []byte("\n"))
+	t.at = line.Start
+	one := Item{Title: lineText(comment.ReplaceAllString(string(found[2]), "")), Done: string(found[1]) != " ", Line: t.line}
+	one.Source = t.file + slug(one.Title)
+	if above >= 0 {
+		one.Source = t.items[above].Source + "/" + slug(one.Title)
+	}
+	base := one.Source
+	for t.seen[one.Source] > 0 {
+		t.seen[base]++
+		one.Source = fmt.Sprintf("%s-%d", base, t.seen[base])
+	}
+	t.seen[one.Source] = max(t.seen[one.Source], 1)
+	if above >= 0 {
+		t.items[above].DependsOn = append(t.items[above].DependsOn, one.Source)
+	}
+	t.items = append(t.items, one)
+	return len(t.items) - 1
 }
 
 // slug is a text in lower case with hyphens between its words.

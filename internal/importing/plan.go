@@ -1,21 +1,26 @@
 package importing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
 )
 
-// Target is where new jobs belong.
-type Target struct{ Product, Repo string }
+// Target is where new jobs belong. Drafts are created blocked; nil leaves that to how many
+// jobs could start at once.
+type Target struct {
+	Product, Repo string
+	Draft         *bool
+}
+
+// maxReady is how many jobs may be ready at once without a word of a person.
+const maxReady = 20
 
 // Action is what an import does with an item.
 type Action string
@@ -24,6 +29,7 @@ type Action string
 const (
 	Create    Action = "create"
 	Change    Action = "change"
+	Cancel    Action = "cancel"
 	Unchanged Action = "unchanged"
 	Skip      Action = "skip"
 )
@@ -36,11 +42,13 @@ type Step struct {
 	Key     string        `json:"key"`
 	Title   string        `json:"title"`
 	Changes []FieldChange `json:"changes,omitempty"` // field by field
-	Why     string        `json:"why,omitempty"`     // it is skipped
+	Why     string        `json:"why,omitempty"`     // it is skipped or cancelled
 	Notes   []string      `json:"notes,omitempty"`   // what is not taken over as it is
 
 	Job   *apiclient.NewJob   `json:"job,omitempty"`   // to create
 	Patch *apiclient.JobPatch `json:"patch,omitempty"` // to send
+
+	version int // of the job that is there
 
 	needs []string // keys of the jobs that the file has it wait for
 }
@@ -51,6 +59,10 @@ type Difference struct {
 	// Gone are the keys of unfinished jobs of the same sources that the file does not have.
 	// Nothing is done with them.
 	Gone []string `json:"gone,omitempty"`
+	// Ready is how many new jobs could start at once; Draft says that they may not, since
+	// all new ones are created blocked.
+	Ready int  `json:"ready"`
+	Draft bool `json:"draft"`
 }
 
 // Count is how many steps have an action.
@@ -90,6 +102,16 @@ func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (
 		d.Steps = append(d.Steps, p.begin(one))
 	}
 	breakCircles(d.Steps)
+	for i, one := range items {
+		if d.Steps[i].Action == Create && len(d.Steps[i].needs) == 0 && one.Held == "" {
+			d.Ready++
+		}
+	}
+	d.Draft = d.Ready > maxReady
+	if target.Draft != nil {
+		d.Draft = *target.Draft
+	}
+	p.draft = d.Draft
 	for i, one := range items {
 		p.finish(&d.Steps[i], one)
 	}
@@ -133,16 +155,8 @@ type planner struct {
 	known  map[string]apiclient.Job // by their keys
 	ours   map[string]bool          // keys of all jobs of the same sources
 	target Target
+	draft  bool
 }
-
-// The server's limits.
-const (
-	maxTitle   = 200
-	maxBody    = 100_000
-	maxTags    = 20
-	maxName    = 64
-	maxDepends = 100
-)
 
 // begin decides what is done with an item, and what its job is to wait for.
 func (p planner) begin(one Item) Step {
@@ -153,7 +167,7 @@ func (p planner) begin(one Item) Step {
 	case s.Title == "":
 		s.skip("has no title")
 	case one.Done && !there:
-		s.skip("done")
+		s.skip(cmp.Or(one.Ending, "done"))
 	default:
 		s.Action = Unchanged
 		if !there {
@@ -169,15 +183,21 @@ func (p planner) finish(s *Step, one Item) {
 	if s.Action == Skip {
 		return
 	}
-	body := s.cut(one.Body, maxBody, "body")
+	job, there := p.known[s.Key]
+	if one.Done {
+		s.end(one, job)
+		return
+	}
+	body := s.cut(withAddress(one), maxBody, "body")
 	if fits := fitting(body, maxBytes); len(fits) < len(body) {
 		body = strings.TrimSpace(fits)
 		s.note("body cut to what a request holds")
 	}
 	kind := s.kind(one.Kind)
 	labels := s.labels(one)
-	if job, there := p.known[s.Key]; there {
-		p.compare(s, one, job, terms{body: body, kind: kind, labels: labels})
+	accepted := s.criteria(one.Acceptance)
+	if there {
+		p.compare(s, one, job, terms{body: body, kind: kind, labels: labels, acceptance: accepted})
 		return
 	}
 	tags := append([]string{tagOf(one.Source)}, labels...)
@@ -187,6 +207,48 @@ func (p planner) finish(s *Step, one Item) {
 	if len(s.needs) > 0 {
 		s.Job.DependsOn = &s.needs
 	}
+	if len(accepted) > 0 {
+		s.Job.Acceptance = &accepted
+	}
+	if n := one.EstimatedMinutes; n != nil && *n > 0 && *n <= maxEstimate {
+		s.Job.EstimatedMinutes = n
+	}
+	switch {
+	case one.Held != "":
+		s.note("blocked: %s at its source", one.Held)
+		s.Job.BlockedReason = filled(s.cut(one.Held+" at its source", maxReason, "reason"))
+	case p.draft:
+		s.Job.BlockedReason = filled(draftReason)
+	}
+}
+
+// draftReason is why a draft is blocked.
+const draftReason = "draft of an import"
+
+// end decides what becomes of the job of an item that is done.
+func (s *Step) end(one Item, job apiclient.Job) {
+	why := "closed at its source"
+	if one.Ending != "" {
+		why += ": " + one.Ending
+	}
+	switch {
+	case isFinished(job.Status), job.Status == apiclient.JobStatusFailed:
+	case slices.Contains(idle, job.Status):
+		s.Action, s.Why, s.version = Cancel, s.cut(why, maxReason, "reason"), job.Version
+	default:
+		s.skip(why + ", but the job is " + strings.ReplaceAll(string(job.Status), "_", " "))
+	}
+}
+
+// idle are the statuses of jobs that nobody works on.
+var idle = []apiclient.JobStatus{apiclient.JobStatusWaiting, apiclient.JobStatusReady, apiclient.JobStatusBlocked, apiclient.JobStatusPaused}
+
+// withAddress is an item's text with the address where people read it.
+func withAddress(one Item) string {
+	if one.URL == "" || strings.Contains(one.Body, one.URL) {
+		return one.Body
+	}
+	return strings.TrimSpace(one.Body + "\n\n" + one.URL)
 }
 
 func filled(text string) *string {
@@ -194,76 +256,6 @@ func filled(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-func (s *Step) skip(why string) { s.Action, s.Why = Skip, why }
-
-func (s *Step) note(format string, args ...any) {
-	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
-}
-
-// noteNew is said once, when the job is made.
-func (s *Step) noteNew(format string, args ...any) {
-	if s.Action == Create {
-		s.note(format, args...)
-	}
-}
-
-// cut shortens a text to what the server takes.
-func (s *Step) cut(text string, most int, what string) string {
-	if runes := []rune(text); len(runes) > most {
-		s.note("%s cut to %d characters", what, most)
-		return strings.TrimSpace(string(runes[:most]))
-	}
-	return text
-}
-
-// fitting is the begin of a text that takes at most so many bytes as JSON.
-func fitting(text string, most int) string {
-	const longest = 6 // \u2028
-	size := 0
-	for i, r := range text {
-		switch r {
-		case '"', '\\', '\n', '\t':
-			size += 2
-		case '\u2028', '\u2029':
-			size += longest
-		default:
-			size += utf8.RuneLen(r)
-		}
-		if size > most {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// nameForm is what the server takes as the name of a kind.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
-
-// kind is the kind of a job; none where the server would refuse it.
-func (s *Step) kind(name string) string {
-	if name == "" || len(name) <= maxName && nameForm.MatchString(name) {
-		return name
-	}
-	s.note("kind %s left out, it must be a name", name)
-	return ""
-}
-
-// labels are an item's tags, with room for that of its format.
-func (s *Step) labels(one Item) []string {
-	const most = maxTags - 1
-	var labels []string
-	for _, tag := range one.Tags {
-		if tag = s.cut(tag, maxName, "tag"); tag != tagOf(one.Source) && !slices.Contains(labels, tag) {
-			labels = append(labels, tag)
-		}
-	}
-	if len(labels) > most {
-		s.note("%d tags left out", len(labels)-most)
-		labels = labels[:most]
-	}
-	return labels
 }
 
 // needs are the keys of the jobs that the file has an item's job wait for.

@@ -18,7 +18,7 @@ func TestBeads(t *testing.T) {
 		`{"issue_id":"bd-1","depends_on_id":"bd-3","type":"related"}],"other":1}` + "\r\n\r\n" + `{"id":"bd-2","title":"x","status":"closed"}`
 	got, err := importing.Beads("x", strings.NewReader(in))
 	want := []importing.Item{
-		{Source: "beads:bd-1", Title: "Ship it", Body: "a\nb", Kind: "bug", Priority: five(), Tags: []string{"ui"},
+		{Source: "beads:bd-1", Title: "Ship it", Body: "a\nb\n\n## Links\n\n- related: bd-3", Kind: "bug", Priority: five(), Tags: []string{"ui"},
 			DependsOn: []string{"beads:bd-2"}, Line: 1},
 		{Source: "beads:bd-2", Title: "x", Done: true, Line: 3}}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -31,8 +31,10 @@ func TestGitHub(t *testing.T) {
 		`"labels":[{"name":"ui"}],"createdAt":"2026-01-02T03:04:05Z"},` + "\n" +
 		`{"number":3,"title":"Old","state":"CLOSED","url":"https://git.acme.example/a/b/issues/3"}]` + "\n"
 	got, err := importing.GitHub("x", strings.NewReader(in))
-	want := []importing.Item{{Source: "github:acme/web#12", Title: "Ship", Body: "b", Tags: []string{"ui"}, Line: 2},
-		{Source: "github:https://git.acme.example/a/b/issues/3", Title: "Old", Done: true, Line: 3}}
+	want := []importing.Item{{Source: "github:acme/web#12", Title: "Ship", Body: "b", Tags: []string{"ui"},
+		URL: "https://github.com/acme/web/issues/12", Line: 2},
+		{Source: "github:https://git.acme.example/a/b/issues/3", Title: "Old", Done: true,
+			URL: "https://git.acme.example/a/b/issues/3", Line: 3}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %v\nwant %+v", got, err, want)
 	}

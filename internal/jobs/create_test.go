@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func TestTheAnswerToACreationIsWhatIsRead(t *testing.T) {
 		{Title: "reviewed", Product: "reviewed", Acceptance: []string{"Tests pass", `"quoted"`}},
 		{Title: "lists", Tags: strange, Capabilities: []string{"os:linux", "has:git", "os:linux"}},
 		{Title: "secret", InputContext: json.RawMessage(`{"b": 1.50, "a":{"z":1,"y":[]}, "s\"\n,}": "hush"}`), SecretKeys: []string{"s\"\n,}"}},
-		{Title: "later", NotBefore: &soon},
+		{Title: "later", NotBefore: &soon}, {Title: "parked", BlockedReason: "not yet,\n\"please\"", NotBefore: &soon},
 		{Title: "first of its repo", Repo: "one"}, {Title: "second of its repo", Repo: "one"},
 		{Title: "in a full product", Product: "full"}, {Title: "in a paused one", Product: "still"},
 		{Title: "needed", Key: "B-2"}, {Title: "needed too", Key: "B-1"}, {Title: "waits", DependsOn: []string{"B-2", "B-1"}},
@@ -182,5 +183,20 @@ func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
 	}
 	if a, z := b.create(jobs.New{Title: "a"})[0], b.create(jobs.New{Title: "z"})[0]; a.Key == z.Key {
 		t.Errorf("both are %s", a.Key)
+	}
+}
+
+// A job that is created blocked stays so until somebody unblocks it, whatever it waited for.
+func TestAJobIsCreatedBlocked(t *testing.T) {
+	b := setup(t)
+	made := b.create(jobs.New{Title: "first", Key: "A-1"}, jobs.New{Title: "parked", BlockedReason: "a draft", DependsOn: []string{"A-1"}},
+		jobs.New{Title: "parked too", BlockedReason: "a draft"})
+	for _, j := range made[1:] {
+		if j.Status != jobs.Blocked || j.BlockedReason != "a draft" || j.WaitReason != "" || j.ReadyAt != nil {
+			t.Errorf("%s is %s (%s %q)", j.Title, j.Status, j.WaitReason, j.BlockedReason)
+		}
+	}
+	if _, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "x", BlockedReason: strings.Repeat("x", jobs.MaxReason+1)}); !fault.Is(err, fault.Validation) {
+		t.Errorf("a long reason: %v", err)
 	}
 }

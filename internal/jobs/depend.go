@@ -100,7 +100,7 @@ func (c *creation) refuseCycle() error {
 	return nil
 }
 
-// decideStatus says of each new job whether it can be claimed at once.
+// decideStatus says of each new job whether it can be claimed at once, waits or is blocked.
 func (c *creation) decideStatus() error {
 	fresh := map[ids.ID]bool{}
 	for _, j := range c.list {
@@ -133,6 +133,10 @@ func (c *creation) decideStatus() error {
 	}
 	for i := range c.list {
 		waits := slices.ContainsFunc(c.deps[i], func(d ids.ID) bool { return fresh[d] || open[d] })
+		if c.list[i].BlockedReason != "" {
+			c.list[i].Status = Blocked
+			continue
+		}
 		d := Decision{After: c.list[i]}.claimable(now, waits)
 		c.list[i] = d.After
 	}

@@ -165,6 +165,7 @@ type New struct {
 	NotBefore           *time.Time
 	IdempotencyKey      string
 	WaitsForChildren    bool
+	BlockedReason       string `json:",omitempty"` // not "": it is created blocked
 }
 
 // Patch is an edit by a person. Nil leaves a field as it is. Version is the

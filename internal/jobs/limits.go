@@ -54,6 +54,8 @@ const (
 	MaxRepos       = 200
 	MinReviewLimit = 1
 	MaxReviewLimit = 100_000
+	// MaxReason bounds why a job is blocked, and what people write about a change, in characters.
+	MaxReason = 2000
 	// MaxPauseReason is how long the reason for a pause may be, in characters.
 	MaxPauseReason = 2000
 

@@ -189,7 +189,7 @@ func (in ProductSettings) check(name string) error {
 	}
 	for i, repo := range in.Repos {
 		at := fmt.Sprintf("repos[%d]", i)
-		p.Name(at, repo, MaxRepo)
+		p.Repo(at, repo, MaxRepo)
 		if repo == "" {
 			p.Add(at, "It must not be empty.")
 		}

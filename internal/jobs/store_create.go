@@ -44,6 +44,7 @@ func addState(p *dbsqlc.JobInsertParams, j Job) {
 	p.LaneIds, p.Tags = append(p.LaneIds, j.LaneID), append(p.Tags, literal(j.Tags))
 	p.Files = append(p.Files, literal(j.Files))
 	p.Statuses, p.WaitReasons = append(p.Statuses, string(j.Status)), append(p.WaitReasons, string(j.WaitReason))
+	p.BlockedReasons = append(p.BlockedReasons, j.BlockedReason)
 	p.MaxRetries = append(p.MaxRetries, int32(j.MaxRetries))                            //nolint:gosec // 0..100
 	p.MaxLost = append(p.MaxLost, int32(j.MaxLost))                                     //nolint:gosec // 0..100
 	p.RetryBackoffSeconds = append(p.RetryBackoffSeconds, int32(j.RetryBackoffSeconds)) //nolint:gosec // at most a day

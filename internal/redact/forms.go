@@ -17,6 +17,9 @@ const (
 	// minRedacted is the length of the shortest value that is looked for, in
 	// characters: shorter ones stand in every text.
 	minRedacted = 4
+	// minPart is the length of the shortest beginning or end of a form that is looked for
+	// anywhere, in bytes: programs shorten what they show.
+	minPart = 16
 	// minRedactedLine is that of one line of a value with many.
 	minRedactedLine = 8
 	// maxExpanded bounds the digits of a number that is written out.

@@ -87,14 +87,7 @@ func (a *automaton) tails(text []byte, lines []span) []span {
 func (a *automaton) heads(text []byte, lines []span) []span {
 	back := slices.Clone(text)
 	slices.Reverse(back)
-	turn := func(list []span) []span {
-		turned := make([]span, 0, len(list))
-		for _, s := range slices.Backward(list) {
-			turned = append(turned, span{len(text) - s.to, len(text) - s.from})
-		}
-		return turned
-	}
-	return turn(a.reversed().tails(back, turn(lines)))
+	return turned(a.back().tails(back, turned(lines, len(text))), len(text))
 }
 
 // reversed finds the forms in a text that is read from its end.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -18,7 +19,10 @@ const PlaceholderJSON = `"` + Placeholder + `"`
 // in a common way. It is for accidents: an agent that wants to tell what it knows
 // finds an encoding that nobody looks for. A nil one changes nothing.
 //
-// A text is read twice, whatever it holds: as it is, and plain.
+// What a text was cut from goes as well: the beginning or the end of a value, from
+// minPart bytes on.
+//
+// A text is read four times, whatever it holds: as it is, and plain, each from both ends.
 type Redactor struct {
 	written *automaton // over what a value may look like
 	plain   *automaton // the same in a plain text
@@ -30,6 +34,8 @@ type automaton struct {
 	longest int // of the forms, in bytes
 	nodes   []node
 	root    [256]int32 // the first step, by byte
+
+	back func() *automaton // finds the forms in a text that is read from its end
 }
 
 // node is a place in the automaton: what was read last is the beginning of a form.
@@ -68,6 +74,7 @@ func newAutomaton(forms []string) *automaton {
 		a.longest = max(a.longest, len(form))
 	}
 	a.link()
+	a.back = sync.OnceValue(a.reversed)
 	return a
 }
 
@@ -132,18 +139,42 @@ func (a *automaton) step(at int32, letter byte) int32 {
 // span is a part of a text, from its first byte up to the one after its last.
 type span struct{ from, to int }
 
-// find gives the parts of a text that are to go, in order; forms that overlap go
-// together.
+// find gives the parts of a text that are to go, in order: forms, and their beginnings
+// and ends from minPart bytes on. Those that overlap go together.
 func (a *automaton) find(text []byte) []span {
+	found := a.findForward(text)
+	if len(text) < minPart || a.longest <= minPart {
+		return found
+	}
+	back := slices.Clone(text)
+	slices.Reverse(back)
+	return merge(found, turned(a.back().findForward(back), len(text)))
+}
+
+// findForward gives the forms in a text and their beginnings.
+func (a *automaton) findForward(text []byte) []span {
 	var found []span
 	at := int32(0)
 	for i, c := range text {
 		at = a.step(at, c)
-		if a.nodes[at].match > 0 {
-			found = together(found, span{i + 1 - int(a.nodes[at].match), i + 1})
+		n := a.nodes[at].match
+		if depth := a.nodes[at].depth; depth >= minPart {
+			n = depth // no form that ends here is longer
+		}
+		if n > 0 {
+			found = together(found, span{i + 1 - int(n), i + 1})
 		}
 	}
 	return found
+}
+
+// turned are the places of parts of a reversed text in the text itself.
+func turned(list []span, size int) []span {
+	places := make([]span, 0, len(list))
+	for _, s := range slices.Backward(list) {
+		places = append(places, span{size - s.to, size - s.from})
+	}
+	return places
 }
 
 // together adds a part to those found; none of them ends after it.

@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"bytes"
+	"html"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,38 +18,67 @@ import (
 	"fleetboard/views/links"
 )
 
-// maxMarkdown is how much source is turned into markup; more is cut. It is
-// above the limit of a job's body.
+// maxMarkdown is how much source is turned into markup, in bytes.
 const maxMarkdown = 256 << 10
 
 // Markdown turns text from people and agents into markup that is safe on our
 // pages: no raw HTML, no images, no style, class, id or data attributes; links
 // only to https and mailto, with rel "nofollow noopener ugc". Keys of jobs become
 // links to their pages, and the items of a task list get boxes that only show.
-func Markdown(src string) SafeHTML {
-	if len(src) > maxMarkdown {
-		src = strings.ToValidUTF8(src[:maxMarkdown], "")
-	}
+// Text that is too long or too tangled is shown whole as it was typed, after a
+// notice that says so. What was rendered lately is kept.
+func Markdown(src string) SafeHTML { return rendered.get(src, render) }
+
+func render(src string) SafeHTML {
 	src = CleanLines(src)
 	if strings.TrimSpace(src) == "" {
 		return SafeHTML{}
 	}
-	var out bytes.Buffer
-	if err := converter().Convert([]byte(src), &out); err != nil {
-		return SafeHTML{}
+	if markup, ok := format([]byte(src)); ok {
+		return SafeHTML{html: markup}
 	}
-	return SafeHTML{html: policy().Sanitize(out.String())}
+	return asTyped(src)
+}
+
+// format is the sanitised markup of a text, false where that takes more than it may.
+func format(src []byte) (string, bool) {
+	if len(src) > maxMarkdown {
+		return "", false
+	}
+	doc, used := parse(src)
+	var out page
+	if used.exceeded || converter().Renderer().Render(&out, src, doc) != nil {
+		return "", false
+	}
+	return policy().Sanitize(out.markup.String()), true
+}
+
+func parse(src []byte) (ast.Node, *bounds) {
+	pc := parser.NewContext()
+	return converter().Parser().Parse(text.NewReader(src), parser.WithContext(pc)), boundsOf(pc)
+}
+
+// asTyped is a text without any format.
+func asTyped(src string) SafeHTML {
+	return SafeHTML{html: `<p class="text-faint">Shown as it was typed: it is too long or too deeply nested to be formatted.</p>` +
+		`<pre class="whitespace-pre-wrap wrap-anywhere">` + html.EscapeString(src) + `</pre>`}
 }
 
 // converter is goldmark in its safe mode: raw HTML is left out.
 var converter = sync.OnceValue(func() goldmark.Markdown {
+	inline := append(parser.DefaultInlineParsers(), util.Prioritized(extension.NewStrikethroughParser(), 500))
 	return goldmark.New(
-		goldmark.WithExtensions(extension.Strikethrough, extension.Table, extension.Linkify),
-		goldmark.WithParserOptions(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(bounded(parser.DefaultBlockParsers())...),
+			parser.WithInlineParsers(bounded(inline)...),
 			parser.WithInlineParsers(util.Prioritized(extension.NewTaskCheckBoxParser(), 0)),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+			parser.WithParagraphTransformers(util.Prioritized(paragraphs{}, 0)),
 			parser.WithASTTransformers(util.Prioritized(linkRel{}, 100), util.Prioritized(jobLinks{}, 200)),
-		),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(taskBox{}, 100))),
+		)),
+		goldmark.WithExtensions(extension.Table, extension.Linkify),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(
+			util.Prioritized(taskBox{}, 100), util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500))),
 	)
 })
 
@@ -82,10 +111,14 @@ const rel = "nofollow noopener ugc"
 type linkRel struct{}
 
 // Transform is called by goldmark for every parsed text.
-func (linkRel) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+func (linkRel) Transform(doc *ast.Document, _ text.Reader, pc parser.Context) {
+	used := boundsOf(pc)
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails: the walker does not
 		if k := n.Kind(); entering && (k == ast.KindLink || k == ast.KindAutoLink) {
 			n.SetAttributeString("rel", []byte(rel))
+		}
+		if l, ok := n.(*ast.Link); ok && entering {
+			used.link(l)
 		}
 		return ast.WalkContinue, nil
 	})

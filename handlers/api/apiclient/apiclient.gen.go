@@ -2818,7 +2818,10 @@ type NewExportSource string
 // NewJob defines model for NewJob.
 type NewJob struct {
 	Acceptance *[]string `json:"acceptance,omitempty"`
-	Body       *string   `json:"body,omitempty"`
+
+	// BlockedReason Creates the job blocked for this reason; it starts once a person unblocks it.
+	BlockedReason *string `json:"blocked_reason,omitempty"`
+	Body          *string `json:"body,omitempty"`
 
 	// BudgetUSD Dollars that all attempts together may cost, as a decimal with up to nine places. Once it has cost more it is paused at the next contact of its agent.
 	BudgetUSD *string `json:"budget_usd,omitempty"`

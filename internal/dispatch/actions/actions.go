@@ -26,7 +26,7 @@ func New(list *jobs.Service, effects *lease.Effects) *Service {
 }
 
 // MaxReason bounds what people write about a change, in characters.
-const MaxReason = 2000
+const MaxReason = jobs.MaxReason
 
 // Action is what a person wants of a job.
 type Action struct {

@@ -66,7 +66,7 @@ func (c Completion) check() error {
 			fields.Add(field, notASum)
 		}
 	}
-	fields.List("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
+	fields.TouchedFiles("files_touched", c.FilesTouched, jobs.MaxFilesTouched, jobs.MaxFile)
 	return fields.Err()
 }
 
