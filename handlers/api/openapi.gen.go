@@ -2011,10 +2011,8 @@ type EstimateRequest struct {
 	Engine *string `json:"engine,omitempty"`
 
 	// EstimatedMinutes Stands for the complexity where that is left out.
-	EstimatedMinutes *int `json:"estimated_minutes,omitempty"`
-
-	// Kind Any but `merge` and `verify`, which the system alone makes.
-	Kind *string `json:"kind,omitempty"`
+	EstimatedMinutes *int    `json:"estimated_minutes,omitempty"`
+	Kind             *string `json:"kind,omitempty"`
 
 	// Priority A job of priority 9 or 10 is worth a large model.
 	Priority *int `json:"priority,omitempty"`
@@ -2196,7 +2194,7 @@ type Failure struct {
 // FailureKind Of which kind the last error is; empty where there is none.
 type FailureKind string
 
-// FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`.
+// FileGlobs Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository.
 type FileGlobs = []string
 
 // FinishAction defines model for FinishAction.
@@ -2839,7 +2837,7 @@ type NewJob struct {
 	EstimatedMinutes    *int       `json:"estimated_minutes,omitempty"`
 	Factory             *string    `json:"factory,omitempty"`
 
-	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`.
+	// Files Globs of the files that the job means to touch, such as `internal/jobs/**`, each inside the repository.
 	Files *FileGlobs `json:"files,omitempty"`
 
 	// IdempotencyKey The same key and content give the job that was made; another content is 422.
