@@ -148,6 +148,7 @@ INSERT INTO unpriced_model (workspace_id, model, provider, budget, source)
 SELECT $1, w.model, w.provider, w.budget, w.source
 FROM (SELECT unnest($2::text[]) AS model, unnest($3::text[]) AS provider, unnest($4::text[]) AS budget,
     unnest($5::text[]) AS source) w
+WHERE (SELECT count(*) FROM unpriced_model u WHERE u.workspace_id = $1 AND u.decision = '') < $6::int
 ORDER BY w.model COLLATE "C"
 ON CONFLICT (workspace_id, model) DO NOTHING
 RETURNING model, provider, budget, source
@@ -159,6 +160,7 @@ type UnpricedModelAskParams struct {
 	Providers   []string
 	Budgets     []string
 	Sources     []string
+	MaxOpen     int32
 }
 
 type UnpricedModelAskRow struct {
@@ -168,7 +170,8 @@ type UnpricedModelAskRow struct {
 	Source   string
 }
 
-// Asks about models that nobody was asked about before, and returns them.
+// Asks about models that nobody was asked about before, and returns them; nothing where
+// max_open questions are open already: names are what agents say.
 func (q *Queries) UnpricedModelAsk(ctx context.Context, db DBTX, arg UnpricedModelAskParams) ([]UnpricedModelAskRow, error) {
 	rows, err := db.Query(ctx, unpricedModelAsk,
 		arg.WorkspaceID,
@@ -176,6 +179,7 @@ func (q *Queries) UnpricedModelAsk(ctx context.Context, db DBTX, arg UnpricedMod
 		arg.Providers,
 		arg.Budgets,
 		arg.Sources,
+		arg.MaxOpen,
 	)
 	if err != nil {
 		return nil, err

@@ -47,11 +47,13 @@ FROM unpriced_model u WHERE u.workspace_id = @workspace_id
 ORDER BY u.decision <> '', u.asked_at, u.model;
 
 -- name: UnpricedModelAsk :many
--- Asks about models that nobody was asked about before, and returns them.
+-- Asks about models that nobody was asked about before, and returns them; nothing where
+-- max_open questions are open already: names are what agents say.
 INSERT INTO unpriced_model (workspace_id, model, provider, budget, source)
 SELECT @workspace_id, w.model, w.provider, w.budget, w.source
 FROM (SELECT unnest(@models::text[]) AS model, unnest(@providers::text[]) AS provider, unnest(@budgets::text[]) AS budget,
     unnest(@sources::text[]) AS source) w
+WHERE (SELECT count(*) FROM unpriced_model u WHERE u.workspace_id = @workspace_id AND u.decision = '') < @max_open::int
 ORDER BY w.model COLLATE "C"
 ON CONFLICT (workspace_id, model) DO NOTHING
 RETURNING model, provider, budget, source;

@@ -89,12 +89,12 @@ func (f form) patch() (budgets.Patch, map[string]string) {
 	return budgets.Patch{Version: &version, Name: &f.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: n.limits.Money},
 		Tokens: budgets.Ceiling[int64]{Set: true, Value: n.limits.Tokens}, Runs: budgets.Ceiling[int64]{Set: true, Value: n.limits.Runs},
 		Hard: &f.Hard, Slice: n.slice, AlertAt: &n.alerts, Throttle: &f.Throttle,
-		Unpriced: unpricedOf(f.Unpriced)}, wrong
+		Unpriced: parseUnpriced(f.Unpriced)}, wrong
 }
 
-// unpricedOf is what was chosen of models without a price; nil, which changes nothing, where
+// parseUnpriced is what was chosen of models without a price; nil, which changes nothing, where
 // the form did not ask.
-func unpricedOf(text string) *budgets.Unpriced {
+func parseUnpriced(text string) *budgets.Unpriced {
 	if text == "" {
 		return nil
 	}

@@ -107,52 +107,39 @@ func (s pageData) nextOfBudget(why kanban.Reason) []ui.Sentence {
 	return nil
 }
 
+// whyTitles are what the panel is headed with, after the job's key.
+var whyTitles = map[string]string{
+	kanban.CodeSeatsTaken:       "waits for a seat",
+	kanban.CodeCanStart:         "can start now",
+	kanban.CodeQuestion:         "waits for an answer",
+	kanban.CodeBlocked:          "is blocked",
+	kanban.CodePaused:           "is paused",
+	kanban.CodeThrottled:        "waits for its budget",
+	kanban.CodeInReview:         "is in review",
+	kanban.CodeApproved:         "is approved",
+	kanban.CodeDependencyFailed: "cannot start by itself",
+	kanban.CodeDependency:       "waits for other jobs",
+	kanban.CodeNotBefore:        "waits for its time",
+	kanban.CodeRetryBackoff:     "waits to be tried again",
+	kanban.CodeRepoBusy:         "waits for its repo",
+	kanban.CodeReviewBacklog:    "waits for the review",
+	kanban.CodeProductPaused:    "waits for its product",
+	kanban.CodeAgentsBusy:       "waits for an agent",
+	kanban.CodeProviderHeld:     "waits for a provider",
+	kanban.CodeBudget:           "waits for its budget",
+}
+
 func whyTitle(j jobs.Job, r kanban.Reason) string {
-	switch r.Code {
-	case kanban.CodeNoFactory:
+	title, known := whyTitles[r.Code]
+	switch {
+	case r.Code == kanban.CodeNoFactory:
 		return "No live factory can run " + j.Key
-	case kanban.CodeSeatsTaken:
-		return j.Key + " waits for a seat"
-	case kanban.CodeCanStart:
-		return j.Key + " can start now"
-	case kanban.CodeQuestion:
-		return j.Key + " waits for an answer"
-	case kanban.CodeBlocked:
-		return j.Key + " is blocked"
-	case kanban.CodePaused:
-		return j.Key + " is paused"
-	case kanban.CodeBudget:
-		if j.Status == jobs.Paused {
-			return j.Key + " is paused by its budget"
-		}
-		return j.Key + " waits for its budget"
-	case kanban.CodeThrottled:
-		return j.Key + " waits for its budget"
-	case kanban.CodeInReview:
-		return j.Key + " is in review"
-	case kanban.CodeApproved:
-		return j.Key + " is approved"
-	case kanban.CodeDependencyFailed:
-		return j.Key + " cannot start by itself"
-	case kanban.CodeDependency:
-		return j.Key + " waits for other jobs"
-	case kanban.CodeNotBefore:
-		return j.Key + " waits for its time"
-	case kanban.CodeRetryBackoff:
-		return j.Key + " waits to be tried again"
-	case kanban.CodeRepoBusy:
-		return j.Key + " waits for its repo"
-	case kanban.CodeReviewBacklog:
-		return j.Key + " waits for the review"
-	case kanban.CodeProductPaused:
-		return j.Key + " waits for its product"
-	case kanban.CodeAgentsBusy:
-		return j.Key + " waits for an agent"
-	case kanban.CodeProviderHeld:
-		return j.Key + " waits for a provider"
-	default:
-		return j.Key + " waits"
+	case r.Code == kanban.CodeBudget && j.Status == jobs.Paused:
+		return j.Key + " is paused by its budget"
+	case known:
+		return j.Key + " " + title
 	}
+	return j.Key + " waits"
 }
 
 // routingRows says of each factory whether it could run the job.

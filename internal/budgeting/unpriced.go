@@ -2,12 +2,10 @@ package budgeting
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/prices"
@@ -33,12 +31,8 @@ type Unpriced struct {
 // UnpricedTx reads what decides which claims wait for a price. Nothing waits where
 // Active.HoldsUnpriced is false.
 func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, err error) {
-	rows, err := q.BudgetsHoldingUnpriced(ctx, tx, workspace)
-	if err != nil {
-		return u, fmt.Errorf("budgets that hold models without a price: %w", err)
-	}
-	for _, r := range rows {
-		u.Holders, u.Now = append(u.Holders, Holder{ID: r.ID, Name: r.Name, Asks: r.Asks, scope: r.ScopeKey}), r.Now
+	if u.Holders, u.Now, err = holdersTx(ctx, tx, workspace); err != nil {
+		return u, err
 	}
 	if len(u.Holders) > 0 {
 		u.Prices, err = prices.OfTx(ctx, tx, workspace)
@@ -52,9 +46,9 @@ func (u Unpriced) Holds(m prices.Model) bool {
 	return m.Name != "" && len(u.Holders) > 0 && u.Prices.Holds(m, u.Now)
 }
 
-// HolderOf is the budget that holds a job's claims of models without a price; false where
+// FindHolder gives the budget that holds a job's claims of models without a price; false where
 // none does.
-func (u Unpriced) HolderOf(product ids.ID, phase string, job ids.ID) (Holder, bool) {
+func (u Unpriced) FindHolder(product ids.ID, phase string, job ids.ID) (Holder, bool) {
 	for _, h := range u.Holders {
 		if h.coversAll(product) || phase != "" && (h.scope == "milestone::"+phase || h.scope == "milestone:"+product.String()+":"+phase) ||
 			h.scope == "job:"+job.String() {
@@ -64,9 +58,9 @@ func (u Unpriced) HolderOf(product ids.ID, phase string, job ids.ID) (Holder, bo
 	return Holder{}, false
 }
 
-// HolderOfAll is the budget that holds the claims of all jobs of a product; false where none
+// FindHolderForAll gives the budget that holds the claims of all jobs of a product; false where none
 // does.
-func (u Unpriced) HolderOfAll(product ids.ID) (Holder, bool) {
+func (u Unpriced) FindHolderForAll(product ids.ID) (Holder, bool) {
 	for _, h := range u.Holders {
 		if h.coversAll(product) {
 			return h, true
@@ -114,14 +108,14 @@ func AskOfUsageTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spe
 	if len(jobs) == 0 {
 		return nil
 	}
-	rows, err := q.BudgetsAskingForJobs(ctx, tx, dbsqlc.BudgetsAskingForJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	asking, err := askingTx(ctx, tx, workspace, jobs)
 	if err != nil {
-		return fmt.Errorf("budgets that ask about models: %w", err)
+		return err
 	}
 	var list []prices.Unpriced
-	for _, r := range rows {
-		for _, m := range used[r.JobID] {
-			list = append(list, prices.Unpriced{Model: m, Budget: r.Name, Source: r.Key})
+	for _, a := range asking {
+		for _, m := range used[a.job] {
+			list = append(list, prices.Unpriced{Model: m, Budget: a.budget, Source: a.key})
 		}
 	}
 	if len(list) == 0 {

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -221,6 +222,40 @@ func TestABudgetOfAPhaseHoldsNoOtherJob(t *testing.T) {
 	w.Consistent()
 }
 
+// Claims that are answered together get no job that is held from one of them.
+func TestClaimsAtOnceKeepModelsApart(t *testing.T) {
+	w := newWorld(t)
+	w.budget(100_000, func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M1" })
+	const guarded, free = 60, 20
+	for range guarded {
+		w.Job("guarded", func(n *jobs.New) { n.Phase = "M1" }, dispatchtest.Priority(9))
+	}
+	for range free {
+		w.Job("free")
+	}
+	agents := w.Crew(20, func(r *fleet.Registration) {
+		r.MaxConcurrentJobs, r.Factory.Seats = 10, 10
+		if r.Agent[len(r.Agent)-1]%2 == 0 {
+			r.Model = "house-7b"
+		}
+	})
+	for range 6 {
+		dispatchtest.AtOnce(agents, func(_ int, agent tenancy.Principal) {
+			if _, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_lease l JOIN agent a ON a.id = l.agent_id JOIN job j ON j.id = l.job_id
+		WHERE a.model = 'house-7b' AND j.phase = 'M1'`); n > 0 {
+		t.Errorf("%d jobs of the phase are with a model that has no price", n)
+	}
+	if n := dbfactory.Int(t, w.DB, `SELECT count(*) FROM job_lease l JOIN agent a ON a.id = l.agent_id WHERE a.model = 'house-7b'`); n == 0 {
+		t.Error("the others got nothing")
+	}
+	w.Consistent()
+}
+
 // Usage that nobody can count raises the question too, where its job's budgets ask; what an
 // agent says that it cost is counted.
 func TestUsageWithoutAPriceAsks(t *testing.T) {
@@ -249,6 +284,25 @@ func TestUsageWithoutAPriceAsks(t *testing.T) {
 				t.Errorf("it asks about %v", asked)
 			}
 		})
+	}
+}
+
+// However many names an agent makes up, people are asked about some of them only.
+func TestPeopleAreAskedAboutSomeModelsAtATime(t *testing.T) {
+	w := newWorld(t)
+	agent := w.Agent("claude-1")
+	w.budget(1000)
+	w.Job("build")
+	j := w.Claim(agent)
+	for i := range 60 {
+		e := spend.Entry{ID: fmt.Sprint("m", i), Provider: "house", Model: fmt.Sprint("made-up-", i), Input: 10, At: time.Now()}
+		answers, err := w.Dispatch.RecordUsage(w.Ctx, agent, []report.UsageLine{{Lease: dispatchtest.Ref(j), Entry: e}})
+		if err != nil || answers[0].Refused != nil {
+			t.Fatal(answers, err)
+		}
+	}
+	if asked := w.questions(); len(asked) != 50 {
+		t.Errorf("it asks about %d", len(asked))
 	}
 }
 

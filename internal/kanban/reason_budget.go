@@ -31,7 +31,7 @@ func (m money) heldReason(j jobs.Job, routing fleet.Routing) (Reason, bool) {
 	if r, refused := m.refused[j.ID]; refused {
 		return budgetReason(r), true
 	}
-	if h, held := m.unpriced.HolderOf(j.ProductID, j.Phase, j.ID); held {
+	if h, held := m.unpriced.FindHolder(j.ProductID, j.Phase, j.ID); held {
 		return m.modelReason(h, routing.Takers(needsOf(j)))
 	}
 	return Reason{}, false

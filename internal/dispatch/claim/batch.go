@@ -57,7 +57,8 @@ func (s *Service) newBatch(ctx context.Context, tx db.Tx, workspace ids.ID, item
 
 // exec answers the claims; the function that it returns runs after the commit.
 func (b *claimBatch) exec() (func(), error) {
-	for _, step := range []func() error{b.authenticate, b.holdUnpriced, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease, b.ask} {
+	for _, step := range []func() error{b.authenticate, b.holdUnpriced, b.resolve, b.heads, b.reserve, b.dequeue, b.afford, b.lease,
+		b.ask} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -86,7 +86,8 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	claimants := make(map[ids.ID]claimant, len(rows))
 	for _, a := range rows {
 		claimants[a.ID] = claimant{
-			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation, model: a.Model, provider: a.Provider,
+			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation,
+			model: a.Model, provider: a.Provider,
 			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
 			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil,
 			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
@@ -171,7 +172,9 @@ func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from
 
 // takeReadyOutside is takeReady from the top of a lane, of jobs that count for none of some
 // scopes of budgets.
-func takeReadyOutside(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, scopes []string, least int16, n int) ([]readyKey, error) {
+func takeReadyOutside(
+	ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, scopes []string, least int16, n int,
+) ([]readyKey, error) {
 	rows, err := q.ReadyTakeOutside(ctx, tx, dbsqlc.ReadyTakeOutsideParams{WorkspaceID: workspace, LaneID: lane, Scopes: scopes,
 		MaxScan: maxPassedOver, MaxRows: int32(n), MinPriority: least}) //nolint:gosec // bounded by maxClaimed
 	if err != nil {

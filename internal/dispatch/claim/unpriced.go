@@ -50,7 +50,7 @@ func (c *claimItem) heldFrom(product ids.ID) bool {
 	if c.unpriced == nil {
 		return false
 	}
-	h, held := c.unpriced.HolderOfAll(product)
+	h, held := c.unpriced.FindHolderForAll(product)
 	if held {
 		c.holder = &h
 	}
@@ -82,7 +82,7 @@ func (b *claimBatch) requirePrice(c *claimItem, job jobs.Job) error {
 	if c.unpriced == nil {
 		return nil
 	}
-	h, held := c.unpriced.HolderOf(job.ProductID, job.Phase, job.ID)
+	h, held := c.unpriced.FindHolder(job.ProductID, job.Phase, job.ID)
 	if !held {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (b *claimBatch) ask() error {
 			continue
 		}
 		c.Res.lanes = slices.DeleteFunc(slices.Clone(c.Res.lanes), func(lane int64) bool {
-			_, held := c.unpriced.HolderOfAll(c.products[lane])
+			_, held := c.unpriced.FindHolderForAll(c.products[lane])
 			return held
 		})
 		if c.holder != nil && c.holder.Asks && !c.unpriced.Prices.WasAsked(c.agent.model) {

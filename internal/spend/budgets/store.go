@@ -30,7 +30,8 @@ func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) (
 			JobID: orNil(r.JobID), JobKey: r.JobKey, Period: Period(r.Period), Timezone: r.Timezone,
 			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}, Hard: r.Hard,
 			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: make([]int, len(r.AlertAt)), Throttle: r.Throttle,
-			Unpriced: Unpriced(r.Unpriced), SpentSince: r.SpentSince, ThrottledBelow: int(r.ThrottledBelow), Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+			Unpriced: Unpriced(r.Unpriced), SpentSince: r.SpentSince, ThrottledBelow: int(r.ThrottledBelow),
+			Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 			Projection: forecast.Projection{BurnPerDay1h: spend.Nanos(r.BurnNanos1h), BurnPerDay24h: spend.Nanos(r.BurnNanos24h),
 				BurnPerDay7d: spend.Nanos(r.BurnNanos7d), ExhaustedP50: r.ExhaustedP50, ExhaustedP90: r.ExhaustedP90,
 				Verdict: forecast.Verdict(r.Verdict)}}

@@ -21,7 +21,7 @@ func Canonical(provider, model string) (maker, name string, known bool) {
 	if name = withoutEndings(name, endings); aliases[name] != "" {
 		name = aliases[name]
 	}
-	maker = makerOf(name)
+	maker = findMaker(name)
 	name, known = inOrder(maker, withoutEndings(name, ofMaker[maker]))
 	if !known || apart[name] || !plain.MatchString(name) {
 		return "", "", false
@@ -77,7 +77,7 @@ func withoutEndings(name string, list []*regexp.Regexp) string {
 	return name
 }
 
-func makerOf(name string) string {
+func findMaker(name string) string {
 	for _, f := range families {
 		if f.begins.MatchString(name) {
 			return f.maker

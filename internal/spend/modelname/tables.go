@@ -15,7 +15,8 @@ var sellers = set(Anthropic, OpenAI, Google,
 	"claude", "anthropic-vertex", "chatgpt", "codex", "openai-responses", "gemini", "google-ai", "google-ai-studio", "google-genai",
 	"google-gemini", "google-generative-ai", "gemini-cli",
 	"bedrock", "aws", "aws-bedrock", "amazon", "amazon-bedrock", "bedrock-converse", "bedrock-runtime",
-	"vertex", "vertexai", "vertex-ai", "vertex-ai-anthropic", "google-vertex", "google-vertex-ai", "google-vertex-anthropic", "google-cloud", "gcp",
+	"vertex", "vertexai", "vertex-ai", "vertex-ai-anthropic", "google-vertex", "google-vertex-ai",
+	"google-vertex-anthropic", "google-cloud", "gcp",
 	"azure", "azure-openai", "azure-ai", "azure-ai-foundry", "azure-foundry", "azure-cognitive-services", "microsoft-foundry",
 	"openrouter", "open-router", "litellm", "vercel", "vercel-ai-gateway")
 
@@ -37,8 +38,9 @@ var (
 	// and provisioned models, and the profiles of applications, do not say what they are.
 	amazonPath = regexp.MustCompile(`^arn:aws[a-z-]*:bedrock:[a-z0-9-]*:[0-9]*:(?:foundation-model|inference-profile)/`)
 	// projects/p/locations/us-east5/publishers/anthropic/models/claude-…
-	googlePath = regexp.MustCompile(`^(?:https?://[a-z0-9.-]+/v1[a-z0-9]*/)?(?:projects/[^/]+/locations/[^/]+/)?publishers/(?:anthropic|google)/models/`)
-	region     = regexp.MustCompile(`^[a-z]{2}(?:-[a-z]+)+-?[0-9]+/`)
+	googlePath = regexp.MustCompile(`^(?:https?://[a-z0-9.-]+/v1[a-z0-9]*/)?(?:projects/[^/]+/locations/[^/]+/)?` +
+		`publishers/(?:anthropic|google)/models/`)
+	region = regexp.MustCompile(`^[a-z]{2}(?:-[a-z]+)+-?[0-9]+/`)
 )
 
 // endings are what may end a name without making it another model: taken away one after

@@ -11,6 +11,8 @@ type Book struct {
 	List
 
 	Unpriced []Unpriced // those that wait for a decision first, each the oldest first
+
+	wanted map[Model]wanted // models that were looked for already
 }
 
 // Model names a model as a provider does.
@@ -42,7 +44,13 @@ type Unpriced struct {
 // Find is the price of a model at an instant, or else of the one that it counts as; false
 // where neither is known.
 func (b Book) Find(provider, model string, at time.Time) (Price, bool) {
-	if p, found := b.List.Find(provider, model, at); found {
+	m := Model{provider, model}
+	w, again := b.wanted[m]
+	if !again {
+		w = lookUp(provider, model)
+		b.wanted[m] = w
+	}
+	if p, found := b.find(w, at); found {
 		return p, true
 	}
 	if u := b.of(model); u != nil && u.Decision == Count {

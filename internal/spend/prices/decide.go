@@ -28,6 +28,9 @@ func ParseTopic(topic string) (ids.ID, bool) {
 	return ids.Parse(text)
 }
 
+// maxOpen is how many models people are asked about at a time. Claims of others wait as well.
+const maxOpen = 50
+
 // AskTx asks people about models that nobody was asked about before, once for each, and
 // reports whether it did.
 func AskTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Unpriced) (bool, error) {
@@ -132,7 +135,8 @@ func decideTx(ctx context.Context, tx db.Tx, who tenancy.Principal, u Unpriced) 
 		}
 	}
 	changes := []eventlog.Change{{Field: "decision", Old: before.says(), New: u.says()}}
-	if err := eventlog.RecordTx(ctx, tx, who, eventlog.PriceDecided, map[string]any{"model": u.Name, "decision": u.says()}, changes...); err != nil {
+	facts := map[string]any{"model": u.Name, "decision": u.says()}
+	if err := eventlog.RecordTx(ctx, tx, who, eventlog.PriceDecided, facts, changes...); err != nil {
 		return nil, err
 	}
 	book, err = OfTx(ctx, tx, who.Workspace)

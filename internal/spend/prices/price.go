@@ -85,17 +85,33 @@ type List []Price
 // other letters or by what its maker calls the model. The built-in list goes by the maker's
 // name alone.
 func (l List) Find(provider, model string, at time.Time) (Price, bool) {
-	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(provider, model) }); found {
+	return l.find(lookUp(provider, model), at)
+}
+
+// wanted is a model whose price is looked for, in all the ways in which it is named.
+type wanted struct {
+	provider, model string // as they were told
+	seller, said    string // in small letters
+	maker, name     string // of the maker, where it is known
+	known           bool
+}
+
+func lookUp(provider, model string) wanted {
+	w := wanted{provider: provider, model: model, seller: modelname.Provider(provider), said: lower(model)}
+	w.maker, w.name, w.known = modelname.Canonical(provider, model)
+	return w
+}
+
+func (l List) find(w wanted, at time.Time) (Price, bool) {
+	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(w.provider, w.model) }); found {
 		return own, true
 	}
-	maker, name, known := modelname.Canonical(provider, model)
-	seller, said := modelname.Provider(provider), lower(model)
 	return l.best(at, func(p Price) bool {
 		if p.ID < 0 {
-			return known && p.matches(maker, name)
+			return w.known && p.matches(w.maker, w.name)
 		}
 		own := lower(p.Model)
-		return modelname.Provider(p.Provider) == seller && (fits(own, said) || known && fits(own, name))
+		return modelname.Provider(p.Provider) == w.seller && (fits(own, w.said) || w.known && fits(own, w.name))
 	})
 }
 

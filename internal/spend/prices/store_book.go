@@ -12,6 +12,7 @@ import (
 
 // OfTx is what a workspace knows of prices.
 func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (b Book, err error) {
+	b.wanted = map[Model]wanted{}
 	err = tx.Pipeline(ctx, func(tx db.Tx) error {
 		own, err := ownTx(ctx, tx, workspace)
 		b.List = append(own, Builtin...)
@@ -39,7 +40,7 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, er
 
 // insertQuestionsTx adds models that are not there yet, and returns those.
 func insertQuestionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Unpriced) (asked []Unpriced, err error) {
-	p := dbsqlc.UnpricedModelAskParams{WorkspaceID: workspace}
+	p := dbsqlc.UnpricedModelAskParams{WorkspaceID: workspace, MaxOpen: maxOpen}
 	seen := map[string]bool{}
 	for _, u := range list {
 		if name := lower(u.Name); !seen[name] {

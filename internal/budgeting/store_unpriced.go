@@ -1,0 +1,43 @@
+package budgeting
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+// holdersTx reads the budgets that hold models without a price, the widest scopes first, and
+// the time of the database where there are any.
+func holdersTx(ctx context.Context, tx db.Tx, workspace ids.ID) (list []Holder, now time.Time, err error) {
+	rows, err := q.BudgetsHoldingUnpriced(ctx, tx, workspace)
+	if err != nil {
+		return nil, now, fmt.Errorf("budgets that hold models without a price: %w", err)
+	}
+	for _, r := range rows {
+		list, now = append(list, Holder{ID: r.ID, Name: r.Name, Asks: r.Asks, scope: r.ScopeKey}), r.Now
+	}
+	return list, now, nil
+}
+
+// asking is a job and a budget that asks about the models that it uses.
+type asking struct {
+	job         ids.ID
+	key, budget string
+}
+
+// askingTx reads which jobs count for a budget that asks about models without a price.
+func askingTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]asking, error) {
+	rows, err := q.BudgetsAskingForJobs(ctx, tx, dbsqlc.BudgetsAskingForJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	if err != nil {
+		return nil, fmt.Errorf("budgets that ask about models: %w", err)
+	}
+	list := make([]asking, len(rows))
+	for i, r := range rows {
+		list[i] = asking{r.JobID, r.Key, r.Name}
+	}
+	return list, nil
+}
