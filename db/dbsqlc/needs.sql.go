@@ -30,7 +30,7 @@ SELECT
         ) c LIMIT $3
     ) u)::int AS unroutable,
     (SELECT count(*) FROM (
-        SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'failed'
+        SELECT 1 FROM job j WHERE j.workspace_id = $1 AND j.status = 'failed' AND j.kind NOT IN ('merge', 'verify')
         ORDER BY j.status_at, j.id LIMIT $3
     ) f)::int AS failed
 `
@@ -92,7 +92,7 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
     ) u ORDER BY u.ready_at, u.job_id LIMIT $3)
     UNION ALL
     (SELECT 'failed', j.id, j.status_at FROM job j
-    WHERE j.workspace_id = $1 AND j.status = 'failed'
+    WHERE j.workspace_id = $1 AND j.status = 'failed' AND j.kind NOT IN ('merge', 'verify')
     ORDER BY j.status_at, j.id LIMIT $3)
 ) n ORDER BY n.since, n.id LIMIT $3
 `
@@ -112,7 +112,8 @@ type NeedsListRow struct {
 
 // What waits for a person, the oldest of each kind first. The first max_scan jobs
 // that are blocked are looked at for questions. The status in review is no constant:
-// otherwise job_in_review would serve, and a sort.
+// otherwise job_in_review would serve, and a sort. Jobs of the system that failed wait for
+// nobody: what they were for does.
 func (q *Queries) NeedsList(ctx context.Context, db DBTX, arg NeedsListParams) ([]NeedsListRow, error) {
 	rows, err := db.Query(ctx, needsList,
 		arg.WorkspaceID,

@@ -1,7 +1,8 @@
 -- name: NeedsList :many
 -- What waits for a person, the oldest of each kind first. The first max_scan jobs
 -- that are blocked are looked at for questions. The status in review is no constant:
--- otherwise job_in_review would serve, and a sort.
+-- otherwise job_in_review would serve, and a sort. Jobs of the system that failed wait for
+-- nobody: what they were for does.
 SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
     (SELECT 'question' AS kind, b.id, b.status_at AS since FROM (
         SELECT j.id, j.status_at, j.question, j.answer FROM job j
@@ -26,7 +27,7 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
     ) u ORDER BY u.ready_at, u.job_id LIMIT @max_rows)
     UNION ALL
     (SELECT 'failed', j.id, j.status_at FROM job j
-    WHERE j.workspace_id = @workspace_id AND j.status = 'failed'
+    WHERE j.workspace_id = @workspace_id AND j.status = 'failed' AND j.kind NOT IN ('merge', 'verify')
     ORDER BY j.status_at, j.id LIMIT @max_rows)
 ) n ORDER BY n.since, n.id LIMIT @max_rows;
 
@@ -50,7 +51,7 @@ SELECT
         ) c LIMIT @max_rows
     ) u)::int AS unroutable,
     (SELECT count(*) FROM (
-        SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'failed'
+        SELECT 1 FROM job j WHERE j.workspace_id = @workspace_id AND j.status = 'failed' AND j.kind NOT IN ('merge', 'verify')
         ORDER BY j.status_at, j.id LIMIT @max_rows
     ) f)::int AS failed;
 

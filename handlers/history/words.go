@@ -137,6 +137,10 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text(newValue(e.Changes, "answer"))
 	case eventlog.JobUndone:
 		return ui.Text("“" + Kind(eventlog.Type(said("undid"))) + "” was taken back")
+	case eventlog.JobMerged:
+		if said("commit")+said("url") == "" && e.Actor.Kind == tenancy.KindSystem {
+			return ui.Text("there was nothing to merge")
+		}
 	case eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, "blocked_reason"))
 	}

@@ -82,6 +82,9 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 		dependencies := ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep")
 		return []ui.Sentence{ui.Say(ui.T("Take one of its "), dependencies, ui.T(" away, and retry it"))}
 	case kanban.CodeFailed, kanban.CodeAborted:
+		if !j.Can(jobs.ByRetry) {
+			return []ui.Sentence{ui.Text("The system made it, and decides about the job that it was for")}
+		}
 		return []ui.Sentence{ui.Say(ui.T("Retry starts it anew, with all its retries. You can also "),
 			ui.Link("retry it with changes", links.JobRetryWith(j.Key)))}
 	default:

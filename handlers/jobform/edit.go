@@ -96,6 +96,11 @@ func lockedFields(j jobs.Job) map[string]string {
 			locked[name] = who + " works on it; this part can change once nobody does."
 		}
 	}
+	for _, f := range fields {
+		if jobs.IsSystemKind(j.Kind) && !slices.Contains([]string{"priority", "phase", "tags"}, f.name) {
+			locked[f.name] = "The system made this job and decides what it does."
+		}
+	}
 	if j.Status.Finished() && !jobs.Can(j.Status, jobs.ByRetry) {
 		locked["depends_on"] = "It is over and waits for nothing any more."
 	}

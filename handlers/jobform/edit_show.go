@@ -43,7 +43,7 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 			e = *typed
 			e.merge(page.Job)
 		}
-		e.retry = e.retry && jobs.Can(page.Job.Status, jobs.ByRetry)
+		e.retry = e.retry && page.Job.Can(jobs.ByRetry)
 		return e.form.startOf(page.Job)
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (e *edit) merge(now jobs.Job) {
 func (e edit) model(page kanban.FormPage) *view.Edit {
 	j := page.Job
 	m := &view.Edit{Key: j.Key, Title: j.Title, URL: e.url(), JobURL: links.Job(j.Key), DraftURL: links.JobDraft(j.Key, e.retry),
-		Version: j.Version, Retry: e.retry, CanRetry: jobs.Can(j.Status, jobs.ByRetry), Locked: lockedFields(j),
+		Version: j.Version, Retry: e.retry, CanRetry: j.Can(jobs.ByRetry), Locked: lockedFields(j),
 		Secrets: j.SecretKeys, CopyURL: links.JobCopy(j.Key)}
 	m.Inputs = inputNames(j)
 	var base []string

@@ -35,7 +35,7 @@ func ReadAction(in url.Values, v Verb) (actions.Action, error) {
 // NotDone says why a verb no longer fits.
 func NotDone(job jobs.Job, v Verb) ui.Toast {
 	t := ui.Toast{Tone: ui.Warn, Title: job.Key + " has changed since you saw it", Text: "This is how it is now. Look again, then decide."}
-	if !jobs.Can(job.Status, v.By) {
+	if !job.Can(v.By) {
 		t.Title = job.Key + " is " + strings.ToLower(ui.Status(job.Status).Word()) + " now"
 		t.Text = "“" + v.Label + "” is not possible then."
 	}

@@ -63,7 +63,7 @@ func (v Verb) Possible(j jobs.Job) bool {
 	if v.By == jobs.ByResume && j.Lease != nil {
 		return j.Lease.Directive == string(jobs.ByPause)
 	}
-	if !jobs.Can(j.Status, v.By) {
+	if !j.Can(v.By) {
 		return false
 	}
 	if j.Lease == nil {

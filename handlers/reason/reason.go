@@ -22,7 +22,7 @@ var icons = map[string]string{
 	kanban.CodeBudget: "wallet", kanban.CodeRepoBusy: "lock", kanban.CodeReviewBacklog: "inbox",
 	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
 	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
-	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge",
+	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge", kanban.CodeMergeWaits: "git-merge",
 	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
 	kanban.CodeProviderHeld: "timer-reset", kanban.CodeThrottled: "wallet",
 	kanban.CodePausePending: "circle-pause", kanban.CodeCancelPending: "circle-stop",
@@ -111,6 +111,8 @@ func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		return inReviewText(j)
 	case kanban.CodeApproved:
 		return ui.Text(ByText("Approved", credit(why), "").String() + ", to be merged")
+	case kanban.CodeMergeWaits:
+		return mergeText(j, why)
 	default:
 		if text := lifeText(why); len(text) > 0 {
 			return text

@@ -20,6 +20,11 @@ func in(d time.Duration) *time.Time {
 	return &at
 }
 
+// merge is that approved work waits for its merge into trunk.
+func merge(who, how, failed string) kanban.Reason {
+	return kanban.Reason{Code: kanban.CodeMergeWaits, Text: failed, Merge: kanban.Way{Who: who, How: how, Into: "trunk"}}
+}
+
 func TestReasons(t *testing.T) {
 	retried := jobs.Job{FailureCount: 2, MaxRetries: 3}
 	repo := jobs.Job{Repo: "ios-client"}
@@ -57,6 +62,18 @@ func TestReasons(t *testing.T) {
 		"lost": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(12 * time.Second), Text: "lint failed", Lost: true},
 			want: "Lost with many others, back in 12s", icon: "timer-reset"},
 		"no agent": {why: kanban.Reason{Code: kanban.CodeAgentsBusy, Seats: 4, Free: 1, Factories: []string{"mac-1"}}, want: "1 seat free, but no agent for it on mac-1", icon: "bot"},
+		"merged by a person": {job: repo, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""), want: "A person merges it and marks it as merged", icon: "git-merge"},
+		"merged without a repo": {job: jobs.Job{ApprovedHead: "abc"}, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""),
+			want: "It names no repo, so a person merges it and marks it as merged", icon: "git-merge"},
+		"merged by a factory": {job: repo, why: merge(jobs.MergeByWorker, jobs.MergeFastForward, "It conflicts in login.go.\nMore"),
+			want: "A factory with ios-client merges it into trunk by fast-forward. The last merge: It conflicts in login.go.", icon: "git-merge"},
+		"merged by a pull request": {job: repo, why: merge(jobs.MergeByPullRequest, jobs.MergeByPullRequest, ""),
+			want: "A factory that opens pull requests of ios-client merges it into trunk by a pull request", icon: "git-merge"},
+		"nothing to merge": {job: repo, why: merge(jobs.MergeByWorker, kanban.MergeOfNothing, ""),
+			want: "It has nothing to merge and is completed as it is", icon: "git-merge"},
+		"merged right now": {job: repo, why: kanban.Reason{Code: kanban.CodeMergeWaits, Keys: []string{"FB-8"}, By: tenancy.Actor{Name: "smith"},
+			Factories: []string{"desk"}, Merge: kanban.Way{Who: jobs.MergeByWorker, How: jobs.MergeCommit}},
+			want: "FB-8 merges it as a merge commit, smith works on it on desk", icon: "git-merge"},
 		"provider": {why: kanban.Reason{Code: kanban.CodeProviderHeld, Text: "anthropic", Until: in(6 * time.Hour)},
 			want: "anthropic takes no requests until 18:00 UTC", icon: "timer-reset"},
 		"rate limit": {job: jobs.Job{FailureKind: jobs.FailedRateLimit, MaxRetries: 3}, why: kanban.Reason{Code: kanban.CodeRetryBackoff,

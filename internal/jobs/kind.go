@@ -68,10 +68,16 @@ func (d Decision) requireOwn() error {
 	return p.Err()
 }
 
+// Can reports whether the trigger leads anywhere from the job's status. A job that the system
+// made is neither retried nor completed by hand.
+func (j Job) Can(by Trigger) bool {
+	return Can(j.Status, by) && j.requireNotSystem(by) == nil
+}
+
 // requireNotSystem refuses a trigger by which people decide what came of a job: of one that
 // the system made that is the factory's report, and the system's to conclude from.
 func (j Job) requireNotSystem(by Trigger) error {
-	if !IsSystemKind(j.Kind) {
+	if !IsSystemKind(j.Kind) || by != ByRetry && by != ByFinish {
 		return nil
 	}
 	return fault.New(fault.InvalidTransition, "%s is a job of kind %s, which the system made, and cannot be %s. Decide about the job it is for.",

@@ -137,11 +137,9 @@ var moves = map[jobs.Status][]Move{
 // movesOf are the moves of a job. One that waits for an answer is not dragged
 // out of its wait, for that drops the question.
 func movesOf(j jobs.Job) []Move {
-	list := moves[j.Status]
-	if j.Asks() {
-		return slices.DeleteFunc(slices.Clone(list), func(m Move) bool { return m.Verb == jobs.ByUnblock })
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(moves[j.Status]), func(m Move) bool {
+		return j.Asks() && m.Verb == jobs.ByUnblock || !j.Can(m.Verb)
+	})
 }
 
 // MoveVerb is what moving a card to a column means; false where it means nothing.
