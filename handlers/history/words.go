@@ -109,6 +109,9 @@ func carriedOutBy(payload json.RawMessage) tenancy.Actor {
 	return said.CarriedOutBy
 }
 
+// saidIn is the field of a job whose new value is the text of an event.
+var saidIn = map[eventlog.Type]string{eventlog.JobAsked: "question", eventlog.JobAnswered: "answer", eventlog.JobBlocked: "blocked_reason"}
+
 // FactText is EventText without who carried it out.
 func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	said := func(name string) string { return web.FirstLine(textOf(payload[name]), web.MaxQuote) }
@@ -131,18 +134,14 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
 		return onFactory(said("factory"))
-	case eventlog.JobAsked:
-		return ui.Text(newValue(e.Changes, "question"))
-	case eventlog.JobAnswered:
-		return ui.Text(newValue(e.Changes, "answer"))
+	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
+		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
 	case eventlog.JobUndone:
 		return ui.Text("“" + Kind(eventlog.Type(said("undid"))) + "” was taken back")
 	case eventlog.JobMerged:
 		if said("commit")+said("url") == "" && e.Actor.Kind == tenancy.KindSystem {
 			return ui.Text("there was nothing to merge")
 		}
-	case eventlog.JobBlocked:
-		return ui.Text(newValue(e.Changes, "blocked_reason"))
 	}
 	if text := fleetText(e.Type, said, payload); len(text) > 0 {
 		return text

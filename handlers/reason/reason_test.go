@@ -61,7 +61,7 @@ func TestReasons(t *testing.T) {
 			want: "Waits for FB-3 and FB-4, which ended without success. Retry or unlink them", icon: "octagon-alert", tone: ui.Warn},
 		"lost": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(12 * time.Second), Text: "lint failed", Lost: true},
 			want: "Lost with many others, back in 12s", icon: "timer-reset"},
-		"no agent": {why: kanban.Reason{Code: kanban.CodeAgentsBusy, Seats: 4, Free: 1, Factories: []string{"mac-1"}}, want: "1 seat free, but no agent for it on mac-1", icon: "bot"},
+		"no agent":           {why: kanban.Reason{Code: kanban.CodeAgentsBusy, Seats: 4, Free: 1, Factories: []string{"mac-1"}}, want: "1 seat free, but no agent for it on mac-1", icon: "bot"},
 		"merged by a person": {job: repo, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""), want: "A person merges it and marks it as merged", icon: "git-merge"},
 		"merged without a repo": {job: jobs.Job{ApprovedHead: "abc"}, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""),
 			want: "It names no repo, so a person merges it and marks it as merged", icon: "git-merge"},

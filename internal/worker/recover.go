@@ -66,7 +66,8 @@ func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
 		return err
 	})
 	if err == nil {
-		for _, c := range w.take(answer, sent, j.RequestID) {
+		if taken := w.take(answer, sent, j.RequestID); len(taken) > 0 {
+			c := taken[0]
 			again := c.lease.epoch == l.epoch
 			if again {
 				c.Checkpoint = j.Checkpoint // what was written down is never older
