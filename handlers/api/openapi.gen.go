@@ -2734,7 +2734,7 @@ type MessageNacked struct {
 	Dead bool `json:"dead"`
 }
 
-// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>. Only the server says state_change, review_result, agent_started, agent_stopped, system.<name> and lease.<name>: 403 from others.
 type MessageType = string
 
 // MessagesAcked defines model for MessagesAcked.
@@ -2908,7 +2908,7 @@ type NewMessage struct {
 	// Blob The SHA-256 of a blob that is what the message says, instead of a payload. A payload of more than 4,096 bytes becomes a blob by itself.
 	Blob *string `json:"blob,omitempty"`
 
-	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
+	// CorrelationID The thread. Left out: that of the message answered, else the key of the job. It is about the product of the job that names it, else about that of its first message.
 	CorrelationID *string `json:"correlation_id,omitempty"`
 
 	// ExpiresAt After that it is not handed out any more.
@@ -2917,7 +2917,7 @@ type NewMessage struct {
 	// ID A UUID of the sender's own; a repeat under it is not sent again.
 	ID *string `json:"id,omitempty"`
 
-	// InReplyTo Id of the message answered.
+	// InReplyTo Id of the message answered, which an agent must be able to read.
 	InReplyTo *string `json:"in_reply_to,omitempty"`
 
 	// Job Key or id of the job.
@@ -2929,7 +2929,7 @@ type NewMessage struct {
 	// To One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
 	To NewMessageAddress `json:"to"`
 
-	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>. Only the server says state_change, review_result, agent_started, agent_stopped, system.<name> and lease.<name>: 403 from others.
 	Type MessageType `json:"type"`
 }
 
@@ -4421,7 +4421,7 @@ type ServerInterface interface {
 	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx echo.Context, params ListJobsParams) error
-	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	// (POST /jobs)
 	CreateJob(ctx echo.Context, params CreateJobParams) error
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
@@ -4517,7 +4517,7 @@ type ServerInterface interface {
 	// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
 	// (GET /messages/archives)
 	ListArchives(ctx echo.Context, params ListArchivesParams) error
-	// SendMessages Sends up to 500 messages, all or none.
+	// SendMessages Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	// (POST /messages/batch)
 	SendMessages(ctx echo.Context) error
 	// ListDeadLetters Messages that an inbox gave up, the newest first.
@@ -12340,7 +12340,7 @@ type StrictServerInterface interface {
 	// ListJobs Lists jobs, newest first or in the order asked for.
 	// (GET /jobs)
 	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
-	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	// (POST /jobs)
 	CreateJob(ctx context.Context, request CreateJobRequestObject) (CreateJobResponseObject, error)
 	// CreateJobs Creates up to 1,000 jobs, all or none. `depends_on` may name keys of the same batch.
@@ -12436,7 +12436,7 @@ type StrictServerInterface interface {
 	// ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
 	// (GET /messages/archives)
 	ListArchives(ctx context.Context, request ListArchivesRequestObject) (ListArchivesResponseObject, error)
-	// SendMessages Sends up to 500 messages, all or none.
+	// SendMessages Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	// (POST /messages/batch)
 	SendMessages(ctx context.Context, request SendMessagesRequestObject) (SendMessagesResponseObject, error)
 	// ListDeadLetters Messages that an inbox gave up, the newest first.

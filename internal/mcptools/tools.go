@@ -47,7 +47,7 @@ type NewJob struct {
 	Body     string `json:"body,omitempty" jsonschema:"what somebody needs to know who does not know this job"`
 	Kind     string `json:"kind,omitempty" jsonschema:"such as fix, feature, test, docs, refactor"`
 	Repo     string `json:"repo,omitempty" jsonschema:"the repository; that of this job where it is left out"`
-	Priority *int   `json:"priority,omitempty" jsonschema:"from 0 (some day) to 10 (at once)"`
+	Priority *int   `json:"priority,omitempty" jsonschema:"from 0 (some day) to 10 (at once); at most that of this job"`
 }
 
 const (

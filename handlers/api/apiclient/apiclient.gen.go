@@ -2734,7 +2734,7 @@ type MessageNacked struct {
 	Dead bool `json:"dead"`
 }
 
-// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+// MessageType task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>. Only the server says state_change, review_result, agent_started, agent_stopped, system.<name> and lease.<name>: 403 from others.
 type MessageType = string
 
 // MessagesAcked defines model for MessagesAcked.
@@ -2908,7 +2908,7 @@ type NewMessage struct {
 	// Blob The SHA-256 of a blob that is what the message says, instead of a payload. A payload of more than 4,096 bytes becomes a blob by itself.
 	Blob *string `json:"blob,omitempty"`
 
-	// CorrelationID The thread. Left out: that of the message answered, else the key of the job.
+	// CorrelationID The thread. Left out: that of the message answered, else the key of the job. It is about the product of the job that names it, else about that of its first message.
 	CorrelationID *string `json:"correlation_id,omitempty"`
 
 	// ExpiresAt After that it is not handed out any more.
@@ -2917,7 +2917,7 @@ type NewMessage struct {
 	// ID A UUID of the sender's own; a repeat under it is not sent again.
 	ID *string `json:"id,omitempty"`
 
-	// InReplyTo Id of the message answered.
+	// InReplyTo Id of the message answered, which an agent must be able to read.
 	InReplyTo *string `json:"in_reply_to,omitempty"`
 
 	// Job Key or id of the job.
@@ -2929,7 +2929,7 @@ type NewMessage struct {
 	// To One of them. A person is named by e-mail address or id; a role is worker, orchestrator, reviewer or custom:<name>.
 	To NewMessageAddress `json:"to"`
 
-	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>.
+	// Type task_assign, task_claim, task_progress, task_done, task_failed, task_blocked, heartbeat, state_change, review_request, review_result, agent_started, agent_stopped, or custom.<name>. Only the server says state_change, review_result, agent_started, agent_stopped, system.<name> and lease.<name>: 403 from others.
 	Type MessageType `json:"type"`
 }
 
@@ -4809,14 +4809,14 @@ type ClientInterface interface {
 	// Corresponds with GET /jobs (the `ListJobs` operationId).
 	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /jobs (the `CreateJob` operationId).
 	CreateJobWithBody(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5158,14 +5158,14 @@ type ClientInterface interface {
 	// Corresponds with GET /messages/archives (the `ListArchives` operationId).
 	ListArchives(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendMessagesWithBody Sends up to 500 messages, all or none.
+	// SendMessagesWithBody Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
 	SendMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendMessages Sends up to 500 messages, all or none.
+	// SendMessages Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6533,7 +6533,7 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 	return c.Client.Do(req)
 }
 
-// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+// CreateJobWithBody Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6550,7 +6550,7 @@ func (c *Client) CreateJobWithBody(ctx context.Context, params *CreateJobParams,
 	return c.Client.Do(req)
 }
 
-// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+// CreateJob Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7412,7 +7412,7 @@ func (c *Client) ListArchives(ctx context.Context, params *ListArchivesParams, r
 	return c.Client.Do(req)
 }
 
-// SendMessagesWithBody Sends up to 500 messages, all or none.
+// SendMessagesWithBody Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7429,7 +7429,7 @@ func (c *Client) SendMessagesWithBody(ctx context.Context, contentType string, b
 	return c.Client.Do(req)
 }
 
-// SendMessages Sends up to 500 messages, all or none.
+// SendMessages Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14007,14 +14007,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /jobs (the `ListJobs` operationId).
 	ListJobsWithResponse(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*ListJobsResponse, error)
 
-	// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /jobs (the `CreateJob` operationId).
 	CreateJobWithBodyWithResponse(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateJobResponse, error)
 
-	// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+	// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14378,14 +14378,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /messages/archives (the `ListArchives` operationId).
 	ListArchivesWithResponse(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*ListArchivesResponse, error)
 
-	// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
+	// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /messages/batch (the `SendMessages` operationId).
 	SendMessagesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendMessagesResponse, error)
 
-	// SendMessagesWithResponse Sends up to 500 messages, all or none.
+	// SendMessagesWithResponse Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -21456,7 +21456,7 @@ func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *
 	return ParseListJobsResponse(rsp)
 }
 
-// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+// CreateJobWithBodyWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21469,7 +21469,7 @@ func (c *ClientWithResponses) CreateJobWithBodyWithResponse(ctx context.Context,
 	return ParseCreateJobResponse(rsp)
 }
 
-// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on; at most 20 in one attempt.
+// CreateJobWithResponse Creates a job. Only the title is required. An agent may where its enrolment token lets it, and says in `discovered_from` which job it works on: at most 20 in one attempt, and below the first job of the chain 5 steps deep, 50 open and 60 in an hour; no more urgent than that job, without `factory`, and with at most what is left of its own ceilings.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22145,7 +22145,7 @@ func (c *ClientWithResponses) ListArchivesWithResponse(ctx context.Context, para
 	return ParseListArchivesResponse(rsp)
 }
 
-// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none.
+// SendMessagesWithBodyWithResponse Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22158,7 +22158,7 @@ func (c *ClientWithResponses) SendMessagesWithBodyWithResponse(ctx context.Conte
 	return ParseSendMessagesResponse(rsp)
 }
 
-// SendMessagesWithResponse Sends up to 500 messages, all or none.
+// SendMessagesWithResponse Sends up to 500 messages, all or none. One sender has a fifth of the 10,000 messages of an inbox, and gets 429 beyond.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
