@@ -62,7 +62,8 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 }
 
 func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
-	return &MergeOrder{Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By), Commit: o.Commit, Branch: o.Branch, Into: o.Into,
+	return &MergeOrder{Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By), Commit: o.Commit, Branch: o.Branch,
+		Into:   o.Into,
 		Method: MergeMethod(o.Method), Checks: given(o.Checks)}
 }
 

@@ -145,7 +145,7 @@ func (p *publishing) addressOne(call sending, n Draft) (row, []string, error) {
 	if err := mayAddress(who, p.names.readers[who.Agent].roles, to); err != nil {
 		return row{}, nil, err
 	}
-	about, err := p.subjectOf(who, n)
+	about, err := p.findSubject(who, n)
 	if err != nil {
 		return row{}, nil, err
 	}

@@ -36,12 +36,12 @@ func (r reach) covers(s subject) bool {
 
 func (s subject) isEmpty() bool { return s.product == ids.Nil && s.senders == nil }
 
-// subjectOf finds what a message is about, by all that it refers to: its job, its thread,
+// findSubject finds what a message is about, by all that it refers to: its job, its thread,
 // and the message that it answers, in this order.
 //
 // Faults: Forbidden for what the sender's token does not reach; Validation for what there
 // is not, and for the answer to a message that an agent may not read.
-func (p *publishing) subjectOf(who tenancy.Principal, n Draft) (s subject, err error) {
+func (p *publishing) findSubject(who tenancy.Principal, n Draft) (s subject, err error) {
 	by := p.names.readers[who.Agent]
 	add := func(field, what string, about subject) error {
 		if !by.covers(about) {

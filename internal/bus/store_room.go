@@ -40,7 +40,8 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string
 }
 
 func dropNoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, n int) error {
-	err := q.NoticesDrop(ctx, tx, dbsqlc.NoticesDropParams{WorkspaceID: workspace, Inbox: inbox, MaxRows: int32(n)}) //nolint:gosec // one transaction's
+	err := q.NoticesDrop(ctx, tx, dbsqlc.NoticesDropParams{WorkspaceID: workspace, Inbox: inbox,
+		MaxRows: int32(n)}) //nolint:gosec // one transaction's
 	if err != nil {
 		return fmt.Errorf("drop old notices: %w", err)
 	}

@@ -43,8 +43,8 @@ var (
 	familyType = regexp.MustCompile(`^[a-z]+\.[a-z0-9][a-z0-9_.-]{0,55}$`)
 )
 
-// speakersOf gives who says a type, nil for one that there is not.
-func speakersOf(kind string) []tenancy.Kind {
+// findSpeakers gives who says a type, nil for one that there is not.
+func findSpeakers(kind string) []tenancy.Kind {
 	for prefix, may := range families {
 		if strings.HasPrefix(kind, prefix) && familyType.MatchString(kind) {
 			return may
@@ -55,7 +55,7 @@ func speakersOf(kind string) []tenancy.Kind {
 
 // checkType refuses types that there are not, and those that somebody else says.
 func checkType(who tenancy.Principal, kind string) error {
-	may := speakersOf(kind)
+	may := findSpeakers(kind)
 	switch {
 	case may == nil:
 		return fault.Invalid("type", "It must be one of the types of messages, or custom.<name>.")

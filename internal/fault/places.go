@@ -9,7 +9,8 @@ import (
 const (
 	repoRule = "It must be the name of a repo, like ledger-api or acme/web: letters, digits and . _ @ - in parts between slashes, " +
 		"each beginning with a letter or digit and without .. and .lock."
-	fileRule = "It must be a path or a glob inside the repository, like docs/*.md: relative, with / between its parts, none of which is empty, ., .. or .git."
+	fileRule = "It must be a path or a glob inside the repository, like docs/*.md: " +
+		"relative, with / between its parts, none of which is empty, ., .. or .git."
 )
 
 // drive begins a path of Windows, home one of a shell.
@@ -27,7 +28,8 @@ func (p Problems) Repo(field, s string, limit int) {
 func isRepo(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || strings.HasPrefix(part, "-") || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "@") ||
-			strings.HasPrefix(part, "_") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") {
+			strings.HasPrefix(part, "_") || strings.HasSuffix(part, ".") || strings.HasSuffix(part, ".lock") ||
+			strings.Contains(part, "..") {
 			return false
 		}
 	}

@@ -281,7 +281,8 @@ func (c *creation) build() error {
 			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,
 			TokenBudget: n.TokenBudget, BudgetNanos: n.BudgetNanos, Complexity: n.Complexity, Tier: n.Tier,
 			NotBefore: keepable(n.NotBefore), IdempotencyKey: n.IdempotencyKey,
-			WaitsForChildren: n.WaitsForChildren, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo, ReviewLimit: product.ReviewLimit,
+			WaitsForChildren: n.WaitsForChildren, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo,
+			ReviewLimit: product.ReviewLimit,
 		})
 	}
 	return p.Err()

@@ -80,6 +80,7 @@ func (j Job) requireNotSystem(by Trigger) error {
 	if !IsSystemKind(j.Kind) || by != ByRetry && by != ByFinish {
 		return nil
 	}
-	return fault.New(fault.InvalidTransition, "%s is a job of kind %s, which the system made, and cannot be %s. Decide about the job it is for.",
+	return fault.New(fault.InvalidTransition,
+		"%s is a job of kind %s, which the system made, and cannot be %s. Decide about the job it is for.",
 		j.Key, j.Kind, by.participle()).With("status", string(j.Status))
 }

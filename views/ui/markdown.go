@@ -55,7 +55,7 @@ func format(src []byte) (string, bool) {
 
 func parse(src []byte) (ast.Node, *bounds) {
 	pc := parser.NewContext()
-	return converter().Parser().Parse(text.NewReader(src), parser.WithContext(pc)), boundsOf(pc)
+	return converter().Parser().Parse(text.NewReader(src), parser.WithContext(pc)), findBounds(pc)
 }
 
 // asTyped is a text without any format.
@@ -112,7 +112,7 @@ type linkRel struct{}
 
 // Transform is called by goldmark for every parsed text.
 func (linkRel) Transform(doc *ast.Document, _ text.Reader, pc parser.Context) {
-	used := boundsOf(pc)
+	used := findBounds(pc)
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // never fails: the walker does not
 		if k := n.Kind(); entering && (k == ast.KindLink || k == ast.KindAutoLink) {
 			n.SetAttributeString("rel", []byte(rel))

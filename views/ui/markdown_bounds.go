@@ -45,7 +45,7 @@ type bounds struct {
 
 var boundsKey = parser.NewContextKey()
 
-func boundsOf(pc parser.Context) *bounds {
+func findBounds(pc parser.Context) *bounds {
 	b, ok := pc.Get(boundsKey).(*bounds)
 	if !ok {
 		b = &bounds{}
@@ -102,7 +102,7 @@ type blocks struct {
 // Open is called by goldmark where a block may begin. A list without an item, or text
 // without a paragraph, would break it: those go on, and end with the block around them.
 func (p blocks) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	b := boundsOf(pc)
+	b := findBounds(pc)
 	if p.nests && (b.exceeded || len(pc.OpenedBlocks()) >= maxNesting) {
 		b.exceeded = true
 		return nil, parser.NoChildren
@@ -118,7 +118,7 @@ func (p blocks) Open(parent ast.Node, reader text.Reader, pc parser.Context) (as
 // Continue is called by goldmark for each further line.
 func (p blocks) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
 	if p.nests {
-		b := boundsOf(pc)
+		b := findBounds(pc)
 		b.continued++
 		if b.exceeded = b.exceeded || b.continued > maxContinued; b.exceeded {
 			return parser.Close
@@ -132,7 +132,7 @@ type marks struct{ parser.InlineParser }
 
 // Parse is called by goldmark at each mark.
 func (m marks) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
-	if !boundsOf(pc).mark(parent) {
+	if !findBounds(pc).mark(parent) {
 		return nil
 	}
 	return m.InlineParser.Parse(parent, block, pc)
@@ -161,7 +161,7 @@ func (paragraphs) Transform(node *ast.Paragraph, reader text.Reader, pc parser.C
 			columns = max(columns, bytes.Count(line, []byte("|"))+1)
 		}
 	}
-	b := boundsOf(pc)
+	b := findBounds(pc)
 	if columns > 1 {
 		b.cells += columns * lines.Len()
 	}

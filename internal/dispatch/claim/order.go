@@ -1,10 +1,6 @@
 package claim
 
 import (
-	"fmt"
-
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 )
@@ -25,14 +21,9 @@ func (b *claimBatch) order(given []jobs.Job) ([]jobs.Job, error) {
 	if len(asked) == 0 {
 		return given, nil
 	}
-	rows, err := q.JobMergeOrders(b.ctx, b.tx, dbsqlc.JobMergeOrdersParams{WorkspaceID: b.workspace, MergeJobIds: asked})
-	if err != nil {
-		return nil, fmt.Errorf("orders to merge: %w", err)
-	}
-	b.orders = make(map[ids.ID]lease.Order, len(rows))
-	for _, r := range rows {
-		b.orders[r.MergeJobID] = lease.Order{Merge: &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
-			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}}
+	var err error
+	if b.orders, err = mergeOrdersTx(b.ctx, b.tx, b.workspace, asked); err != nil {
+		return nil, err
 	}
 	ordered := make([]jobs.Job, 0, len(given))
 	for _, j := range given {

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
@@ -226,4 +227,18 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) 
 		return nil, 0, fmt.Errorf("newest lane: %w", err)
 	}
 	return heads, newest, nil
+}
+
+// mergeOrdersTx reads what the jobs are to merge; one that nothing orders is left out.
+func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID) (map[ids.ID]lease.Order, error) {
+	rows, err := q.JobMergeOrders(ctx, tx, dbsqlc.JobMergeOrdersParams{WorkspaceID: workspace, MergeJobIds: asked})
+	if err != nil {
+		return nil, fmt.Errorf("orders to merge: %w", err)
+	}
+	orders := make(map[ids.ID]lease.Order, len(rows))
+	for _, r := range rows {
+		orders[r.MergeJobID] = lease.Order{Merge: &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
+			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}}
+	}
+	return orders, nil
 }

@@ -176,7 +176,8 @@ func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did 
 	if m.mergeStatus.Finished() {
 		return s.conclude(ctx, workspace, m)
 	}
-	return s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel, Reason: "What it merges is not approved any more: " + m.key + "."})
+	return s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel,
+		Reason: "What it merges is not approved any more: " + m.key + "."})
 }
 
 // conclude decides about the job and closes the merge.
@@ -260,7 +261,7 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (d
 			Product: w.product, Repo: w.repo, Capabilities: needs, Priority: &priority, ReviewRequired: &review},
 		Permit: func(ctx context.Context, tx db.Tx) error { return lockWantedTx(ctx, tx, workspace, w) },
 		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {
-			return recordTx(ctx, tx, workspace, made.ID, w, s.pageOf(w.key))
+			return recordTx(ctx, tx, workspace, made.ID, w, s.pageURL(w.key))
 		},
 	})
 	if errors.Is(err, errBegun) {
@@ -269,8 +270,8 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (d
 	return err == nil, err
 }
 
-// pageOf is the address of a job's page, "" where nobody said where people reach the server.
-func (s *Service) pageOf(key string) string {
+// pageURL is the address of a job's page, "" where nobody said where people reach the server.
+func (s *Service) pageURL(key string) string {
 	if s.public == "" {
 		return ""
 	}
