@@ -58,6 +58,8 @@ var damages = map[string]map[string]struct{ value, why string }{
 		"waits_for_children": {value: "true"},
 		"files":              {value: "'{x}'"}, "files_touched": {value: "'{x}'"},
 		"failure_kind":  {value: "'crash'"},
+		"root_id":       {why: "follows from the links of the jobs, which the log tells; it only bounds what agents file"},
+		"depth":         {why: "as root_id"},
 		"approved_head": {value: "'x'"}, "merged_commit": {value: "'x'"}, "url": {value: "'https://x.example'"},
 	},
 	"job_text": {
