@@ -7,6 +7,8 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -81,6 +83,13 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		r, err := readerOf(ctx, tx, who)
 		if err != nil {
 			return err
+		}
+		if who.Kind == tenancy.KindAgent && reason != "" {
+			held, err := s.secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}})
+			if err != nil {
+				return err
+			}
+			reason = held.Redactor(who.Agent).Cut(reason, MaxError)
 		}
 		dead, err = nackTx(ctx, tx, who.Workspace, r, seq, reason, retry)
 		return err

@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/tenancy"
 )
 
@@ -152,9 +153,13 @@ func (p *publishing) addressOne(call sending, n Draft) (row, []string, error) {
 	if err := p.names.mayReach(who, to, about); err != nil {
 		return row{}, nil, err
 	}
+	red := p.held.Redactor(who.Agent)
+	if err := n.namesNone(red); err != nil {
+		return row{}, nil, err
+	}
 	from := sender(who)
 	r := row{ID: n.ID, Type: n.Type, FromKind: from.Kind, FromID: orNull(from.ID), FromName: from.Name, ToKind: to.Kind,
-		ToID: orNull(to.ID), ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: p.held.Redactor(who.Agent).JSON(n.Payload),
+		ToID: orNull(to.ID), ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: red.JSON(n.Payload),
 		Blob: orNone(n.Blob), Digest: n.digest(), ExpiresAt: n.ExpiresAt, ProductID: orNull(about.product), Senders: about.senders}
 	if n.Job != "" {
 		job := p.names.jobs[n.Job]
@@ -165,6 +170,20 @@ func (p *publishing) addressOne(call sending, n Draft) (row, []string, error) {
 		inboxes = nil
 	}
 	return r, p.names.inScope(inboxes, about), nil
+}
+
+// namesNone refuses a secret in what names something: it cannot be another name.
+func (n Draft) namesNone(red *redact.Redactor) error {
+	if red == nil {
+		return nil
+	}
+	p := fault.Problems{}
+	for field, name := range map[string]string{"type": n.Type, "to": n.To.Name, "correlation_id": n.CorrelationID} {
+		if red.Text(name) != name {
+			p.Add(field, "It must hold no secret of a job that the agent works on.")
+		}
+	}
+	return p.Err()
 }
 
 // thread is the name of a message's thread.

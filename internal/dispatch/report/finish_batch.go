@@ -186,6 +186,7 @@ func (b *finishBatch) decide(i *finishItem, job jobs.Locked) error {
 	if err != nil {
 		return err
 	}
+	i.Req.next = b.s.redactNext(red, call)
 	digest, err := call.digest(red)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"encoding/hex"
 	"slices"
 
 	"fleetboard/db"
@@ -52,6 +53,18 @@ func (c Completion) redacted(red *redact.Redactor) Completion {
 		c.FilesTouched[i] = red.Cut(file, jobs.MaxFile)
 	}
 	return c
+}
+
+// redactNext is what an agent wants for the seat that it frees. A request id with a secret of
+// the job is known by its digest: the claim that follows does not know of that job any more.
+func (s *Service) redactNext(red *redact.Redactor, call finishCall) *lease.Next {
+	if call.next == nil || red.Text(call.next.RequestID) == call.next.RequestID {
+		return call.next
+	}
+	next := *call.next
+	digest := s.jobs.Secrets.Digests([]byte("claim " + call.who.Agent.String() + " " + next.RequestID))[0]
+	next.RequestID = "secret-" + hex.EncodeToString(digest)
+	return &next
 }
 
 // redacted is a failure without the values of the job's secrets.

@@ -16,6 +16,8 @@ import (
 // repo is the product's, or that of the job it holds. It is as urgent as that one at
 // most, and may spend at most what is left of that one's own ceilings.
 //
+// The secrets of the jobs that it holds are taken out of what it says.
+//
 // Faults: Forbidden where its enrolment token does not let it, out of scope, and
 // after jobs.MaxFiledPerAttempt of one attempt; TooMany where enough jobs of its root
 // are open, or came within an hour; as of jobs.Create and of Progress.
@@ -29,6 +31,10 @@ func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from jobs.O
 		return jobs.Created{}, fault.New(fault.Forbidden, "The enrolment token of %s does not let its agents create jobs.", who.Name)
 	}
 	if err := holding.Check(); err != nil {
+		return jobs.Created{}, err
+	}
+	in, err := s.redactNew(ctx, who, from, in)
+	if err != nil {
 		return jobs.Created{}, err
 	}
 	return s.jobs.Discover(ctx, who, from, in, func(ctx context.Context, tx db.Tx, wanted jobs.Job, isOwned bool) (jobs.Filed, error) {
