@@ -748,14 +748,17 @@ func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) (
 }
 
 const eventTailJobs = `-- name: EventTailJobs :many
-SELECT e.id, e.xid::text AS xid, e.job_id FROM event e
-WHERE e.workspace_id = $1
-    AND (e.xid, e.id) > (cast($2::text AS xid8), $3::bigint)
+SELECT e.id, e.xid::text AS xid, e.job_id, (cardinality($1::text[]) = 0 OR EXISTS (
+    SELECT FROM jsonb_array_elements(e.changes) c WHERE c ->> 'field' = ANY($1::text[])))::boolean AS fits
+FROM event e
+WHERE e.workspace_id = $2
+    AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
-ORDER BY e.workspace_id, e.xid, e.id LIMIT $4
+ORDER BY e.workspace_id, e.xid, e.id LIMIT $5
 `
 
 type EventTailJobsParams struct {
+	Fields      []string
 	WorkspaceID uuid.UUID
 	AfterXid    string
 	AfterID     int64
@@ -766,11 +769,14 @@ type EventTailJobsRow struct {
 	ID    int64
 	Xid   string
 	JobID *uuid.UUID
+	Fits  bool
 }
 
-// EventTail of which only the jobs are wanted.
+// EventTail of which only the jobs are wanted, and whether one of these fields was changed;
+// without fields all fit.
 func (q *Queries) EventTailJobs(ctx context.Context, db DBTX, arg EventTailJobsParams) ([]EventTailJobsRow, error) {
 	rows, err := db.Query(ctx, eventTailJobs,
+		arg.Fields,
 		arg.WorkspaceID,
 		arg.AfterXid,
 		arg.AfterID,
@@ -783,7 +789,12 @@ func (q *Queries) EventTailJobs(ctx context.Context, db DBTX, arg EventTailJobsP
 	items := []EventTailJobsRow{}
 	for rows.Next() {
 		var i EventTailJobsRow
-		if err := rows.Scan(&i.ID, &i.Xid, &i.JobID); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Xid,
+			&i.JobID,
+			&i.Fits,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

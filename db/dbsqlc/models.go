@@ -740,6 +740,11 @@ type JobWord struct {
 	Words       interface{}
 }
 
+type JobWordsPlace struct {
+	WorkspaceID uuid.UUID
+	Place       string
+}
+
 type Lane struct {
 	WorkspaceID uuid.UUID
 	ID          int64

@@ -80,8 +80,11 @@ SELECT EXISTS (SELECT FROM event e
     ORDER BY e.workspace_id, e.xid, e.id LIMIT 1)::boolean AS follows;
 
 -- name: EventTailJobs :many
--- EventTail of which only the jobs are wanted.
-SELECT e.id, e.xid::text AS xid, e.job_id FROM event e
+-- EventTail of which only the jobs are wanted, and whether one of these fields was changed;
+-- without fields all fit.
+SELECT e.id, e.xid::text AS xid, e.job_id, (cardinality(@fields::text[]) = 0 OR EXISTS (
+    SELECT FROM jsonb_array_elements(e.changes) c WHERE c ->> 'field' = ANY(@fields::text[])))::boolean AS fits
+FROM event e
 WHERE e.workspace_id = @workspace_id
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < log_horizon()

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs/jobsearch"
 )
 
 // Jobs are found by their texts and then by their logs, by people and agents who read them,
@@ -22,12 +21,8 @@ func TestJobsAreSearched(t *testing.T) {
 		w.as(ada, "POST", "/fleet/logs", object{"job": job, "epoch": 1, "lines": []object{logLine("INFO", "looking"), logLine("WARNING", "a Needle!")}}).want(200)
 		w.as(ada, "POST", "/fleet/complete", object{"job": job, "epoch": 1}).want(200)
 	}
-	search := jobsearch.New(w.db)
-	for dbfactory.Int(t, w.db, `SELECT count(*) FROM job_log_words`) < 2 {
-		if _, err := search.IndexLogs(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	jobstest.IndexTexts(t, w.db)
+	jobstest.IndexLogs(t, w.db, 2)
 	for _, token := range []string{w.owner, ada} {
 		a := w.as(token, "GET", "/search/jobs?q=needle", nil).want(200)
 		if a.count("items") != 2 || a.at("items", 0, "log") != nil || a.text("items", 1, "job", "key") != key ||

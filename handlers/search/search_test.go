@@ -6,9 +6,9 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/jobsearch"
 )
 
 // The search finds messages and jobs, and the lines of a job's log, and says where each is.
@@ -26,11 +26,8 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 		SELECT workspace_id, id, 1, 'ada', 'INFO', 'found the Needle' FROM job WHERE key = 'FB-1'`)
 	dbfactory.Exec(t, d.DB, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, ended_at, outcome)
 		SELECT workspace_id, id, 1, 'ada', 'f', now(), 'completed' FROM job WHERE key = 'FB-1'`)
-	for words := jobsearch.New(d.DB); dbfactory.Int(t, d.DB, `SELECT count(*) FROM job_log_words`) == 0; {
-		if _, err := words.IndexLogs(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	jobstest.IndexTexts(t, d.DB)
+	jobstest.IndexLogs(t, d.DB, 1)
 	for query, want := range map[string][3]int{
 		"q=needle": {2, 1, 1}, "q=needle&in=jobs": {2, 0, 0}, "q=needle&in=messages": {0, 1, 0}, "q=needle&in=messages&from=bob": {0, 0, 0},
 		"q=needle&in=logs&job=fb-1": {0, 0, 1}, "q=needle&in=logs": {0, 0, 1}, "q=absent&in=logs": {0, 0, 0}, "q=needle&in=logs&job=FB-9": {0, 0, 0}, "q=%21": {0, 0, 0}, "": {0, 0, 0},

@@ -68,6 +68,7 @@ type App struct {
 	dispatch   *dispatch.Service
 	kanban     *kanban.Service
 	bus        *bus.Service
+	words      *jobsearch.Index
 	seals      *seal.Keys
 	listener   net.Listener
 	metrics    net.Listener // nil where /metrics has no address of its own
@@ -192,6 +193,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	list := jobs.NewService(a.db, wake, secrets)
 	list.NoteFolds(sealer)
 	tries, lines, search := attempts.NewService(a.db), joblog.NewService(a.db), jobsearch.New(a.db)
+	a.words = jobsearch.NewIndex(a.db, wake)
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.dispatch.NamesBlobs(contents)
@@ -203,7 +205,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
 	rates, used := prices.NewService(a.db, wake), usage.NewService(a.db)
 	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: lines, LogWords: search, Secrets: list.Secrets, Seals: sealer, Costs: costs,
+		Events: events, JobLogs: lines, Words: a.words, Secrets: list.Secrets, Seals: sealer, Costs: costs,
 		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL, a.log),
 		Messages: a.bus, Blobs: contents}, wake, a.log)
 
@@ -296,6 +298,7 @@ func (a *App) close() error {
 	if a.dispatch != nil {
 		a.kanban.Close()
 		a.bus.Close()
+		a.words.Close()
 		a.dispatch.Close()
 	}
 	if a.server != nil {

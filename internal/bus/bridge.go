@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
 	"time"
 
 	"fleetboard/db"
@@ -21,57 +19,17 @@ const (
 	bridgePage = 200
 	// bridgeScan is how many events one transaction looks at where routine is passed over.
 	bridgeScan = 2000
-	// bridgeSweep is how often all workspaces are looked at, not only those of which a
-	// wake-up told.
-	bridgeSweep = 30 * time.Second
 	// bridgeKeeps is how long an inbox keeps what the server told.
 	bridgeKeeps = 7 * 24 * time.Hour
 	// maxSaid bounds a text of an event in its message, in characters.
 	maxSaid = 700
 )
 
-// bridge knows in which workspaces something happened since they were looked at.
-type bridge struct {
-	mu      sync.Mutex
-	changed map[ids.ID]bool
-	swept   time.Time
-}
-
-// heard notes that something was appended to a workspace's log.
-func (b *bridge) heard(topic string) {
-	id, ok := ids.Parse(strings.TrimPrefix(topic, "event:"))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !ok {
-		b.swept = time.Time{} // something may have been missed
-		return
-	}
-	if b.changed == nil {
-		b.changed = map[ids.ID]bool{}
-	}
-	b.changed[id] = true
-}
-
-// take gives the workspaces to look at, and whether that is all of them.
-func (b *bridge) take(now time.Time) (list []ids.ID, all bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if now.Sub(b.swept) >= bridgeSweep {
-		b.swept, b.changed = now, nil
-		return nil, true
-	}
-	for id := range b.changed {
-		list = append(list, id)
-	}
-	b.changed = nil
-	return list, false
-}
-
 // Bridge makes messages of what happened since the last call: of changes of jobs' statuses,
 // reviews, questions and answers, and of agents that start and stop. Each event is told
 // once. It returns how many messages it sent.
 func (s *Service) Bridge(ctx context.Context) (total int, err error) {
-	list, all := s.bridge.take(time.Now())
+	list, all := s.logs.Take(time.Now())
 	if all {
 		if list, err = workspaces(ctx, s.db); err != nil {
 			return 0, err
@@ -82,7 +40,7 @@ func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 		total += n
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("bridge of %s: %w", workspace, failed))
-			s.bridge.heard("event:" + workspace.String())
+			s.logs.Note(eventlog.Topic(workspace))
 		}
 	}
 	return total, err
@@ -112,7 +70,7 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 		}
 	}
 	if held {
-		s.bridge.heard("event:" + workspace.String())
+		s.logs.Note(eventlog.Topic(workspace))
 	}
 	return total, ctx.Err()
 }

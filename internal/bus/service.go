@@ -9,6 +9,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/batch"
 	"fleetboard/internal/blobs"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
@@ -55,7 +56,7 @@ type Service struct {
 
 	mu      sync.Mutex
 	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
-	bridge  bridge
+	logs    eventlog.Changed          // since the bridge looked
 }
 
 // handed is how long a message of a role or a factory belongs to the reader that got it.
@@ -70,7 +71,7 @@ func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
 	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
 	s.waiters.Watch = s.watch
 	inboxes := wake.Subscribe(topicPrefix, s.heard)
-	events := wake.Subscribe("event:", s.bridge.heard)
+	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
 	s.cancel = func() { inboxes(); events() }
 	return s
 }

@@ -16,7 +16,7 @@ type Work struct {
 	People    People
 	Events    Events
 	JobLogs   JobLogs
-	LogWords  LogWords
+	Words     Words
 	Secrets   Secrets
 	Seals     Seals
 	Costs     Costs
@@ -56,9 +56,10 @@ type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
 }
 
-// LogWords writes the words by which logs of attempts that have ended are found, and returns
-// how much it looked at.
-type LogWords interface {
+// Words writes the words by which jobs are found: those of their texts, and those of the logs
+// of attempts that have ended. Each returns how much it looked at.
+type Words interface {
+	IndexTexts(ctx context.Context) (int, error)
 	IndexLogs(ctx context.Context) (int, error)
 }
 
@@ -180,8 +181,10 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
+		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Words.IndexTexts))},
 		{Name: "words of logs", Every: 10 * time.Second, Jitter: 2 * time.Second, Timeout: slowTimeout,
-			Do: t.cycle(uncounted(t.exhausted(w.LogWords.IndexLogs)))},
+			Do: t.cycle(uncounted(t.exhausted(w.Words.IndexLogs)))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,

@@ -11,6 +11,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/dispatchtest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 
@@ -22,13 +23,14 @@ import (
 type logs struct {
 	*dispatchtest.World
 	search *jobsearch.Service
+	words  *jobsearch.Index
 	agent  tenancy.Principal
 }
 
 func newLogs(t *testing.T) *logs {
 	t.Helper()
 	w := dispatchtest.New(t)
-	return &logs{w, jobsearch.New(w.DB), w.Agent("claude-1")}
+	return &logs{w, jobsearch.New(w.DB), jobsearch.NewIndex(w.DB, w.Wake), w.Agent("claude-1")}
 }
 
 // writes adds lines to the log of a job, as what its attempt wrote.
@@ -52,7 +54,7 @@ func (l *logs) worked(title string, lines ...string) jobs.Job {
 func (l *logs) index(n int) {
 	l.T.Helper()
 	for dbfactory.Int(l.T, l.DB, `SELECT count(*) FROM job_log_words`) < n {
-		if _, err := l.search.IndexLogs(l.T.Context()); err != nil {
+		if _, err := l.words.IndexLogs(l.T.Context()); err != nil {
 			l.T.Fatal(err)
 		}
 	}
@@ -171,9 +173,9 @@ func TestNoEndedAttemptIsSkipped(t *testing.T) {
 		})
 	})
 	<-appended
-	crew, beside := l.Crew(4), jobsearch.New(l.DB)
+	crew, beside := l.Crew(4), jobsearch.NewIndex(l.DB, l.Wake)
 	done := make(chan struct{})
-	for _, s := range []*jobsearch.Service{l.search, beside} {
+	for _, s := range []*jobsearch.Index{l.words, beside} {
 		all.Go(func() {
 			for more := true; more; {
 				select {
@@ -274,7 +276,7 @@ func TestWordsGoWithTheirLines(t *testing.T) {
 	dbfactory.Exec(t, l.DB, `DELETE FROM job_log_words_place`)
 	for n := 1; n > 0; {
 		var err error
-		if n, err = l.search.IndexLogs(t.Context()); err != nil {
+		if n, err = l.words.IndexLogs(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,6 +294,7 @@ func TestLogsComeAfterTexts(t *testing.T) {
 	l.worked("needle in its title", "needle in its log")
 	l.worked("quiet", "a needle")
 	l.index(2)
+	jobstest.IndexTexts(t, l.DB)
 	for in, want := range map[jobsearch.Where]string{jobsearch.Everything: "FB-1 FB-2*", jobsearch.Texts: "FB-1", jobsearch.Logs: "FB-2* FB-1*"} {
 		list, err := l.search.Search(t.Context(), l.Owner, "needle", in, 10)
 		if err != nil {

@@ -39,5 +39,8 @@ func (c Cursor) Before(other Cursor) bool {
 	return c.xid < other.xid || c.xid == other.xid && c.id < other.id
 }
 
+// Topics is the beginning of the topics of all workspaces.
+const Topics = "event:"
+
 // Topic is published when something was appended to a workspace's log.
-func Topic(workspace ids.ID) string { return "event:" + workspace.String() }
+func Topic(workspace ids.ID) string { return Topics + workspace.String() }

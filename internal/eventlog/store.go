@@ -127,10 +127,11 @@ func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bo
 }
 
 // TailJobsTx reads of limit events after a place which jobs they are of, how many events they
-// are, and the place after them.
-func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) (jobs []ids.ID, n int, end Cursor, err error) {
+// are, and the place after them. With fields it names the jobs alone of which one was changed.
+func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int, fields ...string) (jobs []ids.ID, n int,
+	end Cursor, err error) {
 	rows, err := q.EventTailJobs(ctx, tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
-		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+		Fields: append([]string{}, fields...), MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
 	if err != nil {
 		return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
 	}
@@ -141,7 +142,7 @@ func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, l
 		if end.xid, err = strconv.ParseUint(r.Xid, 10, 63); err != nil {
 			return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
 		}
-		if r.JobID != nil && !known[*r.JobID] {
+		if r.Fits && r.JobID != nil && !known[*r.JobID] {
 			known[*r.JobID], jobs = true, append(jobs, *r.JobID)
 		}
 	}

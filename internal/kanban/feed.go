@@ -76,7 +76,7 @@ type watcher struct {
 
 func newFeeds(s *Service, events *eventlog.Log, wake Subscriber) *feeds {
 	f := &feeds{service: s, events: events, open: map[ids.ID]*feed{}}
-	f.unsubscribe = []func(){wake.Subscribe("event:", f.published), wake.Subscribe("fleet:", f.published)}
+	f.unsubscribe = []func(){wake.Subscribe(eventlog.Topics, f.published), wake.Subscribe("fleet:", f.published)}
 	return f
 }
 

@@ -1,6 +1,6 @@
-// Package jobsearch finds jobs by the words of their texts and of their logs. The words of
-// texts are kept by triggers with the jobs; those of a log are written by IndexLogs, which a
-// loop of the leader calls, once an attempt has ended (ADR 63).
+// Package jobsearch finds jobs by the words of their texts and of their logs. Loops of the
+// leader write the words with an Index: those of texts once a job was made or changed (ADR 79),
+// those of a log once an attempt has ended (ADR 63).
 package jobsearch
 
 import (
@@ -21,7 +21,7 @@ type Found struct {
 	In      *InLog // nil where it was found by its texts
 }
 
-// Service searches, and keeps what logs are searched by.
+// Service searches.
 type Service struct{ db *db.DB }
 
 // New returns the search of the jobs kept in d.

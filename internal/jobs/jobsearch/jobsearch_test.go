@@ -18,6 +18,7 @@ func TestJobsAreFoundByTheirWords(t *testing.T) {
 	w := jobstest.New(t)
 	s := jobsearch.New(w.DB)
 	w.NewJobs(jobs.New{Title: "Drain a factory", Body: "Leases end by themselves."}, jobs.New{Title: "Port the cache", Body: "After the drain."})
+	jobstest.IndexTexts(t, w.DB)
 	find := func(who tenancy.Principal, words string) string {
 		t.Helper()
 		list, err := s.Find(t.Context(), who, words, 10)
@@ -47,8 +48,8 @@ func TestJobsAreFoundByTheirWords(t *testing.T) {
 	if _, err := w.Jobs.Patch(t.Context(), w.Who, "FB-1", jobs.Patch{Version: job.Version, Title: &title, Body: &body}); err != nil {
 		t.Fatal(err)
 	}
-	dbfactory.Exec(t, w.DB, `UPDATE job SET last_error = 'exit status zwei' WHERE key = 'FB-2'`)
-	for words, want := range map[string]string{"drain": "FB-2", "empty": "FB-1", "leases": "", "out": "FB-1", "zwei": "FB-2"} {
+	jobstest.IndexTexts(t, w.DB)
+	for words, want := range map[string]string{"drain": "FB-2", "empty": "FB-1", "leases": "", "out": "FB-1"} {
 		if got := find(w.Who, words); got != want {
 			t.Errorf("after the change %s finds %s, want %s", words, got, want)
 		}

@@ -44,13 +44,13 @@ type due struct {
 // An attempt ends in a transaction that appends an event of its job, and after its end
 // nobody writes to its log. So it reads the events in the order of the log (ADR 3), which
 // shows none before those that commit earlier, and looks at the attempts of their jobs.
-func (s *Service) IndexLogs(ctx context.Context) (total int, err error) {
-	list, err := workspaces(ctx, s.db)
+func (x *Index) IndexLogs(ctx context.Context) (total int, err error) {
+	list, err := workspaces(ctx, x.db)
 	for _, workspace := range list {
 		if ctx.Err() != nil {
 			return total, errors.Join(err, ctx.Err())
 		}
-		n, failed := s.indexWorkspace(ctx, workspace)
+		n, failed := x.indexWorkspace(ctx, workspace)
 		total += n
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("words of logs of %s: %w", workspace, failed))
@@ -61,9 +61,9 @@ func (s *Service) IndexLogs(ctx context.Context) (total int, err error) {
 
 // indexWorkspace writes the words of some attempts. Where there are more behind the same
 // events the next call looks at these events again; so does whoever was interrupted.
-func (s *Service) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
+func (x *Index) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
 	var d due
-	err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+	err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 		d, err = dueTx(ctx, tx, workspace)
 		return err
 	})
@@ -71,7 +71,7 @@ func (s *Service) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, 
 		return 0, err
 	}
 	for _, a := range d.attempts {
-		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return indexTx(ctx, tx, workspace, a) })
+		err := x.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return indexTx(ctx, tx, workspace, a) })
 		if err != nil {
 			return n, err
 		}
@@ -80,7 +80,7 @@ func (s *Service) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, 
 	if len(d.attempts) == indexPage {
 		return n, nil
 	}
-	return n + d.events, s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return savePlaceTx(ctx, tx, workspace, d.end) })
+	return n + d.events, x.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return savePlaceTx(ctx, tx, workspace, d.end) })
 }
 
 // indexTx writes the words of what an attempt wrote.

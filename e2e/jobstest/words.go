@@ -1,0 +1,35 @@
+package jobstest
+
+import (
+	"testing"
+
+	"fleetboard/db"
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/jobs/jobsearch"
+)
+
+// Subscribe hears nothing.
+func (Silence) Subscribe(string, func(topic string)) (cancel func()) { return func() {} }
+
+// IndexTexts writes the words of all jobs as they are now: events are seen when older
+// transactions of other tests have ended.
+func IndexTexts(t *testing.T, d *db.DB) {
+	t.Helper()
+	const behind = `SELECT count(*) FROM event e LEFT JOIN job_words_place p USING (workspace_id) WHERE p.place IS NULL OR p.place = ''
+		OR (e.xid, e.id) > (split_part(p.place, '-', 1)::xid8, split_part(p.place, '-', 2)::bigint)`
+	for dbfactory.Int(t, d, behind) > 0 {
+		if _, err := jobsearch.NewIndex(d, Silence{}).IndexTexts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// IndexLogs writes words of logs until there are those of n attempts.
+func IndexLogs(t *testing.T, d *db.DB, n int) {
+	t.Helper()
+	for dbfactory.Int(t, d, `SELECT count(*) FROM job_log_words`) < n {
+		if _, err := jobsearch.NewIndex(d, Silence{}).IndexLogs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

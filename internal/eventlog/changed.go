@@ -1,0 +1,50 @@
+package eventlog
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"fleetboard/internal/ids"
+)
+
+// sweepEvery is how often all workspaces are looked at, not only those of which a wake-up told.
+const sweepEvery = 30 * time.Second
+
+// Changed knows in which workspaces something was appended to the log since they were looked
+// at. Its zero value asks for all of them. Methods are safe for concurrent use.
+type Changed struct {
+	mu    sync.Mutex
+	of    map[ids.ID]bool
+	swept time.Time
+}
+
+// Note takes a wake-up of a workspace's log; see Topic.
+func (c *Changed) Note(topic string) {
+	id, ok := ids.Parse(strings.TrimPrefix(topic, Topics))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !ok {
+		c.swept = time.Time{} // something may have been missed
+		return
+	}
+	if c.of == nil {
+		c.of = map[ids.ID]bool{}
+	}
+	c.of[id] = true
+}
+
+// Take gives the workspaces to look at, and whether that is all of them.
+func (c *Changed) Take(now time.Time) (list []ids.ID, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.swept) >= sweepEvery {
+		c.swept, c.of = now, nil
+		return nil, true
+	}
+	for id := range c.of {
+		list = append(list, id)
+	}
+	c.of = nil
+	return list, false
+}

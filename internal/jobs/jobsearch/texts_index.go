@@ -1,0 +1,102 @@
+package jobsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+)
+
+// textsPage is how many events are looked at for jobs whose words are to be written, in one
+// transaction.
+const textsPage = 500
+
+// textFields are the fields of a job whose words it is found by; its key never changes.
+var textFields = []string{"title", "body", "question", "answer", "last_error"}
+
+// Subscriber hears the wake-ups of a notifier.
+type Subscriber interface {
+	Subscribe(prefix string, fn func(topic string)) (cancel func())
+}
+
+// Index writes the words that jobs are found by, outside of the transactions that make and
+// change jobs (ADR 79). Any number of processes may write them at once.
+type Index struct {
+	db      *db.DB
+	changed eventlog.Changed
+	cancel  func()
+}
+
+// NewIndex returns the index of the jobs kept in d. Close ends its subscription.
+func NewIndex(d *db.DB, wake Subscriber) *Index {
+	x := &Index{db: d}
+	x.cancel = wake.Subscribe(eventlog.Topics, x.changed.Note)
+	return x
+}
+
+// Close ends the subscription of x.
+func (x *Index) Close() { x.cancel() }
+
+// IndexTexts writes the words of jobs that were made, or whose texts were changed, since the
+// last call. It returns how many events it looked at.
+func (x *Index) IndexTexts(ctx context.Context) (total int, err error) {
+	list, all := x.changed.Take(time.Now())
+	if all {
+		if list, err = workspaces(ctx, x.db); err != nil {
+			return 0, err
+		}
+	}
+	for _, workspace := range list {
+		n, failed := x.indexTexts(ctx, workspace)
+		total += n
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("words of jobs of %s: %w", workspace, failed))
+			x.changed.Note(eventlog.Topic(workspace))
+		}
+	}
+	return total, err
+}
+
+// indexTexts works the log of a workspace off, page by page. What a transaction that still
+// runs keeps back is looked for again at the next call.
+func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, err error) {
+	for n, held := textsPage, false; n == textsPage && ctx.Err() == nil; total += n {
+		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+			n, held, err = indexTextsTx(ctx, tx, workspace)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if held {
+			x.changed.Note(eventlog.Topic(workspace))
+		}
+	}
+	return total, ctx.Err()
+}
+
+// indexTextsTx writes the words of the jobs of one page of events. It returns how many events
+// that were, and whether a transaction keeps back further ones.
+func indexTextsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held bool, err error) {
+	after, err := lockTextsTx(ctx, tx, workspace)
+	if err != nil {
+		return 0, false, err
+	}
+	jobs, n, end, err := eventlog.TailJobsTx(ctx, tx, workspace, after, textsPage, textFields...)
+	if err != nil {
+		return 0, false, err
+	}
+	if n < textsPage {
+		if held, err = eventlog.HeldBackTx(ctx, tx, workspace, end); err != nil || n == 0 {
+			return 0, held, err
+		}
+	}
+	if err := writeWordsTx(ctx, tx, workspace, jobs); err != nil {
+		return 0, false, err
+	}
+	return n, held, saveTextsTx(ctx, tx, workspace, end)
+}
