@@ -49,6 +49,7 @@ func TestMessagesWithoutScripts(t *testing.T) {
 	v.fill("#text", "Which schema is it?")
 	v.click("#new-message button[type=submit]")
 	v.sees("#msg-ol:has-text('Which schema is it?')")
+	s.finds("schema")
 	v.fill("#msg-q", "schema")
 	v.must("search", v.tab.Locator("#msg-q").Press("Enter"))
 	v.sees("#msg-list mark:has-text('schema')")
@@ -118,4 +119,18 @@ func hears(t *testing.T, agent *apiclient.ClientWithResponses) apiclient.Message
 		t.Fatalf("read: %v %s", err, body(answer))
 	}
 	return answer.JSON200.Items[0]
+}
+
+// finds waits until a message is found by a word.
+func (s *server) finds(word string) {
+	s.t.Helper()
+	for {
+		a, err := s.owner().SearchMessagesWithResponse(s.t.Context(), &apiclient.SearchMessagesParams{Q: word})
+		if err != nil || a.JSON200 == nil {
+			s.t.Fatalf("search for %s: %v, %s", word, err, a.Body)
+		}
+		if len(a.JSON200.Items) > 0 {
+			return
+		}
+	}
 }

@@ -581,56 +581,6 @@ func (q *Queries) JobPlaces(ctx context.Context, db DBTX, arg JobPlacesParams) (
 	return items, nil
 }
 
-const jobSearch = `-- name: JobSearch :many
-SELECT f.job_id::uuid AS id, f.rank::real AS rank,
-    ts_headline('simple', concat_ws(' · ', nullif(j.question, ''), nullif(j.answer, ''), nullif(j.last_error, ''), nullif(left(t.body, 20000), '')),
-        to_tsquery('simple', $1::text),
-        'StartSel="' || chr(2) || '", StopSel="' || chr(3) || '", MaxFragments=2, MinWords=5, MaxWords=20')::text AS passage
-FROM find_jobs($2::uuid, to_tsquery('simple', $1::text), $3::int) f
-JOIN job j ON j.workspace_id = $2 AND j.id = f.job_id
-LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
-ORDER BY f.rank DESC, j.id DESC LIMIT $4
-`
-
-type JobSearchParams struct {
-	Wanted      string
-	WorkspaceID uuid.UUID
-	Scan        int32
-	MaxRows     int32
-}
-
-type JobSearchRow struct {
-	ID      uuid.UUID
-	Rank    float32
-	Passage string
-}
-
-// Jobs with these words: the best of the newest ones that have them.
-func (q *Queries) JobSearch(ctx context.Context, db DBTX, arg JobSearchParams) ([]JobSearchRow, error) {
-	rows, err := db.Query(ctx, jobSearch,
-		arg.Wanted,
-		arg.WorkspaceID,
-		arg.Scan,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []JobSearchRow{}
-	for rows.Next() {
-		var i JobSearchRow
-		if err := rows.Scan(&i.ID, &i.Rank, &i.Passage); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const jobTermsUpdate = `-- name: JobTermsUpdate :exec
 UPDATE job SET max_retries = $1, review_required = $2
 WHERE workspace_id = $3 AND id = $4

@@ -14,29 +14,94 @@ import (
 )
 
 const logWordsAdd = `-- name: LogWordsAdd :exec
-INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
-VALUES ($1, $2, $3, array_to_tsvector(array_prepend('@' || cast(cast($1 AS uuid) AS text), $4::text[])), $5)
-ON CONFLICT (workspace_id, job_id, epoch) DO NOTHING
+INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
+VALUES ($1, $2, $3, $4, $5,
+    words_of_era($1, $6::int) || array_to_tsvector($7::text[]), $8)
+ON CONFLICT (workspace_id, job_id, epoch, first_id) DO NOTHING
 `
 
 type LogWordsAddParams struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
 	Epoch       int64
+	FirstID     int64
+	LastID      int64
+	Era         int32
 	Words       []string
 	LastAt      time.Time
 }
 
-// Writes the words of an attempt; whoever was first has written the same ones.
+// Writes the words of a block of an attempt's log; whoever was first has written the same ones.
 func (q *Queries) LogWordsAdd(ctx context.Context, db DBTX, arg LogWordsAddParams) error {
 	_, err := db.Exec(ctx, logWordsAdd,
 		arg.WorkspaceID,
 		arg.JobID,
 		arg.Epoch,
+		arg.FirstID,
+		arg.LastID,
+		arg.Era,
 		arg.Words,
 		arg.LastAt,
 	)
 	return err
+}
+
+const logWordsBlocks = `-- name: LogWordsBlocks :many
+SELECT n.job_id::uuid AS job_id, l.id, l.event, l.message
+FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch, unnest($3::bigint[]) AS first_id,
+    unnest($4::bigint[]) AS last_id) n
+CROSS JOIN LATERAL (SELECT o.id, o.event, o.message FROM job_log o
+    WHERE o.workspace_id = $5 AND o.job_id = n.job_id AND o.epoch = n.epoch AND o.id BETWEEN n.first_id AND n.last_id
+    ORDER BY o.id DESC LIMIT $6) l
+`
+
+type LogWordsBlocksParams struct {
+	Jobs        []uuid.UUID
+	Epochs      []int64
+	FirstIds    []int64
+	LastIds     []int64
+	WorkspaceID uuid.UUID
+	MaxRows     int32
+}
+
+type LogWordsBlocksRow struct {
+	JobID   uuid.UUID
+	ID      int64
+	Event   string
+	Message string
+}
+
+// Of each block its last lines, the newest first.
+func (q *Queries) LogWordsBlocks(ctx context.Context, db DBTX, arg LogWordsBlocksParams) ([]LogWordsBlocksRow, error) {
+	rows, err := db.Query(ctx, logWordsBlocks,
+		arg.Jobs,
+		arg.Epochs,
+		arg.FirstIds,
+		arg.LastIds,
+		arg.WorkspaceID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LogWordsBlocksRow{}
+	for rows.Next() {
+		var i LogWordsBlocksRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.ID,
+			&i.Event,
+			&i.Message,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const logWordsDue = `-- name: LogWordsDue :many
@@ -45,7 +110,7 @@ CROSS JOIN LATERAL (
     SELECT x.job_id, x.epoch FROM attempt x
     WHERE x.workspace_id = $2 AND x.job_id = n.id AND x.ended_at IS NOT NULL
         AND (SELECT w.epoch FROM job_log_words w
-            WHERE w.workspace_id = $2 AND w.job_id = x.job_id AND w.epoch = x.epoch) IS NULL
+            WHERE w.workspace_id = $2 AND w.job_id = x.job_id AND w.epoch = x.epoch LIMIT 1) IS NULL
         AND (SELECT l.id FROM job_log l
             WHERE l.workspace_id = $2 AND l.job_id = x.job_id AND l.epoch = x.epoch ORDER BY l.id LIMIT 1) IS NOT NULL
     ORDER BY x.epoch LIMIT $3
@@ -109,7 +174,8 @@ func (q *Queries) LogWordsExpire(ctx context.Context, db DBTX, arg LogWordsExpir
 }
 
 const logWordsFind = `-- name: LogWordsFind :many
-SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch FROM find_job_logs($1::uuid, cast($2::text AS tsquery), $3::int) f
+SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch, f.first_id::bigint AS first_id, f.last_id::bigint AS last_id
+FROM find_job_logs($1::uuid, cast($2::text AS tsquery), $3::int) f
 `
 
 type LogWordsFindParams struct {
@@ -119,11 +185,13 @@ type LogWordsFindParams struct {
 }
 
 type LogWordsFindRow struct {
-	JobID uuid.UUID
-	Epoch int64
+	JobID   uuid.UUID
+	Epoch   int64
+	FirstID int64
+	LastID  int64
 }
 
-// The newest jobs with these words in the log of an attempt, and their last such attempts.
+// The newest blocks of logs with these words, of each job one.
 func (q *Queries) LogWordsFind(ctx context.Context, db DBTX, arg LogWordsFindParams) ([]LogWordsFindRow, error) {
 	rows, err := db.Query(ctx, logWordsFind, arg.WorkspaceID, arg.Wanted, arg.MaxRows)
 	if err != nil {
@@ -133,7 +201,12 @@ func (q *Queries) LogWordsFind(ctx context.Context, db DBTX, arg LogWordsFindPar
 	items := []LogWordsFindRow{}
 	for rows.Next() {
 		var i LogWordsFindRow
-		if err := rows.Scan(&i.JobID, &i.Epoch); err != nil {
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Epoch,
+			&i.FirstID,
+			&i.LastID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -252,71 +325,19 @@ func (q *Queries) LogWordsLinesBack(ctx context.Context, db DBTX, arg LogWordsLi
 	return items, nil
 }
 
-const logWordsPlace = `-- name: LogWordsPlace :many
-SELECT place FROM job_log_words_place WHERE workspace_id = $1
+const logWordsLinesByID = `-- name: LogWordsLinesByID :many
+SELECT l.job_id, l.id, l.epoch, l.agent, l.level, l.event, l.message, l.details, l.at, l.received_at FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS id) n
+CROSS JOIN LATERAL (SELECT o.job_id, o.id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at FROM job_log o
+    WHERE o.workspace_id = $3 AND o.job_id = n.job_id AND o.id = n.id OFFSET 0) l
 `
 
-// How far the log of events was looked at; nothing is its beginning.
-func (q *Queries) LogWordsPlace(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]string, error) {
-	rows, err := db.Query(ctx, logWordsPlace, workspaceID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []string{}
-	for rows.Next() {
-		var place string
-		if err := rows.Scan(&place); err != nil {
-			return nil, err
-		}
-		items = append(items, place)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const logWordsPlaceSave = `-- name: LogWordsPlaceSave :exec
-INSERT INTO job_log_words_place (workspace_id, place) VALUES ($1, $2)
-ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place
-`
-
-type LogWordsPlaceSaveParams struct {
-	WorkspaceID uuid.UUID
-	Place       string
-}
-
-func (q *Queries) LogWordsPlaceSave(ctx context.Context, db DBTX, arg LogWordsPlaceSaveParams) error {
-	_, err := db.Exec(ctx, logWordsPlaceSave, arg.WorkspaceID, arg.Place)
-	return err
-}
-
-const logWordsSeen = `-- name: LogWordsSeen :many
-SELECT n.job_id::uuid AS job_id, s.id, s.epoch, s.agent, s.level, s.event, s.message, s.details, s.at, s.received_at
-FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
-CROSS JOIN LATERAL (
-    (SELECT o.workspace_id, o.id, o.job_id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at, o.line_id FROM (SELECT l.workspace_id, l.id, l.job_id, l.epoch, l.agent, l.level, l.event, l.message, l.details, l.at, l.received_at, l.line_id FROM job_log l
-        WHERE l.workspace_id = $4 AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT $5) o
-    WHERE lower(o.event || ' ' || o.message) LIKE ALL($6::text[]) ORDER BY o.id DESC LIMIT $3)
-    UNION ALL
-    (SELECT o.workspace_id, o.id, o.job_id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at, o.line_id FROM (SELECT l.workspace_id, l.id, l.job_id, l.epoch, l.agent, l.level, l.event, l.message, l.details, l.at, l.received_at, l.line_id FROM job_log l
-        WHERE l.workspace_id = $4 AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT $5) o
-    WHERE lower(o.event || ' ' || o.message) LIKE ANY($6::text[]) ORDER BY o.id DESC LIMIT $3)
-    LIMIT $3
-) s
-`
-
-type LogWordsSeenParams struct {
+type LogWordsLinesByIDParams struct {
 	Jobs        []uuid.UUID
-	Epochs      []int64
-	MaxRows     int32
+	Ids         []int64
 	WorkspaceID uuid.UUID
-	MaxScan     int32
-	Parts       []string
 }
 
-type LogWordsSeenRow struct {
+type LogWordsLinesByIDRow struct {
 	JobID      uuid.UUID
 	ID         int64
 	Epoch      int64
@@ -329,24 +350,16 @@ type LogWordsSeenRow struct {
 	ReceivedAt time.Time
 }
 
-// Of each attempt the newest lines with all these parts of words, or else with any, among the
-// last max_scan of it.
-func (q *Queries) LogWordsSeen(ctx context.Context, db DBTX, arg LogWordsSeenParams) ([]LogWordsSeenRow, error) {
-	rows, err := db.Query(ctx, logWordsSeen,
-		arg.Jobs,
-		arg.Epochs,
-		arg.MaxRows,
-		arg.WorkspaceID,
-		arg.MaxScan,
-		arg.Parts,
-	)
+// Lines of jobs by their ids.
+func (q *Queries) LogWordsLinesByID(ctx context.Context, db DBTX, arg LogWordsLinesByIDParams) ([]LogWordsLinesByIDRow, error) {
+	rows, err := db.Query(ctx, logWordsLinesByID, arg.Jobs, arg.Ids, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []LogWordsSeenRow{}
+	items := []LogWordsLinesByIDRow{}
 	for rows.Next() {
-		var i LogWordsSeenRow
+		var i LogWordsLinesByIDRow
 		if err := rows.Scan(
 			&i.JobID,
 			&i.ID,
@@ -367,4 +380,57 @@ func (q *Queries) LogWordsSeen(ctx context.Context, db DBTX, arg LogWordsSeenPar
 		return nil, err
 	}
 	return items, nil
+}
+
+const logWordsPlace = `-- name: LogWordsPlace :many
+SELECT place, era, filled FROM job_log_words_place WHERE workspace_id = $1
+`
+
+type LogWordsPlaceRow struct {
+	Place  string
+	Era    int32
+	Filled int32
+}
+
+// How far the log of events was looked at; nothing is its beginning.
+func (q *Queries) LogWordsPlace(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LogWordsPlaceRow, error) {
+	rows, err := db.Query(ctx, logWordsPlace, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []LogWordsPlaceRow{}
+	for rows.Next() {
+		var i LogWordsPlaceRow
+		if err := rows.Scan(&i.Place, &i.Era, &i.Filled); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const logWordsPlaceSave = `-- name: LogWordsPlaceSave :exec
+INSERT INTO job_log_words_place (workspace_id, place, era, filled) VALUES ($1, $2, $3, $4)
+ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place, era = excluded.era, filled = excluded.filled
+`
+
+type LogWordsPlaceSaveParams struct {
+	WorkspaceID uuid.UUID
+	Place       string
+	Era         int32
+	Filled      int32
+}
+
+func (q *Queries) LogWordsPlaceSave(ctx context.Context, db DBTX, arg LogWordsPlaceSaveParams) error {
+	_, err := db.Exec(ctx, logWordsPlaceSave,
+		arg.WorkspaceID,
+		arg.Place,
+		arg.Era,
+		arg.Filled,
+	)
+	return err
 }

@@ -11,52 +11,209 @@ import (
 	"github.com/google/uuid"
 )
 
-const jobWordsLock = `-- name: JobWordsLock :one
-INSERT INTO job_words_place (workspace_id, place) VALUES ($1, '')
-ON CONFLICT (workspace_id) DO UPDATE SET place = job_words_place.place
-RETURNING place
+const jobSearch = `-- name: JobSearch :many
+SELECT f.job_id::uuid AS job_id, f.rank::real AS rank
+FROM find_jobs($1::uuid, cast($2::text AS tsquery), $3::int) f
+ORDER BY rank DESC, job_id DESC LIMIT $4
 `
 
-// Locks how far the log of events was looked at for jobs whose words are to be written.
-func (q *Queries) JobWordsLock(ctx context.Context, db DBTX, workspaceID uuid.UUID) (string, error) {
+type JobSearchParams struct {
+	WorkspaceID uuid.UUID
+	Wanted      string
+	Scan        int32
+	MaxRows     int32
+}
+
+type JobSearchRow struct {
+	JobID uuid.UUID
+	Rank  float32
+}
+
+// Jobs with these words: the best of the newest ones that have them.
+func (q *Queries) JobSearch(ctx context.Context, db DBTX, arg JobSearchParams) ([]JobSearchRow, error) {
+	rows, err := db.Query(ctx, jobSearch,
+		arg.WorkspaceID,
+		arg.Wanted,
+		arg.Scan,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobSearchRow{}
+	for rows.Next() {
+		var i JobSearchRow
+		if err := rows.Scan(&i.JobID, &i.Rank); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobWordsLock = `-- name: JobWordsLock :one
+INSERT INTO job_words_place AS p (workspace_id, place) VALUES ($1, '')
+ON CONFLICT (workspace_id) DO UPDATE SET place = p.place
+RETURNING place, era, filled, walked
+`
+
+type JobWordsLockRow struct {
+	Place  string
+	Era    int32
+	Filled int32
+	Walked *uuid.UUID
+}
+
+// Locks how far the log of events was looked at for jobs whose words are to be written. A
+// workspace begins with its first event.
+func (q *Queries) JobWordsLock(ctx context.Context, db DBTX, workspaceID uuid.UUID) (JobWordsLockRow, error) {
 	row := db.QueryRow(ctx, jobWordsLock, workspaceID)
-	var place string
-	err := row.Scan(&place)
-	return place, err
+	var i JobWordsLockRow
+	err := row.Scan(
+		&i.Place,
+		&i.Era,
+		&i.Filled,
+		&i.Walked,
+	)
+	return i, err
 }
 
 const jobWordsPlaceSave = `-- name: JobWordsPlaceSave :exec
-UPDATE job_words_place SET place = $1 WHERE workspace_id = $2
+UPDATE job_words_place SET place = $1, era = $2, filled = $3, walked = $4 WHERE workspace_id = $5
 `
 
 type JobWordsPlaceSaveParams struct {
 	Place       string
+	Era         int32
+	Filled      int32
+	Walked      *uuid.UUID
 	WorkspaceID uuid.UUID
 }
 
 func (q *Queries) JobWordsPlaceSave(ctx context.Context, db DBTX, arg JobWordsPlaceSaveParams) error {
-	_, err := db.Exec(ctx, jobWordsPlaceSave, arg.Place, arg.WorkspaceID)
+	_, err := db.Exec(ctx, jobWordsPlaceSave,
+		arg.Place,
+		arg.Era,
+		arg.Filled,
+		arg.Walked,
+		arg.WorkspaceID,
+	)
 	return err
 }
 
-const jobWordsWrite = `-- name: JobWordsWrite :exec
-INSERT INTO job_words (workspace_id, job_id, words)
-SELECT j.workspace_id, j.id, job_words_of(j.workspace_id, j.key, j.title, coalesce(j.body, ''), j.question, j.answer, j.last_error)
-FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
-    SELECT o.workspace_id, o.id, o.key, o.title, o.kind, o.product_id, o.repo, o.phase, o.priority, o.capabilities, o.factory, o.lane_id, o.tags, o.status, o.wait_reason, o.blocked_reason, o.question, o.answer, o.status_by, o.status_at, o.epoch, o.attempts, o.failure_count, o.lost_count, o.max_retries, o.max_lost, o.retry_backoff_seconds, o.last_error, o.feedback, o.progress_percent, o.current_step, o.checkpoint, o.result, o.review_required, o.estimated_complexity, o.estimated_minutes, o.token_budget, o.not_before, o.idempotency_key, o.version, o.created_by, o.created_at, o.updated_at, o.ready_at, o.assigned_at, o.started_at, o.completed_at, o.failed_at, o.waits_for_children, o.files, o.files_touched, o.failure_kind, o.approved_head, o.merged_commit, o.url, o.status_by_kind, o.status_by_id, o.carried_out_by, o.budget_nanos, o.complexity, o.tier, (SELECT t.body FROM job_text t WHERE t.workspace_id = o.workspace_id AND t.job_id = o.id) AS body
-    FROM job o WHERE o.workspace_id = $2 AND o.id = n.id
+const jobWordsTexts = `-- name: JobWordsTexts :many
+SELECT j.id, j.key, j.title, j.question, j.answer, j.last_error, left(j.body, $1::int)::text AS body
+FROM unnest($2::uuid[]) n(id) CROSS JOIN LATERAL (
+    SELECT o.id, o.key, o.title, left(o.question, $1::int) AS question, left(o.answer, $1::int) AS answer,
+        left(o.last_error, $1::int) AS last_error,
+        coalesce((SELECT t.body FROM job_text t WHERE t.workspace_id = o.workspace_id AND t.job_id = o.id), '') AS body
+    FROM job o WHERE o.workspace_id = $3 AND o.id = n.id
 ) j
-ON CONFLICT (workspace_id, job_id) DO UPDATE SET words = excluded.words
 `
 
-type JobWordsWriteParams struct {
+type JobWordsTextsParams struct {
+	Most        int32
 	Jobs        []uuid.UUID
 	WorkspaceID uuid.UUID
 }
 
-// Writes the words of jobs as they are now. Each is looked up by itself: as joins they would be
-// planned by statistics, and read whole tables where they are missing.
+type JobWordsTextsRow struct {
+	ID        uuid.UUID
+	Key       string
+	Title     string
+	Question  string
+	Answer    string
+	LastError string
+	Body      string
+}
+
+// The texts of jobs as they are now, of each as much as words are kept of. Each is looked up
+// by itself: as joins they would be planned by statistics, and read whole tables where they are
+// missing.
+func (q *Queries) JobWordsTexts(ctx context.Context, db DBTX, arg JobWordsTextsParams) ([]JobWordsTextsRow, error) {
+	rows, err := db.Query(ctx, jobWordsTexts, arg.Most, arg.Jobs, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []JobWordsTextsRow{}
+	for rows.Next() {
+		var i JobWordsTextsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Key,
+			&i.Title,
+			&i.Question,
+			&i.Answer,
+			&i.LastError,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobWordsWalk = `-- name: JobWordsWalk :many
+SELECT id FROM job WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3
+`
+
+type JobWordsWalkParams struct {
+	WorkspaceID uuid.UUID
+	After       uuid.UUID
+	MaxRows     int32
+}
+
+// The next jobs by id.
+func (q *Queries) JobWordsWalk(ctx context.Context, db DBTX, arg JobWordsWalkParams) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobWordsWalk, arg.WorkspaceID, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const jobWordsWrite = `-- name: JobWordsWrite :exec
+INSERT INTO job_words (workspace_id, job_id, words)
+SELECT $1, i.id, words_of_era($1, $2::int) || i.words::tsvector
+FROM (SELECT unnest($3::uuid[]) AS id, unnest($4::text[]) AS words) i
+ON CONFLICT (workspace_id, job_id) DO UPDATE SET words = excluded.words
+`
+
+type JobWordsWriteParams struct {
+	WorkspaceID uuid.UUID
+	Era         int32
+	Jobs        []uuid.UUID
+	Words       []string
+}
+
+// Writes the words of jobs.
 func (q *Queries) JobWordsWrite(ctx context.Context, db DBTX, arg JobWordsWriteParams) error {
-	_, err := db.Exec(ctx, jobWordsWrite, arg.Jobs, arg.WorkspaceID)
+	_, err := db.Exec(ctx, jobWordsWrite,
+		arg.WorkspaceID,
+		arg.Era,
+		arg.Jobs,
+		arg.Words,
+	)
 	return err
 }

@@ -648,11 +648,15 @@ type JobLogWord struct {
 	Epoch       int64
 	Words       interface{}
 	LastAt      time.Time
+	FirstID     int64
+	LastID      int64
 }
 
 type JobLogWordsPlace struct {
 	WorkspaceID uuid.UUID
 	Place       string
+	Era         int32
+	Filled      int32
 }
 
 type JobMerge struct {
@@ -743,6 +747,9 @@ type JobWord struct {
 type JobWordsPlace struct {
 	WorkspaceID uuid.UUID
 	Place       string
+	Era         int32
+	Filled      int32
+	Walked      *uuid.UUID
 }
 
 type Lane struct {
@@ -868,6 +875,19 @@ type MessageExport struct {
 	CreatedBy   string
 	CreatedAt   time.Time
 	AckedAt     *time.Time
+}
+
+type MessageWord struct {
+	WorkspaceID uuid.UUID
+	Seq         int64
+	Words       interface{}
+}
+
+type MessageWordsPlace struct {
+	WorkspaceID uuid.UUID
+	Seq         int64
+	Era         int32
+	Filled      int32
 }
 
 type Price struct {

@@ -96,14 +96,3 @@ ORDER BY not_before LIMIT @max_rows;
 
 -- name: JobClock :one
 SELECT clock_timestamp()::timestamptz AS now;
-
--- name: JobSearch :many
--- Jobs with these words: the best of the newest ones that have them.
-SELECT f.job_id::uuid AS id, f.rank::real AS rank,
-    ts_headline('simple', concat_ws(' · ', nullif(j.question, ''), nullif(j.answer, ''), nullif(j.last_error, ''), nullif(left(t.body, 20000), '')),
-        to_tsquery('simple', @wanted::text),
-        'StartSel="' || chr(2) || '", StopSel="' || chr(3) || '", MaxFragments=2, MinWords=5, MaxWords=20')::text AS passage
-FROM find_jobs(@workspace_id::uuid, to_tsquery('simple', @wanted::text), @scan::int) f
-JOIN job j ON j.workspace_id = @workspace_id AND j.id = f.job_id
-LEFT JOIN job_text t ON t.workspace_id = j.workspace_id AND t.job_id = j.id
-ORDER BY f.rank DESC, j.id DESC LIMIT @max_rows;

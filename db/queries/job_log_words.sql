@@ -1,10 +1,10 @@
 -- name: LogWordsPlace :many
 -- How far the log of events was looked at; nothing is its beginning.
-SELECT place FROM job_log_words_place WHERE workspace_id = @workspace_id;
+SELECT place, era, filled FROM job_log_words_place WHERE workspace_id = @workspace_id;
 
 -- name: LogWordsPlaceSave :exec
-INSERT INTO job_log_words_place (workspace_id, place) VALUES (@workspace_id, @place)
-ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place;
+INSERT INTO job_log_words_place (workspace_id, place, era, filled) VALUES (@workspace_id, @place, @era, @filled)
+ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place, era = excluded.era, filled = excluded.filled;
 
 -- name: LogWordsDue :many
 -- Attempts of these jobs that have ended and have lines but no words yet. Each is looked up by
@@ -15,7 +15,7 @@ CROSS JOIN LATERAL (
     SELECT x.job_id, x.epoch FROM attempt x
     WHERE x.workspace_id = @workspace_id AND x.job_id = n.id AND x.ended_at IS NOT NULL
         AND (SELECT w.epoch FROM job_log_words w
-            WHERE w.workspace_id = @workspace_id AND w.job_id = x.job_id AND w.epoch = x.epoch) IS NULL
+            WHERE w.workspace_id = @workspace_id AND w.job_id = x.job_id AND w.epoch = x.epoch LIMIT 1) IS NULL
         AND (SELECT l.id FROM job_log l
             WHERE l.workspace_id = @workspace_id AND l.job_id = x.job_id AND l.epoch = x.epoch ORDER BY l.id LIMIT 1) IS NOT NULL
     ORDER BY x.epoch LIMIT @max_rows
@@ -35,10 +35,11 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND i
 ORDER BY id DESC LIMIT @max_rows;
 
 -- name: LogWordsAdd :exec
--- Writes the words of an attempt; whoever was first has written the same ones.
-INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
-VALUES (@workspace_id, @job_id, @epoch, array_to_tsvector(array_prepend('@' || cast(cast(@workspace_id AS uuid) AS text), @words::text[])), @last_at)
-ON CONFLICT (workspace_id, job_id, epoch) DO NOTHING;
+-- Writes the words of a block of an attempt's log; whoever was first has written the same ones.
+INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
+VALUES (@workspace_id, @job_id, @epoch, @first_id, @last_id,
+    words_of_era(@workspace_id, @era::int) || array_to_tsvector(@words::text[]), @last_at)
+ON CONFLICT (workspace_id, job_id, epoch, first_id) DO NOTHING;
 
 -- name: LogWordsExpire :exec
 -- Drops words of attempts whose last line is older than lines are kept. Nobody updates words,
@@ -50,21 +51,21 @@ DELETE FROM job_log_words w WHERE w.workspace_id = @workspace_id AND w.ctid = AN
     ORDER BY o.last_at LIMIT @max_rows));
 
 -- name: LogWordsFind :many
--- The newest jobs with these words in the log of an attempt, and their last such attempts.
-SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch FROM find_job_logs(@workspace_id::uuid, cast(sqlc.arg('wanted')::text AS tsquery), @max_rows::int) f;
+-- The newest blocks of logs with these words, of each job one.
+SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch, f.first_id::bigint AS first_id, f.last_id::bigint AS last_id
+FROM find_job_logs(@workspace_id::uuid, cast(sqlc.arg('wanted')::text AS tsquery), @max_rows::int) f;
 
--- name: LogWordsSeen :many
--- Of each attempt the newest lines with all these parts of words, or else with any, among the
--- last max_scan of it.
-SELECT n.job_id::uuid AS job_id, s.id, s.epoch, s.agent, s.level, s.event, s.message, s.details, s.at, s.received_at
-FROM (SELECT unnest(@jobs::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch) n
-CROSS JOIN LATERAL (
-    (SELECT o.* FROM (SELECT l.* FROM job_log l
-        WHERE l.workspace_id = @workspace_id AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT @max_scan) o
-    WHERE lower(o.event || ' ' || o.message) LIKE ALL(@parts::text[]) ORDER BY o.id DESC LIMIT @max_rows)
-    UNION ALL
-    (SELECT o.* FROM (SELECT l.* FROM job_log l
-        WHERE l.workspace_id = @workspace_id AND l.job_id = n.job_id AND l.epoch = n.epoch ORDER BY l.id DESC LIMIT @max_scan) o
-    WHERE lower(o.event || ' ' || o.message) LIKE ANY(@parts::text[]) ORDER BY o.id DESC LIMIT @max_rows)
-    LIMIT @max_rows
-) s;
+-- name: LogWordsBlocks :many
+-- Of each block its last lines, the newest first.
+SELECT n.job_id::uuid AS job_id, l.id, l.event, l.message
+FROM (SELECT unnest(@jobs::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch, unnest(@first_ids::bigint[]) AS first_id,
+    unnest(@last_ids::bigint[]) AS last_id) n
+CROSS JOIN LATERAL (SELECT o.id, o.event, o.message FROM job_log o
+    WHERE o.workspace_id = @workspace_id AND o.job_id = n.job_id AND o.epoch = n.epoch AND o.id BETWEEN n.first_id AND n.last_id
+    ORDER BY o.id DESC LIMIT @max_rows) l;
+
+-- name: LogWordsLinesByID :many
+-- Lines of jobs by their ids.
+SELECT l.* FROM (SELECT unnest(@jobs::uuid[]) AS job_id, unnest(@ids::bigint[]) AS id) n
+CROSS JOIN LATERAL (SELECT o.job_id, o.id, o.epoch, o.agent, o.level, o.event, o.message, o.details, o.at, o.received_at FROM job_log o
+    WHERE o.workspace_id = @workspace_id AND o.job_id = n.job_id AND o.id = n.id OFFSET 0) l;

@@ -225,15 +225,38 @@ ORDER BY m.seq LIMIT @max_rows;
 
 -- name: MessageSearch :many
 -- Messages with these words: the best of the newest ones that have them.
-SELECT sqlc.embed(m), j.key AS job_key, f.rank::real AS rank,
-    ts_headline('simple', coalesce(m.payload::text, ''), to_tsquery('simple', @wanted::text),
-        'StartSel="' || chr(2) || '", StopSel="' || chr(3) || '", MaxFragments=2, MinWords=5, MaxWords=20')::text AS passage
-FROM find_messages(@workspace_id::uuid, to_tsquery('simple', @wanted::text), @before::bigint, @scan::int) f
+SELECT sqlc.embed(m), j.key AS job_key, f.rank::real AS rank
+FROM find_messages(@workspace_id::uuid, cast(sqlc.arg('wanted')::text AS tsquery), @scan::int) f
 JOIN message m ON m.workspace_id = @workspace_id AND m.seq = f.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE (@type::text = '' OR m.type = @type) AND (@sender::text = '' OR m.from_name = @sender)
     AND (@job::text = '' OR j.key = @job)
 ORDER BY f.rank DESC, m.seq DESC LIMIT @max_rows;
+
+-- name: MessageWordsLock :one
+-- Locks up to which message there are words. A workspace begins with its first message.
+INSERT INTO message_words_place AS p (workspace_id) VALUES (@workspace_id)
+ON CONFLICT (workspace_id) DO UPDATE SET seq = p.seq
+RETURNING seq, era, filled;
+
+-- name: MessageWordsPlaceSave :exec
+UPDATE message_words_place SET seq = @seq, era = @era, filled = @filled WHERE workspace_id = @workspace_id;
+
+-- name: MessageWordsTexts :many
+-- What the next messages are found by, up to the horizon of the log.
+SELECT m.seq, m.type, m.from_name, m.to_name, m.correlation_id, m.payload FROM message m
+WHERE m.workspace_id = @workspace_id AND m.seq > @after AND m.seq < log_horizon()::text::bigint << 10
+ORDER BY m.seq LIMIT @max_rows;
+
+-- name: MessageWordsHeldBack :one
+-- Whether there are messages after a place that a transaction still running keeps back.
+SELECT EXISTS (SELECT FROM message m WHERE m.workspace_id = @workspace_id AND m.seq > @after ORDER BY m.seq LIMIT 1)::boolean AS held;
+
+-- name: MessageWordsWrite :exec
+INSERT INTO message_words (workspace_id, seq, words)
+SELECT @workspace_id, i.seq, words_of_era(@workspace_id, @era::int) || i.words::tsvector
+FROM (SELECT unnest(@seqs::bigint[]) AS seq, unnest(@words::text[]) AS words) i
+ON CONFLICT (workspace_id, seq) DO NOTHING;
 
 -- name: MessageTail :many
 -- What was said after a place, up to the horizon of the log, the oldest first.

@@ -5,6 +5,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
+	"fleetboard/internal/bus"
 	"fleetboard/internal/jobs/jobsearch"
 )
 
@@ -27,8 +28,22 @@ func IndexTexts(t *testing.T, d *db.DB) {
 // IndexLogs writes words of logs until there are those of n attempts.
 func IndexLogs(t *testing.T, d *db.DB, n int) {
 	t.Helper()
-	for dbfactory.Int(t, d, `SELECT count(*) FROM job_log_words`) < n {
+	for dbfactory.Int(t, d, `SELECT count(DISTINCT (job_id, epoch)) FROM job_log_words`) < n {
 		if _, err := jobsearch.NewIndex(d, Silence{}).IndexLogs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// IndexMessages writes the words of all messages.
+func IndexMessages(t *testing.T, d *db.DB) {
+	t.Helper()
+	const behind = `SELECT count(*) FROM message m LEFT JOIN message_words_place p USING (workspace_id) WHERE m.seq > coalesce(p.seq, 0)`
+	for dbfactory.Int(t, d, behind) > 0 {
+		b := bus.NewService(d, Silence{}, nil)
+		_, err := b.IndexWords(t.Context())
+		b.Close()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -191,7 +191,7 @@ func (w *world) fill() {
 	}
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
 		SELECT workspace_id, id, 1, $2, 'INFO', 'canary7q line' FROM job WHERE key = $1`, asked("-1"), canary)
-	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
+	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
 		SELECT workspace_id, id, 1, array_to_tsvector(ARRAY['@' || workspace_id, $2::text, 'line']), now() FROM job WHERE key = $1`, asked("-1"), canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
 		WHERE j.key = $1`, asked("-1"))

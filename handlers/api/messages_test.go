@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fleetboard/db/dbfactory"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/bus"
@@ -64,6 +65,7 @@ func TestAgentsTalk(t *testing.T) {
 	if thread.count("items") != 3 || thread.text("items", 1, "from", "name") != "bob" {
 		t.Errorf("thread %v", thread)
 	}
+	jobstest.IndexMessages(t, w.db)
 	found := w.as(w.owner, "GET", "/messages/search?q=pars&from=ada", nil).want(200)
 	if found.count("items") != 1 || !strings.Contains(found.text("items", 0, "passage"), "\x02parser\x03") {
 		t.Errorf("found %v", found)

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/handlertest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/ids"
@@ -204,6 +205,7 @@ func TestHostileMessagesAreText(t *testing.T) {
 	n.CorrelationID = `"><img src=x onerror=alert(1)>`
 	n.Type = "custom.note"
 	sent := send(t, d, ada, n)[0]
+	jobstest.IndexMessages(t, d.DB)
 	for _, path := range []string{"/messages", thread(sent), "/messages?q=needle"} {
 		html := handlertest.Read(t, d.Get(path), http.StatusOK)
 		if strings.Contains(html, "<script>alert") || strings.Contains(html, "<img src=x") || strings.ContainsAny(html, "\x1b\x02\x03\u202e") {
@@ -224,6 +226,7 @@ func TestMessagesAreSearched(t *testing.T) {
 	about.Job = "FB-1"
 	send(t, d, ada, about)
 	send(t, d, bob, note(agent("ada"), "brown and quick"))
+	jobstest.IndexMessages(t, d.DB)
 	for query, want := range map[string]int{
 		"q=quick": 2, "q=%22quick+brown%22": 1, "q=quick&from=bob": 1, "q=quick&job=FB-1": 1, "q=quick&type=task_done": 0, "q=absent": 0, "q=!": 0, "type=custom.note": 0,
 	} {

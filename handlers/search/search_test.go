@@ -27,6 +27,7 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 	dbfactory.Exec(t, d.DB, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, ended_at, outcome)
 		SELECT workspace_id, id, 1, 'ada', 'f', now(), 'completed' FROM job WHERE key = 'FB-1'`)
 	jobstest.IndexTexts(t, d.DB)
+	jobstest.IndexMessages(t, d.DB)
 	jobstest.IndexLogs(t, d.DB, 1)
 	for query, want := range map[string][3]int{
 		"q=needle": {2, 1, 1}, "q=needle&in=jobs": {2, 0, 0}, "q=needle&in=messages": {0, 1, 0}, "q=needle&in=messages&from=bob": {0, 0, 0},

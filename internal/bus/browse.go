@@ -66,12 +66,12 @@ func (s *Service) Page(ctx context.Context, who tenancy.Principal, f Filter, bef
 	return list, err
 }
 
-// Search finds messages by their words: those in quotes stand together, the last one may
-// be the beginning of a word. The best of the newest come first, at most limit.
+// Search finds messages by their words, read by fulltext.Parse. The best of the newest come
+// first, at most limit.
 //
 // Fault: Validation for a search without a word.
 func (s *Service) Search(ctx context.Context, who tenancy.Principal, words string, f Filter, limit int) (list []Found, err error) {
-	wanted, err := fulltext.Query(words)
+	wanted, err := fulltext.Parse(words)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
 	"fleetboard/e2e/dispatchtest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
@@ -390,6 +391,7 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 	p := newPost(t)
 	p.as("ada")
 	p.send(p.Owner, note(agent("ada"), "the quick brown fox"), note(agent("ada"), "brown, quick: a dog"), note(agent("ada"), "naïve Straße"))
+	jobstest.IndexMessages(t, p.DB)
 	for words, want := range map[string][]string{
 		"quick brown":     {"brown, quick: a dog", "the quick brown fox"},
 		`"quick brown"`:   {"the quick brown fox"},

@@ -57,6 +57,7 @@ type Service struct {
 	mu      sync.Mutex
 	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
 	logs    eventlog.Changed          // since the bridge looked
+	unfound eventlog.Changed          // since words were written
 }
 
 // handed is how long a message of a role or a factory belongs to the reader that got it.
@@ -72,7 +73,8 @@ func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
 	s.waiters.Watch = s.watch
 	inboxes := wake.Subscribe(topicPrefix, s.heard)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
-	s.cancel = func() { inboxes(); events() }
+	sent := wake.Subscribe(topicsOfAll, s.unfound.Note)
+	s.cancel = func() { inboxes(); events(); sent() }
 	return s
 }
 

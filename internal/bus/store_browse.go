@@ -36,19 +36,19 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before in
 	return list, nil
 }
 
-func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, f Filter, limit int) ([]Found, error) {
+func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, f Filter, limit int) ([]Found, error) {
 	kind := ""
 	if len(f.Types) > 0 {
 		kind = f.Types[0]
 	}
-	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted, Before: 1<<63 - 1,
-		Scan: fulltext.Scan, Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
+		Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("search messages: %w", err)
 	}
 	list := make([]Found, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Found{Message: messageFrom(r.Message, r.JobKey), Passage: r.Passage, Rank: r.Rank})
+		list = append(list, Found{Message: messageFrom(r.Message, r.JobKey), Passage: wanted.See(spoken(r.Message.Payload)).Passage(), Rank: r.Rank})
 	}
 	return list, nil
 }

@@ -22,7 +22,10 @@ const (
 )
 
 // Topic is published when a message was sent in a workspace.
-func Topic(workspace ids.ID) string { return "messages:" + workspace.String() }
+func Topic(workspace ids.ID) string { return topicsOfAll + workspace.String() }
+
+// topicsOfAll is the beginning of the topics of all workspaces.
+const topicsOfAll = "messages:"
 
 func inboxTopic(workspace ids.ID, inbox string) string {
 	return topicPrefix + workspace.String() + ":" + inbox

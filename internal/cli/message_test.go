@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleetboard/e2e/jobstest"
 )
 
 // Somebody writes to a role, finds it again, and exports it twice: each line is in the file
@@ -20,7 +22,8 @@ func TestMessagesFromTheCommandLine(t *testing.T) {
 		w.fleet(args...).ends(2)
 	}
 	w.fleet("msg", "thread", "release").shows("ship it")
-	// What was sent is found at once, and exported when older transactions have ended.
+	// What was sent is found, and exported, when older transactions have ended.
+	jobstest.IndexMessages(t, w.db)
 	w.fleet("msg", "search", "shi").shows("ship")
 	w.fleet("msg", "inbox").ok()
 	w.fleet("msg", "dead", "list").ok()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"fleetboard/db"
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
@@ -46,6 +47,7 @@ import (
 type world struct {
 	t                *testing.T
 	url              string
+	db               *db.DB
 	owner, enrolment string
 	home             string
 	env              map[string]string
@@ -128,6 +130,7 @@ func newWorld(t *testing.T) *world {
 	wake := notifier.New(d, log)
 	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
 	w := newPerson(t)
+	w.db = d
 	data := filepath.Join(w.home, "data")
 	if _, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: data}); err != nil {
 		t.Fatal(err)

@@ -92,9 +92,10 @@ type Merges interface {
 	MergeApproved(ctx context.Context) (int, error)
 }
 
-// Messages tells agents and people what happened, as messages, and drops old ones. Each
-// returns how many.
+// Messages tells agents and people what happened, as messages, writes the words by which
+// messages are found, and drops old ones. Each returns how many.
 type Messages interface {
+	IndexWords(ctx context.Context) (int, error)
 	Bridge(ctx context.Context) (int, error)
 	DropOld(ctx context.Context) (int, error)
 }
@@ -183,6 +184,8 @@ func (t *term) loops() []runloop.Loop {
 			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
 		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Words.IndexTexts))},
+		{Name: "words of messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
+			Do: t.cycle(uncounted(w.Messages.IndexWords))},
 		{Name: "words of logs", Every: 10 * time.Second, Jitter: 2 * time.Second, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(t.exhausted(w.Words.IndexLogs)))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,

@@ -11,21 +11,23 @@ import (
 // sweepEvery is how often all workspaces are looked at, not only those of which a wake-up told.
 const sweepEvery = 30 * time.Second
 
-// Changed knows in which workspaces something was appended to the log since they were looked
-// at. Its zero value asks for all of them. Methods are safe for concurrent use.
+// Changed knows in which workspaces something was appended to a log since they were looked at,
+// by wake-ups whose topic ends with the workspace, such as Topic. Its zero value asks for all of
+// them. Methods are safe for concurrent use.
 type Changed struct {
 	mu    sync.Mutex
 	of    map[ids.ID]bool
 	swept time.Time
 }
 
-// Note takes a wake-up of a workspace's log; see Topic.
+// Note takes a wake-up; one without a workspace says that some may have been missed.
 func (c *Changed) Note(topic string) {
-	id, ok := ids.Parse(strings.TrimPrefix(topic, Topics))
+	_, workspace, _ := strings.Cut(topic, ":")
+	id, ok := ids.Parse(workspace)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !ok {
-		c.swept = time.Time{} // something may have been missed
+		c.swept = time.Time{}
 		return
 	}
 	if c.of == nil {

@@ -27,18 +27,17 @@ type Service struct{ db *db.DB }
 // New returns the search of the jobs kept in d.
 func New(d *db.DB) *Service { return &Service{db: d} }
 
-// Find finds jobs by words of their key, title, body, question, answer and last error: those
-// in quotes stand together, the last one may be the beginning of a word. The best of the
-// newest come first, at most limit.
+// Find finds jobs by words of their key, title, body, question, answer and last error, read by
+// fulltext.Parse. One whose key it is comes first, then the best of the newest, at most limit.
 //
 // Fault: Validation for a search without a word.
 func (s *Service) Find(ctx context.Context, who tenancy.Principal, words string, limit int) (list []Found, err error) {
-	wanted, err := fulltext.Query(words)
+	wanted, err := fulltext.Parse(words)
 	if err != nil {
 		return nil, err
 	}
 	err = s.db.ListInWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		list, err = findTx(ctx, tx, who.Workspace, wanted, limit)
+		list, err = findTx(ctx, tx, who.Workspace, words, wanted, limit)
 		return err
 	})
 	return list, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fleetboard/db"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/joblog"
@@ -21,100 +22,99 @@ type InLog struct {
 }
 
 const (
-	// lookLines is how many of an attempt's newest lines are looked at for a passage, seenLines
-	// how many of those with the words.
-	lookLines = joblog.MaxScan
-	seenLines = 10
 	// morePhrases is how many times as many jobs are looked at where words have to stand
-	// together, which the index does not know.
+	// together, which the index does not know; maxBlocks is how many in all.
 	morePhrases = 3
+	maxBlocks   = 60
 )
 
 // FindLogs finds jobs by words in the log of one of their attempts that have ended: those in
-// quotes, or without blanks between them, stand together in a line, the last one may be the
-// beginning of a word. The newest jobs come first, at most limit, each with its last such
-// attempt.
+// quotes, or without blanks between them, stand together in a line, all of them within a block
+// of the log, the last one may be the beginning of a word. The newest jobs come first, at most
+// limit, each with its last such attempt.
 //
 // Fault: Validation for a search without a word.
 func (s *Service) FindLogs(ctx context.Context, who tenancy.Principal, words string, limit int) (list []Found, err error) {
-	parts, err := partsOf(words)
+	wanted, err := fulltext.Parse(words)
 	if err != nil {
 		return nil, err
 	}
 	err = s.db.ListInWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		list, err = findLogsTx(ctx, tx, who.Workspace, parts, limit)
+		list, err = findLogsTx(ctx, tx, who.Workspace, wanted, limit)
 		return err
 	})
 	return list, err
 }
 
-func findLogsTx(ctx context.Context, tx db.Tx, workspace ids.ID, parts []part, limit int) ([]Found, error) {
-	most := limit
-	if slices.ContainsFunc(parts, part.isPhrase) {
-		most *= morePhrases
+func findLogsTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, limit int) ([]Found, error) {
+	most := min(limit, maxBlocks)
+	if slices.ContainsFunc(wanted, fulltext.Part.IsPhrase) {
+		most = min(limit*morePhrases, maxBlocks)
 	}
-	attempts, err := attemptsTx(ctx, tx, workspace, query(parts), most)
+	hits, err := blocksTx(ctx, tx, workspace, wanted, most)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := linesTx(ctx, tx, workspace, attempts, parts)
-	if err != nil {
+	if err := readTx(ctx, tx, workspace, hits); err != nil {
 		return nil, err
 	}
 	list := make([]Found, 0, limit)
 	var order []ids.ID
-	for _, a := range attempts {
-		f, good := foundIn(a, lines[a.job], parts)
+	var lines []int64
+	for _, h := range hits {
+		f, line, good := h.found(wanted)
 		if good && len(list) < limit {
-			list, order = append(list, f), append(order, a.job)
+			list, order, lines = append(list, f), append(order, h.job), append(lines, line)
 		}
+	}
+	whole, err := linesTx(ctx, tx, workspace, order, lines)
+	if err != nil {
+		return nil, err
 	}
 	loaded, err := jobs.LoadManyTx(ctx, tx, workspace, order)
 	for _, job := range loaded {
-		list[slices.Index(order, job.ID)].Job = job
+		f := &list[slices.Index(order, job.ID)]
+		f.Job = job
+		if line, ok := whole[job.ID]; ok {
+			f.In.Line = &line
+		}
 	}
 	return slices.DeleteFunc(list, func(f Found) bool { return f.ID == ids.ID{} }), err
 }
 
-// foundIn is the hit in an attempt's log by its lines, the newest first; it is none where
-// words that have to stand together do not.
-func foundIn(a attempt, lines []joblog.Line, parts []part) (f Found, good bool) {
-	f.In = &InLog{Epoch: a.epoch}
+// found is the hit in a block by its lines, the newest first, and the line that is shown, 0 for
+// none; it is no hit where words that have to stand together do not.
+func (b *block) found(wanted fulltext.Query) (f Found, shown int64, good bool) {
+	f.In = &InLog{Epoch: b.epoch}
 	most := 0
-	good = !slices.ContainsFunc(parts, part.isPhrase)
-	for _, line := range lines {
-		text := unmarked.Replace(line.Message)
-		s, event := see(text, parts), see(line.Event, parts)
-		r := rate(parts, s.has, event.has)
-		if r.parts <= most {
+	good = !slices.ContainsFunc(wanted, fulltext.Part.IsPhrase)
+	for _, l := range b.lines {
+		seen, event := wanted.See(l.message), wanted.See(l.event)
+		parts, whole := rate(wanted, seen.Has, event.Has)
+		if parts <= most {
 			continue
 		}
-		most, good = r.parts, r.whole
-		if len(s.marks) == 0 {
-			text, s = line.Event, event
+		most, good = parts, whole
+		if !seen.Any() {
+			seen = event
 		}
-		f.In.Line, f.In.Text, f.Passage = &line, s.longest(text), s.passage(text)
+		shown, f.In.Text, f.Passage = l.id, seen.Longest(), seen.Passage()
 	}
-	return f, good
+	return f, shown, good
 }
 
-// rating is how well a line has the parts of a search.
-type rating struct {
-	parts int  // that it has
-	whole bool // it has all parts of several words
-}
-
-// rate rates a line by the parts that its message and its event have.
-func rate(parts []part, message, event []bool) rating {
-	r := rating{whole: true}
-	for i, p := range parts {
+// rate counts the parts of a search that a line has in its message or its event, and reports
+// whether all are there that have several words.
+func rate(wanted fulltext.Query, message, event []bool) (parts int, whole bool) {
+	whole = true
+	for i, p := range wanted {
 		if message[i] || event[i] {
-			r.parts++
-		} else if p.isPhrase() {
-			r.whole = false
+			parts++
+		} else if p.IsPhrase() {
+			whole = false
 		}
 	}
-	return r
+	return parts, whole
 }
 
 // Search is Find, and after what it finds the jobs that FindLogs finds beside them; one of

@@ -11,6 +11,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 )
 
@@ -21,7 +22,7 @@ func TestThePlansOfLogs(t *testing.T) {
 	d := dbtest.New(t)
 	workspace := dbfactory.Workspace(t, d)
 	fillLogs(t, d, workspace)
-	parts, err := partsOf("common rare7 lines.of")
+	wanted, err := fulltext.Parse("common rare7 lines.of")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +41,11 @@ func TestThePlansOfLogs(t *testing.T) {
 			t.Errorf("%s: %d attempts are due", when, len(next.attempts))
 		}
 		noScans(t, d, workspace, when, func(tx db.Tx) error {
-			return errors.Join(indexTx(t.Context(), tx, workspace, next.attempts[0]), savePlaceTx(t.Context(), tx, workspace, next.end))
+			_, err := indexTx(t.Context(), tx, workspace, next.attempts[0], next.era)
+			return errors.Join(err, savePlaceTx(t.Context(), tx, workspace, next.end, next.era))
 		})
 		noScans(t, d, workspace, when, func(tx db.Tx) error {
-			list, err := findLogsTx(t.Context(), tx, workspace, parts, 8)
+			list, err := findLogsTx(t.Context(), tx, workspace, wanted, 8)
 			if len(list) != 8 {
 				t.Errorf("%s: found %d", when, len(list))
 			}
@@ -72,9 +74,10 @@ func fillLogs(t *testing.T, d *db.DB, workspace ids.ID) {
 			SELECT a.workspace_id, a.job_id, a.epoch, 'a', 'INFO', 'common lines.of rare' || n FROM attempt a, generate_series(1, 10) n WHERE a.workspace_id = $1`,
 		`INSERT INTO event (workspace_id, type, job_id, actor, actor_kind)
 			SELECT workspace_id, 'test.done', id, 'test', 'system' FROM job, generate_series(1, 4) WHERE workspace_id = $1 ORDER BY id`,
-		`INSERT INTO job_log_words (workspace_id, job_id, epoch, words, last_at)
-			SELECT workspace_id, job_id, epoch, array_to_tsvector(ARRAY['@' || workspace_id, 'common', 'lines', 'of', 'rare7']), now()
-			FROM attempt WHERE workspace_id = $1`,
+		`INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
+			SELECT a.workspace_id, a.job_id, a.epoch, l.first, l.last, words_of_era(a.workspace_id, 0) || array_to_tsvector(ARRAY['common', 'lines', 'of', 'rare7']), now()
+			FROM attempt a JOIN (SELECT job_id, epoch, min(id) AS first, max(id) AS last FROM job_log GROUP BY 1, 2) l USING (job_id, epoch)
+			WHERE a.workspace_id = $1`,
 	} {
 		dbfactory.Exec(t, d, sql, workspace)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
@@ -14,15 +15,40 @@ import (
 
 var q = dbsqlc.New()
 
-func findTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, limit int) ([]Found, error) {
-	rows, err := q.JobSearch(ctx, tx, dbsqlc.JobSearchParams{WorkspaceID: workspace, Wanted: wanted, Scan: fulltext.Scan,
+// findTx finds jobs by words of their texts; one whose key is what is looked for comes first.
+func findTx(ctx context.Context, tx db.Tx, workspace ids.ID, words string, wanted fulltext.Query, limit int) ([]Found, error) {
+	key := strings.TrimSpace(words)
+	named, err := jobs.FindManyTx(ctx, tx, workspace, []string{key, strings.ToUpper(key), strings.ToLower(key)})
+	if err != nil {
+		return nil, err
+	}
+	var order []ids.ID
+	for _, job := range named {
+		order = append(order, job.ID)
+	}
+	rows, err := q.JobSearch(ctx, tx, dbsqlc.JobSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
 		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("search jobs: %w", err)
 	}
-	passages, order := make(map[ids.ID]string, len(rows)), make([]ids.ID, len(rows))
-	for i, r := range rows {
-		passages[r.ID], order[i] = r.Passage, r.ID
+	for _, r := range rows {
+		if !slices.Contains(order, r.JobID) {
+			order = append(order, r.JobID)
+		}
+	}
+	order = order[:min(len(order), limit)]
+	return foundTx(ctx, tx, workspace, wanted, order)
+}
+
+// foundTx reads jobs that were found, in their order, with their passages.
+func foundTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, order []ids.ID) ([]Found, error) {
+	said, err := textsTx(ctx, tx, workspace, order)
+	if err != nil {
+		return nil, err
+	}
+	passages := make(map[ids.ID]string, len(order))
+	for _, t := range said {
+		passages[t.ID] = wanted.See(t.said()).Passage()
 	}
 	found, err := jobs.LoadManyTx(ctx, tx, workspace, order)
 	slices.SortFunc(found, func(a, b jobs.Job) int { return slices.Index(order, a.ID) - slices.Index(order, b.ID) })

@@ -10,6 +10,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/joblog"
 )
@@ -32,13 +33,13 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 	if err != nil {
 		return d, fmt.Errorf("read how far logs have words: %w", err)
 	}
-	var after eventlog.Cursor
 	if len(places) > 0 {
-		if after, err = eventlog.ParseCursor(places[0]); err != nil {
+		d.era = fulltext.Era{Number: places[0].Era, Filled: places[0].Filled}
+		if d.after, err = eventlog.ParseCursor(places[0].Place); err != nil {
 			return d, err
 		}
 	}
-	jobs, n, end, err := eventlog.TailJobsTx(ctx, tx, workspace, after, eventsPage)
+	jobs, n, end, err := eventlog.TailJobsTx(ctx, tx, workspace, d.after, eventsPage)
 	if err != nil {
 		return d, err
 	}
@@ -46,15 +47,17 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 	if err != nil {
 		return d, fmt.Errorf("find attempts without words: %w", err)
 	}
-	d = due{events: n, end: end}
+	d.events, d.end = n, end
 	for _, r := range rows {
 		d.attempts = append(d.attempts, attempt{r.JobID, r.Epoch})
 	}
 	return d, nil
 }
 
-func savePlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor) error {
-	if err := q.LogWordsPlaceSave(ctx, tx, dbsqlc.LogWordsPlaceSaveParams{WorkspaceID: workspace, Place: at.String()}); err != nil {
+func savePlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor, era fulltext.Era) error {
+	err := q.LogWordsPlaceSave(ctx, tx, dbsqlc.LogWordsPlaceSaveParams{WorkspaceID: workspace, Place: at.String(), Era: era.Number,
+		Filled: era.Filled})
+	if err != nil {
 		return fmt.Errorf("save how far logs have words: %w", err)
 	}
 	return nil
@@ -95,48 +98,71 @@ func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, after, b
 	return list, nil
 }
 
-func addWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, log logWords) error {
-	err := q.LogWordsAdd(ctx, tx, dbsqlc.LogWordsAddParams{WorkspaceID: workspace, JobID: a.job, Epoch: a.epoch,
-		Words: slices.Collect(maps.Keys(log.words)), LastAt: log.lastAt})
-	if err != nil {
-		return fmt.Errorf("write the words of a log: %w", err)
+func addWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, era fulltext.Era, list []blockWords) error {
+	for _, b := range list {
+		err := q.LogWordsAdd(ctx, tx, dbsqlc.LogWordsAddParams{WorkspaceID: workspace, JobID: a.job, Epoch: a.epoch, Era: era.Number,
+			FirstID: b.first, LastID: b.last, Words: slices.Collect(maps.Keys(b.words)), LastAt: b.lastAt})
+		if err != nil {
+			return fmt.Errorf("write the words of a log: %w", err)
+		}
 	}
 	return nil
 }
 
-// attemptsTx finds the newest jobs with words in their logs, of each the last attempt.
-func attemptsTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted string, limit int) ([]attempt, error) {
-	rows, err := q.LogWordsFind(ctx, tx, dbsqlc.LogWordsFindParams{WorkspaceID: workspace, Wanted: wanted,
+// block is a piece of an attempt's log, and its last lines, the newest first.
+type block struct {
+	attempt
+
+	first, last int64
+	lines       []logLine
+}
+
+// blocksTx finds the newest blocks with words, of each job one.
+func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, limit int) ([]*block, error) {
+	rows, err := q.LogWordsFind(ctx, tx, dbsqlc.LogWordsFindParams{WorkspaceID: workspace, Wanted: wanted.Apart(),
 		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
 	if err != nil {
 		return nil, fmt.Errorf("search logs: %w", err)
 	}
-	list := make([]attempt, 0, len(rows))
+	var list []*block
 	for _, r := range rows {
-		list = append(list, attempt{r.JobID, r.Epoch})
+		known := slices.ContainsFunc(list, func(b *block) bool { return b.job == r.JobID })
+		if !known { // each step back may find a job again
+			list = append(list, &block{attempt: attempt{r.JobID, r.Epoch}, first: r.FirstID, last: r.LastID})
+		}
 	}
 	return list, nil
 }
 
-// linesTx reads, by job, lines of attempts with the words of the parts.
-func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, attempts []attempt, parts []part) (map[ids.ID][]joblog.Line, error) {
-	asked := dbsqlc.LogWordsSeenParams{WorkspaceID: workspace, MaxScan: lookLines, MaxRows: seenLines, Jobs: []ids.ID{}, Epochs: []int64{}}
-	for _, a := range attempts {
-		asked.Jobs, asked.Epochs = append(asked.Jobs, a.job), append(asked.Epochs, a.epoch)
+// readTx reads the lines of blocks.
+func readTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*block) error {
+	asked := dbsqlc.LogWordsBlocksParams{WorkspaceID: workspace, MaxRows: blockLines, Jobs: []ids.ID{}}
+	of := make(map[ids.ID]*block, len(list))
+	for _, b := range list {
+		of[b.job] = b
+		asked.Jobs, asked.Epochs = append(asked.Jobs, b.job), append(asked.Epochs, b.epoch)
+		asked.FirstIds, asked.LastIds = append(asked.FirstIds, b.first), append(asked.LastIds, b.last)
 	}
-	for _, p := range parts {
-		for _, w := range p.words {
-			asked.Parts = append(asked.Parts, "%"+w+"%")
-		}
-	}
-	rows, err := q.LogWordsSeen(ctx, tx, asked)
+	rows, err := q.LogWordsBlocks(ctx, tx, asked)
 	if err != nil {
-		return nil, fmt.Errorf("look for words in logs: %w", err)
+		return fmt.Errorf("read blocks of logs: %w", err)
 	}
-	lines := make(map[ids.ID][]joblog.Line, len(attempts))
 	for _, r := range rows {
-		lines[r.JobID] = append(lines[r.JobID], joblog.Line{ID: r.ID, Epoch: r.Epoch, Agent: r.Agent, Level: joblog.Level(r.Level),
-			Event: r.Event, Message: r.Message, Details: r.Details, At: r.At, ReceivedAt: r.ReceivedAt})
+		of[r.JobID].lines = append(of[r.JobID].lines, logLine{id: r.ID, event: r.Event, message: r.Message})
 	}
-	return lines, nil
+	return nil
+}
+
+// linesTx reads a line of each of these jobs, by job; 0 is none.
+func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID, lines []int64) (map[ids.ID]joblog.Line, error) {
+	rows, err := q.LogWordsLinesByID(ctx, tx, dbsqlc.LogWordsLinesByIDParams{WorkspaceID: workspace, Jobs: jobs, Ids: lines})
+	if err != nil {
+		return nil, fmt.Errorf("read lines of logs: %w", err)
+	}
+	list := make(map[ids.ID]joblog.Line, len(rows))
+	for _, r := range rows {
+		list[r.JobID] = joblog.Line{ID: r.ID, Epoch: r.Epoch, Agent: r.Agent, Level: joblog.Level(r.Level),
+			Event: r.Event, Message: r.Message, Details: r.Details, At: r.At, ReceivedAt: r.ReceivedAt}
+	}
+	return list, nil
 }

@@ -3,36 +3,102 @@ package jobsearch
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/eventlog"
+	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 )
 
-// lockTextsTx reads how far the log was looked at for words of jobs; nobody else looks on
-// until the transaction ends.
-func lockTextsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (eventlog.Cursor, error) {
-	place, err := q.JobWordsLock(ctx, tx, workspace)
-	if err != nil {
-		return eventlog.Cursor{}, fmt.Errorf("lock the words of jobs: %w", err)
-	}
-	return eventlog.ParseCursor(place)
+// place is how far a workspace's jobs have words: up to a place in the log of events, and
+// where walked is not nil those that were there before, up to that job.
+type place struct {
+	log    eventlog.Cursor
+	walked *ids.ID
+	era    fulltext.Era
 }
 
-func saveTextsTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor) error {
-	if err := q.JobWordsPlaceSave(ctx, tx, dbsqlc.JobWordsPlaceSaveParams{WorkspaceID: workspace, Place: at.String()}); err != nil {
+// lockPlaceTx reads how far jobs have words; nobody else goes on there until the transaction
+// ends.
+func lockPlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID) (place, error) {
+	r, err := q.JobWordsLock(ctx, tx, workspace)
+	if err != nil {
+		return place{}, fmt.Errorf("lock the words of jobs: %w", err)
+	}
+	at, err := eventlog.ParseCursor(r.Place)
+	return place{at, r.Walked, fulltext.Era{Number: r.Era, Filled: r.Filled}}, err
+}
+
+func (p place) saveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	err := q.JobWordsPlaceSave(ctx, tx, dbsqlc.JobWordsPlaceSaveParams{WorkspaceID: workspace, Place: p.log.String(), Walked: p.walked,
+		Era: p.era.Number, Filled: p.era.Filled})
+	if err != nil {
 		return fmt.Errorf("save how far jobs have words: %w", err)
 	}
 	return nil
 }
 
-// writeWordsTx writes the words of jobs as they are now.
-func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) error {
-	if len(jobs) == 0 {
-		return nil
+// nextJobsTx lists the next jobs by id.
+func nextJobsTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]ids.ID, error) {
+	list, err := q.JobWordsWalk(ctx, tx, dbsqlc.JobWordsWalkParams{WorkspaceID: workspace, After: after, MaxRows: walkPage})
+	if err != nil {
+		return nil, fmt.Errorf("list jobs to write the words of: %w", err)
 	}
-	if err := q.JobWordsWrite(ctx, tx, dbsqlc.JobWordsWriteParams{WorkspaceID: workspace, Jobs: jobs}); err != nil {
+	return list, nil
+}
+
+// texts are what a job is found by.
+type texts dbsqlc.JobWordsTextsRow
+
+// textsTx reads the texts of jobs as they are now, of each at most maxText characters.
+func textsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]texts, error) {
+	rows, err := q.JobWordsTexts(ctx, tx, dbsqlc.JobWordsTextsParams{WorkspaceID: workspace, Jobs: jobs, Most: maxText})
+	if err != nil {
+		return nil, fmt.Errorf("read the texts of jobs: %w", err)
+	}
+	list := make([]texts, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, texts(r))
+	}
+	return list, nil
+}
+
+// words are the words of t, those of its key and title first.
+func (t texts) words() string {
+	var v fulltext.Vector
+	v.Add('A', t.Key)
+	v.Add('A', t.Title)
+	for _, said := range []string{t.Question, t.Answer, t.LastError} {
+		v.Add('B', said)
+	}
+	v.Add('C', t.Body)
+	return v.String()
+}
+
+// said is what a passage of t is taken from.
+func (t texts) said() string {
+	var list []string
+	for _, text := range []string{t.Question, t.Answer, t.LastError, t.Body} {
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	return strings.Join(list, " · ")
+}
+
+// writeWordsTx writes the words of jobs as they are now.
+func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID, era fulltext.Era) error {
+	list, err := textsTx(ctx, tx, workspace, jobs)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	written := dbsqlc.JobWordsWriteParams{WorkspaceID: workspace, Era: era.Number}
+	for _, t := range list {
+		written.Jobs, written.Words = append(written.Jobs, t.ID), append(written.Words, t.words())
+	}
+	if err := q.JobWordsWrite(ctx, tx, written); err != nil {
 		return fmt.Errorf("write the words of jobs: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -11,9 +12,16 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// textsPage is how many events are looked at for jobs whose words are to be written, in one
-// transaction.
-const textsPage = 500
+const (
+	// textsPage is how many events are looked at for jobs whose words are to be written, in one
+	// transaction; walkPage of how many jobs that were there before.
+	textsPage = 500
+	walkPage  = 500
+	// writePage is of how many jobs texts are read at once.
+	writePage = 50
+	// maxText is how much of each text has its words kept, in characters.
+	maxText = 100_000
+)
 
 // textFields are the fields of a job whose words it is found by; its key never changes.
 var textFields = []string{"title", "body", "question", "answer", "last_error"}
@@ -64,9 +72,18 @@ func (x *Index) IndexTexts(ctx context.Context) (total int, err error) {
 // indexTexts works the log of a workspace off, page by page. What a transaction that still
 // runs keeps back is looked for again at the next call.
 func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, err error) {
-	for n, held := textsPage, false; n == textsPage && ctx.Err() == nil; total += n {
+	for more, n, held := true, 0, false; more && ctx.Err() == nil; total += n {
 		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
-			n, held, err = indexTextsTx(ctx, tx, workspace)
+			p, err := lockPlaceTx(ctx, tx, workspace)
+			switch {
+			case err != nil:
+				return err
+			case p.walked != nil:
+				n, err = p.walkTx(ctx, tx, workspace)
+				return err
+			}
+			n, held, err = p.followTx(ctx, tx, workspace)
+			more = n == textsPage
 			return err
 		})
 		if err != nil {
@@ -79,14 +96,23 @@ func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, er
 	return total, ctx.Err()
 }
 
-// indexTextsTx writes the words of the jobs of one page of events. It returns how many events
-// that were, and whether a transaction keeps back further ones.
-func indexTextsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held bool, err error) {
-	after, err := lockTextsTx(ctx, tx, workspace)
+// walkTx writes the words of the next jobs of those that were there before, and returns how
+// many these are.
+func (p place) walkTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
+	list, err := nextJobsTx(ctx, tx, workspace, *p.walked)
 	if err != nil {
-		return 0, false, err
+		return 0, err
 	}
-	jobs, n, end, err := eventlog.TailJobsTx(ctx, tx, workspace, after, textsPage, textFields...)
+	if p.walked = nil; len(list) == walkPage {
+		p.walked = &list[walkPage-1]
+	}
+	return len(list), p.writeTx(ctx, tx, workspace, list)
+}
+
+// followTx writes the words of the jobs of the next page of events. It returns how many events
+// that were, and whether a transaction keeps back further ones.
+func (p place) followTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held bool, err error) {
+	jobs, n, end, err := eventlog.TailJobsTx(ctx, tx, workspace, p.log, textsPage, textFields...)
 	if err != nil {
 		return 0, false, err
 	}
@@ -95,8 +121,17 @@ func indexTextsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held 
 			return 0, held, err
 		}
 	}
-	if err := writeWordsTx(ctx, tx, workspace, jobs); err != nil {
-		return 0, false, err
+	p.log = end
+	return n, held, p.writeTx(ctx, tx, workspace, jobs)
+}
+
+// writeTx writes the words of jobs and moves the place on to p.
+func (p place) writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) error {
+	for page := range slices.Chunk(jobs, writePage) {
+		if err := writeWordsTx(ctx, tx, workspace, page, p.era); err != nil {
+			return err
+		}
 	}
-	return n, held, saveTextsTx(ctx, tx, workspace, end)
+	p.era = p.era.After(len(jobs))
+	return p.saveTx(ctx, tx, workspace)
 }

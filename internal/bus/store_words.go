@@ -1,0 +1,64 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fulltext"
+	"fleetboard/internal/ids"
+)
+
+// lockWordsTx reads up to which message there are words; nobody else goes on there until the
+// transaction ends.
+func lockWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (after int64, era fulltext.Era, err error) {
+	r, err := q.MessageWordsLock(ctx, tx, workspace)
+	if err != nil {
+		return 0, era, fmt.Errorf("lock the words of messages: %w", err)
+	}
+	return r.Seq, fulltext.Era{Number: r.Era, Filled: r.Filled}, nil
+}
+
+// unfoundTx reads what the next messages after a place are found by, and the place after them.
+func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (list []Message, end int64, err error) {
+	rows, err := q.MessageWordsTexts(ctx, tx, dbsqlc.MessageWordsTextsParams{WorkspaceID: workspace, After: after, MaxRows: wordsPage})
+	if err != nil {
+		return nil, after, fmt.Errorf("read messages without words: %w", err)
+	}
+	end = after
+	for _, r := range rows {
+		list = append(list, Message{Seq: r.Seq, Type: r.Type, From: Address{Name: r.FromName}, To: Address{Name: r.ToName},
+			CorrelationID: r.CorrelationID, Payload: r.Payload})
+		end = r.Seq
+	}
+	return list, end, nil
+}
+
+// wordsHeldBackTx reports whether messages after a place are kept back by a transaction that
+// still runs.
+func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (bool, error) {
+	held, err := q.MessageWordsHeldBack(ctx, tx, dbsqlc.MessageWordsHeldBackParams{WorkspaceID: workspace, After: after})
+	if err != nil {
+		return false, fmt.Errorf("messages held back: %w", err)
+	}
+	return held, nil
+}
+
+// writeWordsTx writes the words of messages and moves the place on behind them.
+func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Message, end int64, era fulltext.Era) error {
+	written := dbsqlc.MessageWordsWriteParams{WorkspaceID: workspace, Era: era.Number}
+	for _, m := range list {
+		written.Seqs, written.Words = append(written.Seqs, m.Seq), append(written.Words, wordsOf(m))
+	}
+	if err := q.MessageWordsWrite(ctx, tx, written); err != nil {
+		return fmt.Errorf("write the words of messages: %w", err)
+	}
+	era = era.After(len(list))
+	err := q.MessageWordsPlaceSave(ctx, tx, dbsqlc.MessageWordsPlaceSaveParams{WorkspaceID: workspace, Seq: end, Era: era.Number,
+		Filled: era.Filled})
+	if err != nil {
+		return fmt.Errorf("save how far messages have words: %w", err)
+	}
+	return nil
+}

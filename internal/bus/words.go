@@ -1,0 +1,124 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fulltext"
+	"fleetboard/internal/ids"
+)
+
+// wordsPage is of how many messages words are written in one transaction.
+const wordsPage = 200
+
+// IndexWords writes the words by which messages are found that were sent since the last call,
+// outside of the transactions that send them. It returns how many messages it looked at.
+func (s *Service) IndexWords(ctx context.Context) (total int, err error) {
+	list, all := s.unfound.Take(time.Now())
+	if all {
+		if list, err = workspaces(ctx, s.db); err != nil {
+			return 0, err
+		}
+	}
+	for _, workspace := range list {
+		n, failed := s.indexWords(ctx, workspace)
+		total += n
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("words of messages of %s: %w", workspace, failed))
+			s.unfound.Note(Topic(workspace))
+		}
+	}
+	return total, err
+}
+
+// indexWords writes the words of the messages of a workspace, page by page. What a transaction
+// that still runs keeps back is looked for again at the next call.
+func (s *Service) indexWords(ctx context.Context, workspace ids.ID) (total int, err error) {
+	for n, held := wordsPage, false; n == wordsPage && ctx.Err() == nil; total += n {
+		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+			n, held, err = indexWordsTx(ctx, tx, workspace)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if held {
+			s.unfound.Note(Topic(workspace))
+		}
+	}
+	return total, ctx.Err()
+}
+
+// indexWordsTx writes the words of one page of messages. It returns how many that were, and
+// whether a transaction keeps back further ones.
+func indexWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held bool, err error) {
+	after, era, err := lockWordsTx(ctx, tx, workspace)
+	if err != nil {
+		return 0, false, err
+	}
+	list, end, err := unfoundTx(ctx, tx, workspace, after)
+	if err != nil {
+		return 0, false, err
+	}
+	if len(list) < wordsPage {
+		if held, err = wordsHeldBackTx(ctx, tx, workspace, end); err != nil || len(list) == 0 {
+			return 0, held, err
+		}
+	}
+	return len(list), held, writeWordsTx(ctx, tx, workspace, list, end, era)
+}
+
+// spoken is what a payload says: its texts and numbers, one behind the other.
+func spoken(payload json.RawMessage) string {
+	var b strings.Builder
+	d := json.NewDecoder(strings.NewReader(string(payload)))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) == nil {
+		say(&b, value)
+	}
+	return b.String()
+}
+
+// say adds what a value of JSON says.
+func say(b *strings.Builder, value any) {
+	switch v := value.(type) {
+	case string:
+		separate(b)
+		b.WriteString(v)
+	case json.Number:
+		separate(b)
+		b.WriteString(v.String())
+	case []any:
+		for _, one := range v {
+			say(b, one)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			say(b, v[key])
+		}
+	}
+}
+
+func separate(b *strings.Builder) {
+	if b.Len() > 0 {
+		b.WriteString(" · ")
+	}
+}
+
+// wordsOf are the words of a message: what it says, and who says it to whom in which thread.
+func wordsOf(m Message) string {
+	var v fulltext.Vector
+	v.Add('A', spoken(m.Payload))
+	for _, text := range []string{m.Type, m.From.Name, m.To.Name, m.CorrelationID} {
+		v.Add('B', text)
+	}
+	return v.String()
+}
