@@ -217,9 +217,10 @@ func TestNoWayAroundThePolicies(t *testing.T) {
 			"collect_contents(uuid,integer) search_path=pg_catalog, pg_temp",
 			"compact_job_events(uuid,uuid) search_path=pg_catalog, pg_temp", "database_age() search_path=pg_catalog, pg_temp",
 			"find_job_logs(uuid,tsquery,integer) search_path=pg_catalog, pg_temp enable_seqscan=off",
-			"find_jobs(uuid,tsquery,integer) search_path=pg_catalog, pg_temp",
-			"find_messages(uuid,tsquery,bigint,integer) search_path=pg_catalog, pg_temp",
-			"purge_job(uuid,uuid,text,text,text) search_path=pg_catalog, pg_temp"}, `
+			"find_jobs(uuid,tsquery,integer) search_path=pg_catalog, pg_temp enable_seqscan=off",
+			"find_messages(uuid,tsquery,integer) search_path=pg_catalog, pg_temp enable_seqscan=off",
+			"purge_job(uuid,uuid,text,text,text) search_path=pg_catalog, pg_temp",
+			"words_of_jobs_gone() search_path=pg_catalog, pg_temp", "words_of_messages_gone() search_path=pg_catalog, pg_temp"}, `
 			SELECT p.oid::regprocedure || ' ' || coalesce(array_to_string(p.proconfig, ' '), 'no search path') FROM pg_proc p
 			WHERE p.pronamespace = 'public'::regnamespace AND p.prosecdef ORDER BY 1`},
 		"of them, those that anybody may call": {nil, `SELECT p.oid::regprocedure::text FROM pg_proc p

@@ -11,6 +11,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbfactory"
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/jobstest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
 	"fleetboard/internal/accounts/tokens"
@@ -62,6 +63,8 @@ func newMatrix(t *testing.T) *matrix {
 	dbfactory.Exec(t, w.db, "UPDATE account SET name = 'Canary7q Owner', email = 'canary7q@example.org'")
 	dbfactory.Exec(t, w.db, "UPDATE access_token SET name = 'canary7q ' || name")
 	w.fill()
+	jobstest.IndexTexts(t, w.db)
+	jobstest.IndexMessages(t, w.db)
 	second := dbfactory.Workspace(t, w.db)
 
 	m.handler = m.serve()
@@ -192,7 +195,7 @@ func (w *world) fill() {
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
 		SELECT workspace_id, id, 1, $2, 'INFO', 'canary7q line' FROM job WHERE key = $1`, asked("-1"), canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job_log_words (workspace_id, job_id, epoch, first_id, last_id, words, last_at)
-		SELECT workspace_id, id, 1, array_to_tsvector(ARRAY['@' || workspace_id, $2::text, 'line']), now() FROM job WHERE key = $1`, asked("-1"), canary)
+		SELECT workspace_id, id, 1, 0, 9223372036854775807, array_to_tsvector(ARRAY['@' || workspace_id, $2::text, 'line']), now() FROM job WHERE key = $1`, asked("-1"), canary)
 	dbfactory.Exec(w.t, w.db, `INSERT INTO blob_ref (workspace_id, sha256, job_id) SELECT b.workspace_id, b.sha256, j.id FROM blob b, job j
 		WHERE j.key = $1`, asked("-1"))
 }
