@@ -110,6 +110,45 @@ func (q *Queries) ArchiveList(ctx context.Context, db DBTX, arg ArchiveListParam
 	return items, nil
 }
 
+const bridgeHandedIn = `-- name: BridgeHandedIn :many
+SELECT n.n::int AS n, a.factory
+FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch, generate_subscripts($1::uuid[], 1) AS n) n
+CROSS JOIN LATERAL (SELECT x.factory FROM attempt x
+    WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) a
+`
+
+type BridgeHandedInParams struct {
+	Jobs        []uuid.UUID
+	Epochs      []int64
+	WorkspaceID uuid.UUID
+}
+
+type BridgeHandedInRow struct {
+	N       int32
+	Factory string
+}
+
+// The factories of attempts, each with its place in the list.
+func (q *Queries) BridgeHandedIn(ctx context.Context, db DBTX, arg BridgeHandedInParams) ([]BridgeHandedInRow, error) {
+	rows, err := db.Query(ctx, bridgeHandedIn, arg.Jobs, arg.Epochs, arg.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BridgeHandedInRow{}
+	for rows.Next() {
+		var i BridgeHandedInRow
+		if err := rows.Scan(&i.N, &i.Factory); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const bridgeLock = `-- name: BridgeLock :one
 INSERT INTO message_bridge (workspace_id, place) VALUES ($1, '')
 ON CONFLICT (workspace_id) DO UPDATE SET place = message_bridge.place
@@ -202,7 +241,7 @@ func (q *Queries) DeadDiscard(ctx context.Context, db DBTX, arg DeadDiscardParam
 }
 
 const deadLetters = `-- name: DeadLetters :many
-SELECT d.inbox, d.deliveries, d.error, d.dead_at, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key
+SELECT d.inbox, d.deliveries, d.error, d.dead_at, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key
 FROM message_delivery d JOIN message m ON m.workspace_id = d.workspace_id AND m.seq = d.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE d.workspace_id = $1 AND d.dead_at IS NOT NULL AND d.seq < $2
@@ -257,6 +296,7 @@ func (q *Queries) DeadLetters(ctx context.Context, db DBTX, arg DeadLettersParam
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -458,7 +498,8 @@ WITH due AS MATERIALIZED (
             AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
+            AND (NOT $4::boolean OR d.product_id = ANY($5::uuid[])
+                OR d.product_id IS NULL AND (d.sender_products IS NULL OR d.sender_products && $5::uuid[]))
             AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
             AND (d.seq > $7 OR d.not_before IS NOT NULL)
@@ -470,7 +511,8 @@ WITH due AS MATERIALIZED (
             AND d.seq < (SELECT log_horizon()::text::bigint << 10) AND d.dead_at IS NULL
             AND (d.not_before IS NULL OR d.not_before <= clock_timestamp())
             AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp())
-            AND (NOT $4::boolean OR d.product_id IS NULL OR d.product_id = ANY($5::uuid[]))
+            AND (NOT $4::boolean OR d.product_id = ANY($5::uuid[])
+                OR d.product_id IS NULL AND (d.sender_products IS NULL OR d.sender_products && $5::uuid[]))
             AND (cardinality($6::text[]) = 0 OR (SELECT m.type FROM message m
                 WHERE m.workspace_id = d.workspace_id AND m.seq = d.seq) = ANY($6::text[]))
             AND (d.seq > $7 AND d.reader_id = $9::uuid OR d.reader_id IS NULL OR d.taken_until <= clock_timestamp())
@@ -487,10 +529,10 @@ WITH due AS MATERIALIZED (
         AND d.inbox = ANY(ARRAY(SELECT l.inbox FROM due l)) AND d.seq = ANY(ARRAY(SELECT l.seq FROM due l))
     RETURNING d.inbox, d.seq, d.deliveries, d.dead_at
 )
-SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at,
+SELECT coalesce(t.deliveries, u.deliveries)::int AS deliveries, (t.dead_at IS NOT NULL)::boolean AS dead, m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products,
     coalesce((SELECT j.key FROM job j WHERE j.workspace_id = m.workspace_id AND j.id = m.job_id), '')::text AS job_key
 FROM due u LEFT JOIN taken t ON t.inbox = u.inbox AND t.seq = u.seq
-CROSS JOIN LATERAL (SELECT o.workspace_id, o.seq, o.id, o.type, o.from_kind, o.from_id, o.from_name, o.to_kind, o.to_id, o.to_name, o.correlation_id, o.in_reply_to, o.job_id, o.product_id, o.payload, o.blob, o.digest, o.at, o.expires_at FROM message o WHERE o.workspace_id = $1 AND o.seq = u.seq LIMIT 1) m
+CROSS JOIN LATERAL (SELECT o.workspace_id, o.seq, o.id, o.type, o.from_kind, o.from_id, o.from_name, o.to_kind, o.to_id, o.to_name, o.correlation_id, o.in_reply_to, o.job_id, o.product_id, o.payload, o.blob, o.digest, o.at, o.expires_at, o.sender_products FROM message o WHERE o.workspace_id = $1 AND o.seq = u.seq LIMIT 1) m
 ORDER BY u.seq
 `
 
@@ -567,6 +609,7 @@ func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakePar
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -779,6 +822,40 @@ func (q *Queries) InboxThreads(ctx context.Context, db DBTX, arg InboxThreadsPar
 	return items, nil
 }
 
+const inboxesCrowded = `-- name: InboxesCrowded :many
+SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
+WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox
+    ORDER BY d.inbox, d.seq OFFSET $3 LIMIT 1)
+`
+
+type InboxesCrowdedParams struct {
+	Inboxes     []string
+	WorkspaceID uuid.UUID
+	Most        int32
+}
+
+// Those of the inboxes that hold more than so many messages: only there may the share of
+// somebody be used up.
+func (q *Queries) InboxesCrowded(ctx context.Context, db DBTX, arg InboxesCrowdedParams) ([]string, error) {
+	rows, err := db.Query(ctx, inboxesCrowded, arg.Inboxes, arg.WorkspaceID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var inbox string
+		if err := rows.Scan(&inbox); err != nil {
+			return nil, err
+		}
+		items = append(items, inbox)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const inboxesDue = `-- name: InboxesDue :many
 SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
 WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox AND d.dead_at IS NULL
@@ -833,32 +910,38 @@ func (q *Queries) InboxesDue(ctx context.Context, db DBTX, arg InboxesDueParams)
 	return items, nil
 }
 
-const inboxesFull = `-- name: InboxesFull :many
-SELECT i.inbox::text AS inbox FROM unnest($1::text[]) AS i(inbox)
-WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inbox = i.inbox
-    ORDER BY d.seq OFFSET $3 LIMIT 1)
+const inboxesHeld = `-- name: InboxesHeld :many
+SELECT d.inbox, d.from_id, count(*)::int AS held FROM unnest($1::text[]) AS i(inbox)
+CROSS JOIN LATERAL (SELECT x.inbox, x.from_id FROM message_delivery x
+    WHERE x.workspace_id = $2 AND x.inbox = i.inbox ORDER BY x.inbox, x.seq OFFSET 0) d
+GROUP BY d.inbox, d.from_id
 `
 
-type InboxesFullParams struct {
+type InboxesHeldParams struct {
 	Inboxes     []string
 	WorkspaceID uuid.UUID
-	Most        int32
 }
 
-// Those of the inboxes that hold as much as one may.
-func (q *Queries) InboxesFull(ctx context.Context, db DBTX, arg InboxesFullParams) ([]string, error) {
-	rows, err := db.Query(ctx, inboxesFull, arg.Inboxes, arg.WorkspaceID, arg.Most)
+type InboxesHeldRow struct {
+	Inbox  string
+	FromID *uuid.UUID
+	Held   int32
+}
+
+// How many messages of each sender inboxes hold; those of the server have none.
+func (q *Queries) InboxesHeld(ctx context.Context, db DBTX, arg InboxesHeldParams) ([]InboxesHeldRow, error) {
+	rows, err := db.Query(ctx, inboxesHeld, arg.Inboxes, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []InboxesHeldRow{}
 	for rows.Next() {
-		var inbox string
-		if err := rows.Scan(&inbox); err != nil {
+		var i InboxesHeldRow
+		if err := rows.Scan(&i.Inbox, &i.FromID, &i.Held); err != nil {
 			return nil, err
 		}
-		items = append(items, inbox)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -884,7 +967,10 @@ func (q *Queries) LogNow(ctx context.Context, db DBTX) (LogNowRow, error) {
 }
 
 const messageAgents = `-- name: MessageAgents :many
-SELECT a.id, a.name, a.products, l.alive::boolean AS alive FROM agent a
+SELECT a.id, a.name, l.alive::boolean AS alive, (cardinality(a.products) > 0)::boolean AS limited,
+    CASE WHEN cardinality(a.products) > 0 THEN ARRAY(SELECT p.id FROM product p
+        WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products)) ELSE '{}' END::uuid[] AS products
+FROM agent a
 CROSS JOIN LATERAL (SELECT (a.terminated_at IS NULL OR a.ended_gracefully)
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds) AS alive) l
 WHERE a.workspace_id = $1 AND (a.name = ANY($2::text[]) OR $3::boolean AND l.alive)
@@ -899,8 +985,9 @@ type MessageAgentsParams struct {
 type MessageAgentsRow struct {
 	ID       uuid.UUID
 	Name     string
-	Products []string
 	Alive    bool
+	Limited  bool
+	Products []uuid.UUID
 }
 
 // Agents by name, or all that live: whom a message is for.
@@ -916,8 +1003,9 @@ func (q *Queries) MessageAgents(ctx context.Context, db DBTX, arg MessageAgentsP
 		if err := rows.Scan(
 			&i.ID,
 			&i.Name,
-			&i.Products,
 			&i.Alive,
+			&i.Limited,
+			&i.Products,
 		); err != nil {
 			return nil, err
 		}
@@ -930,7 +1018,7 @@ func (q *Queries) MessageAgents(ctx context.Context, db DBTX, arg MessageAgentsP
 }
 
 const messageByID = `-- name: MessageByID :one
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.id = $2
 `
@@ -968,6 +1056,7 @@ func (q *Queries) MessageByID(ctx context.Context, db DBTX, arg MessageByIDParam
 		&i.Message.Digest,
 		&i.Message.At,
 		&i.Message.ExpiresAt,
+		&i.Message.SenderProducts,
 		&i.JobKey,
 	)
 	return i, err
@@ -1044,14 +1133,16 @@ func (q *Queries) MessageFactories(ctx context.Context, db DBTX, arg MessageFact
 }
 
 const messageJobs = `-- name: MessageJobs :many
-SELECT j.id, j.key, j.product_id, p.name AS product FROM job j
-JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
-WHERE j.workspace_id = $1 AND (j.key = ANY($2::text[]) OR j.id = ANY($3::uuid[]))
+SELECT j.id, j.key, j.product_id FROM unnest($1::text[]) AS n(key) CROSS JOIN LATERAL (
+    SELECT x.id, x.key, x.product_id FROM job x WHERE x.workspace_id = $2 AND x.key = n.key OFFSET 0) j
+UNION ALL
+SELECT j.id, j.key, j.product_id FROM unnest($3::uuid[]) AS n(id) CROSS JOIN LATERAL (
+    SELECT x.id, x.key, x.product_id FROM job x WHERE x.workspace_id = $2 AND x.id = n.id OFFSET 0) j
 `
 
 type MessageJobsParams struct {
-	WorkspaceID uuid.UUID
 	Keys        []string
+	WorkspaceID uuid.UUID
 	Ids         []uuid.UUID
 }
 
@@ -1059,11 +1150,11 @@ type MessageJobsRow struct {
 	ID        uuid.UUID
 	Key       string
 	ProductID uuid.UUID
-	Product   string
 }
 
+// Jobs by key or id. One look for each, whatever the statistics say.
 func (q *Queries) MessageJobs(ctx context.Context, db DBTX, arg MessageJobsParams) ([]MessageJobsRow, error) {
-	rows, err := db.Query(ctx, messageJobs, arg.WorkspaceID, arg.Keys, arg.Ids)
+	rows, err := db.Query(ctx, messageJobs, arg.Keys, arg.WorkspaceID, arg.Ids)
 	if err != nil {
 		return nil, err
 	}
@@ -1071,12 +1162,7 @@ func (q *Queries) MessageJobs(ctx context.Context, db DBTX, arg MessageJobsParam
 	items := []MessageJobsRow{}
 	for rows.Next() {
 		var i MessageJobsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Key,
-			&i.ProductID,
-			&i.Product,
-		); err != nil {
+		if err := rows.Scan(&i.ID, &i.Key, &i.ProductID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1141,7 +1227,7 @@ func (q *Queries) MessageOld(ctx context.Context, db DBTX, arg MessageOldParams)
 }
 
 const messagePage = `-- name: MessagePage :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.seq < $2
     AND (cardinality($3::text[]) = 0 OR m.type = ANY($3::text[]))
@@ -1198,6 +1284,7 @@ func (q *Queries) MessagePage(ctx context.Context, db DBTX, arg MessagePageParam
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1250,8 +1337,10 @@ func (q *Queries) MessagePersons(ctx context.Context, db DBTX, arg MessagePerson
 }
 
 const messageReaders = `-- name: MessageReaders :many
-SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (cardinality(a.products) > 0)::boolean AS limited,
-    ARRAY(SELECT p.id FROM product p WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products))::uuid[] AS products
+SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended,
+    (cardinality(a.products) > 0)::boolean AS limited,
+    CASE WHEN cardinality(a.products) > 0 THEN ARRAY(SELECT p.id FROM product p
+        WHERE p.workspace_id = a.workspace_id AND p.name = ANY(a.products)) ELSE '{}' END::uuid[] AS products
 FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 `
 
@@ -1266,11 +1355,13 @@ type MessageReadersRow struct {
 	Roles      []string
 	BootID     string
 	Generation int64
+	Ended      bool
 	Limited    bool
 	Products   []uuid.UUID
 }
 
-// What agents may read: the messages of their roles, and those about these products.
+// What agents may read: the messages of their roles, and those about these products. ended
+// is whom a person ended at once.
 func (q *Queries) MessageReaders(ctx context.Context, db DBTX, arg MessageReadersParams) ([]MessageReadersRow, error) {
 	rows, err := db.Query(ctx, messageReaders, arg.WorkspaceID, arg.Ids)
 	if err != nil {
@@ -1286,6 +1377,7 @@ func (q *Queries) MessageReaders(ctx context.Context, db DBTX, arg MessageReader
 			&i.Roles,
 			&i.BootID,
 			&i.Generation,
+			&i.Ended,
 			&i.Limited,
 			&i.Products,
 		); err != nil {
@@ -1300,7 +1392,7 @@ func (q *Queries) MessageReaders(ctx context.Context, db DBTX, arg MessageReader
 }
 
 const messageSearch = `-- name: MessageSearch :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key, f.rank::real AS rank
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key, f.rank::real AS rank
 FROM find_messages($1::uuid, cast($2::text AS tsquery), $3::int) f
 JOIN message m ON m.workspace_id = $1 AND m.seq = f.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
@@ -1363,6 +1455,7 @@ func (q *Queries) MessageSearch(ctx context.Context, db DBTX, arg MessageSearchP
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 			&i.Rank,
 		); err != nil {
@@ -1377,7 +1470,7 @@ func (q *Queries) MessageSearch(ctx context.Context, db DBTX, arg MessageSearchP
 }
 
 const messageTail = `-- name: MessageTail :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.seq > $2 AND m.seq < log_horizon()::text::bigint << 10
 ORDER BY m.seq LIMIT $3
@@ -1424,6 +1517,7 @@ func (q *Queries) MessageTail(ctx context.Context, db DBTX, arg MessageTailParam
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1437,7 +1531,7 @@ func (q *Queries) MessageTail(ctx context.Context, db DBTX, arg MessageTailParam
 }
 
 const messageThread = `-- name: MessageThread :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.correlation_id = $2 AND m.seq > $3
 ORDER BY m.seq LIMIT $4
@@ -1490,6 +1584,7 @@ func (q *Queries) MessageThread(ctx context.Context, db DBTX, arg MessageThreadP
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1502,31 +1597,34 @@ func (q *Queries) MessageThread(ctx context.Context, db DBTX, arg MessageThreadP
 	return items, nil
 }
 
-const messageThreads = `-- name: MessageThreads :many
-SELECT m.id, m.correlation_id FROM message m WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
+const messageThreadBegins = `-- name: MessageThreadBegins :many
+SELECT t.name::text AS name, f.product_id::uuid AS product_id FROM unnest($1::text[]) AS t(name)
+CROSS JOIN LATERAL (SELECT m.product_id FROM message m
+    WHERE m.workspace_id = $2 AND m.correlation_id = t.name ORDER BY m.correlation_id, m.seq LIMIT 1) f
+WHERE f.product_id IS NOT NULL
 `
 
-type MessageThreadsParams struct {
+type MessageThreadBeginsParams struct {
+	Names       []string
 	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
 }
 
-type MessageThreadsRow struct {
-	ID            uuid.UUID
-	CorrelationID string
+type MessageThreadBeginsRow struct {
+	Name      string
+	ProductID uuid.UUID
 }
 
-// The threads of messages that are answered.
-func (q *Queries) MessageThreads(ctx context.Context, db DBTX, arg MessageThreadsParams) ([]MessageThreadsRow, error) {
-	rows, err := db.Query(ctx, messageThreads, arg.WorkspaceID, arg.Ids)
+// The products that the first messages of threads are about, where they are about one.
+func (q *Queries) MessageThreadBegins(ctx context.Context, db DBTX, arg MessageThreadBeginsParams) ([]MessageThreadBeginsRow, error) {
+	rows, err := db.Query(ctx, messageThreadBegins, arg.Names, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []MessageThreadsRow{}
+	items := []MessageThreadBeginsRow{}
 	for rows.Next() {
-		var i MessageThreadsRow
-		if err := rows.Scan(&i.ID, &i.CorrelationID); err != nil {
+		var i MessageThreadBeginsRow
+		if err := rows.Scan(&i.Name, &i.ProductID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -1671,19 +1769,19 @@ func (q *Queries) MessageWordsWrite(ctx context.Context, db DBTX, arg MessageWor
 const messageWrite = `-- name: MessageWrite :many
 WITH written AS (
 INSERT INTO message (workspace_id, seq, id, type, from_kind, from_id, from_name, to_kind, to_id, to_name, correlation_id, in_reply_to,
-    job_id, product_id, payload, blob, digest, expires_at)
+    job_id, product_id, sender_products, payload, blob, digest, expires_at)
 SELECT $1, (pg_current_xact_id()::text::bigint << 10) | t.n, t.id, t.type, t.from_kind, t.from_id, t.from_name, t.to_kind,
-    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.payload, decode(t.blob, 'hex'),
+    t.to_id, t.to_name, t.correlation_id, t.in_reply_to, t.job_id, t.product_id, t.sender_products, t.payload, decode(t.blob, 'hex'),
     decode(t.digest, 'hex'), t.expires_at
 FROM jsonb_to_recordset($2::jsonb) AS t(n bigint, id uuid, type text, from_kind text, from_id uuid, from_name text, to_kind text,
-    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, payload jsonb, blob text, digest text,
+    to_id uuid, to_name text, correlation_id text, in_reply_to uuid, job_id uuid, product_id uuid, sender_products uuid[], payload jsonb, blob text, digest text,
     expires_at timestamptz)
 ORDER BY t.id
 ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id, seq, at, product_id, expires_at
+RETURNING id, seq, at, from_id, product_id, sender_products, expires_at
 ), delivered AS (
-INSERT INTO message_delivery (workspace_id, inbox, seq, product_id, expires_at)
-SELECT $1, d.inbox, w.seq, w.product_id, w.expires_at
+INSERT INTO message_delivery (workspace_id, inbox, seq, from_id, product_id, sender_products, expires_at)
+SELECT $1, d.inbox, w.seq, w.from_id, w.product_id, w.sender_products, w.expires_at
 FROM (SELECT unnest($3::text[]) AS inbox, unnest($4::uuid[]) AS id) d JOIN written w ON w.id = d.id
 )
 SELECT w.id, w.seq, w.at FROM written w
@@ -1730,7 +1828,7 @@ func (q *Queries) MessageWrite(ctx context.Context, db DBTX, arg MessageWritePar
 }
 
 const messagesByIDs = `-- name: MessagesByIDs :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
 `
@@ -1774,6 +1872,7 @@ func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsP
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1787,7 +1886,7 @@ func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsP
 }
 
 const messagesBySeqs = `-- name: MessagesBySeqs :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[]) ORDER BY m.seq
 `
@@ -1831,6 +1930,7 @@ func (q *Queries) MessagesBySeqs(ctx context.Context, db DBTX, arg MessagesBySeq
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1841,6 +1941,24 @@ func (q *Queries) MessagesBySeqs(ctx context.Context, db DBTX, arg MessagesBySeq
 		return nil, err
 	}
 	return items, nil
+}
+
+const noticesDrop = `-- name: NoticesDrop :exec
+DELETE FROM message_delivery d WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.seq = ANY(ARRAY(
+    SELECT o.seq FROM message_delivery o WHERE o.workspace_id = $1 AND o.inbox = $2 AND o.from_id IS NULL
+    ORDER BY o.inbox, o.seq LIMIT $3))
+`
+
+type NoticesDropParams struct {
+	WorkspaceID uuid.UUID
+	Inbox       string
+	MaxRows     int32
+}
+
+// Takes the oldest notices of the server out of an inbox.
+func (q *Queries) NoticesDrop(ctx context.Context, db DBTX, arg NoticesDropParams) error {
+	_, err := db.Exec(ctx, noticesDrop, arg.WorkspaceID, arg.Inbox, arg.MaxRows)
+	return err
 }
 
 const roleLives = `-- name: RoleLives :one
@@ -1903,7 +2021,7 @@ func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, arg ThreadEndsParams)
 }
 
 const threadNewest = `-- name: ThreadNewest :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key FROM message m
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.correlation_id = $2 AND m.seq < $3
 ORDER BY m.seq DESC LIMIT $4
@@ -1956,6 +2074,7 @@ func (q *Queries) ThreadNewest(ctx context.Context, db DBTX, arg ThreadNewestPar
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 		); err != nil {
 			return nil, err
@@ -1969,7 +2088,7 @@ func (q *Queries) ThreadNewest(ctx context.Context, db DBTX, arg ThreadNewestPar
 }
 
 const threadsEnding = `-- name: ThreadsEnding :many
-SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, j.key AS job_key, coalesce(j.title, '')::text AS job_title, f.type AS first_type, f.payload AS first_payload,
+SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name, m.to_kind, m.to_id, m.to_name, m.correlation_id, m.in_reply_to, m.job_id, m.product_id, m.payload, m.blob, m.digest, m.at, m.expires_at, m.sender_products, j.key AS job_key, coalesce(j.title, '')::text AS job_title, f.type AS first_type, f.payload AS first_payload,
     ARRAY(SELECT DISTINCT w.from_name FROM (SELECT p.from_name FROM message p
         WHERE p.workspace_id = m.workspace_id AND p.correlation_id = m.correlation_id
         ORDER BY p.seq DESC LIMIT 20) w ORDER BY w.from_name)::text[] AS who
@@ -2025,6 +2144,7 @@ func (q *Queries) ThreadsEnding(ctx context.Context, db DBTX, arg ThreadsEndingP
 			&i.Message.Digest,
 			&i.Message.At,
 			&i.Message.ExpiresAt,
+			&i.Message.SenderProducts,
 			&i.JobKey,
 			&i.JobTitle,
 			&i.FirstType,
