@@ -45,6 +45,8 @@ func (h *hands) Promote(context.Context) (int, error)           { return h.call(
 func (h *hands) SweepDependencies(context.Context) (int, error) { return h.call("sweep dependencies") }
 func (h *hands) Compact(context.Context) (int, error)           { return h.call("compact") }
 func (h *hands) ExpireLogs(context.Context) (int, error)        { return h.call("expire logs") }
+func (h *hands) IndexTexts(context.Context) (int, error)        { return h.call("index texts") }
+func (h *hands) IndexWords(context.Context) (int, error)        { return h.call("index messages") }
 func (h *hands) IndexLogs(context.Context) (int, error)         { return h.call("index logs") }
 func (h *hands) Seal(context.Context) (int, error)              { return h.call("seal") }
 func (h *hands) RotateSecrets(context.Context) (int, error)     { return h.call("rotate secrets") }
@@ -144,7 +146,7 @@ func TestTheLeaderDoesAllItsWorkAndTellsOfIt(t *testing.T) {
 	s := New(d, h.work(), &topics{}, quiet())
 	stop := serve(t, s)
 	want := []string{"bridge messages", "collect blobs", "compact", "drop old messages", "expire", "expire logs", "extend the history of costs", "fail cycles",
-		"foresee budgets", "index logs", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
+		"foresee budgets", "index logs", "index messages", "index texts", "merge approved", "price usage", "promote", "reap", "rotate keys of blobs", "rotate secrets",
 		"seal", "sweep budgets", "sweep dependencies", "time out", "warn"}
 	var called []string
 	for range want {
