@@ -11,49 +11,80 @@ import (
 	"github.com/google/uuid"
 )
 
+const idempotentRequestAnswer = `-- name: IdempotentRequestAnswer :exec
+UPDATE idempotent_request SET answer = $1 WHERE workspace_id = $2 AND asker = $3 AND key = $4
+`
+
+type IdempotentRequestAnswerParams struct {
+	Answer      []byte
+	WorkspaceID uuid.UUID
+	Asker       uuid.UUID
+	Key         string
+}
+
+func (q *Queries) IdempotentRequestAnswer(ctx context.Context, db DBTX, arg IdempotentRequestAnswerParams) error {
+	_, err := db.Exec(ctx, idempotentRequestAnswer,
+		arg.Answer,
+		arg.WorkspaceID,
+		arg.Asker,
+		arg.Key,
+	)
+	return err
+}
+
 const idempotentRequestGet = `-- name: IdempotentRequestGet :one
-SELECT digest, job_ids FROM idempotent_request WHERE workspace_id = $1 AND key = $2
+SELECT digest, answer FROM idempotent_request WHERE workspace_id = $1 AND asker = $2 AND key = $3
 `
 
 type IdempotentRequestGetParams struct {
 	WorkspaceID uuid.UUID
+	Asker       uuid.UUID
 	Key         string
 }
 
 type IdempotentRequestGetRow struct {
 	Digest []byte
-	JobIds []uuid.UUID
+	Answer []byte
 }
 
 func (q *Queries) IdempotentRequestGet(ctx context.Context, db DBTX, arg IdempotentRequestGetParams) (IdempotentRequestGetRow, error) {
-	row := db.QueryRow(ctx, idempotentRequestGet, arg.WorkspaceID, arg.Key)
+	row := db.QueryRow(ctx, idempotentRequestGet, arg.WorkspaceID, arg.Asker, arg.Key)
 	var i IdempotentRequestGetRow
-	err := row.Scan(&i.Digest, &i.JobIds)
+	err := row.Scan(&i.Digest, &i.Answer)
 	return i, err
 }
 
 const idempotentRequestTake = `-- name: IdempotentRequestTake :execrows
-INSERT INTO idempotent_request (workspace_id, key, digest, job_ids)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (workspace_id, key) DO UPDATE
-    SET digest = excluded.digest, job_ids = excluded.job_ids, created_at = now()
+WITH expired AS (
+    DELETE FROM idempotent_request r WHERE r.workspace_id = $1 AND r.key <> $3 AND r.ctid = ANY(ARRAY(
+        SELECT o.ctid FROM idempotent_request o
+        WHERE o.workspace_id = $1 AND o.created_at < now() - interval '24 hours'
+        ORDER BY o.created_at LIMIT 2 FOR UPDATE SKIP LOCKED))
+)
+INSERT INTO idempotent_request (workspace_id, asker, key, digest, answer)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (workspace_id, asker, key) DO UPDATE
+    SET digest = excluded.digest, answer = excluded.answer, created_at = now()
     WHERE idempotent_request.created_at < now() - interval '24 hours'
 `
 
 type IdempotentRequestTakeParams struct {
 	WorkspaceID uuid.UUID
+	Asker       uuid.UUID
 	Key         string
 	Digest      []byte
-	JobIds      []uuid.UUID
+	Answer      []byte
 }
 
-// Takes the key for a day; a second taker waits for the first to commit.
+// Takes the key for a day; a second taker waits for the first to commit. Of the keys that
+// are older two go, so that they never pile up.
 func (q *Queries) IdempotentRequestTake(ctx context.Context, db DBTX, arg IdempotentRequestTakeParams) (int64, error) {
 	result, err := db.Exec(ctx, idempotentRequestTake,
 		arg.WorkspaceID,
+		arg.Asker,
 		arg.Key,
 		arg.Digest,
-		arg.JobIds,
+		arg.Answer,
 	)
 	if err != nil {
 		return 0, err

@@ -623,7 +623,7 @@ func (q *Queries) DeliveryTake(ctx context.Context, db DBTX, arg DeliveryTakePar
 }
 
 const exportByName = `-- name: ExportByName :one
-SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 AND name = $2
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at, handed FROM message_export WHERE workspace_id = $1 AND name = $2
 `
 
 type ExportByNameParams struct {
@@ -642,14 +642,45 @@ func (q *Queries) ExportByName(ctx context.Context, db DBTX, arg ExportByNamePar
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.AckedAt,
+		&i.Handed,
 	)
 	return i, err
+}
+
+const exportDelete = `-- name: ExportDelete :exec
+DELETE FROM message_export WHERE workspace_id = $1 AND name = $2
+`
+
+type ExportDeleteParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+func (q *Queries) ExportDelete(ctx context.Context, db DBTX, arg ExportDeleteParams) error {
+	_, err := db.Exec(ctx, exportDelete, arg.WorkspaceID, arg.Name)
+	return err
+}
+
+const exportHandOut = `-- name: ExportHandOut :exec
+UPDATE message_export SET handed = $1 WHERE workspace_id = $2 AND name = $3
+`
+
+type ExportHandOutParams struct {
+	Handed      string
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+// Says that lines up to a place were given out.
+func (q *Queries) ExportHandOut(ctx context.Context, db DBTX, arg ExportHandOutParams) error {
+	_, err := db.Exec(ctx, exportHandOut, arg.Handed, arg.WorkspaceID, arg.Name)
+	return err
 }
 
 const exportInsert = `-- name: ExportInsert :one
 INSERT INTO message_export (workspace_id, name, source, created_by) VALUES ($1, $2, $3, $4)
 ON CONFLICT (workspace_id, name) DO UPDATE SET name = excluded.name
-RETURNING workspace_id, name, source, place, created_by, created_at, acked_at
+RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
 `
 
 type ExportInsertParams struct {
@@ -675,12 +706,13 @@ func (q *Queries) ExportInsert(ctx context.Context, db DBTX, arg ExportInsertPar
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.AckedAt,
+		&i.Handed,
 	)
 	return i, err
 }
 
 const exportList = `-- name: ExportList :many
-SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 ORDER BY name
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at, handed FROM message_export WHERE workspace_id = $1 ORDER BY name
 `
 
 func (q *Queries) ExportList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]MessageExport, error) {
@@ -700,6 +732,7 @@ func (q *Queries) ExportList(ctx context.Context, db DBTX, workspaceID uuid.UUID
 			&i.CreatedBy,
 			&i.CreatedAt,
 			&i.AckedAt,
+			&i.Handed,
 		); err != nil {
 			return nil, err
 		}
@@ -712,7 +745,7 @@ func (q *Queries) ExportList(ctx context.Context, db DBTX, workspaceID uuid.UUID
 }
 
 const exportLock = `-- name: ExportLock :one
-SELECT workspace_id, name, source, place, created_by, created_at, acked_at FROM message_export WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
+SELECT workspace_id, name, source, place, created_by, created_at, acked_at, handed FROM message_export WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
 `
 
 type ExportLockParams struct {
@@ -731,13 +764,14 @@ func (q *Queries) ExportLock(ctx context.Context, db DBTX, arg ExportLockParams)
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.AckedAt,
+		&i.Handed,
 	)
 	return i, err
 }
 
 const exportMove = `-- name: ExportMove :one
 UPDATE message_export SET place = $1, acked_at = now() WHERE workspace_id = $2 AND name = $3
-RETURNING workspace_id, name, source, place, created_by, created_at, acked_at
+RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
 `
 
 type ExportMoveParams struct {
@@ -757,6 +791,34 @@ func (q *Queries) ExportMove(ctx context.Context, db DBTX, arg ExportMoveParams)
 		&i.CreatedBy,
 		&i.CreatedAt,
 		&i.AckedAt,
+		&i.Handed,
+	)
+	return i, err
+}
+
+const exportReset = `-- name: ExportReset :one
+UPDATE message_export SET place = $1, handed = $1, acked_at = now() WHERE workspace_id = $2 AND name = $3
+RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
+`
+
+type ExportResetParams struct {
+	Place       string
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+func (q *Queries) ExportReset(ctx context.Context, db DBTX, arg ExportResetParams) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportReset, arg.Place, arg.WorkspaceID, arg.Name)
+	var i MessageExport
+	err := row.Scan(
+		&i.WorkspaceID,
+		&i.Name,
+		&i.Source,
+		&i.Place,
+		&i.CreatedBy,
+		&i.CreatedAt,
+		&i.AckedAt,
+		&i.Handed,
 	)
 	return i, err
 }

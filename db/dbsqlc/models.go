@@ -358,8 +358,9 @@ type IdempotentRequest struct {
 	WorkspaceID uuid.UUID
 	Key         string
 	Digest      []byte
-	JobIds      []uuid.UUID
 	CreatedAt   time.Time
+	Asker       uuid.UUID
+	Answer      []byte
 }
 
 type Invitation struct {
@@ -875,6 +876,7 @@ type MessageExport struct {
 	CreatedBy   string
 	CreatedAt   time.Time
 	AckedAt     *time.Time
+	Handed      string
 }
 
 type MessageWord struct {

@@ -356,6 +356,17 @@ SELECT * FROM message_export WHERE workspace_id = @workspace_id AND name = @name
 -- name: ExportLock :one
 SELECT * FROM message_export WHERE workspace_id = @workspace_id AND name = @name FOR NO KEY UPDATE;
 
+-- name: ExportHandOut :exec
+-- Says that lines up to a place were given out.
+UPDATE message_export SET handed = @handed WHERE workspace_id = @workspace_id AND name = @name;
+
+-- name: ExportReset :one
+UPDATE message_export SET place = @place, handed = @place, acked_at = now() WHERE workspace_id = @workspace_id AND name = @name
+RETURNING *;
+
+-- name: ExportDelete :exec
+DELETE FROM message_export WHERE workspace_id = @workspace_id AND name = @name;
+
 -- name: ExportMove :one
 UPDATE message_export SET place = @place, acked_at = now() WHERE workspace_id = @workspace_id AND name = @name
 RETURNING *;

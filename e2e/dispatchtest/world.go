@@ -86,7 +86,7 @@ func (w *World) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	for _, c := range change {
 		c(&n)
 	}
-	made, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, n)
+	made, err := w.Jobs.Create(w.Ctx, w.Owner, nil, n)
 	if err != nil {
 		w.T.Fatalf("create %s: %v", title, err)
 	}

@@ -133,7 +133,7 @@ func (d *Desk) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	for _, c := range change {
 		c(&n)
 	}
-	made, err := d.Jobs.Create(d.t.Context(), d.Owner, jobs.Origin{}, n)
+	made, err := d.Jobs.Create(d.t.Context(), d.Owner, nil, n)
 	if err != nil {
 		d.t.Fatalf("create %s: %v", title, err)
 	}

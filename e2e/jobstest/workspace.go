@@ -43,7 +43,7 @@ func (w *Workspace) Beside() *Workspace {
 // NewJobs makes jobs as the member.
 func (w *Workspace) NewJobs(list ...jobs.New) []jobs.Job {
 	w.T.Helper()
-	made, err := w.Jobs.Create(w.T.Context(), w.Who, jobs.Origin{}, list...)
+	made, err := w.Jobs.Create(w.T.Context(), w.Who, nil, list...)
 	if err != nil {
 		w.T.Fatal(err)
 	}

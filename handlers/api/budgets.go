@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
@@ -21,9 +22,9 @@ type budgetKeeper interface {
 	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
 	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
 	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
-	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
-	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64) error
+	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (budgets.Moved, error)
+	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (budgets.Moved, error)
+	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64, once *idempotency.Key) (budgets.Budget, error)
 	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
@@ -53,24 +54,19 @@ func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequest
 		Job: value(r.Body.Job), Period: budgets.Period(r.Body.Period), Timezone: value(r.Body.Timezone),
 		Limits: budgets.Limits{Money: limit, Tokens: r.Body.LimitTokens, Runs: r.Body.LimitRuns}, Hard: r.Body.Hard == nil || *r.Body.Hard,
 		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle),
-		Unpriced: budgets.Unpriced(value(r.Body.Unpriced))}
+		Unpriced: budgets.Unpriced(value(r.Body.Unpriced)), Once: callOf(ctx).once}
 	made, err := s.budgets.Create(ctx, whoOf(ctx), in)
 	return CreateBudget201JSONResponse(budgetModel(made)), err
 }
 
 // GetBudget reads one budget.
 func (s *budgetHandlers) GetBudget(ctx context.Context, r GetBudgetRequestObject) (GetBudgetResponseObject, error) {
-	b, err := s.get(ctx, r.Budget)
-	return GetBudget200JSONResponse(b), err
-}
-
-func (s *budgetHandlers) get(ctx context.Context, text string) (Budget, error) {
-	id, err := budgetID(text)
+	id, err := budgetID(r.Budget)
 	if err != nil {
-		return Budget{}, err
+		return nil, err
 	}
 	b, err := s.budgets.Get(ctx, whoOf(ctx), id)
-	return budgetModel(b), err
+	return GetBudget200JSONResponse(budgetModel(b)), err
 }
 
 // PatchBudget edits a budget.
@@ -117,12 +113,9 @@ func (s *budgetHandlers) TransferBudget(ctx context.Context, r TransferBudgetReq
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount,
-		Reason: value(r.Body.Reason)}); err != nil {
-		return nil, err
-	}
-	b, err := s.get(ctx, r.Budget)
-	return TransferBudget200JSONResponse(b), err
+	moved, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount,
+		Reason: value(r.Body.Reason), Once: callOf(ctx).once})
+	return TransferBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
 
 // RaiseBudget gives a budget more money.
@@ -135,12 +128,9 @@ func (s *budgetHandlers) RaiseBudget(ctx context.Context, r RaiseBudgetRequestOb
 	if err != nil {
 		return nil, err
 	}
-	raise := budgets.Raise{Amount: amount, Until: r.Body.Until, Reason: value(r.Body.Reason)}
-	if _, err := s.budgets.Raise(ctx, whoOf(ctx), id, raise); err != nil {
-		return nil, err
-	}
-	b, err := s.get(ctx, r.Budget)
-	return RaiseBudget200JSONResponse(b), err
+	moved, err := s.budgets.Raise(ctx, whoOf(ctx), id, budgets.Raise{Amount: amount, Until: r.Body.Until,
+		Reason: value(r.Body.Reason), Once: callOf(ctx).once})
+	return RaiseBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
 
 // UndoBudgetLine takes a raise or a transfer back.
@@ -149,11 +139,8 @@ func (s *budgetHandlers) UndoBudgetLine(ctx context.Context, r UndoBudgetLineReq
 	if err != nil {
 		return nil, err
 	}
-	if err := s.budgets.Undo(ctx, whoOf(ctx), id, r.Body.Line); err != nil {
-		return nil, err
-	}
-	b, err := s.get(ctx, r.Budget)
-	return UndoBudgetLine200JSONResponse(b), err
+	b, err := s.budgets.Undo(ctx, whoOf(ctx), id, r.Body.Line, callOf(ctx).once)
+	return UndoBudgetLine200JSONResponse(budgetModel(b)), err
 }
 
 // ListBudgetLines gives a page of a budget's ledger, newest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fleetboard/internal/bus"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/tenancy"
 )
 
@@ -12,9 +13,11 @@ type exportHandlers struct{ exports exporter }
 
 type exporter interface {
 	Exports(ctx context.Context, who tenancy.Principal) ([]bus.Export, error)
-	CreateExport(ctx context.Context, who tenancy.Principal, name string, source bus.Source) (bus.Export, error)
+	CreateExport(ctx context.Context, who tenancy.Principal, name string, source bus.Source, once *idempotency.Key) (bus.Export, error)
 	Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) ([]bus.Line, string, error)
 	AckExport(ctx context.Context, who tenancy.Principal, name, position string) (bus.Export, error)
+	ResetExport(ctx context.Context, who tenancy.Principal, name, position string, once *idempotency.Key) (bus.Export, error)
+	DeleteExport(ctx context.Context, who tenancy.Principal, name, confirm string) error
 }
 
 // ListExports lists the exports.
@@ -25,7 +28,7 @@ func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestOb
 
 // CreateExport makes an export.
 func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequestObject) (CreateExportResponseObject, error) {
-	e, err := s.exports.CreateExport(ctx, whoOf(ctx), r.Body.Name, bus.Source(r.Body.Source))
+	e, err := s.exports.CreateExport(ctx, whoOf(ctx), r.Body.Name, bus.Source(r.Body.Source), callOf(ctx).once)
 	return CreateExport200JSONResponse(exportModel(e)), err
 }
 
@@ -39,6 +42,17 @@ func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObje
 func (s *exportHandlers) AckExport(ctx context.Context, r AckExportRequestObject) (AckExportResponseObject, error) {
 	e, err := s.exports.AckExport(ctx, whoOf(ctx), r.Export, r.Body.Position)
 	return AckExport200JSONResponse(exportModel(e)), err
+}
+
+// ResetExport moves an export's position back.
+func (s *exportHandlers) ResetExport(ctx context.Context, r ResetExportRequestObject) (ResetExportResponseObject, error) {
+	e, err := s.exports.ResetExport(ctx, whoOf(ctx), r.Export, r.Body.Position, callOf(ctx).once)
+	return ResetExport200JSONResponse(exportModel(e)), err
+}
+
+// DeleteExport removes an export.
+func (s *exportHandlers) DeleteExport(ctx context.Context, r DeleteExportRequestObject) (DeleteExportResponseObject, error) {
+	return DeleteExport204Response{}, s.exports.DeleteExport(ctx, whoOf(ctx), r.Export, value(r.Params.Confirm))
 }
 
 func exportModel(e bus.Export) Export {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/jobsearch"
@@ -29,7 +30,7 @@ type jobSearch interface {
 }
 
 type jobKeeper interface {
-	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
+	Create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, in ...jobs.New) (jobs.Created, error)
 	List(ctx context.Context, who tenancy.Principal, f jobs.Filter) (list []jobs.Job, next string, err error)
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
 	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
@@ -38,7 +39,7 @@ type jobKeeper interface {
 
 // discoveries creates the jobs that agents find in their work.
 type discoveries interface {
-	Submit(ctx context.Context, who tenancy.Principal, from jobs.Origin, holding lease.Ref, in jobs.New) (jobs.Created, error)
+	Submit(ctx context.Context, who tenancy.Principal, from *idempotency.Key, holding lease.Ref, in jobs.New) (jobs.Created, error)
 }
 
 type jobUsage interface {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"fleetboard/internal/dispatch/actions"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -20,13 +21,14 @@ type jobActor interface {
 	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
 }
 
-// keyKeeper keeps the idempotency keys of calls that create nothing.
+// keyKeeper keeps the idempotency keys of calls that change many jobs.
 type keyKeeper interface {
-	KeepKey(ctx context.Context, who tenancy.Principal, from jobs.Origin) (known bool, err error)
+	KeepKey(ctx context.Context, who tenancy.Principal, key *idempotency.Key) error
 }
 
 // act carries out a person's verb.
 func (s *actionHandlers) act(ctx context.Context, job string, a actions.Action) (Job, error) {
+	a.Once = callOf(ctx).once
 	changed, err := s.actions.Act(ctx, whoOf(ctx), job, a)
 	return jobModel(changed), err
 }

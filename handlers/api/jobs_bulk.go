@@ -38,11 +38,8 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	from, again := origin(ctx, r.Params.IdempotencyKey), false
-	if action.Key = from.Key; action.Key != "" {
-		if again, err = s.keys.KeepKey(ctx, whoOf(ctx), from); err != nil {
-			return nil, err
-		}
+	if err := s.keys.KeepKey(ctx, whoOf(ctx), callOf(ctx).once); err != nil {
+		return nil, err
 	}
 	answers := make([]BulkItemAnswer, len(r.Body.Jobs))
 	var changes errgroup.Group
@@ -56,11 +53,7 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	if err := changes.Wait(); err != nil {
 		return nil, err
 	}
-	answer := BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}
-	if again {
-		answer.Headers.IdempotentReplayed = &replayed
-	}
-	return answer, nil
+	return BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}, nil
 }
 
 // bulkOf is the action that a bulk asks for.
@@ -88,8 +81,9 @@ func bulkOf(in Bulk) (actions.Action, error) {
 func (s *actionHandlers) bulkItem(ctx context.Context, job string, a actions.Action) (BulkItemAnswer, error) {
 	var answer any
 	httpStatus := http.StatusOK
-	changed, err := s.act(ctx, job, a)
-	answer = changed
+	a.Once = callOf(ctx).once.Part(job)
+	changed, err := s.actions.Act(ctx, whoOf(ctx), job, a)
+	answer = jobModel(changed)
 	if err != nil {
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)

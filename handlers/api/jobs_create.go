@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -21,7 +21,7 @@ var replayed = "true"
 // CreateJob makes a job and says which factories could run it now.
 func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
 	who := whoOf(ctx)
-	created, err := s.createOne(ctx, who, origin(ctx, r.Params.IdempotencyKey), *r.Body)
+	created, err := s.createOne(ctx, who, callOf(ctx).once, *r.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (
 }
 
 // createOne creates a job for a person, or for an agent that found it.
-func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from jobs.Origin, in NewJob) (jobs.Created, error) {
+func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from *idempotency.Key, in NewJob) (jobs.Created, error) {
 	switch found := in.DiscoveredFrom; {
 	case who.Kind != tenancy.KindAgent && found != nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must be left out by people; link the job afterwards.")
@@ -63,7 +63,7 @@ func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject)
 		}
 		in = append(in, newJob(one))
 	}
-	created, err := s.jobs.Create(ctx, who, origin(ctx, r.Params.IdempotencyKey), in...)
+	created, err := s.jobs.Create(ctx, who, callOf(ctx).once, in...)
 	if err != nil {
 		return nil, ofBatch(err, len(in))
 	}
@@ -98,18 +98,6 @@ func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, i
 		model.Routable = &can
 		return model
 	}), nil
-}
-
-// origin is what tells a repeated request from a new one.
-func origin(ctx context.Context, key *string) jobs.Origin {
-	if key == nil {
-		return jobs.Origin{}
-	}
-	c := callOf(ctx)
-	digest := sha256.New()
-	digest.Write([]byte(c.op.id + "\n"))
-	digest.Write(c.body)
-	return jobs.Origin{Key: *key, Digest: digest.Sum(nil)}
 }
 
 // ofBatch names the fields of a batch of one as those of any other batch.

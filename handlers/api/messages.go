@@ -6,6 +6,7 @@ import (
 
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -18,7 +19,7 @@ type messageHandlers struct {
 }
 
 type messageBus interface {
-	Publish(ctx context.Context, who tenancy.Principal, list ...bus.Draft) ([]bus.Sent, error)
+	PublishOnce(ctx context.Context, who tenancy.Principal, once *idempotency.Key, list ...bus.Draft) ([]bus.Sent, error)
 	Read(ctx context.Context, who tenancy.Principal, in bus.Query) (bus.Inbox, error)
 	AckUpTo(ctx context.Context, who tenancy.Principal, seq int64) (int64, error)
 	Ack(ctx context.Context, who tenancy.Principal, seqs []int64) (int64, error)
@@ -28,8 +29,8 @@ type messageBus interface {
 	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
 	Archives(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.Archive, error)
 	DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.DeadLetter, error)
-	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error
+	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
+	Discard(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
 }
 
 // SendMessage sends one message.
@@ -38,7 +39,7 @@ func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestO
 	if err != nil {
 		return nil, err
 	}
-	sent, err := s.bus.Publish(ctx, whoOf(ctx), draft)
+	sent, err := s.bus.PublishOnce(ctx, whoOf(ctx), callOf(ctx).once, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (s *messageHandlers) SendMessages(ctx context.Context, r SendMessagesReques
 		}
 		drafts = append(drafts, draft)
 	}
-	sent, err := s.bus.Publish(ctx, whoOf(ctx), drafts...)
+	sent, err := s.bus.PublishOnce(ctx, whoOf(ctx), callOf(ctx).once, drafts...)
 	return SendMessages200JSONResponse{Items: models(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
 }
 
@@ -152,7 +153,7 @@ func (s *messageHandlers) RedriveDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, whoOf(ctx), id)
+	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, whoOf(ctx), id, callOf(ctx).once)
 }
 
 // DiscardDeadLetter removes a dead letter.
@@ -164,7 +165,7 @@ func (s *messageHandlers) DiscardDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, whoOf(ctx), id)
+	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, whoOf(ctx), id, callOf(ctx).once)
 }
 
 // messageID reads the id of a message. NotFound for what is none.

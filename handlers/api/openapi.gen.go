@@ -2112,6 +2112,12 @@ type ExportPage struct {
 	Position string `json:"position"`
 }
 
+// ExportReset defines model for ExportReset.
+type ExportReset struct {
+	// Position A position that the export gave out, or empty for the beginning.
+	Position string `json:"position"`
+}
+
 // Factory defines model for Factory.
 type Factory struct {
 	Agents          []Agent            `json:"agents"`
@@ -3720,6 +3726,12 @@ type StreamEventsParams struct {
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
+// DeleteExportParams defines parameters for DeleteExport.
+type DeleteExportParams struct {
+	// Confirm The export's name, once more.
+	Confirm *string `form:"confirm,omitempty" json:"confirm,omitempty"`
+}
+
 // ReadExportParams defines parameters for ReadExport.
 type ReadExportParams struct {
 	// After A position behind the export's own, to read ahead.
@@ -3785,19 +3797,19 @@ type ListJobsParamsSort string
 
 // CreateJobParams defines parameters for CreateJob.
 type CreateJobParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateJobsParams defines parameters for CreateJobs.
 type CreateJobsParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // BulkJobsParams defines parameters for BulkJobs.
 type BulkJobsParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4002,6 +4014,9 @@ type CreateExportJSONRequestBody = NewExport
 
 // AckExportJSONRequestBody defines body for AckExport for application/json ContentType.
 type AckExportJSONRequestBody = ExportAck
+
+// ResetExportJSONRequestBody defines body for ResetExport for application/json ContentType.
+type ResetExportJSONRequestBody = ExportReset
 
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
@@ -4358,12 +4373,18 @@ type ServerInterface interface {
 	// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
 	// (POST /exports)
 	CreateExport(ctx echo.Context) error
-	// AckExport Moves an export's position on; an older one does nothing.
+	// DeleteExport Removes an export; messages are not kept for it any more.
+	// (DELETE /exports/{export})
+	DeleteExport(ctx echo.Context, export ExportPath, params DeleteExportParams) error
+	// AckExport Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	// (POST /exports/{export}/ack)
 	AckExport(ctx echo.Context, export ExportPath) error
 	// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
 	// (GET /exports/{export}/next)
 	ReadExport(ctx echo.Context, export ExportPath, params ReadExportParams) error
+	// ResetExport Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	// (POST /exports/{export}/reset)
+	ResetExport(ctx echo.Context, export ExportPath) error
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx echo.Context, params ListFactoriesParams) error
@@ -5205,6 +5226,31 @@ func (w *ServerInterfaceWrapper) CreateExport(ctx echo.Context) error {
 	return err
 }
 
+// DeleteExport converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteExport(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "export" -------------
+	var export ExportPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "export", ctx.Param("export"), &export, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter export: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteExportParams
+	// ------------- Optional query parameter "confirm" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "confirm", ctx.QueryParams(), &params.Confirm, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter confirm: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteExport(ctx, export, params)
+	return err
+}
+
 // AckExport converts echo context to params.
 func (w *ServerInterfaceWrapper) AckExport(ctx echo.Context) error {
 	var err error
@@ -5250,6 +5296,22 @@ func (w *ServerInterfaceWrapper) ReadExport(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ReadExport(ctx, export, params)
+	return err
+}
+
+// ResetExport converts echo context to params.
+func (w *ServerInterfaceWrapper) ResetExport(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "export" -------------
+	var export ExportPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "export", ctx.Param("export"), &export, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter export: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ResetExport(ctx, export)
 	return err
 }
 
@@ -6958,6 +7020,8 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/messages/:message", wrapper.GetMessage, options.OperationMiddlewares["getMessage"]...)
 	router.GET(options.BaseURL+"/exports", wrapper.ListExports, options.OperationMiddlewares["listExports"]...)
 	router.POST(options.BaseURL+"/exports", wrapper.CreateExport, options.OperationMiddlewares["createExport"]...)
+	router.DELETE(options.BaseURL+"/exports/:export", wrapper.DeleteExport, options.OperationMiddlewares["deleteExport"]...)
+	router.POST(options.BaseURL+"/exports/:export/reset", wrapper.ResetExport, options.OperationMiddlewares["resetExport"]...)
 	router.GET(options.BaseURL+"/exports/:export/next", wrapper.ReadExport, options.OperationMiddlewares["readExport"]...)
 	router.POST(options.BaseURL+"/exports/:export/ack", wrapper.AckExport, options.OperationMiddlewares["ackExport"]...)
 	router.GET(options.BaseURL+"/version", wrapper.GetVersion, options.OperationMiddlewares["getVersion"]...)
@@ -7638,6 +7702,20 @@ type CreateBudgetRequestObject struct {
 
 type CreateBudgetResponseObject interface {
 	VisitCreateBudgetResponse(w http.ResponseWriter) error
+}
+
+type CreateBudget200JSONResponse Budget
+
+func (response CreateBudget200JSONResponse) VisitCreateBudgetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreateBudget201JSONResponse Budget
@@ -8440,6 +8518,47 @@ func (response CreateExportdefaultApplicationProblemPlusJSONResponse) VisitCreat
 	return err
 }
 
+type DeleteExportRequestObject struct {
+	Export ExportPath `json:"export"`
+	Params DeleteExportParams
+}
+
+type DeleteExportResponseObject interface {
+	VisitDeleteExportResponse(w http.ResponseWriter) error
+}
+
+type DeleteExport204Response struct {
+}
+
+func (response DeleteExport204Response) VisitDeleteExportResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteExportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteExportdefaultApplicationProblemPlusJSONResponse) VisitDeleteExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type AckExportRequestObject struct {
 	Export ExportPath `json:"export"`
 	Body   *AckExportJSONRequestBody
@@ -8517,6 +8636,53 @@ type ReadExportdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ReadExportdefaultApplicationProblemPlusJSONResponse) VisitReadExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetExportRequestObject struct {
+	Export ExportPath `json:"export"`
+	Body   *ResetExportJSONRequestBody
+}
+
+type ResetExportResponseObject interface {
+	VisitResetExportResponse(w http.ResponseWriter) error
+}
+
+type ResetExport200JSONResponse Export
+
+func (response ResetExport200JSONResponse) VisitResetExportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResetExportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ResetExportdefaultApplicationProblemPlusJSONResponse) VisitResetExportResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -11145,6 +11311,14 @@ type DiscardDeadLetterResponseObject interface {
 	VisitDiscardDeadLetterResponse(w http.ResponseWriter) error
 }
 
+type DiscardDeadLetter200Response struct {
+}
+
+func (response DiscardDeadLetter200Response) VisitDiscardDeadLetterResponse(w http.ResponseWriter) error {
+	w.WriteHeader(200)
+	return nil
+}
+
 type DiscardDeadLetter204Response struct {
 }
 
@@ -11183,6 +11357,14 @@ type RedriveDeadLetterRequestObject struct {
 
 type RedriveDeadLetterResponseObject interface {
 	VisitRedriveDeadLetterResponse(w http.ResponseWriter) error
+}
+
+type RedriveDeadLetter200Response struct {
+}
+
+func (response RedriveDeadLetter200Response) VisitRedriveDeadLetterResponse(w http.ResponseWriter) error {
+	w.WriteHeader(200)
+	return nil
 }
 
 type RedriveDeadLetter204Response struct {
@@ -12277,12 +12459,18 @@ type StrictServerInterface interface {
 	// CreateExport Makes an export, which begins with the oldest that is kept. The same name and source again are the same export.
 	// (POST /exports)
 	CreateExport(ctx context.Context, request CreateExportRequestObject) (CreateExportResponseObject, error)
-	// AckExport Moves an export's position on; an older one does nothing.
+	// DeleteExport Removes an export; messages are not kept for it any more.
+	// (DELETE /exports/{export})
+	DeleteExport(ctx context.Context, request DeleteExportRequestObject) (DeleteExportResponseObject, error)
+	// AckExport Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	// (POST /exports/{export}/ack)
 	AckExport(ctx context.Context, request AckExportRequestObject) (AckExportResponseObject, error)
 	// ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
 	// (GET /exports/{export}/next)
 	ReadExport(ctx context.Context, request ReadExportRequestObject) (ReadExportResponseObject, error)
+	// ResetExport Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	// (POST /exports/{export}/reset)
+	ResetExport(ctx context.Context, request ResetExportRequestObject) (ResetExportResponseObject, error)
 	// ListFactories The factories with their agents, by name; dead ones too.
 	// (GET /factories)
 	ListFactories(ctx context.Context, request ListFactoriesRequestObject) (ListFactoriesResponseObject, error)
@@ -13467,6 +13655,32 @@ func (sh *strictHandler) CreateExport(ctx echo.Context) error {
 	return nil
 }
 
+// DeleteExport operation middleware
+func (sh *strictHandler) DeleteExport(ctx echo.Context, export ExportPath, params DeleteExportParams) error {
+	var request DeleteExportRequestObject
+
+	request.Export = export
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteExport(ctx.Request().Context(), request.(DeleteExportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteExport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteExportResponseObject); ok {
+		return validResponse.VisitDeleteExportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // AckExport operation middleware
 func (sh *strictHandler) AckExport(ctx echo.Context, export ExportPath) error {
 	var request AckExportRequestObject
@@ -13535,6 +13749,54 @@ func (sh *strictHandler) ReadExport(ctx echo.Context, export ExportPath, params 
 		return err
 	} else if validResponse, ok := response.(ReadExportResponseObject); ok {
 		return validResponse.VisitReadExportResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ResetExport operation middleware
+func (sh *strictHandler) ResetExport(ctx echo.Context, export ExportPath) error {
+	var request ResetExportRequestObject
+
+	request.Export = export
+
+	var body ResetExportJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResetExport(ctx.Request().Context(), request.(ResetExportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResetExport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ResetExportResponseObject); ok {
+		return validResponse.VisitResetExportResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

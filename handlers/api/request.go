@@ -16,6 +16,7 @@ import (
 	"fleetboard/handlers/api/schema"
 	"fleetboard/handlers/status"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/tenancy"
 	"fleetboard/internal/tenancy/quota"
 )
@@ -30,6 +31,8 @@ type call struct {
 	who   *tenancy.Principal
 	body  []byte // canonical; nil where none was sent
 	token string // as it was sent; streams ask again what it allows
+	// once names the request, so that it may be sent again; nil where it has no name.
+	once *idempotency.Key
 	// requestID is the one that the answer's header says.
 	requestID string
 	csv       bool // the answer is wanted as CSV
@@ -88,6 +91,7 @@ func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
 		return nil, err
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
+		once:      s.once(c, op, body),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID),
 		csv:       accepts(c, "text/csv"), stream: accepts(c, "text/event-stream")})
 	c.SetRequest(c.Request().WithContext(ctx))

@@ -16,6 +16,7 @@ import (
 	"fleetboard/internal/dispatch"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
@@ -104,6 +105,7 @@ type Server struct {
 
 	tokens   Bearers
 	log      *slog.Logger
+	newKey   func(name string, asked []byte) *idempotency.Key
 	quota    *quota.Quota
 	memory   *quota.Budget       // for what is read of bodies
 	carrying *quota.Budget       // for what is held of blobs under way
@@ -145,7 +147,7 @@ func New(d Deps) *Server {
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 		usageHandlers:       usageHandlers{usage: d.Usage},
 
-		tokens: d.Tokens, log: d.Log, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
 	}

@@ -22,6 +22,8 @@ type operation struct {
 	params       openapi3.Parameters
 	body         *openapi3.Schema // nil where the call takes none
 	bodyRequired bool
+	// once says that the call takes an Idempotency-Key.
+	once bool
 	// transfers says that the call sends or takes bytes that are no JSON, as many as
 	// there are.
 	transfers bool
@@ -50,6 +52,10 @@ func operations() (all map[string]operation, version string) {
 					op.body = json.Schema.Value
 				}
 			}
+			if o.Extensions["x-idempotency-key"] == true {
+				op.params = append(op.params, doc.Components.Parameters["IdempotencyKey"])
+			}
+			op.once = op.params.GetByInAndName(openapi3.ParameterInHeader, idempotencyKey) != nil
 			op.transfers = slices.Contains(o.Tags, "blobs")
 			all[op.id] = op
 		}

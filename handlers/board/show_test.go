@@ -99,7 +99,7 @@ func TestBoardLoadsMore(t *testing.T) {
 	for range 60 {
 		batch = append(batch, jobs.New{Title: "One of many"})
 	}
-	if _, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, batch...); err != nil {
+	if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)

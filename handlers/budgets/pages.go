@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
@@ -44,13 +45,13 @@ type Estimates interface {
 type Budgets interface {
 	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
 	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
-	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (int64, error)
+	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (budgets.Moved, error)
 	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
 	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
 	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (int64, error)
+	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (budgets.Moved, error)
 	Stop(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64) error
+	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64, once *idempotency.Key) (budgets.Budget, error)
 	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
 	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }

@@ -42,8 +42,9 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
-	eventlog.ProviderHeld: "rate limit",
-	eventlog.AgentCutOff:  "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
+	eventlog.ProviderHeld:  "rate limit",
+	eventlog.ExportCreated: "export made", eventlog.ExportReset: "export reset", eventlog.ExportRemoved: "export removed",
+	eventlog.AgentCutOff: "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
 	eventlog.MemberInvited: "invited", eventlog.InvitationRevoked: "invitation", eventlog.MemberJoined: "joined",
 	eventlog.MemberRoleChanged: "role", eventlog.MemberRemoved: "removed", eventlog.MemberLeft: "left",
 	eventlog.AccountRenamed: "account", eventlog.PasswordChanged: "password", eventlog.SecondFactorOn: "second factor",
@@ -192,6 +193,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 			return ui.Say(ui.Name(said("model")), ui.T(" counts as "), ui.Name(as))
 		}
 		return ui.Say(ui.Name(said("model")), ui.T(" passes without a price"))
+	case eventlog.ExportCreated, eventlog.ExportReset, eventlog.ExportRemoved:
+		return ui.Say(ui.Name(said("export")), ui.T(" of "+said("source")))
 	case eventlog.UsagePriced:
 		return ui.Say(ui.T(web.Plural(numberOf(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:

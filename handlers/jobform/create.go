@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/handlers/web"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -28,7 +29,11 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 	if len(wrong) > 0 {
 		return p.formAgain(c, who, typed, wrong, "")
 	}
-	made, err := p.Jobs.Create(ctx, who, typed.origin(), job)
+	var once *idempotency.Key
+	if key, asked := typed.request(); key != "" {
+		once = p.Jobs.Key(key, asked)
+	}
+	made, err := p.Jobs.Create(ctx, who, once, job)
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Validation:

@@ -72,11 +72,11 @@ func (f jobForm) needs() fleet.Needs {
 	return fleet.Needs{Repo: f.repo, Capabilities: f.needed(), Factory: f.factory}
 }
 
-// origin makes a second press of the button the same request as the first: the
-// key that the form was given, and what it says.
-func (f jobForm) origin() jobs.Origin {
+// request makes a second press of the button the same request as the first: the
+// key that the form was given, "" for none, and a digest of what it says.
+func (f jobForm) request() (key string, asked []byte) {
 	if _, ok := ids.Parse(f.key); !ok {
-		return jobs.Origin{}
+		return "", nil
 	}
 	said := url.Values{
 		"title": {f.title}, "body": {f.body}, "repo": {f.repo}, "factory": {f.factory}, "engine": {f.engine},
@@ -88,7 +88,7 @@ func (f jobForm) origin() jobs.Origin {
 		"inputs": {f.inputs}, "secrets": {f.secrets},
 	}
 	sum := sha256.Sum256([]byte("form POST /jobs\n" + said.Encode()))
-	return jobs.Origin{Key: f.key, Digest: sum[:]}
+	return f.key, sum[:]
 }
 
 // job is what the form asks for, or what is wrong with its numbers and times by

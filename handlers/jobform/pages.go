@@ -7,6 +7,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -23,7 +24,8 @@ type Deps struct {
 
 // Jobs is what the page asks of jobs.
 type Jobs interface {
-	Create(ctx context.Context, who tenancy.Principal, from jobs.Origin, in ...jobs.New) (jobs.Created, error)
+	Create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, in ...jobs.New) (jobs.Created, error)
+	Key(name string, asked []byte) *idempotency.Key
 	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
 	Patch(ctx context.Context, who tenancy.Principal, keyOrID string, p jobs.Patch) (jobs.Job, error)
 	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)

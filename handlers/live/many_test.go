@@ -134,7 +134,7 @@ func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 	for i := range 300 {
 		batch = append(batch, jobs.New{Title: fmt.Sprint("Job ", i)})
 	}
-	if _, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, batch...); err != nil {
+	if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 		t.Fatal(err)
 	}
 	base := d.Listen(t)

@@ -128,7 +128,7 @@ func TestLiveAfterALongBreak(t *testing.T) {
 	}
 	target := d.Listen(t) + d.LiveURL("/board")
 	for range 2 {
-		if _, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, batch...); err != nil {
+		if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/accounts/members"
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fleet"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/tenancy"
@@ -49,8 +50,8 @@ type Bus interface {
 // Dead is what the page asks of dead letters.
 type Dead interface {
 	DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.DeadLetter, error)
-	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error
+	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
+	Discard(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
 }
 
 // Fleet is what the page asks of factories and agents.

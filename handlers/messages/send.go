@@ -143,7 +143,7 @@ func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Dead.Redrive(c.Request().Context(), who, id); err != nil {
+	if err := p.Dead.Redrive(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "It is handed out again", Text: "Its reader gets it as if for the first time."})
@@ -156,7 +156,7 @@ func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Dead.Discard(c.Request().Context(), who, id); err != nil {
+	if err := p.Dead.Discard(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The dead letter was discarded", Text: "The message stays in its thread."})

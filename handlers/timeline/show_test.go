@@ -241,7 +241,7 @@ func TestTheTimelineDoesNotCountForEver(t *testing.T) {
 		batch[i].Title = "One of many"
 	}
 	for range 2 {
-		if _, err := d.Jobs.Create(t.Context(), d.Owner, jobs.Origin{}, batch...); err != nil {
+		if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 			t.Fatal(err)
 		}
 	}

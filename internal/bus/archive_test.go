@@ -156,7 +156,7 @@ func TestAnExportKeepsWhatItHasNotPassed(t *testing.T) {
 	sent := p.send(p.Owner, note(agent("ada"), "passed"), note(agent("ada"), "ahead"))
 	p.ack(sent...)
 	for name, place := range map[string]int64{"moves": sent[0].Seq, "idle": 0} {
-		if _, err := p.bus.CreateExport(p.Ctx, p.Owner, name, bus.Messages); err != nil {
+		if _, err := p.bus.CreateExport(p.Ctx, p.Owner, name, bus.Messages, nil); err != nil {
 			t.Fatal(err)
 		}
 		if place == 0 {

@@ -245,18 +245,18 @@ func TestAMessageThatFailsBecomesADeadLetter(t *testing.T) {
 	if err != nil || len(dead) != 1 || dead[0].ID != bad.ID || dead[0].Error != "no parser" {
 		t.Fatalf("dead letters %+v, %v", dead, err)
 	}
-	if err := p.bus.Redrive(p.Ctx, p.Owner, bad.ID); err != nil {
+	if err := p.bus.Redrive(p.Ctx, p.Owner, bad.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.read(ada, bus.Query{After: at.Next}); len(got.Messages) != 1 || got.Messages[0].Deliveries != 1 {
 		t.Errorf("after the redrive: %+v", got.Messages)
 	}
-	for _, err := range []error{p.bus.Redrive(p.Ctx, p.Owner, bad.ID), p.bus.Discard(p.Ctx, p.Owner, bad.ID)} {
+	for _, err := range []error{p.bus.Redrive(p.Ctx, p.Owner, bad.ID, nil), p.bus.Discard(p.Ctx, p.Owner, bad.ID, nil)} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Error(err)
 		}
 	}
-	if err := p.bus.Discard(p.Ctx, ada, bad.ID); !fault.Is(err, fault.Forbidden) {
+	if err := p.bus.Discard(p.Ctx, ada, bad.ID, nil); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an agent discards dead letters: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -36,41 +37,38 @@ func (s *Service) DeadLetters(ctx context.Context, who tenancy.Principal, before
 	return list, err
 }
 
-// Redrive lets the dead letters of a message be handed out again. Fault: NotFound where it
-// has none.
-func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+// Redrive lets the dead letters of a message be handed out again; once is nil where the
+// request is not sent again. Fault: NotFound where it has none.
+func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error {
 	if err := mayRunFleet(who); err != nil {
 		return err
 	}
-	var inboxes []string
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		inboxes, err = redriveTx(ctx, tx, who.Workspace, id)
-		return err
+	inboxes, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) ([]string, error) {
+		inboxes, err := redriveTx(ctx, tx, who.Workspace, id)
+		if err == nil && len(inboxes) == 0 {
+			err = noDeadLetter()
+		}
+		return inboxes, err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.tell(who.Workspace, inboxes)
 	}
-	if len(inboxes) == 0 {
-		return noDeadLetter()
-	}
-	s.tell(who.Workspace, inboxes)
-	return nil
+	return err
 }
 
 // Discard removes the dead letters of a message; the message itself stays in its thread.
-// Fault: NotFound where it has none.
-func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID) error {
+// once is as of Redrive. Fault: NotFound where it has none.
+func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error {
 	if err := mayRunFleet(who); err != nil {
 		return err
 	}
-	var n int64
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
-		n, err = discardTx(ctx, tx, who.Workspace, id)
-		return err
+	_, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) (int64, error) {
+		n, err := discardTx(ctx, tx, who.Workspace, id)
+		if err == nil && n == 0 {
+			err = noDeadLetter()
+		}
+		return n, err
 	})
-	if err == nil && n == 0 {
-		return noDeadLetter()
-	}
 	if err == nil {
 		s.tell(who.Workspace, nil)
 	}

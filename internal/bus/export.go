@@ -8,6 +8,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -29,6 +30,7 @@ type Export struct {
 	CreatedBy string
 	CreatedAt time.Time
 	AckedAt   *time.Time
+	handed    string // up to where lines were given out
 }
 
 // Line is a message or an event with its position.
@@ -54,10 +56,12 @@ func (x *exports) Exports(ctx context.Context, who tenancy.Principal) (list []Ex
 }
 
 // CreateExport makes an export that begins with the oldest that is kept; the same name and
-// source again give the one that is there.
+// source again give the one that is there. once is nil where the request is not sent again.
 //
 // Faults: Validation; AlreadyExists for a name that exports something else; TooMany.
-func (x *exports) CreateExport(ctx context.Context, who tenancy.Principal, name string, source Source) (e Export, err error) {
+func (x *exports) CreateExport(ctx context.Context, who tenancy.Principal, name string, source Source, once *idempotency.Key) (
+	e Export, err error,
+) {
 	p := fault.Problems{}
 	p.Name("name", name, MaxExportName)
 	if name == "" {
@@ -67,12 +71,15 @@ func (x *exports) CreateExport(ctx context.Context, who tenancy.Principal, name 
 		return e, err
 	}
 	err = x.exporting(ctx, who, func(tx db.Tx) error {
-		e, err = createExportTx(ctx, tx, who, name, source)
+		e, err = idempotency.OnceTx(ctx, tx, who, once, func() (Export, error) {
+			made, err := createExportTx(ctx, tx, who, name, source)
+			if err == nil && made.Source != source {
+				err = fault.New(fault.AlreadyExists, "The export %s is one of %s.", name, made.Source)
+			}
+			return made, err
+		})
 		return err
 	})
-	if err == nil && e.Source != source {
-		return e, fault.New(fault.AlreadyExists, "The export %s is one of %s.", name, e.Source)
-	}
 	return e, err
 }
 
@@ -105,17 +112,30 @@ func (x *exports) Next(ctx context.Context, who tenancy.Principal, name, after s
 			}
 		}
 		position = at.String()
-		list, err = at.read(ctx, tx, who.Workspace, limit)
-		if n := len(list); n > 0 {
-			position = list[n-1].Position
+		if list, err = at.read(ctx, tx, who.Workspace, limit); err != nil || len(list) == 0 {
+			return err
 		}
-		return err
+		position = list[len(list)-1].Position
+		return e.handOutTx(ctx, tx, who, position)
 	})
 	return list, position, err
 }
 
+// handOutTx keeps that lines up to a position were given out, where it lies ahead.
+func (e Export) handOutTx(ctx context.Context, tx db.Tx, who tenancy.Principal, position string) error {
+	before, err := e.place("after", e.handed)
+	if err != nil {
+		return err
+	}
+	to, err := e.place("after", position)
+	if err != nil || !before.before(to) {
+		return err
+	}
+	return handOutTx(ctx, tx, who.Workspace, e.Name, position)
+}
+
 // AckExport moves an export's position on. One that does not lie behind its own does
-// nothing.
+// nothing. Faults: NotFound; Validation for a position that was not given out.
 func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, position string) (e Export, err error) {
 	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		if e, err = exportTx(ctx, tx, who.Workspace, name, true); err != nil {
@@ -125,7 +145,7 @@ func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, po
 		if err != nil {
 			return err
 		}
-		to, err := e.place("position", position)
+		to, err := e.given(position)
 		if err != nil || !from.before(to) {
 			return err
 		}
@@ -134,6 +154,54 @@ func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, po
 	})
 	return e, err
 }
+
+// ResetExport moves an export back to a position that was given out, "" for the beginning:
+// what follows is given out again, and whoever has written it already is refused from then
+// on. once is nil where the request is not sent again. Faults: NotFound; Validation for a
+// position that was not given out.
+func (x *exports) ResetExport(ctx context.Context, who tenancy.Principal, name, position string, once *idempotency.Key) (e Export, err error) {
+	err = x.exporting(ctx, who, func(tx db.Tx) error {
+		e, err = idempotency.OnceTx(ctx, tx, who, once, func() (Export, error) {
+			before, err := exportTx(ctx, tx, who.Workspace, name, true)
+			if err != nil {
+				return before, err
+			}
+			if _, err := before.given(position); err != nil {
+				return before, err
+			}
+			after, err := resetExportTx(ctx, tx, who.Workspace, name, position)
+			if err != nil {
+				return after, err
+			}
+			return after, eventlog.RecordTx(ctx, tx, who, eventlog.ExportReset, after.facts(),
+				eventlog.Change{Field: "position", Old: before.Position, New: after.Position})
+		})
+		return err
+	})
+	return e, err
+}
+
+// DeleteExport removes an export; messages are not kept for it any more. confirm has to be
+// its name. Faults: NotFound; Validation.
+func (x *exports) DeleteExport(ctx context.Context, who tenancy.Principal, name, confirm string) error {
+	return x.exporting(ctx, who, func(tx db.Tx) error {
+		e, err := exportTx(ctx, tx, who.Workspace, name, true)
+		if err != nil {
+			return err
+		}
+		if confirm != name {
+			return fault.Invalid("confirm", "It must be the name of the export, %s.", name)
+		}
+		if err := deleteExportTx(ctx, tx, who.Workspace, name); err != nil {
+			return err
+		}
+		return eventlog.RecordTx(ctx, tx, who, eventlog.ExportRemoved, e.facts(),
+			eventlog.Change{Field: "position", Old: e.Position, New: nil})
+	})
+}
+
+// facts name the export in an event.
+func (e Export) facts() map[string]any { return map[string]any{"export": e.Name, "source": e.Source} }
 
 // exporting runs a step for those who may export.
 func (x *exports) exporting(ctx context.Context, who tenancy.Principal, step func(db.Tx) error) error {
@@ -174,6 +242,19 @@ func (p exportPlace) String() string {
 		return p.cursor.String()
 	}
 	return strconv.FormatInt(p.seq, 10)
+}
+
+// given reads a position that was given out, or "" for the beginning.
+func (e Export) given(text string) (exportPlace, error) {
+	to, err := e.place("position", text)
+	if err != nil {
+		return to, err
+	}
+	most, err := e.place("position", e.handed)
+	if err == nil && most.before(to) {
+		err = fault.Invalid("position", "It must be one that this export gave out: the position of a line that was read.")
+	}
+	return to, err
 }
 
 func (p exportPlace) before(other exportPlace) bool {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
@@ -30,10 +31,17 @@ const sharedMost = 15
 // TooMany where an inbox is full, or the workspace's share is; StorageFull where a large
 // payload finds no room.
 func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Draft) ([]Sent, error) {
+	return s.PublishOnce(ctx, who, nil, list...)
+}
+
+// PublishOnce is Publish for a request that may be sent again; it gives the messages that
+// were sent then. IdempotencyKeyReused also for another request with the key.
+func (s *Service) PublishOnce(ctx context.Context, who tenancy.Principal, once *idempotency.Key, list ...Draft) ([]Sent, error) {
 	call, err := newSending(who, list)
 	if err != nil {
 		return nil, err
 	}
+	call.once = once
 	if call.list, err = call.moveLarge(ctx, s); err != nil {
 		return nil, err
 	}
@@ -58,6 +66,7 @@ type sending struct {
 	// kinds of addressees of whom nobody is there.
 	drop   bool
 	silent map[Kind]bool
+	once   *idempotency.Key // nil where the request is not sent again
 }
 
 // newSending checks messages and gives those an id that have none.
@@ -87,10 +96,10 @@ func newSending(who tenancy.Principal, list []Draft) (sending, error) {
 	return call, nil
 }
 
-// alone reports whether a call has a transaction of its own: a long list, and one that
-// locks blobs or is large.
+// alone reports whether a call has a transaction of its own: a long list, one that locks
+// blobs or is large, and one that may come again.
 func (c sending) alone() bool {
-	return len(c.list) > sharedMost || slices.ContainsFunc(c.list, func(n Draft) bool {
+	return c.once != nil || len(c.list) > sharedMost || slices.ContainsFunc(c.list, func(n Draft) bool {
 		return n.Blob != "" || len(n.Payload) > MaxPayload
 	})
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"fleetboard/internal/batch"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/redact"
@@ -54,7 +56,11 @@ type addressed struct {
 // execSends writes the messages of several calls.
 func (s *Service) execSends(ctx context.Context, tx db.Tx, workspace ids.ID, items []*sendItem) (func(), error) {
 	p := &publishing{ctx: ctx, tx: tx, s: s, workspace: workspace}
-	if err := p.run(items...); err != nil {
+	run := p.run
+	if items[0].Req.once != nil {
+		run = p.runOnce
+	}
+	if err := run(items...); err != nil {
 		return nil, err
 	}
 	if p.written == 0 {
@@ -85,6 +91,30 @@ func (p *publishing) run(items ...*sendItem) (err error) {
 	}
 	p.each(func(c *addressed) error { return p.answer(c, places) })
 	return nil
+}
+
+// runOnce is run for the only call, which may have been carried out before.
+func (p *publishing) runOnce(items ...*sendItem) error {
+	call := items[0]
+	sent, err := idempotency.OnceTx(p.ctx, p.tx, call.Req.who, call.Req.once, func() ([]ids.ID, error) {
+		if err := cmp.Or(p.run(call), call.Err); err != nil {
+			return nil, err
+		}
+		sent := make([]ids.ID, len(call.Res))
+		for i, m := range call.Res {
+			sent[i] = m.ID
+		}
+		return sent, nil
+	})
+	if err != nil || !call.Req.once.Replayed() {
+		return err
+	}
+	known, err := knownTx(p.ctx, p.tx, p.workspace, sent)
+	call.Res = make([]Sent, len(sent))
+	for i, id := range sent {
+		call.Res[i].Message = known[id].Message
+	}
+	return err
 }
 
 // each does something for each call in which nothing was wrong so far.

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
@@ -19,6 +20,7 @@ func exportFrom(r dbsqlc.MessageExport) Export {
 		Name:      r.Name,
 		Source:    Source(r.Source),
 		Position:  r.Place,
+		handed:    r.Handed,
 		CreatedBy: r.CreatedBy,
 		CreatedAt: r.CreatedAt,
 		AckedAt:   r.AckedAt,
@@ -58,7 +60,8 @@ func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name s
 	if err != nil {
 		return e, fmt.Errorf("insert export: %w", err)
 	}
-	return exportFrom(r), nil
+	made := exportFrom(r)
+	return made, eventlog.RecordTx(ctx, tx, who, eventlog.ExportCreated, made.facts())
 }
 
 // exportTx reads an export, and locks it where it is to be moved.
@@ -85,6 +88,29 @@ func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positio
 		return Export{}, fmt.Errorf("move export: %w", err)
 	}
 	return exportFrom(r), nil
+}
+
+// handOutTx keeps that lines up to a position were given out.
+func handOutTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) error {
+	if err := q.ExportHandOut(ctx, tx, dbsqlc.ExportHandOutParams{WorkspaceID: workspace, Name: name, Handed: position}); err != nil {
+		return fmt.Errorf("keep what an export gave out: %w", err)
+	}
+	return nil
+}
+
+func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
+	r, err := q.ExportReset(ctx, tx, dbsqlc.ExportResetParams{WorkspaceID: workspace, Name: name, Place: position})
+	if err != nil {
+		return Export{}, fmt.Errorf("reset export: %w", err)
+	}
+	return exportFrom(r), nil
+}
+
+func deleteExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) error {
+	if err := q.ExportDelete(ctx, tx, dbsqlc.ExportDeleteParams{WorkspaceID: workspace, Name: name}); err != nil {
+		return fmt.Errorf("delete export: %w", err)
+	}
+	return nil
 }
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {

@@ -60,7 +60,7 @@ func (o *office) make(n int) {
 		for i := range list {
 			list[i] = jobs.New{Title: fmt.Sprint("job ", made+i)}
 		}
-		if _, err := o.Jobs.Create(o.Ctx, o.Owner, jobs.Origin{}, list...); err != nil {
+		if _, err := o.Jobs.Create(o.Ctx, o.Owner, nil, list...); err != nil {
 			o.b.Fatal(err)
 		}
 	}

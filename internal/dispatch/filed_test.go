@@ -51,7 +51,7 @@ func (w *world) many(n int) []jobs.Job {
 	for i := range list {
 		list[i] = jobs.New{Title: fmt.Sprint(i)}
 	}
-	made, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, list...)
+	made, err := w.Jobs.Create(w.Ctx, w.Owner, nil, list...)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestSixtyJobsBelowARootComeInAnHour(t *testing.T) {
 	ada := w.submitter(tenancy.Scope{})
 	root := w.Job("root")
 	held := w.take(ada, root)
-	once := jobs.Origin{Key: "once", Digest: []byte("digest")}
+	once := w.Jobs.Key("once", []byte("digest"))
 	first, err := w.Dispatch.Submit(w.Ctx, ada, once, ref(held), jobs.New{Title: "found"})
 	if err != nil {
 		t.Fatal(err)

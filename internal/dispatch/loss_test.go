@@ -26,7 +26,7 @@ func TestAMassLossComesBackOverTime(t *testing.T) {
 	for i := range many {
 		many[i] = jobs.New{Title: fmt.Sprint(i)}
 	}
-	if _, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, many...); err != nil {
+	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, many...); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 100}); err != nil || len(got.Jobs) != 100 {
@@ -61,7 +61,7 @@ func TestASweepTakesBackAllThatLapsed(t *testing.T) {
 	for i := range many {
 		many[i] = jobs.New{Title: fmt.Sprint(i)}
 	}
-	if _, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, many...); err != nil {
+	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, many...); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {

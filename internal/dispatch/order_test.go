@@ -138,14 +138,14 @@ func TestNobodyElseMakesJobsOfTheSystem(t *testing.T) {
 	for _, kind := range reservedKinds {
 		n := jobs.New{Title: "x", Kind: kind, Repo: "atlas", InputContext: said}
 		for _, who := range []tenancy.Principal{w.Owner, member, tenancy.System(w.Workspace, "recipes")} {
-			_, err := w.Jobs.Create(w.Ctx, who, jobs.Origin{}, n)
+			_, err := w.Jobs.Create(w.Ctx, who, nil, n)
 			refused(t, kind+" by "+who.Name, err, fault.Validation)
-			_, err = w.Jobs.Create(w.Ctx, who, jobs.Origin{Key: "k", Digest: []byte("d")}, jobs.New{Title: "y"}, n)
+			_, err = w.Jobs.Create(w.Ctx, who, w.Jobs.Key("k", []byte("d")), jobs.New{Title: "y"}, n)
 			if f := fault.From(err); f.Code != fault.Validation || f.Fields["jobs[1].kind"] == "" {
 				t.Errorf("a batch of %s by %s: %v %v", kind, who.Name, err, f.Fields)
 			}
 		}
-		_, err := w.Dispatch.Submit(w.Ctx, filer, jobs.Origin{}, ref(held), n)
+		_, err := w.Dispatch.Submit(w.Ctx, filer, nil, ref(held), n)
 		refused(t, kind+" by an agent", err, fault.Validation)
 	}
 }

@@ -20,7 +20,7 @@ func TestTimeAndDependencyTogether(t *testing.T) {
 	for i := range both {
 		both[i] = jobs.New{Title: "both", DependsOn: []string{first.Key}, NotBefore: &past}
 	}
-	if _, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, both...); err != nil {
+	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, both...); err != nil {
 		t.Fatal(err)
 	}
 	due := w.Job("due", func(n *jobs.New) { n.NotBefore = &future })

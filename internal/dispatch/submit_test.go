@@ -27,7 +27,7 @@ func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(
 	for _, c := range change {
 		c(&n)
 	}
-	made, err := w.Dispatch.Submit(w.Ctx, who, jobs.Origin{}, holding, n)
+	made, err := w.Dispatch.Submit(w.Ctx, who, nil, holding, n)
 	if err != nil {
 		return jobs.Job{}, err
 	}

@@ -141,7 +141,7 @@ func (k *walk) create() error {
 	if len(k.list) > 0 && rapid.Bool().Draw(k.t, "dependent") {
 		n.DependsOn = []string{k.any(k.list).Key}
 	}
-	made, err := k.Jobs.Create(k.Ctx, k.Owner, jobs.Origin{}, n)
+	made, err := k.Jobs.Create(k.Ctx, k.Owner, nil, n)
 	k.list = append(k.list, made.Jobs...)
 	for _, j := range made.Jobs {
 		k.reached[string(j.WaitReason)] = true

@@ -66,6 +66,9 @@ const (
 	BudgetRemoved      Type = "budget.removed"
 	BudgetRaised       Type = "budget.raised"      // also when a raise ended
 	BudgetTransferred  Type = "budget.transferred" // from one budget to another
+	ExportCreated      Type = "export.created"
+	ExportReset        Type = "export.reset" // its position was moved back
+	ExportRemoved      Type = "export.removed"
 	BudgetStopped      Type = "budget.stopped"
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends

@@ -17,6 +17,7 @@ var Types = []Type{
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, BudgetStopped,
 	PriceSaved, PriceAsked, PriceDecided, UsagePriced,
+	ExportCreated, ExportReset, ExportRemoved,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,
 	SessionsEnded, TokenIssued, TokenRevoked, AgentCutOff, KeyRotationBegun, KeyRotationDone, FactoryDrained,

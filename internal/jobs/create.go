@@ -14,17 +14,11 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/secrets"
 	"fleetboard/internal/tenancy"
 )
-
-// Origin tells a repeated request from a new one: the sender's idempotency key
-// and a digest of what was asked for. The zero Origin is always new.
-type Origin struct {
-	Key    string
-	Digest []byte
-}
 
 // Created are the jobs that a request made, or had made when it was first sent.
 type Created struct {
@@ -44,17 +38,17 @@ const (
 )
 
 // Create makes jobs, all or none. A job waits while a dependency is open or its
-// time has not come, and is ready else. A repeated request (same key and
-// digest, within a day) gives the first answer again.
+// time has not come, and is ready else. A repeated request (the same from, within a
+// day) gives the jobs that the first one made.
 //
 // Faults: Validation with the fields, "title" or "jobs[3].title";
 // DependencyCycle; AlreadyExists for a key that is taken;
 // IdempotencyKeyReused where the key came with another request.
-func (s *Service) Create(ctx context.Context, who tenancy.Principal, from Origin, in ...New) (Created, error) {
+func (s *Service) Create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, in ...New) (Created, error) {
 	return s.createAll(ctx, who, from, creation{in: in})
 }
 
-func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Origin, c creation) (Created, error) {
+func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from *idempotency.Key, c creation) (Created, error) {
 	if err := c.validate(); err != nil {
 		return Created{}, err
 	}
@@ -75,7 +69,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from Ori
 }
 
 // create is one try at Create.
-func (s *Service) create(ctx context.Context, who tenancy.Principal, from Origin, c creation) (created Created, err error) {
+func (s *Service) create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, c creation) (created Created, err error) {
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.Secrets
 		var err error
@@ -156,7 +150,7 @@ type creation struct {
 }
 
 // replay takes the request's key, or gives the answer that it got before.
-func (c *creation) replay(from Origin) ([]Job, bool, error) {
+func (c *creation) replay(from *idempotency.Key) ([]Job, bool, error) {
 	c.ids = make([]ids.ID, len(c.in))
 	for i := range c.ids {
 		c.ids[i] = ids.New()
@@ -165,14 +159,14 @@ func (c *creation) replay(from Origin) ([]Job, bool, error) {
 	if err != nil || known != nil {
 		return known, known != nil, err
 	}
-	if from.Key == "" {
-		return nil, false, nil
-	}
-	first, taken, err := takeKeyTx(c.ctx, c.tx, c.vault, c.who.Workspace, from, c.ids)
-	if err != nil || !taken {
+	first, err := idempotency.TakeTx(c.ctx, c.tx, c.who, from, c.ids)
+	if err != nil || !from.Replayed() {
 		return nil, false, err
 	}
 	list, err := c.load(first)
+	if err == nil && len(list) < len(first) {
+		err = fault.New(fault.NotFound, "A job that this request made was deleted since.")
+	}
 	return list, true, err
 }
 

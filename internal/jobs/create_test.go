@@ -130,7 +130,7 @@ func TestBatchesAreMadeBesideOneAnother(t *testing.T) {
 			for i := range list {
 				list[i].Title = "beside"
 			}
-			made, err := b.Create(t.Context(), b.who, jobs.Origin{}, list...)
+			made, err := b.Create(t.Context(), b.who, nil, list...)
 			if err != nil {
 				t.Errorf("create: %v", err)
 			}
@@ -177,7 +177,7 @@ func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
 		t.Errorf("made in %s", made.Product)
 	}
 	before := b.count()
-	_, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "nowhere", Product: "nowhere"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "nowhere", Product: "nowhere"})
 	if !fault.Is(err, fault.Validation) || fault.From(err).Fields["product"] == "" || b.count() != before {
 		t.Errorf("a product that there is not: %v", err)
 	}
@@ -196,7 +196,7 @@ func TestAJobIsCreatedBlocked(t *testing.T) {
 			t.Errorf("%s is %s (%s %q)", j.Title, j.Status, j.WaitReason, j.BlockedReason)
 		}
 	}
-	if _, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "x", BlockedReason: strings.Repeat("x", jobs.MaxReason+1)}); !fault.Is(err, fault.Validation) {
+	if _, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "x", BlockedReason: strings.Repeat("x", jobs.MaxReason+1)}); !fault.Is(err, fault.Validation) {
 		t.Errorf("a long reason: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/tenancy"
 )
 
@@ -25,7 +26,7 @@ type Allow func(ctx context.Context, tx db.Tx, wanted Job, isOwned bool) (Filed,
 // Discover is Create for an agent: one job, linked to the one that it was found by.
 // Faults as of Create, and those of allow; Validation where the job would go
 // without the review that its product requires.
-func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from Origin, in New, allow Allow) (Created, error) {
+func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from *idempotency.Key, in New, allow Allow) (Created, error) {
 	return s.createAll(ctx, who, from, creation{in: []New{in}, allow: allow})
 }
 

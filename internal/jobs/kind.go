@@ -35,7 +35,7 @@ type System struct {
 // CreateSystem makes a job of a system kind together with what its order is made of, both or
 // neither. Faults as of Create, and those of Permit and Record.
 func (s *Service) CreateSystem(ctx context.Context, who tenancy.Principal, in System) (Job, error) {
-	created, err := s.createAll(ctx, who, Origin{}, creation{in: []New{in.New}, system: &in})
+	created, err := s.createAll(ctx, who, nil, creation{in: []New{in.New}, system: &in})
 	if err != nil {
 		return Job{}, err
 	}

@@ -37,7 +37,7 @@ func TestAJobIsMadeWhileItsProductIsTakenAway(t *testing.T) {
 			var made jobs.Created
 			go func() {
 				var err error
-				made, err = b.Create(t.Context(), b.who, jobs.Origin{Key: "once", Digest: []byte("x")}, c.job)
+				made, err = b.Create(t.Context(), b.who, b.Key("once", []byte("x")), c.job)
 				answer <- err
 			}()
 			waitForWaiter(t, deletion)

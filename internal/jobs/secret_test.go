@@ -118,7 +118,7 @@ func TestSecretKeysAreChecked(t *testing.T) {
 		"too long":      {withSecrets("a", `{"A":"x","B":"`+strings.Repeat("y", 16<<10)+`"}`, "A", "B"), "secret_keys[1]"},
 		"NUL in an key": {withSecrets("a", `{"\u0000":"x"}`, "\x00"), "input_context"},
 	} {
-		_, err := b.Create(t.Context(), b.who, jobs.Origin{}, c.in)
+		_, err := b.Create(t.Context(), b.who, nil, c.in)
 		f := fault.From(err)
 		if f == nil || f.Code != fault.Validation || f.Fields[c.field] == "" {
 			t.Errorf("%s: %v, fields %v; want one for %s", what, err, f, c.field)
@@ -225,22 +225,21 @@ func TestRevealingTakesOneStatement(t *testing.T) {
 // and knows it also after the server's key was changed.
 func TestTheDigestOfARequestIsKeyed(t *testing.T) {
 	b := setup(t)
-	from := jobs.Origin{Key: "k", Digest: []byte("sha-256 of the body")}
+	asked := []byte("sha-256 of the body")
 	in := withSecrets("a", `{"A":"1234"}`, "A")
-	first, err := b.Create(t.Context(), b.who, from, in)
+	first, err := b.Create(t.Context(), b.who, b.Key("k", asked), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dbfactory.Int(t, b.db, `SELECT count(*) FROM idempotent_request WHERE digest = $1`, from.Digest) != 0 {
+	if dbfactory.Int(t, b.db, `SELECT count(*) FROM idempotent_request WHERE digest = $1`, asked) != 0 {
 		t.Error("the digest is stored as it was given")
 	}
 	changed := jobs.NewService(b.db, b.wakes, vault.New(b.db, serverKey(8), serverKey(7)))
-	again, err := changed.Create(t.Context(), b.who, from, in)
+	again, err := changed.Create(t.Context(), b.who, changed.Key("k", asked), in)
 	if err != nil || !again.Replayed || again.Jobs[0].ID != first.Jobs[0].ID || compact(t, again.Jobs[0].InputContext) != `{"A":"[secret]"}` {
 		t.Errorf("the repetition: %+v, %v", again, err)
 	}
-	from.Digest = []byte("another body")
-	if _, err := b.Create(t.Context(), b.who, from, in); !fault.Is(err, fault.IdempotencyKeyReused) {
+	if _, err := b.Create(t.Context(), b.who, b.Key("k", []byte("another body")), in); !fault.Is(err, fault.IdempotencyKeyReused) {
 		t.Errorf("another body: %v", err)
 	}
 }
@@ -267,10 +266,10 @@ func TestAServerWithAnotherKey(t *testing.T) {
 	if _, _, err := wrong.reveal(made...); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("reading: %v", err)
 	}
-	if _, err := wrong.Create(t.Context(), b.who, jobs.Origin{}, withSecrets("b", `{"A":"two"}`, "A")); !fault.Is(err, fault.Unavailable) {
+	if _, err := wrong.Create(t.Context(), b.who, nil, withSecrets("b", `{"A":"two"}`, "A")); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("writing: %v", err)
 	}
-	if _, err := wrong.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "c"}); err != nil {
+	if _, err := wrong.Create(t.Context(), b.who, nil, jobs.New{Title: "c"}); err != nil {
 		t.Errorf("a job without secrets: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func setup(t *testing.T) *bundle {
 
 func (b *bundle) create(list ...jobs.New) []jobs.Job {
 	b.t.Helper()
-	made, err := b.Create(b.t.Context(), b.who, jobs.Origin{}, list...)
+	made, err := b.Create(b.t.Context(), b.who, nil, list...)
 	if err != nil {
 		b.t.Fatalf("create: %v", err)
 	}
@@ -113,7 +113,7 @@ func TestBadJobsAreRefusedByFieldAndNothingIsMade(t *testing.T) {
 		"empty criterion":      {[]jobs.New{{Title: "a", Acceptance: []string{" "}}}, "acceptance[0]"},
 		"token budget of zero": {[]jobs.New{{Title: "a", TokenBudget: number(int64(0))}}, "token_budget"},
 	} {
-		_, err := b.Create(t.Context(), b.who, jobs.Origin{}, c.list...)
+		_, err := b.Create(t.Context(), b.who, nil, c.list...)
 		if !fault.Is(err, fault.Validation) || fault.From(err).Fields[c.field] == "" {
 			t.Errorf("%s: %v %v; want field %s", name, err, fault.From(err).Fields, c.field)
 		}
@@ -130,7 +130,7 @@ func TestARepositoryDecidesTheProduct(t *testing.T) {
 	if j := b.create(jobs.New{Title: "a", Repo: "ledger-api"})[0]; j.Product != "ledger" {
 		t.Errorf("product %s; want ledger", j.Product)
 	}
-	_, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "a", Repo: "ledger-api", Product: "default"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "a", Repo: "ledger-api", Product: "default"})
 	if got := fault.From(err).Fields["product"]; !strings.Contains(got, "ledger") {
 		t.Errorf("another product: %v; want the owner's name", err)
 	}
@@ -143,7 +143,7 @@ func TestKeysAreNeverTwice(t *testing.T) {
 	if got := fmt.Sprint(list[0].Key, list[1].Key, list[2].Key); got != "FB-1FB-3FB-4" {
 		t.Errorf("keys %s", got)
 	}
-	_, err := b.Create(t.Context(), b.who, jobs.Origin{}, jobs.New{Title: "again", Key: "FB-2"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "again", Key: "FB-2"})
 	if !fault.Is(err, fault.AlreadyExists) {
 		t.Errorf("a taken key: %v; want already_exists", err)
 	}
@@ -151,12 +151,11 @@ func TestKeysAreNeverTwice(t *testing.T) {
 
 func TestTheSameRequestMakesItsJobsOnce(t *testing.T) {
 	b := setup(t)
-	from := jobs.Origin{Key: "press", Digest: []byte("one")}
 	keys := make(chan string, 8)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			made, err := b.Create(t.Context(), b.who, from, jobs.New{Title: "once"})
+			made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")), jobs.New{Title: "once"})
 			if err != nil {
 				t.Errorf("create: %v", err)
 				return
@@ -174,12 +173,12 @@ func TestTheSameRequestMakesItsJobsOnce(t *testing.T) {
 	if n := b.count(); n != 1 {
 		t.Errorf("%d jobs were made", n)
 	}
-	_, err := b.Create(t.Context(), b.who, jobs.Origin{Key: "press", Digest: []byte("two")}, jobs.New{Title: "another"})
+	_, err := b.Create(t.Context(), b.who, b.Key("press", []byte("two")), jobs.New{Title: "another"})
 	if !fault.Is(err, fault.IdempotencyKeyReused) {
 		t.Errorf("another body: %v; want idempotency_key_reused", err)
 	}
 	dbfactory.Exec(t, b.db, `UPDATE idempotent_request SET created_at = now() - interval '25 hours'`)
-	if made, err := b.Create(t.Context(), b.who, from, jobs.New{Title: "a day later"}); err != nil || made.Replayed {
+	if made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")), jobs.New{Title: "a day later"}); err != nil || made.Replayed {
 		t.Errorf("a day later: replayed %t, %v", made.Replayed, err)
 	}
 }
@@ -190,7 +189,7 @@ func TestABatchMayDependOnItself(t *testing.T) {
 	if list[0].Status != jobs.Waiting || list[0].WaitReason != jobs.WaitDependency || list[1].Status != jobs.Ready {
 		t.Errorf("%s %q, %s", list[0].Status, list[0].WaitReason, list[1].Status)
 	}
-	_, err := b.Create(t.Context(), b.who, jobs.Origin{},
+	_, err := b.Create(t.Context(), b.who, nil,
 		jobs.New{Title: "a", Key: "A", DependsOn: []string{"B"}}, jobs.New{Title: "b", Key: "B", DependsOn: []string{"C"}},
 		jobs.New{Title: "c", Key: "C", DependsOn: []string{"B"}})
 	path, _ := fault.From(err).Details["path"].([]string)

@@ -327,7 +327,7 @@ func TestManyWantOneRepoAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			list, err := b.Create(t.Context(), b.who, jobs.Origin{},
+			list, err := b.Create(t.Context(), b.who, nil,
 				jobs.New{Title: "a", Repo: fmt.Sprintf("r%d", i%2), Priority: number(i % 10)},
 				jobs.New{Title: "b", Repo: fmt.Sprintf("r%d", (i+1)%2), Priority: number(9 - i%10)})
 			if err != nil {

@@ -218,23 +218,3 @@ func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, er
 	}
 	return lane, nil
 }
-
-// takeRequestTx takes the idempotency key of a request for jobs, and reports false where
-// it is taken already.
-func takeRequestTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string, digest []byte, list []ids.ID) (bool, error) {
-	taken, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: workspace, Key: key, Digest: digest, JobIds: list})
-	if err != nil {
-		return false, fmt.Errorf("take idempotency key: %w", err)
-	}
-	return taken == 1, nil
-}
-
-// requestTx reads the request that took an idempotency key.
-func requestTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) (digest []byte, list []ids.ID, err error) {
-	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{WorkspaceID: workspace, Key: key})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read idempotency key: %w", err)
-	}
-	return found.Digest, found.JobIds, nil
-}

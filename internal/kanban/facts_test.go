@@ -61,7 +61,7 @@ func (h *held) exec(sql string, args ...any) {
 
 func (h *held) job(n jobs.New) jobs.Job {
 	h.t.Helper()
-	made, err := h.jobs.Create(h.t.Context(), h.who, jobs.Origin{}, n)
+	made, err := h.jobs.Create(h.t.Context(), h.who, nil, n)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 	for i := range 230 {
 		list = append(list, jobs.New{Title: fmt.Sprint(i), Capabilities: []string{fmt.Sprintf("gpu:%d", i%3)}})
 	}
-	if _, err := h.jobs.Create(t.Context(), h.who, jobs.Origin{}, list...); err != nil {
+	if _, err := h.jobs.Create(t.Context(), h.who, nil, list...); err != nil {
 		t.Fatal(err)
 	}
 	h.job(jobs.New{Title: "can run"})
@@ -241,7 +241,7 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 		t.Errorf("the filter counts %d", b.Total)
 	}
 	for range 4 {
-		if _, err := h.jobs.Create(t.Context(), h.who, jobs.Origin{}, list...); err != nil {
+		if _, err := h.jobs.Create(t.Context(), h.who, nil, list...); err != nil {
 			t.Fatal(err)
 		}
 	}

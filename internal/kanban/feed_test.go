@@ -62,7 +62,7 @@ func TestManyChangesAtOnceTouchAllColumns(t *testing.T) {
 	for i := range 70 {
 		batch = append(batch, jobs.New{Title: fmt.Sprint(i)})
 	}
-	made, err := w.jobs.Create(t.Context(), w.who, jobs.Origin{}, batch...)
+	made, err := w.jobs.Create(t.Context(), w.who, nil, batch...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (h *held) service() *Service {
 
 func (h *held) made(n jobs.New) jobs.Job {
 	h.t.Helper()
-	made, err := h.jobs.Create(h.t.Context(), h.who, jobs.Origin{}, n)
+	made, err := h.jobs.Create(h.t.Context(), h.who, nil, n)
 	if err != nil {
 		h.t.Fatal(err)
 	}

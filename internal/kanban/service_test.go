@@ -54,7 +54,7 @@ func setup(t *testing.T) *world {
 
 func (w *world) job(n jobs.New) jobs.Job {
 	w.t.Helper()
-	made, err := w.jobs.Create(w.t.Context(), w.who, jobs.Origin{}, n)
+	made, err := w.jobs.Create(w.t.Context(), w.who, nil, n)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestColumnsArePagedWithoutLossOrRepetition(t *testing.T) {
 		p := i % 3
 		list[i] = jobs.New{Title: fmt.Sprint(i), Priority: &p}
 	}
-	if _, err := w.jobs.Create(t.Context(), w.who, jobs.Origin{}, list...); err != nil {
+	if _, err := w.jobs.Create(t.Context(), w.who, nil, list...); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}

@@ -143,6 +143,21 @@ func (p Principal) Can(need Permission) bool {
 	return slices.Contains(kindRights[p.Kind], need) || need == CreateJobs && p.Kind == KindAgent && p.MaySubmit
 }
 
+// Asker is who asks, however: a person by all of its tokens and sessions, an agent, or
+// whoever registers agents by one enrolment token. It is Nil for the server itself.
+func (p Principal) Asker() ids.ID {
+	switch p.Kind {
+	case KindPerson:
+		return p.Account
+	case KindAgent:
+		return p.Agent
+	case KindEnrolment:
+		return p.Token
+	case KindSystem:
+	}
+	return ids.Nil
+}
+
 // System is the principal of a loop of the server in one workspace.
 func System(workspace ids.ID, loop string) Principal {
 	return Principal{Kind: KindSystem, Workspace: workspace, Name: loop}

@@ -2112,6 +2112,12 @@ type ExportPage struct {
 	Position string `json:"position"`
 }
 
+// ExportReset defines model for ExportReset.
+type ExportReset struct {
+	// Position A position that the export gave out, or empty for the beginning.
+	Position string `json:"position"`
+}
+
 // Factory defines model for Factory.
 type Factory struct {
 	Agents          []Agent            `json:"agents"`
@@ -3720,6 +3726,12 @@ type StreamEventsParams struct {
 	LastEventID *string   `json:"Last-Event-ID,omitempty"`
 }
 
+// DeleteExportParams defines parameters for DeleteExport.
+type DeleteExportParams struct {
+	// Confirm The export's name, once more.
+	Confirm *string `form:"confirm,omitempty" json:"confirm,omitempty"`
+}
+
 // ReadExportParams defines parameters for ReadExport.
 type ReadExportParams struct {
 	// After A position behind the export's own, to read ahead.
@@ -3785,19 +3797,19 @@ type ListJobsParamsSort string
 
 // CreateJobParams defines parameters for CreateJob.
 type CreateJobParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateJobsParams defines parameters for CreateJobs.
 type CreateJobsParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // BulkJobsParams defines parameters for BulkJobs.
 type BulkJobsParams struct {
-	// IdempotencyKey Within 24 hours the same key and body give the first answer again; another body is 422.
+	// IdempotencyKey Within 24 hours the same key and body give the first answer again, with its jobs as they are then; another body is 422.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4002,6 +4014,9 @@ type CreateExportJSONRequestBody = NewExport
 
 // AckExportJSONRequestBody defines body for AckExport for application/json ContentType.
 type AckExportJSONRequestBody = ExportAck
+
+// ResetExportJSONRequestBody defines body for ResetExport for application/json ContentType.
+type ResetExportJSONRequestBody = ExportReset
 
 // AskQuestionJSONRequestBody defines body for AskQuestion for application/json ContentType.
 type AskQuestionJSONRequestBody = Question
@@ -4584,14 +4599,19 @@ type ClientInterface interface {
 	// Corresponds with POST /exports (the `CreateExport` operationId).
 	CreateExport(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AckExportWithBody Moves an export's position on; an older one does nothing.
+	// DeleteExport Removes an export; messages are not kept for it any more.
+	//
+	// Corresponds with DELETE /exports/{export} (the `DeleteExport` operationId).
+	DeleteExport(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AckExportWithBody Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
 	AckExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AckExport Moves an export's position on; an older one does nothing.
+	// AckExport Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4602,6 +4622,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
 	ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetExportWithBody Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+	ResetExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetExport Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+	ResetExport(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFactories The factories with their agents, by name; dead ones too.
 	//
@@ -5968,7 +6002,22 @@ func (c *Client) CreateExport(ctx context.Context, body CreateExportJSONRequestB
 	return c.Client.Do(req)
 }
 
-// AckExportWithBody Moves an export's position on; an older one does nothing.
+// DeleteExport Removes an export; messages are not kept for it any more.
+//
+// Corresponds with DELETE /exports/{export} (the `DeleteExport` operationId).
+func (c *Client) DeleteExport(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteExportRequest(c.Server, export, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AckExportWithBody Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5985,7 +6034,7 @@ func (c *Client) AckExportWithBody(ctx context.Context, export ExportPath, conte
 	return c.Client.Do(req)
 }
 
-// AckExport Moves an export's position on; an older one does nothing.
+// AckExport Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6007,6 +6056,40 @@ func (c *Client) AckExport(ctx context.Context, export ExportPath, body AckExpor
 // Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
 func (c *Client) ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadExportRequest(c.Server, export, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetExportWithBody Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+func (c *Client) ResetExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetExportRequestWithBody(c.Server, export, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetExport Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+func (c *Client) ResetExport(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetExportRequest(c.Server, export, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9395,6 +9478,67 @@ func NewCreateExportRequestWithBody(server string, contentType string, body io.R
 	return req, nil
 }
 
+// NewDeleteExportRequest constructs an http.Request for the DeleteExport method
+func NewDeleteExportRequest(server string, export ExportPath, params *DeleteExportParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "export", export, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Confirm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "confirm", *params.Confirm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewAckExportRequest calls the generic AckExport builder with application/json body
 func NewAckExportRequest(server string, export ExportPath, body AckExportJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -9511,6 +9655,53 @@ func NewReadExportRequest(server string, export ExportPath, params *ReadExportPa
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewResetExportRequest calls the generic ResetExport builder with application/json body
+func NewResetExportRequest(server string, export ExportPath, body ResetExportJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewResetExportRequestWithBody(server, export, "application/json", bodyReader)
+}
+
+// NewResetExportRequestWithBody constructs an http.Request for the ResetExport method, with any body, and a specified content type
+func NewResetExportRequestWithBody(server string, export ExportPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "export", export, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/exports/%s/reset", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -13766,14 +13957,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /exports (the `CreateExport` operationId).
 	CreateExportWithResponse(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateExportResponse, error)
 
-	// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing.
+	// DeleteExportWithResponse Removes an export; messages are not kept for it any more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /exports/{export} (the `DeleteExport` operationId).
+	DeleteExportWithResponse(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*DeleteExportResponse, error)
+
+	// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
 	AckExportWithBodyWithResponse(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AckExportResponse, error)
 
-	// AckExportWithResponse Moves an export's position on; an older one does nothing.
+	// AckExportWithResponse Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13786,6 +13984,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
 	ReadExportWithResponse(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*ReadExportResponse, error)
+
+	// ResetExportWithBodyWithResponse Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+	ResetExportWithBodyWithResponse(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetExportResponse, error)
+
+	// ResetExportWithResponse Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+	ResetExportWithResponse(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetExportResponse, error)
 
 	// ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
 	//
@@ -15279,12 +15491,19 @@ type CreateBudgetResponseDefaultHeaders struct {
 type CreateBudgetResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Budget
 	// JSON201 the response for an HTTP 201 `application/json` response
 	JSON201 *Budget
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
 	// HeadersDefault the parsed response headers for an HTTP default response
 	HeadersDefault *CreateBudgetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreateBudgetResponse) GetJSON200() *Budget {
+	return r.JSON200
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
@@ -16208,6 +16427,55 @@ func (r CreateExportResponse) ContentType() string {
 	return ""
 }
 
+// DeleteExportResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteExport
+type DeleteExportResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type DeleteExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteExportResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteExportResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteExportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // AckExportResponseDefaultHeaders the declared response headers of an HTTP default response for AckExport
 type AckExportResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -16314,6 +16582,62 @@ func (r ReadExportResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ReadExportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ResetExportResponseDefaultHeaders the declared response headers of an HTTP default response for ResetExport
+type ResetExportResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ResetExportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Export
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ResetExportResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResetExportResponse) GetJSON200() *Export {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ResetExportResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetExportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetExportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetExportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetExportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21011,7 +21335,20 @@ func (c *ClientWithResponses) CreateExportWithResponse(ctx context.Context, body
 	return ParseCreateExportResponse(rsp)
 }
 
-// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing.
+// DeleteExportWithResponse Removes an export; messages are not kept for it any more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /exports/{export} (the `DeleteExport` operationId).
+func (c *ClientWithResponses) DeleteExportWithResponse(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*DeleteExportResponse, error) {
+	rsp, err := c.DeleteExport(ctx, export, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteExportResponse(rsp)
+}
+
+// AckExportWithBodyWithResponse Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21024,7 +21361,7 @@ func (c *ClientWithResponses) AckExportWithBodyWithResponse(ctx context.Context,
 	return ParseAckExportResponse(rsp)
 }
 
-// AckExportWithResponse Moves an export's position on; an older one does nothing.
+// AckExportWithResponse Moves an export's position on; an older one does nothing, and one that was not given out is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21048,6 +21385,32 @@ func (c *ClientWithResponses) ReadExportWithResponse(ctx context.Context, export
 		return nil, err
 	}
 	return ParseReadExportResponse(rsp)
+}
+
+// ResetExportWithBodyWithResponse Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+func (c *ClientWithResponses) ResetExportWithBodyWithResponse(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResetExportResponse, error) {
+	rsp, err := c.ResetExportWithBody(ctx, export, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetExportResponse(rsp)
+}
+
+// ResetExportWithResponse Moves an export's position back, so that what follows is given out again; whoever has written it already is refused from then on.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
+func (c *ClientWithResponses) ResetExportWithResponse(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*ResetExportResponse, error) {
+	rsp, err := c.ResetExport(ctx, export, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetExportResponse(rsp)
 }
 
 // ListFactoriesWithResponse The factories with their agents, by name; dead ones too.
@@ -23215,6 +23578,13 @@ func ParseCreateBudgetResponse(rsp *http.Response) (*CreateBudgetResponse, error
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Budget
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest Budget
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -24091,6 +24461,55 @@ func ParseCreateExportResponse(rsp *http.Response) (*CreateExportResponse, error
 	return response, nil
 }
 
+// ParseDeleteExportResponse parses an HTTP response from a DeleteExportWithResponse call
+func ParseDeleteExportResponse(rsp *http.Response) (*DeleteExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteExportResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseAckExportResponse parses an HTTP response from a AckExportWithResponse call
 func ParseAckExportResponse(rsp *http.Response) (*AckExportResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -24177,6 +24596,59 @@ func ParseReadExportResponse(rsp *http.Response) (*ReadExportResponse, error) {
 	switch {
 	case true:
 		var headers ReadExportResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseResetExportResponse parses an HTTP response from a ResetExportWithResponse call
+func ParseResetExportResponse(rsp *http.Response) (*ResetExportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetExportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Export
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ResetExportResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -27109,6 +27581,9 @@ func ParseDiscardDeadLetterResponse(rsp *http.Response) (*DiscardDeadLetterRespo
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		break // No content-type
+
 	case rsp.StatusCode == 204:
 		break // No content-type
 
@@ -27158,6 +27633,9 @@ func ParseRedriveDeadLetterResponse(rsp *http.Response) (*RedriveDeadLetterRespo
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		break // No content-type
+
 	case rsp.StatusCode == 204:
 		break // No content-type
 

@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) job(n jobs.New) jobs.Job {
 	w.t.Helper()
-	made, err := w.jobs.Create(w.t.Context(), w.owner, jobs.Origin{}, n)
+	made, err := w.jobs.Create(w.t.Context(), w.owner, nil, n)
 	if err != nil {
 		w.t.Fatalf("create %s: %v", n.Title, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -31,13 +33,13 @@ const MaxReason = jobs.MaxReason
 // Action is what a person wants of a job.
 type Action struct {
 	Verb    jobs.Trigger
-	Reason  string          // for an answer the answer itself
-	Version *int            // the version the person saw; nil does not care
-	Commit  string          // for a merge, or the head that was looked at for an approval
-	URL     string          // for a merge
-	Result  json.RawMessage // of a job that a person completes; nil keeps what is there
-	Edit    *jobs.Patch     // of a job that is retried: made first, both or neither
-	Key     string          // of a request for many jobs, which changes each of them once; "" for none
+	Reason  string           // for an answer the answer itself
+	Version *int             // the version the person saw; nil does not care
+	Commit  string           // for a merge, or the head that was looked at for an approval
+	URL     string           // for a merge
+	Result  json.RawMessage  // of a job that a person completes; nil keeps what is there
+	Edit    *jobs.Patch      // of a job that is retried: made first, both or neither
+	Once    *idempotency.Key // nil where the request is not sent again
 }
 
 // Act changes a job's status for a person, and answers for an agent. A job that an agent works on is not
@@ -60,57 +62,16 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 	var others []lease.Change // that wait for the job
 	job, err := s.jobs.Change(ctx, who, func(tx db.Tx) (jobs.Job, error) {
 		own, others = lease.Change{}, nil
-		a := a
-		if who.Kind == tenancy.KindAgent {
-			if err := s.speakAsAgent(ctx, tx, who, &a); err != nil {
-				return jobs.Job{}, err
-			}
+		id, err := idempotency.OnceTx(ctx, tx, who, a.Once, func() (_ ids.ID, err error) {
+			own, others, err = s.actTx(ctx, tx, who, keyOrID, a)
+			return own.After.ID, err
+		})
+		if err == nil && a.Once.Replayed() {
+			return jobs.LoadTx(ctx, tx, who.Workspace, id.String())
 		}
-		if a.Edit != nil {
-			if _, _, err := jobs.EditTx(ctx, tx, who, keyOrID, *a.Edit, a.Verb); err != nil {
-				return jobs.Job{}, err
-			}
-		}
-		locked, err := lockFor(ctx, tx, who, keyOrID)
-		if err != nil {
-			return jobs.Job{}, err
-		}
-		if a.Key != "" {
-			first, err := jobs.OnceTx(ctx, tx, who.Workspace, a.Key, locked.ID)
-			if err != nil || !first {
-				own = lease.Change{Before: locked.Job, After: locked.Job}
-				return locked.Job, err
-			}
-		}
-		if err := locked.CheckVersion(a.Version); err != nil {
-			return jobs.Job{}, err
-		}
-		if a.Verb == jobs.ByResume {
-			if err := lease.RequireBudgetTx(ctx, tx, who.Workspace, locked.Job); err != nil {
-				return jobs.Job{}, err
-			}
-		}
-		if locked.Status.Leased() {
-			after, err := actOnLeased(ctx, tx, who, locked, a)
-			own = lease.Change{Before: locked.Job, After: after}
-			return after, err
-		}
-		if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
-			return jobs.Job{}, err
-		}
-		saved, err := actOnFree(ctx, tx, who, locked, a)
-		if err != nil {
-			return jobs.Job{}, err
-		}
-		own = lease.Change{Before: locked.Job, After: saved}
-		if a.Verb == jobs.ByRetry {
-			others, err = lease.HoldParentsTx(ctx, tx, who.Workspace, saved)
-		} else {
-			others, err = lease.PromoteDependentsTx(ctx, tx, who.Workspace, saved)
-		}
-		return saved, err
+		return own.After, err
 	})
-	if err != nil {
+	if err != nil || a.Once.Replayed() {
 		return job, err
 	}
 	s.effects.AfterCommit(ctx, who.Workspace, others...)
@@ -119,7 +80,52 @@ func (s *Service) Act(ctx context.Context, who tenancy.Principal, keyOrID string
 		s.effects.Publish(who.Workspace, lease.FreedSeats(own))
 	}
 	s.effects.PromoteNext(ctx, who.Workspace, own)
-	return job, err
+	return job, nil
+}
+
+// actTx changes the job, and those that wait for it.
+func (s *Service) actTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string, a Action) (
+	own lease.Change, others []lease.Change, err error,
+) {
+	if who.Kind == tenancy.KindAgent {
+		if err := s.speakAsAgent(ctx, tx, who, &a); err != nil {
+			return own, nil, err
+		}
+	}
+	if a.Edit != nil {
+		if _, _, err := jobs.EditTx(ctx, tx, who, keyOrID, *a.Edit, a.Verb); err != nil {
+			return own, nil, err
+		}
+	}
+	locked, err := lockFor(ctx, tx, who, keyOrID)
+	if err != nil {
+		return own, nil, err
+	}
+	if err := locked.CheckVersion(a.Version); err != nil {
+		return own, nil, err
+	}
+	if a.Verb == jobs.ByResume {
+		if err := lease.RequireBudgetTx(ctx, tx, who.Workspace, locked.Job); err != nil {
+			return own, nil, err
+		}
+	}
+	own.Before = locked.Job
+	if locked.Status.Leased() {
+		own.After, err = actOnLeased(ctx, tx, who, locked, a)
+		return own, nil, err
+	}
+	if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
+		return own, nil, err
+	}
+	if own.After, err = actOnFree(ctx, tx, who, locked, a); err != nil {
+		return own, nil, err
+	}
+	if a.Verb == jobs.ByRetry {
+		others, err = lease.HoldParentsTx(ctx, tx, who.Workspace, own.After)
+	} else {
+		others, err = lease.PromoteDependentsTx(ctx, tx, who.Workspace, own.After)
+	}
+	return own, others, err
 }
 
 func (a Action) check() error {

@@ -276,7 +276,7 @@ func TestManyClaimersGetEachJobOnce(t *testing.T) {
 	for i := range batch {
 		batch[i] = jobs.New{Title: fmt.Sprint("job ", i)}
 	}
-	if _, err := w.Jobs.Create(w.Ctx, w.Owner, jobs.Origin{}, batch...); err != nil {
+	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, batch...); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex

@@ -42,7 +42,7 @@ func TestALostWakeUpIsMadeGood(t *testing.T) {
 	w.Complete(agent, w.Claim(agent))
 	for _, lost := range []jobs.New{{Title: "of a known lane"}, {Title: "of a new lane", Capabilities: []string{"gpu"}}} {
 		got := w.awaits(agent)
-		if _, err := w.silent().Create(w.Ctx, w.Owner, jobs.Origin{}, lost); err != nil {
+		if _, err := w.silent().Create(w.Ctx, w.Owner, nil, lost); err != nil {
 			t.Fatal(err)
 		}
 		claimed := <-got

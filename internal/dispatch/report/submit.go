@@ -7,6 +7,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
@@ -21,7 +22,7 @@ import (
 // Faults: Forbidden where its enrolment token does not let it, out of scope, and
 // after jobs.MaxFiledPerAttempt of one attempt; TooMany where enough jobs of its root
 // are open, or came within an hour; as of jobs.Create and of Progress.
-func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from jobs.Origin, holding lease.Ref, in jobs.New) (
+func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from *idempotency.Key, holding lease.Ref, in jobs.New) (
 	jobs.Created, error,
 ) {
 	if err := lease.RequireAgent(who); err != nil {

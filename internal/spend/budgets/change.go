@@ -7,6 +7,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/prices"
@@ -24,36 +25,37 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, in Input) (
 		return Budget{}, err
 	}
 	b.ID, b.CreatedBy = ids.New(), who.Name
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		if err := lockNewTx(ctx, tx, who.Workspace); err != nil {
-			return err
-		}
-		others, _, err := budgetsTx(ctx, tx, who.Workspace, nil)
-		if err != nil {
-			return err
-		}
-		if len(others) >= MaxBudgets {
-			return fault.New(fault.InUse, "A workspace has at most %d budgets. Remove one first.", MaxBudgets)
-		}
-		if err := b.findTx(ctx, tx, who.Workspace, in); err != nil {
-			return err
-		}
-		if err := insertTx(ctx, tx, who.Workspace, b); err != nil {
-			return err
-		}
-		made, err := lockTx(ctx, tx, who.Workspace, b.ID)
-		if err != nil {
-			return err
-		}
-		b = made[0]
-		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetCreated, b.facts(map[string]any{"scope": b.Scope, "period": b.Period}),
-			b.changes(Budget{})...)
-	})
+	made, err := idempotency.Once(ctx, s.db, who, in.Once, func(tx db.Tx) (Budget, error) { return createTx(ctx, tx, who, in, b) })
+	if err == nil {
+		s.changed(ctx, who.Workspace)
+	}
+	return made, err
+}
+
+func createTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in Input, b Budget) (Budget, error) {
+	if err := lockNewTx(ctx, tx, who.Workspace); err != nil {
+		return Budget{}, err
+	}
+	others, _, err := budgetsTx(ctx, tx, who.Workspace, nil)
 	if err != nil {
 		return Budget{}, err
 	}
-	s.changed(ctx, who.Workspace)
-	return b, nil
+	if len(others) >= MaxBudgets {
+		return Budget{}, fault.New(fault.InUse, "A workspace has at most %d budgets. Remove one first.", MaxBudgets)
+	}
+	if err := b.findTx(ctx, tx, who.Workspace, in); err != nil {
+		return Budget{}, err
+	}
+	if err := insertTx(ctx, tx, who.Workspace, b); err != nil {
+		return Budget{}, err
+	}
+	made, err := lockTx(ctx, tx, who.Workspace, b.ID)
+	if err != nil {
+		return Budget{}, err
+	}
+	b = made[0]
+	return b, eventlog.RecordTx(ctx, tx, who, eventlog.BudgetCreated, b.facts(map[string]any{"scope": b.Scope, "period": b.Period}),
+		b.changes(Budget{})...)
 }
 
 // findTx finds what the scope names. Validation.

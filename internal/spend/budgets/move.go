@@ -1,12 +1,14 @@
 package budgets
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
@@ -17,6 +19,7 @@ type Transfer struct {
 	To     ids.ID
 	Amount spend.Nanos
 	Reason string
+	Once   *idempotency.Key // nil where the request is not sent again
 }
 
 // Raise is money that the present period of a budget gets.
@@ -24,6 +27,14 @@ type Raise struct {
 	Amount spend.Nanos
 	Until  *time.Time // when it is taken back, as far as it is free then; nil is with its period
 	Reason string
+	Once   *idempotency.Key // nil where the request is not sent again
+}
+
+// Moved is what a raise or a transfer did: the line of the ledger by which it can be taken
+// back, and the budget that was raised or that gave, afterwards.
+type Moved struct {
+	Line   int64
+	Budget Budget
 }
 
 // checkAmount checks what is moved and why.
@@ -37,9 +48,9 @@ func checkAmount(p fault.Problems, amount spend.Nanos, reason string) {
 // Transfer moves money between two budgets, and returns the line by which it can be taken
 // back. It never takes what is settled or reserved: OverBudget then, with what is free.
 // Forbidden; NotFound; Validation.
-func (s *Service) Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t Transfer) (int64, error) {
+func (s *Service) Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t Transfer) (Moved, error) {
 	if err := mayChange(who); err != nil {
-		return 0, err
+		return Moved{}, err
 	}
 	p := fault.Problems{}
 	checkAmount(p, t.Amount, t.Reason)
@@ -47,58 +58,61 @@ func (s *Service) Transfer(ctx context.Context, who tenancy.Principal, from ids.
 		p.Add("to", "It must be another budget.")
 	}
 	if err := p.Err(); err != nil {
-		return 0, err
+		return Moved{}, err
 	}
-	return s.transfer(ctx, who, from, t, func(db.Tx) (int64, error) { return 0, nil })
+	moved, err := idempotency.Once(ctx, s.db, who, t.Once, func(tx db.Tx) (Moved, error) {
+		return transferTx(ctx, tx, who, from, t, 0)
+	})
+	if err == nil {
+		s.changed(ctx, who.Workspace, t.To)
+	}
+	return moved, err
 }
 
-// transfer carries out what check lets pass once both budgets are locked; check returns
-// the line that is taken back, 0 for none.
-func (s *Service) transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t Transfer, check func(db.Tx) (int64, error)) (
-	id int64, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		both, err := lockTx(ctx, tx, who.Workspace, from, t.To)
-		if err != nil {
-			return err
+// transferTx moves the money; reverses is the line of the transfer that is taken back, 0
+// for none.
+func transferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, from ids.ID, t Transfer, reverses int64) (Moved, error) {
+	both, err := lockTx(ctx, tx, who.Workspace, from, t.To)
+	if err != nil {
+		return Moved{}, err
+	}
+	giver, taker := both[0], both[1]
+	if reverses != 0 {
+		of, err := lineTx(ctx, tx, who.Workspace, t.To, reverses)
+		if err := cmp.Or(err, of.open()); err != nil {
+			return Moved{}, err
 		}
-		reverses, err := check(tx)
-		if err != nil {
-			return err
-		}
-		giver, taker := both[0], both[1]
-		free, limited := giver.State.Free()
-		switch {
-		case !limited:
-			return fault.Invalid("amount_usd", "%s has no limit in dollars to take from.", giver.Name)
-		case taker.State.Limits.Money == nil:
-			return fault.Invalid("to", "%s has no limit in dollars that could be raised.", taker.Name)
-		case free < t.Amount:
-			return overBudget(giver.Name, free)
-		case *taker.State.Limits.Money > MaxMoney-t.Amount:
-			return fault.Invalid("amount_usd", "%s would have more than %s dollars.", taker.Name, MaxMoney.USD())
-		}
-		*giver.State.Limits.Money -= t.Amount
-		*taker.State.Limits.Money += t.Amount
-		lines, err := linesTx(ctx, tx, who, t.Reason, []line{
-			{budget: from, start: giver.State.Start, kind: TransferredOut, Amounts: Amounts{Money: t.Amount}, other: t.To,
-				reverses: reverses},
-			{budget: t.To, start: taker.State.Start, kind: TransferredIn, Amounts: Amounts{Money: t.Amount}, other: from},
-		})
-		if err != nil {
-			return err
-		}
-		id = lines[0]
-		if err := limitsTx(ctx, tx, who.Workspace, giver, taker); err != nil {
-			return err
-		}
-		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetTransferred, giver.facts(map[string]any{"to": taker.Name, "to_id": taker.ID,
-			"amount_usd": t.Amount.Fixed(), "reason": t.Reason}))
+	}
+	free, limited := giver.State.Free()
+	switch {
+	case !limited:
+		return Moved{}, fault.Invalid("amount_usd", "%s has no limit in dollars to take from.", giver.Name)
+	case taker.State.Limits.Money == nil:
+		return Moved{}, fault.Invalid("to", "%s has no limit in dollars that could be raised.", taker.Name)
+	case free < t.Amount:
+		return Moved{}, overBudget(giver.Name, free)
+	case *taker.State.Limits.Money > MaxMoney-t.Amount:
+		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s dollars.", taker.Name, MaxMoney.USD())
+	}
+	*giver.State.Limits.Money -= t.Amount
+	*taker.State.Limits.Money += t.Amount
+	lines, err := linesTx(ctx, tx, who, t.Reason, []line{
+		{budget: from, start: giver.State.Start, kind: TransferredOut, Amounts: Amounts{Money: t.Amount}, other: t.To,
+			reverses: reverses},
+		{budget: t.To, start: taker.State.Start, kind: TransferredIn, Amounts: Amounts{Money: t.Amount}, other: from},
 	})
 	if err != nil {
-		return 0, err
+		return Moved{}, err
 	}
-	s.changed(ctx, who.Workspace, t.To)
-	return id, nil
+	if err := limitsTx(ctx, tx, who.Workspace, giver, taker); err != nil {
+		return Moved{}, err
+	}
+	if err := eventlog.RecordTx(ctx, tx, who, eventlog.BudgetTransferred, giver.facts(map[string]any{"to": taker.Name, "to_id": taker.ID,
+		"amount_usd": t.Amount.Fixed(), "reason": t.Reason})); err != nil {
+		return Moved{}, err
+	}
+	after, err := getTx(ctx, tx, who.Workspace, from)
+	return Moved{Line: lines[0], Budget: after}, err
 }
 
 func overBudget(name string, free spend.Nanos) error {
@@ -107,104 +121,115 @@ func overBudget(name string, free spend.Nanos) error {
 		With("free_usd", free.Fixed())
 }
 
-// Raise gives a budget more money for its present period, and returns the line by which
-// it can be taken back. Forbidden; NotFound; Validation.
-func (s *Service) Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r Raise) (raised int64, err error) {
+// Raise gives a budget more money for its present period. Forbidden; NotFound;
+// Validation.
+func (s *Service) Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r Raise) (Moved, error) {
 	if err := mayChange(who); err != nil {
-		return 0, err
+		return Moved{}, err
 	}
 	p := fault.Problems{}
 	checkAmount(p, r.Amount, r.Reason)
 	if err := p.Err(); err != nil {
-		return 0, err
+		return Moved{}, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		found, err := lockTx(ctx, tx, who.Workspace, id)
-		if err != nil {
-			return err
-		}
-		b := found[0]
-		switch {
-		case r.Until != nil && !r.Until.After(b.Projection.From):
-			return fault.Invalid("until", "It must be in the future.")
-		case b.State.Limits.Money == nil:
-			return fault.Invalid("amount_usd", "%s has no limit in dollars that could be raised.", b.Name)
-		case *b.State.Limits.Money > MaxMoney-r.Amount:
-			return fault.Invalid("amount_usd", "%s would have more than %s dollars.", b.Name, MaxMoney.USD())
-		}
-		*b.State.Limits.Money += r.Amount
-		l := line{budget: id, start: b.State.Start, kind: Raised, Amounts: Amounts{Money: r.Amount}}
-		if r.Until != nil {
-			l.until = *r.Until
-		}
-		lines, err := linesTx(ctx, tx, who, r.Reason, []line{l})
-		if err != nil {
-			return err
-		}
-		raised = lines[0]
-		if err := limitsTx(ctx, tx, who.Workspace, b); err != nil {
-			return err
-		}
-		if err := keepRaiseTx(ctx, tx, who.Workspace, raised, l, r.Until); err != nil {
-			return err
-		}
-		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetRaised,
-			b.facts(map[string]any{"amount_usd": r.Amount.Fixed(), "until": r.Until, "reason": r.Reason}))
-	})
+	moved, err := idempotency.Once(ctx, s.db, who, r.Once, func(tx db.Tx) (Moved, error) { return raiseTx(ctx, tx, who, id, r) })
+	if err == nil {
+		s.changed(ctx, who.Workspace, id)
+	}
+	return moved, err
+}
+
+func raiseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, r Raise) (Moved, error) {
+	found, err := lockTx(ctx, tx, who.Workspace, id)
 	if err != nil {
-		return 0, err
+		return Moved{}, err
 	}
-	s.changed(ctx, who.Workspace, id)
-	return raised, nil
+	b := found[0]
+	switch {
+	case r.Until != nil && !r.Until.After(b.Projection.From):
+		return Moved{}, fault.Invalid("until", "It must be in the future.")
+	case b.State.Limits.Money == nil:
+		return Moved{}, fault.Invalid("amount_usd", "%s has no limit in dollars that could be raised.", b.Name)
+	case *b.State.Limits.Money > MaxMoney-r.Amount:
+		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s dollars.", b.Name, MaxMoney.USD())
+	}
+	*b.State.Limits.Money += r.Amount
+	l := line{budget: id, start: b.State.Start, kind: Raised, Amounts: Amounts{Money: r.Amount}}
+	if r.Until != nil {
+		l.until = *r.Until
+	}
+	lines, err := linesTx(ctx, tx, who, r.Reason, []line{l})
+	if err != nil {
+		return Moved{}, err
+	}
+	if err := limitsTx(ctx, tx, who.Workspace, b); err != nil {
+		return Moved{}, err
+	}
+	if err := keepRaiseTx(ctx, tx, who.Workspace, lines[0], l, r.Until); err != nil {
+		return Moved{}, err
+	}
+	if err := eventlog.RecordTx(ctx, tx, who, eventlog.BudgetRaised,
+		b.facts(map[string]any{"amount_usd": r.Amount.Fixed(), "until": r.Until, "reason": r.Reason})); err != nil {
+		return Moved{}, err
+	}
+	after, err := getTx(ctx, tx, who.Workspace, id)
+	return Moved{Line: lines[0], Budget: after}, err
 }
 
 // Undo takes back a raise or a transfer of the present period, by its line in the ledger
-// of the budget that was raised or that gave. Of a raise goes what is free, and the rest
-// as it becomes free; a transfer goes back whole or not at all: OverBudget then.
-// Forbidden; NotFound; InvalidTransition where it was taken back or its period is over.
-func (s *Service) Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, id int64) error {
+// of the budget that was raised or that gave, and returns that budget. Of a raise goes what
+// is free, and the rest as it becomes free; a transfer goes back whole or not at all:
+// OverBudget then. Forbidden; NotFound; InvalidTransition where it was taken back or its
+// period is over. once is nil where the request is not sent again.
+func (s *Service) Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, id int64, once *idempotency.Key) (Budget, error) {
 	if err := mayChange(who); err != nil {
-		return err
+		return Budget{}, err
 	}
-	var l past
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		found, err := lockTx(ctx, tx, who.Workspace, budget)
-		if err != nil {
-			return err
+	var freed []ids.ID
+	after, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) (_ Budget, err error) {
+		if freed, err = undoTx(ctx, tx, who, budget, id); err != nil {
+			return Budget{}, err
 		}
-		if l, err = lineTx(ctx, tx, who.Workspace, budget, id); err != nil {
-			return err
-		}
-		if !l.start.Equal(found[0].State.Start) {
-			return fault.New(fault.InvalidTransition, "Its period is over.")
-		}
-		switch l.kind {
-		case TransferredOut:
-			return l.open()
-		case Raised:
-			if ended, err := endRaiseTx(ctx, tx, who.Workspace, id); err != nil {
-				return err
-			} else if !ended {
-				return fault.New(fault.InvalidTransition, "The raise was taken back before.")
-			}
-			_, err = expireTx(ctx, tx, who, &budget)
-			return err
-		default:
-			return fault.New(fault.InvalidTransition, "Only raises and transfers can be taken back.")
-		}
+		return getTx(ctx, tx, who.Workspace, budget)
 	})
-	if err != nil || l.kind != TransferredOut {
-		s.changed(ctx, who.Workspace)
-		return err
+	if err == nil {
+		s.changed(ctx, who.Workspace, freed...)
 	}
-	_, err = s.transfer(ctx, who, l.other, Transfer{To: budget, Amount: l.amount, Reason: "taken back"}, func(tx db.Tx) (int64, error) {
-		now, err := lineTx(ctx, tx, who.Workspace, budget, id)
-		if err != nil {
-			return 0, err
+	return after, err
+}
+
+// undoTx returns the budgets that have more room afterwards.
+func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget ids.ID, id int64) ([]ids.ID, error) {
+	l, err := lineTx(ctx, tx, who.Workspace, budget, id)
+	if err != nil {
+		return nil, err
+	}
+	asked := []ids.ID{budget}
+	if l.kind == TransferredOut {
+		asked = append(asked, l.other)
+	}
+	found, err := lockTx(ctx, tx, who.Workspace, asked...)
+	if err != nil {
+		return nil, err
+	}
+	if !l.start.Equal(found[0].State.Start) {
+		return nil, fault.New(fault.InvalidTransition, "Its period is over.")
+	}
+	switch l.kind {
+	case TransferredOut:
+		_, err := transferTx(ctx, tx, who, l.other, Transfer{To: budget, Amount: l.amount, Reason: "taken back"}, id)
+		return asked[:1], err
+	case Raised:
+		if ended, err := endRaiseTx(ctx, tx, who.Workspace, id); err != nil {
+			return nil, err
+		} else if !ended {
+			return nil, fault.New(fault.InvalidTransition, "The raise was taken back before.")
 		}
-		return id, now.open()
-	})
-	return err
+		_, err = expireTx(ctx, tx, who, &budget)
+		return nil, err
+	default:
+		return nil, fault.New(fault.InvalidTransition, "Only raises and transfers can be taken back.")
+	}
 }
 
 // past is a line of the ledger that may be taken back.

@@ -27,7 +27,7 @@ func TestATransferLeavesWhatIsSpent(t *testing.T) {
 	if !fault.Is(err, fault.OverBudget) || fault.From(err).Details["free_usd"] != "70.000000000" {
 		t.Error(err)
 	}
-	line, err := w.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: to.ID, Amount: 70 * dollar, Reason: "release"})
+	moved, err := w.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: to.ID, Amount: 70 * dollar, Reason: "release"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,10 @@ func TestATransferLeavesWhatIsSpent(t *testing.T) {
 	if free, _ := w.get(to.ID).State.Free(); free != 71*dollar || !slices.Contains(w.told(), to.ID) {
 		t.Errorf("%v is free", free)
 	}
-	if err := w.Undo(t.Context(), w.who, from.ID, line); err != nil {
+	if _, err := w.Undo(t.Context(), w.who, from.ID, moved.Line, nil); err != nil {
 		t.Error(err)
 	}
-	if err := w.Undo(t.Context(), w.who, from.ID, line); !fault.Is(err, fault.InvalidTransition) {
+	if _, err := w.Undo(t.Context(), w.who, from.ID, moved.Line, nil); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("taken back twice: %v", err)
 	}
 	if free, _ := w.get(from.ID).State.Free(); free != 70*dollar || w.unequal() != 0 {
@@ -57,7 +57,7 @@ func TestARaiseEnds(t *testing.T) {
 	w := newWorld(t)
 	b := w.made(monthly(10))
 	until := time.Now().Add(time.Hour)
-	line, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 20 * dollar, Until: &until, Reason: "release"})
+	raised, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 20 * dollar, Until: &until, Reason: "release"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestARaiseEnds(t *testing.T) {
 	if n, err := w.Sweep(t.Context()); n != 0 || err != nil {
 		t.Errorf("too early: %d %v", n, err)
 	}
-	if err := w.Undo(t.Context(), w.who, b.ID, line); err != nil {
+	if _, err := w.Undo(t.Context(), w.who, b.ID, raised.Line, nil); err != nil {
 		t.Fatal(err)
 	}
 	limit := func(want int) {
@@ -87,7 +87,7 @@ func TestARaiseEnds(t *testing.T) {
 		}
 		limit(10)
 	}
-	if err := w.Undo(t.Context(), w.who, b.ID, line); !fault.Is(err, fault.InvalidTransition) {
+	if _, err := w.Undo(t.Context(), w.who, b.ID, raised.Line, nil); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("taken back twice: %v", err)
 	}
 	past := time.Now().Add(-time.Hour)
@@ -177,10 +177,10 @@ func (p *play) transfer(id ids.ID, amount spend.Nanos) {
 	total := func() int { return dbfactory.Int(p.t, p.db, `SELECT sum(limit_nanos)::bigint FROM budget_period`) }
 	to := rapid.SampledFrom(p.list).Filter(func(o ids.ID) bool { return o != id }).Draw(p.r, "to")
 	before, free := total(), p.free(id)
-	line, err := p.Transfer(p.t.Context(), p.who, id, budgets.Transfer{To: to, Amount: amount})
+	moved, err := p.Transfer(p.t.Context(), p.who, id, budgets.Transfer{To: to, Amount: amount})
 	switch {
 	case err == nil:
-		p.lines = append(p.lines, taken{id, line})
+		p.lines = append(p.lines, taken{id, moved.Line})
 	case !fault.Is(err, fault.OverBudget):
 		p.r.Fatal(err)
 	}
@@ -190,11 +190,11 @@ func (p *play) transfer(id ids.ID, amount spend.Nanos) {
 }
 
 func (p *play) raise(id ids.ID, amount spend.Nanos) {
-	line, err := p.Raise(p.t.Context(), p.who, id, budgets.Raise{Amount: amount})
+	raised, err := p.Raise(p.t.Context(), p.who, id, budgets.Raise{Amount: amount})
 	if err != nil {
 		p.r.Fatal(err)
 	}
-	p.lines = append(p.lines, taken{id, line})
+	p.lines = append(p.lines, taken{id, raised.Line})
 }
 
 func (p *play) edit(id ids.ID, amount spend.Nanos) {
@@ -222,7 +222,7 @@ func (p *play) takeBack(ids.ID, spend.Nanos) {
 	}
 	l := rapid.SampledFrom(p.lines).Draw(p.r, "line")
 	before := p.free(l.budget)
-	err := p.Undo(p.t.Context(), p.who, l.budget, l.line)
+	_, err := p.Undo(p.t.Context(), p.who, l.budget, l.line, nil)
 	if err != nil && !fault.Is(err, fault.OverBudget) && !fault.Is(err, fault.InvalidTransition) {
 		p.r.Fatal(err)
 	}

@@ -66,6 +66,19 @@ func (s *Service) read(ctx context.Context, who tenancy.Principal, some []ids.ID
 	return list, err
 }
 
+// getTx reads a budget as Get gives it.
+func getTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Budget, error) {
+	list, now, err := budgetsTx(ctx, tx, workspace, []ids.ID{id})
+	if err != nil {
+		return Budget{}, err
+	}
+	if len(list) == 0 {
+		return Budget{}, noBudget()
+	}
+	err = presentTx(ctx, tx, workspace, list, now, false)
+	return list[0], err
+}
+
 func mayRead(who tenancy.Principal) error {
 	if !who.Can(tenancy.ReadBoard) {
 		return fault.New(fault.Forbidden, "Only members of the workspace read budgets.")

@@ -204,7 +204,8 @@ func TestWhoMayChangeBudgets(t *testing.T) {
 		_, changed := w.Change(t.Context(), who, b.ID, budgets.Patch{})
 		_, raised := w.Raise(t.Context(), who, b.ID, budgets.Raise{Amount: dollar})
 		_, moved := w.Transfer(t.Context(), who, b.ID, budgets.Transfer{To: ids.New(), Amount: dollar})
-		for _, err := range []error{made, changed, raised, moved, w.Remove(t.Context(), who, b.ID), w.Undo(t.Context(), who, b.ID, 1)} {
+		_, undone := w.Undo(t.Context(), who, b.ID, 1, nil)
+		for _, err := range []error{made, changed, raised, moved, w.Remove(t.Context(), who, b.ID), undone} {
 			if !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: %v", role, err)
 			}

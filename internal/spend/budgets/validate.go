@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/spend"
 )
 
@@ -24,7 +25,8 @@ type Input struct {
 	SliceTokens *int64
 	AlertAt     []int
 	Throttle    bool
-	Unpriced    Unpriced // "" is AskUnpriced
+	Unpriced    Unpriced         // "" is AskUnpriced
+	Once        *idempotency.Key // nil where the request is not sent again
 }
 
 // Patch is what changes of a budget; its scope, its period and its zone stay.
