@@ -172,9 +172,9 @@ func TestACallerHasAFewTransfersAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ada := w.agent("ada")
-	ended := make(chan struct{}, api.TransfersPerToken)
+	ended := make(chan struct{}, api.TransfersPerAsker)
 	var bodies []io.Closer
-	for range api.TransfersPerToken {
+	for range api.TransfersPerAsker {
 		body := slow(t)
 		bodies = append(bodies, body)
 		go func() {
@@ -182,7 +182,7 @@ func TestACallerHasAFewTransfersAtOnce(t *testing.T) {
 			ended <- struct{}{}
 		}()
 	}
-	w.until(`SELECT count(*) FROM blob_data`, api.TransfersPerToken)
+	w.until(`SELECT count(*) FROM blob_data`, api.TransfersPerAsker)
 	w.putBlob(w.owner, "one more").want(429).refused(fault.TooMany)
 	w.putBlob(ada, "another's").want(201)
 	for _, body := range bodies {

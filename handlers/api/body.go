@@ -28,12 +28,8 @@ const (
 	// smallBody is what is read of each body without a share of the budget: most
 	// are no longer.
 	smallBody = 4 << 10
-	// bodyBudget is the memory of all calls with larger bodies, tokenBudget that of one
-	// agent's or of one person's token, enrolmentBudget that of all agents of an
-	// enrolment token.
-	bodyBudget      = 192 << 20
-	enrolmentBudget = bodyBudget / 2
-	tokenBudget     = bodyBudget / 4
+	// bodyBudget is the memory of all calls with larger bodies.
+	bodyBudget = 192 << 20
 	// bodyPatience is how long a call waits for its share.
 	bodyPatience = 2 * time.Second
 	// copies is how often a body is in memory at once while it is read, and again
@@ -109,7 +105,7 @@ func (s *Server) receive(c echo.Context, op operation, who *tenancy.Principal) (
 	if r.ContentLength >= 0 {
 		length = r.ContentLength
 	}
-	share, err := s.memory.Take(r.Context(), parsed(length), askersOf(who)...)
+	share, err := s.memory.Take(r.Context(), parsed(length), quota.Askers(*who, bodyShares)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,15 +129,8 @@ func unreadable(err error, limit int64) error {
 	return fault.Wrap(err, fault.Malformed, "The body ended before it was complete.")
 }
 
-// askersOf are those whom the body counts for.
-func askersOf(who *tenancy.Principal) []quota.Asker {
-	mine := quota.Asker{ID: who.Token, Most: tokenBudget, What: "token"}
-	if who.Kind != tenancy.KindAgent {
-		return []quota.Asker{mine}
-	}
-	mine.ID = who.Agent
-	return []quota.Asker{mine, {ID: who.Token, Most: enrolmentBudget, What: "enrolment token"}}
-}
+// bodyShares are how much of bodyBudget each may hold.
+var bodyShares = quota.Shares{Asker: bodyBudget / 4, Enrolment: bodyBudget / 2, Workspace: bodyBudget * 3 / 4}
 
 // parsed is the memory that a body takes at most while it is read.
 func parsed(length int64) int64 { return copies*length + schema.Memory(length) }
@@ -170,16 +159,15 @@ func isJSON(h http.Header) error {
 	return nil
 }
 
-// Limits of blobs under way. transferMemory is what each may take of memory; the budgets
-// are those of one process, of a workspace, of an enrolment token's agents and of one
-// agent's or person's token.
+// Limits of blobs under way. transferMemory is what each may take of memory, transferBudget
+// what all of one process may, transferShares how much of it each may hold.
 const (
-	transferMemory          = 8 << 20
-	transferBudget          = 32 * transferMemory
-	transferWorkspaceBudget = 24 * transferMemory
-	transferEnrolmentBudget = 16 * transferMemory
-	transferTokenBudget     = 8 * transferMemory
+	transferMemory      = 8 << 20
+	transferBudget      = 32 * transferMemory
+	transferAskerBudget = 8 * transferMemory
 )
+
+var transferShares = quota.Shares{Asker: transferAskerBudget, Enrolment: 16 * transferMemory, Workspace: 24 * transferMemory}
 
 // transferring is how long the other side may take for one piece, and for all.
 var transferring = struct{ piece, all time.Duration }{30 * time.Second, 20 * time.Minute}
@@ -201,7 +189,7 @@ func (s *Server) admitTransfer(c echo.Context, op operation, who *tenancy.Princi
 	if coding := r.Header.Get("Content-Encoding"); r.Method == http.MethodPut && coding != "" && coding != "identity" {
 		return nil, fault.New(fault.UnsupportedMedia, "Send the content without a Content-Encoding: it is stored as it comes.")
 	}
-	share, err := s.carrying.Take(r.Context(), transferMemory, transferAskers(who)...)
+	share, err := s.carrying.Take(r.Context(), transferMemory, quota.Askers(*who, transferShares)...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,17 +198,6 @@ func (s *Server) admitTransfer(c echo.Context, op operation, who *tenancy.Princi
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID), transfer: t})
 	c.SetRequest(r.WithContext(ctx))
 	return share, nil
-}
-
-// transferAskers are those whom a transfer counts for.
-func transferAskers(who *tenancy.Principal) []quota.Asker {
-	mine := quota.Asker{ID: who.Token, Most: transferTokenBudget, What: "token"}
-	workspace := quota.Asker{ID: who.Workspace, Most: transferWorkspaceBudget, What: "workspace"}
-	if who.Kind != tenancy.KindAgent {
-		return []quota.Asker{mine, workspace}
-	}
-	mine.ID = who.Agent
-	return []quota.Asker{mine, {ID: who.Token, Most: transferEnrolmentBudget, What: "enrolment token"}, workspace}
 }
 
 // deadline is until when the next piece must be through.

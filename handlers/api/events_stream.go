@@ -13,7 +13,7 @@ import (
 )
 
 // streams are those of this process.
-var streams = stream.New(stream.Limits{PerWorkspace: 200, PerToken: 20, Beat: 15 * time.Second,
+var streams = stream.New(stream.Limits{PerWorkspace: 200, PerAsker: 20, Beat: 15 * time.Second,
 	Check: 4 * time.Second, AgentCheck: time.Second, Write: 10 * time.Second})
 
 // openStream takes a place for a stream that ends with the server, and soon after the

@@ -324,12 +324,12 @@ func TestStreamsAreCounted(t *testing.T) {
 		}
 		<-s.ended
 	}
-	mine := open(w.owner, api.StreamsPerToken)
-	refused(w.owner, "3 streams of this token")
+	mine := open(w.owner, api.StreamsPerAsker)
+	refused(w.owner, "3 streams of this person")
 	ada, bob := w.agent("ada"), w.agent("bob")
-	open(ada, api.StreamsPerToken)
-	refused(ada, "3 streams of this token")
-	open(bob, api.StreamsPerWorkspace/2-api.StreamsPerToken)
+	open(ada, api.StreamsPerAsker)
+	refused(ada, "3 streams of this agent")
+	open(bob, api.StreamsPerWorkspace/2-api.StreamsPerAsker)
 	refused(bob, "4 streams of this enrolment token")
 	_, guest := w.guest()
 	open(guest, 1)

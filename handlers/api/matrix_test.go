@@ -177,6 +177,9 @@ func (m *matrix) send(c matrixCall, a asker) *httptest.ResponseRecorder {
 	if c.id == "searchMessages" || c.id == "searchJobs" {
 		path += "?q=" + canary
 	}
+	if c.id == "deleteExport" {
+		path += "?confirm=" + asked("-export")
+	}
 	if strings.Contains(path, "{") {
 		m.t.Fatalf("%s has a parameter that the matrix cannot fill in", path)
 	}
@@ -251,6 +254,8 @@ func (m *matrix) more(c matrixCall) object {
 		return object{"seq": 1}
 	case c.id == "ackExport":
 		return object{"position": "1"}
+	case c.id == "resetExport":
+		return object{"position": ""}
 	case c.id == "linkJob":
 		return object{"depends_on": asked("-4")}
 	}

@@ -184,6 +184,7 @@ func (w *world) fill() {
 	dbfactory.Exec(w.t, w.db, `INSERT INTO message_archive (workspace_id, id, first_seq, last_seq, messages, blob)
 		SELECT workspace_id, gen_random_uuid(), 1, 2, 2, sha256 FROM blob`)
 	w.as(w.owner, "POST", "/exports", object{"name": asked("-export"), "source": "messages"}).want(200)
+	w.as(w.owner, "GET", "/exports/"+asked("-export")+"/next", nil).want(200) // later ones give out nothing new
 	dbfactory.Exec(w.t, w.db, "UPDATE message_export SET created_by = $1", canary)
 	dbfactory.Exec(w.t, w.db, "INSERT INTO factory (workspace_id, id, name, host) SELECT id, gen_random_uuid(), $1, $2 FROM workspace",
 		asked("-empty"), canary)

@@ -15,6 +15,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // The clocks of a stream.
@@ -71,18 +72,18 @@ type Feed[T any] interface {
 
 // Streams are the open connections of one kind.
 type Streams struct {
-	deps  Deps
-	limit limit
+	deps Deps
+	open *quota.Seats
 }
 
 // NewStreams returns none.
-func NewStreams(d Deps) *Streams { return &Streams{deps: d} }
+func NewStreams(d Deps) *Streams { return &Streams{deps: d, open: quota.NewSeats()} }
 
 // Serve answers a request with a stream, unless too many are open. prepare refuses
 // what cannot be shown, before the answer has begun; done ends what it began.
 func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare func() (feed Feed[T], done func(), err error)) error {
-	leave, ok := s.limit.enter(who.Account)
-	if !ok {
+	leave, full := s.open.Enter(askers(who)...)
+	if full != nil {
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(int(heartbeatEvery/time.Second)))
 		return c.String(http.StatusServiceUnavailable, "Too many live pages are open.\n")
 	}

@@ -7,6 +7,8 @@ import (
 
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 )
@@ -57,30 +59,31 @@ func TestMergeKeepsTheLatest(t *testing.T) {
 	}
 }
 
+// A person, a workspace and the process have so many streams and no more.
 func TestStreamLimit(t *testing.T) {
-	var l limit
-	me := ids.New()
-	var leave []func()
-	for range StreamsPerPerson {
-		out, ok := l.enter(me)
-		if !ok {
-			t.Fatal("refused below the limit")
+	seats, here := quota.NewSeats(), ids.New()
+	person := func(workspace ids.ID) tenancy.Principal {
+		return tenancy.Principal{Kind: tenancy.KindPerson, Account: ids.New(), Workspace: workspace}
+	}
+	me := person(here)
+	fill := func(most int, who func() tenancy.Principal, what string) (leaves []func()) {
+		for range most {
+			leave, full := seats.Enter(askers(who())...)
+			if full != nil {
+				t.Fatalf("refused below the limit of %s", what)
+			}
+			leaves = append(leaves, leave)
 		}
-		leave = append(leave, out)
-	}
-	if _, ok := l.enter(me); ok {
-		t.Error("one person too many streams")
-	}
-	for range streamsInAll - StreamsPerPerson {
-		if _, ok := l.enter(ids.New()); !ok {
-			t.Fatal("refused below the limit of all")
+		if _, full := seats.Enter(askers(who())...); full == nil {
+			t.Errorf("one stream of %s too many", what)
 		}
+		return leaves
 	}
-	if _, ok := l.enter(ids.New()); ok {
-		t.Error("too many streams in all")
-	}
-	leave[0]()
-	if _, ok := l.enter(me); !ok {
+	mine := fill(StreamsPerPerson, func() tenancy.Principal { return me }, "one person")
+	fill(streamsPerWorkspace-StreamsPerPerson, func() tenancy.Principal { return person(here) }, "one workspace")
+	fill(streamsInAll-streamsPerWorkspace, func() tenancy.Principal { return person(ids.New()) }, "all")
+	mine[0]()
+	if _, full := seats.Enter(askers(me)...); full != nil {
 		t.Error("a place that was given back is not free")
 	}
 }

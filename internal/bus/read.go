@@ -72,7 +72,7 @@ func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (In
 			return inboxOfMessages(nil, in.After), ctx.Err()
 		}
 		if leave == nil {
-			if leave, err = s.waiters.Admit(asker(who)); err != nil {
+			if leave, err = s.waiters.Admit(who); err != nil {
 				return Inbox{}, err
 			}
 			defer leave()
@@ -87,14 +87,6 @@ func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (In
 			return inboxOfMessages(nil, in.After), ctx.Err()
 		}
 	}
-}
-
-// asker is whom a wait counts for: of a person the token or account.
-func asker(who tenancy.Principal) tenancy.Principal {
-	if who.Kind == tenancy.KindPerson {
-		who.Agent = who.Account
-	}
-	return who
 }
 
 func inboxOfMessages(list []Message, after int64) Inbox {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -35,7 +36,7 @@ func busCommand(c *cli) *cobra.Command {
 			}
 			t.print(w)
 		})}
-	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), listing, busArchives(c))
+	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), busReset(c), busRemove(c), listing, busArchives(c))
 }
 
 func busArchives(c *cli) *cobra.Command {
@@ -53,6 +54,33 @@ func busArchives(c *cli) *cobra.Command {
 			}
 			t.print(w)
 		})}
+}
+
+func busReset(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "reset NAME [POSITION]", Args: cobra.RangeArgs(1, 2), Annotations: calls("resetExport"),
+		Short: "Move an export back to a position, or to the beginning",
+		Long: "Moves an export back to a position that a line of its file has, or without one to the beginning. What follows is given\n" +
+			"out again, to another file: a file that has it already is refused from then on.",
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			return to.ResetExport(ctx, args[0], apiclient.ExportReset{Position: strings.Join(args[1:], "")})
+		}, func(w io.Writer, e apiclient.Export) {
+			place := e.Position
+			if place == "" {
+				place = "the beginning"
+			}
+			fmt.Fprintf(w, "%s goes on from %s.\n", e.Name, place)
+		})}
+}
+
+func busRemove(c *cli) *cobra.Command {
+	var confirmed string
+	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
+		Short: "Remove an export; messages are not kept for it any more",
+		RunE: gone(c, "export", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
+			return to.DeleteExport(ctx, name, &apiclient.DeleteExportParams{Confirm: some(confirmed)})
+		})}
+	cmd.Flags().StringVar(&confirmed, "confirm", "", "its `name`, once more")
+	return cmd
 }
 
 // export is what is written where.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -66,11 +67,17 @@ func (c *Client) Server() string { return c.server }
 // SetToken is the token of calls from now on; agents are given new ones by heartbeats.
 func (c *Client) SetToken(token string) { c.token.Store(&token) }
 
-// sign says who asks, and with which program.
+// idempotencyKey names a request, so that it can be sent again where no answer came.
+const idempotencyKey = "Idempotency-Key"
+
+// sign says who asks, with which program, and what the request is called.
 func (c *Client) sign(_ context.Context, r *http.Request) error {
 	r.Header.Set("Fleetboard-Client", "fleet/"+Version)
 	if token := *c.token.Load(); token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if r.Method == http.MethodPost && r.Header.Get(idempotencyKey) == "" {
+		r.Header.Set(idempotencyKey, rand.Text())
 	}
 	return nil
 }
@@ -144,9 +151,5 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// repeatable reports whether a request does no harm when it arrives twice: reads and
-// replacements, what has an idempotency key, and what agents say of their leases.
-func repeatable(r *http.Request) bool {
-	return r.Method != http.MethodPost && r.Method != http.MethodPatch || r.Header.Get("Idempotency-Key") != "" ||
-		strings.HasPrefix(r.URL.Path, basePath+"/fleet/") || strings.HasPrefix(r.URL.Path, basePath+"/agents/")
-}
+// repeatable reports whether a request does no harm when it arrives twice: all but edits.
+func repeatable(r *http.Request) bool { return r.Method != http.MethodPatch }

@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // FanOut is how many waiters a successful claim wakes in turn: where one job
@@ -35,7 +36,7 @@ type List struct {
 	workspaces map[ids.ID]*workspaceWaiters
 	closed     chan struct{}
 	hints      map[ids.ID]Hint // by agent, after its last claim
-	claims     map[ids.ID]int  // that wait, by agent and by enrolment token
+	waits      *quota.Seats
 	// seats is the version of each factory's last freed seat.
 	seats map[ids.ID]uint64
 }
@@ -52,7 +53,7 @@ type Hint struct {
 // New returns an empty list.
 func New() *List {
 	return &List{instance: rand.Text()[:8], Every: watchEvery, Poll: safetyPoll, workspaces: map[ids.ID]*workspaceWaiters{},
-		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, claims: map[ids.ID]int{}, seats: map[ids.ID]uint64{}}
+		closed: make(chan struct{}), hints: map[ids.ID]Hint{}, waits: quota.NewSeats(), seats: map[ids.ID]uint64{}}
 }
 
 // Close ends every wait.

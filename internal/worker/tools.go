@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,7 +96,7 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 	if err != nil {
 		return "", err
 	}
-	key = answer.JSON201.Key
+	key = cmp.Or(answer.JSON201, answer.JSON200).Key // 200 where the first answer was lost
 	a.w.inbox.files(a.job.Key, key)
 	a.told.checkpoint(a.checkpointNow())
 	if err := writeFiled(a.scratch, a.w.inbox.filedBy(a.job.Key)); err != nil {

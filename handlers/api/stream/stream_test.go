@@ -13,7 +13,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-var limits = stream.Limits{PerWorkspace: 4, PerToken: 2, Check: 4 * time.Second, AgentCheck: time.Second, Write: time.Second}
+var limits = stream.Limits{PerWorkspace: 4, PerAsker: 2, Check: 4 * time.Second, AgentCheck: time.Second, Write: time.Second}
 
 func person() tenancy.Principal {
 	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: ids.New(), Token: ids.New()}
@@ -43,7 +43,7 @@ func TestAStreamEnds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			limits := limits
-			limits.PerToken = 1
+			limits.PerAsker = 1
 			all, began, stopped := stream.New(limits), time.Now(), make(chan struct{})
 			defer time.AfterFunc(c.server, func() { close(stopped) }).Stop()
 			end := stream.End{Server: stopped, Allowed: func(context.Context) bool { return time.Since(began) < c.token }}

@@ -24,14 +24,6 @@ type Budget struct {
 	waiting list.List        // of *Share that wait, the first in line at the front
 }
 
-// Asker is one of those whom a request counts for, and how much all of its requests
-// together may hold.
-type Asker struct {
-	ID   ids.ID
-	Most int64
-	What string // what it is called in a refusal
-}
-
 // Share is the part of a budget that one request holds. A nil one holds nothing.
 type Share struct {
 	budget *Budget

@@ -26,9 +26,10 @@ const maxAskers = 50_000
 // those of a nil Quota allow everything. All refusals are fault.TooMany with
 // Details["retry_after"], whole seconds of at least one.
 type Quota struct {
-	calls      *buckets[ids.ID] // of a token; of an agent
+	calls      *buckets[ids.ID] // of a person by all tokens; of an agent
 	beats      *buckets[ids.ID] // of an agent
 	enrolments *buckets[ids.ID] // of an enrolment token
+	fleets     *buckets[ids.ID] // of all enrolment tokens of a workspace
 	people     *buckets[ids.ID] // of an account
 	addresses  *buckets[netip.Prefix]
 	held       *holds
@@ -36,7 +37,7 @@ type Quota struct {
 	doubts     chan struct{}
 }
 
-// New returns the quota of a server. A token may send perSecond requests a
+// New returns the quota of a server. A person with tokens, and an agent, may send perSecond requests a
 // second, and five times as many at once; an enrolment token ten times as many
 // at once, for a whole fleet comes back with it. A person at a browser, and an
 // address that says nothing valid about who asks, may send a quarter of
@@ -50,6 +51,7 @@ func New(perSecond int) *Quota {
 		calls:      newBuckets[ids.ID](perSecond, 5*perSecond, maxAskers),
 		beats:      newBuckets[ids.ID](beatsPerSecond, beatsAtOnce, maxAskers),
 		enrolments: newBuckets[ids.ID](perSecond, 10*perSecond, maxAskers),
+		fleets:     newBuckets[ids.ID](4*perSecond, 20*perSecond, maxAskers),
 		people:     newBuckets[ids.ID](few, 6*few, maxAskers),
 		addresses:  newBuckets[netip.Prefix](few, 6*few, maxAskers),
 		held:       newHolds(),
@@ -77,9 +79,9 @@ func (q *Quota) Call(who tenancy.Principal, token string) error {
 	}
 	q.proven.put(token, provenLife)
 	if who.Kind == tenancy.KindEnrolment {
-		return q.hold(token, q.enrolments.take(who.Token))
+		return q.hold(token, max(q.enrolments.take(who.Token), q.fleets.take(who.Workspace)))
 	}
-	return q.hold(token, q.calls.take(who.Token))
+	return q.hold(token, q.calls.take(who.Account))
 }
 
 // Heartbeat counts one heartbeat of an agent.

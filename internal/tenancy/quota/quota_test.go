@@ -42,7 +42,9 @@ func TestEachAskerHasItsBurst(t *testing.T) {
 			take func() error
 			want int
 		}{
-			"a person's token": {func() error { return q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Token: one}, "t") }, 1000},
+			"a person's token": {func() error {
+				return q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Account: one, Token: ids.New()}, ids.New().String())
+			}, 1000},
 			"an agent": {func() error {
 				return q.Call(tenancy.Principal{Kind: tenancy.KindAgent, Agent: ids.ID{1}, Token: one}, "t")
 			}, 1000},
@@ -56,8 +58,8 @@ func TestEachAskerHasItsBurst(t *testing.T) {
 				t.Errorf("%s: %d at once and wait %d s, want %d and 1", name, taken, wait, c.want)
 			}
 		}
-		if err := q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Token: ids.New()}, "t"); err != nil {
-			t.Errorf("another token pays for the first: %v", err)
+		if err := q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Account: ids.New()}, "t"); err != nil {
+			t.Errorf("another person pays for the first: %v", err)
 		}
 	})
 }
@@ -139,7 +141,7 @@ func TestAGoodCredentialAmongJunk(t *testing.T) {
 			t.Errorf("the good one waited %v for its turn", took)
 		}
 		keep()
-		if err := q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Token: ids.New()}, "good"); err != nil {
+		if err := q.Call(tenancy.Principal{Kind: tenancy.KindPerson, Account: ids.New()}, "good"); err != nil {
 			t.Fatal(err)
 		}
 		pass("good")() // known now
