@@ -52,6 +52,8 @@ const (
 	stateQueryCanceled    = "57014"
 	stateLockNotAvailable = "55P03"
 	stateIdleTimeout      = "25P03"
+	stateReadOnly         = "25006"
+	stateNoPrivilege      = "42501"
 )
 
 // Fault turns an error of the database into a refusal:
@@ -59,7 +61,7 @@ const (
 //   - a unique constraint or a foreign key that is known by name: its own code
 //   - text that PostgreSQL cannot hold (the NUL character): Malformed
 //   - a lost race (serialization, deadlock, lock), a statement over its time, a
-//     server that is full, restarting or gone: Unavailable
+//     server that is full, restarting, gone or read-only: Unavailable
 //
 // Refusals, errors of the context and everything else are returned unchanged.
 func Fault(err error) error {
@@ -90,6 +92,8 @@ func serverFault(err error, pg *pgconn.PgError) error {
 		return err
 	case pg.Code == stateBadEncoding || pg.Code == stateUntranslatable:
 		return fault.Wrap(err, fault.Malformed, "The text holds a character that cannot be stored.")
+	case pg.Code == stateReadOnly:
+		return readOnly(err)
 	case mayPass(pg.Code):
 		return unavailable(err)
 	default:
@@ -132,6 +136,10 @@ func refusedByServer(err error) bool {
 
 func unavailable(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "The database is not available right now. Nothing was changed; try again in a moment.")
+}
+
+func readOnly(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "The database takes no changes right now. Nothing was changed; try again in a moment.")
 }
 
 func outcomeUnknown(err error) error {

@@ -43,8 +43,12 @@ func (e *SchemaError) Error() string {
 // Migrate brings the database at ownerURL to the newest schema. Processes that
 // start together do it one after the other; where there is nothing to do it
 // changes nothing. A newer schema than this program's is a *SchemaError. The login
-// must own the database and may create roles.
+// must own the database and may create roles; a
+// sentence says what it lacks, also where a pooler keeps no sessions.
 func Migrate(ctx context.Context, ownerURL string) (err error) {
+	if err := checkSessions(ctx, ownerURL); err != nil {
+		return err
+	}
 	sqldb, err := openOwner(ownerURL)
 	if err != nil {
 		return err
@@ -70,6 +74,10 @@ func Migrate(ctx context.Context, ownerURL string) (err error) {
 		return err
 	} else if is.Has > is.Needs {
 		return &is
+	} else if is.Has < is.Needs {
+		if err := checkOwner(ctx, conn); err != nil {
+			return err
+		}
 	}
 	migrations, err := goose.NewProvider(goose.DialectPostgres, sqldb, schema.FS, goose.WithDisableGlobalRegistry(true))
 	if err != nil {

@@ -36,7 +36,8 @@ type Options struct {
 	OwnerURL string
 	// AppURL is the login of the application's queries. Where it is empty they
 	// log in with OwnerURL and give up its rights before the first query.
-	// The login must be a member of fleetboard_app and fleetboard_system.
+	// The login must be a member of fleetboard_app and fleetboard_system. It may lead
+	// through a pooler that keeps no sessions, such as PgBouncer in transaction mode.
 	AppURL string
 	// MaxConns is the size of the pool; 0 means 16.
 	MaxConns int32
@@ -72,6 +73,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, fmt.Errorf("the application's database address cannot be read: %w", err)
 	}
 	prepare(cfg.ConnConfig)
+	if o.AppURL != "" {
+		if err := adaptToPooler(ctx, cfg.ConnConfig); err != nil {
+			return nil, fmt.Errorf("the application's database does not answer: %w", err)
+		}
+	}
 	cfg.MaxConns = defaultMaxConns
 	if o.MaxConns > 0 {
 		cfg.MaxConns = o.MaxConns
@@ -94,9 +100,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, fmt.Errorf("the pool cannot be made: %w", err)
 	}
 	d := &DB{pool: pool, direct: direct, acquireTimeout: cmp.Or(o.AcquireTimeout, defaultAcquireTimeout)}
-	if err := d.Ping(ctx); err != nil {
+	if err := d.checkRoles(ctx, cfg.ConnConfig.User); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("the database does not answer: %w", err)
+		return nil, err
 	}
 	return d, nil
 }

@@ -58,6 +58,7 @@ func (t *transaction) send(ctx context.Context, list []statement) (pgx.BatchResu
 	if t.tx == nil {
 		return t.begin(ctx, list...)
 	}
+	t.await(len(list))
 	var b pgx.Batch
 	for _, s := range list {
 		b.Queue(s.sql, s.args...)

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"syscall"
@@ -16,14 +17,24 @@ const MinFree = 32 << 20
 const writeProbe = `WITH probe AS MATERIALIZED (SELECT repeat('x', 8000) AS filler FROM generate_series(1, 128))
 	SELECT sum(length(filler)) FROM probe`
 
+var errReadOnly = errors.New("the database is read-only")
+
 // CheckWrite reports whether the database can write: it commits a transaction with
 // a number, which is written to its log, and a temporary file.
 func (d *DB) CheckWrite(ctx context.Context) error {
 	return d.InNone(ctx, func(tx Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT set_config('work_mem', '64kB', true), pg_current_xact_id()`); err != nil {
+		var only string
+		err := tx.QueryRow(ctx, `SELECT current_setting('transaction_read_only'), set_config('work_mem', '64kB', true)`).Scan(&only, nil)
+		if err == nil && only == "on" {
+			err = readOnly(errReadOnly)
+		}
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, writeProbe)
+		_, err = tx.Exec(ctx, `SELECT pg_current_xact_id()`)
+		if err == nil {
+			_, err = tx.Exec(ctx, writeProbe)
+		}
 		return err
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,7 +19,9 @@ type transaction struct {
 	scope scope
 
 	conn *pgxpool.Conn // nil until the first statement
-	tx   pgx.Tx        // nil with scope.once: what is sent together is a transaction of its own
+	// watchdog breaks the connection where an answer does not come: nil like conn.
+	watchdog *time.Timer
+	tx       pgx.Tx // nil with scope.once: what is sent together is a transaction of its own
 }
 
 var errAskedTwice = errors.New("db: a second statement where one was announced")
@@ -31,6 +35,7 @@ type statement struct {
 // Exec runs a statement that gives no rows.
 func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if t.tx != nil {
+		t.await(1)
 		return t.tx.Exec(ctx, sql, args...)
 	}
 	first, err := t.begin(ctx, statement{sql, args})
@@ -45,6 +50,7 @@ func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn
 // closed.
 func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if t.tx != nil {
+		t.await(1)
 		return t.tx.Query(ctx, sql, args...)
 	}
 	first, err := t.begin(ctx, statement{sql, args})
@@ -61,6 +67,7 @@ func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.R
 // QueryRow runs a statement that gives one row; an error of it comes with Scan.
 func (t *transaction) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if t.tx != nil {
+		t.await(1)
 		return t.tx.QueryRow(ctx, sql, args...)
 	}
 	first, err := t.begin(ctx, statement{sql, args})
@@ -80,18 +87,29 @@ func (t *transaction) begin(ctx context.Context, first ...statement) (pgx.BatchR
 		if err != nil {
 			return nil, err
 		}
+		socket := conn.Conn().PgConn().Conn()
+		watchdog := time.AfterFunc(t.patience(len(first)), func() { _ = socket.Close() })
 		results, err := t.open(ctx, conn.Conn(), first)
 		if err == nil {
-			t.conn, t.tx = conn, results.Tx()
+			t.conn, t.tx, t.watchdog = conn, results.Tx(), watchdog
 			return results, nil
 		}
-		broken := conn.Conn().IsClosed() && ctx.Err() == nil
+		// Behind a server that does not answer the next connection would not be answered either.
+		broken := watchdog.Stop() && conn.Conn().IsClosed() && ctx.Err() == nil
 		conn.Release() // which ends one that is not at rest
 		if !broken || try >= t.db.pool.Stat().MaxConns() {
 			return nil, err
 		}
 	}
 }
+
+// patience is how long the answer to so many statements is awaited.
+func (t *transaction) patience(statements int) time.Duration {
+	return time.Duration(statements)*t.scope.takes + answerGrace
+}
+
+// await gives so many statements that are sent next their time.
+func (t *transaction) await(statements int) { t.watchdog.Reset(t.patience(statements)) }
 
 // open reads the answers up to the first statement's.
 func (t *transaction) open(ctx context.Context, conn *pgx.Conn, first []statement) (pgx.BatchResults, error) {
@@ -104,7 +122,7 @@ func (t *transaction) open(ctx context.Context, conn *pgx.Conn, first []statemen
 		b.BeginTx(pgx.TxOptions{})
 		only = "off"
 	}
-	b.Queue(setScope, s.role, s.setting, s.value, s.takes, s.waits, s.plans, s.scans, s.bitmaps, only)
+	b.Queue(setScope, s.role, s.setting, s.value, strconv.FormatInt(s.takes.Milliseconds(), 10), s.waits, s.plans, s.scans, s.bitmaps, only)
 	ours := b.Len()
 	for _, f := range first {
 		b.Queue(f.sql, f.args...)
@@ -140,6 +158,7 @@ func (t *transaction) rollback(ctx context.Context) {
 // release gives the connection back, if one was taken.
 func (t *transaction) release() {
 	if t.conn != nil {
+		t.watchdog.Stop()
 		t.conn.Release()
 	}
 }

@@ -25,11 +25,11 @@ type Tx interface {
 }
 
 var (
-	usual   = timeouts{"5s", "2s", "auto", "on", "on"}
-	planned = timeouts{"5s", "2s", "force_custom_plan", "on", "on"}
-	noWait  = timeouts{"5s", "50ms", "force_generic_plan", "off", "on"}
-	byIndex = timeouts{"5s", "2s", "auto", "off", "off"}
-	bulk    = timeouts{"10min", "2s", "auto", "on", "on"}
+	usual   = timeouts{5 * time.Second, "2s", "auto", "on", "on"}
+	planned = timeouts{5 * time.Second, "2s", "force_custom_plan", "on", "on"}
+	noWait  = timeouts{5 * time.Second, "50ms", "force_generic_plan", "off", "on"}
+	byIndex = timeouts{5 * time.Second, "2s", "auto", "off", "off"}
+	bulk    = timeouts{10 * time.Minute, "2s", "auto", "on", "on"}
 )
 
 const (
@@ -37,16 +37,20 @@ const (
 	// does not: an answer that is not awaited leaves the outcome unknown.
 	commitTimeout = 5 * time.Second
 	closeTimeout  = 2 * time.Second
+	// answerGrace is how much longer than its statements may take an answer is awaited: a
+	// server that is there has cancelled them by then, or ended the idle transaction.
+	answerGrace = 5 * time.Second
 )
 
 // setScope stands before the first statement, in the same round trip. Role, limits
 // and scope end with the transaction. Setting names are fixed words of this file.
+// What is read-only stays so: a standby, and a database that somebody keeps from changes.
 // The costs are those of tables that are cached or on a disk without a head, which
 // every query here was planned with; a server's own defaults are for other disks.
 const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 	set_config('statement_timeout', $4, true), set_config('lock_timeout', $5, true), set_config('plan_cache_mode', $6, true),
 	set_config('enable_seqscan', $7, true), set_config('enable_bitmapscan', $8, true),
-	set_config('transaction_read_only', $9, true),
+	set_config('transaction_read_only', CASE $9 WHEN 'on' THEN 'on' ELSE current_setting('transaction_read_only') END, true),
 	set_config('idle_in_transaction_session_timeout', '10s', true), set_config('random_page_cost', '1.1', true),
 	set_config('jit', 'off', true)`
 
@@ -62,7 +66,10 @@ type scope struct {
 // timeouts is how long each statement may take and wait for a lock, whether it may be
 // planned anew for its values, whether it may read a table from end to end, and whether
 // through a bitmap, in the order of the table instead of an index.
-type timeouts struct{ takes, waits, plans, scans, bitmaps string }
+type timeouts struct {
+	takes                        time.Duration
+	waits, plans, scans, bitmaps string
+}
 
 // InWorkspace runs fn in a transaction that sees and writes the rows of one
 // workspace. It commits when fn returns nil and rolls back on an error or a

@@ -41,12 +41,17 @@ var owners sync.Map // *db.DB -> string
 // the application. It is dropped when the test ends.
 func New(t testing.TB) *db.DB {
 	t.Helper()
-	address := URL(t)
-	d, err := db.Open(t.Context(), db.Options{OwnerURL: address, MaxConns: testConns, AcquireTimeout: testPatience})
+	return Open(t, db.Options{OwnerURL: URL(t), MaxConns: testConns, AcquireTimeout: testPatience})
+}
+
+// Open opens a database that URL made, until the test ends.
+func Open(t testing.TB, o db.Options) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), o)
 	if err != nil {
 		t.Fatalf("dbtest: opening the database: %v", err)
 	}
-	owners.Store(d, address)
+	owners.Store(d, o.OwnerURL)
 	t.Cleanup(func() {
 		owners.Delete(d)
 		d.Close()
