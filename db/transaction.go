@@ -141,6 +141,7 @@ func (t *transaction) commit(ctx context.Context) error {
 	if t.tx == nil {
 		return nil
 	}
+	t.await(1)
 	return commit(ctx, t.tx)
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that what the tests run is there: PostgreSQL, Chromium, Node, jq,
-# curl, git, Playwright's driver and axe. As root on Debian what is missing is
+# Makes sure that what the tests run is there: PostgreSQL, PgBouncer, Chromium, Node,
+# jq, curl, git, Playwright's driver and axe. As root on Debian what is missing is
 # installed; elsewhere one sentence says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,10 +8,12 @@ playwright=1.52.0
 axe=4.14.1
 
 has_postgres() { command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; }
+has_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
 has_chromium() { command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null; }
 
 missing() {
     has_postgres || echo postgresql
+    has_pgbouncer || echo pgbouncer
     has_chromium || echo chromium-headless-shell
     command -v node >/dev/null || echo nodejs
     local program
@@ -53,4 +55,4 @@ fetch() {
 }
 fetch playwright-core "$playwright" playwright
 fetch axe-core "$axe" axe
-echo "PostgreSQL, Chromium, Node, jq, curl, git, Playwright $playwright and axe $axe are there"
+echo "PostgreSQL, PgBouncer, Chromium, Node, jq, curl, git, Playwright $playwright and axe $axe are there"
