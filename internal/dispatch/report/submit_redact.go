@@ -9,6 +9,7 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/secrets"
@@ -18,7 +19,7 @@ import (
 
 // redactNew takes the secrets of the jobs that an agent holds out of a job that it wants
 // created. What names something cannot be another one, and is refused.
-func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, from jobs.Origin, in jobs.New) (jobs.New, error) {
+func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, key *idempotency.Key, in jobs.New) (jobs.New, error) {
 	var red *redact.Redactor
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		held, err := s.jobs.Secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}})
@@ -28,10 +29,14 @@ func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, from job
 	if err != nil || red == nil {
 		return in, err
 	}
+	called := []string{in.IdempotencyKey}
+	if key != nil {
+		called = append(called, key.Name)
+	}
 	p := fault.Problems{}
 	for field, names := range map[string][]string{
 		"key": {in.Key}, "kind": {in.Kind}, "product": {in.Product}, "repo": {in.Repo}, "factory": {in.Factory},
-		"idempotency_key": {in.IdempotencyKey, from.Key}, "capabilities": in.Capabilities, "depends_on": in.DependsOn, "secret_keys": in.SecretKeys,
+		"idempotency_key": called, "capabilities": in.Capabilities, "depends_on": in.DependsOn, "secret_keys": in.SecretKeys,
 	} {
 		if slices.ContainsFunc(names, func(name string) bool { return red.Text(name) != name }) {
 			p.Add(field, "It must hold no secret of a job that the agent works on.")

@@ -48,7 +48,7 @@ func TestWordsAreWrittenOutsideOfTheCreation(t *testing.T) {
 		}
 	}
 	before := words(t, w.DB)
-	if _, err := list.Create(t.Context(), w.Who, jobs.Origin{}, jobs.New{Title: "Told of by a wake-up"}); err != nil {
+	if _, err := list.Create(t.Context(), w.Who, nil, jobs.New{Title: "Told of by a wake-up"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := words(t, w.DB); n != before {
