@@ -226,6 +226,8 @@ func (m *matrix) more(c matrixCall) object {
 	case c.id == "savePrices":
 		return object{"prices": []object{{"provider": "house", "model": "m", "valid_from": "2026-01-02T03:04:05Z", "input": "1", "output": "1",
 			"cache_read": "1", "cache_write": "1", "cache_write_1h": "1"}}}
+	case c.id == "decideUnpricedModel":
+		return object{"decision": "pass"}
 	case c.id == "transferBudget":
 		return object{"to": matrixOther.String(), "amount_usd": "1"}
 	case c.id == "undoBudgetLine":
