@@ -162,6 +162,9 @@ func TestAnExportKeepsWhatItHasNotPassed(t *testing.T) {
 		if place == 0 {
 			continue
 		}
+		if _, _, err := p.bus.Next(p.Ctx, p.Owner, name, "", 10); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := p.bus.AckExport(p.Ctx, p.Owner, name, strconv.FormatInt(place, 10)); err != nil {
 			t.Fatal(err)
 		}
