@@ -173,7 +173,7 @@ func TestWhyAMessageIsGivenBackKeepsNoSecret(t *testing.T) {
 	w.job("Secret", object{"input_context": object{"token": secret}, "secret_keys": []string{"token"}})
 	w.claim(ada)
 	w.as(w.owner, "POST", "/messages", object{"type": "custom.note", "to": object{"agent": "ada"}, "payload": object{}}).want(201)
-	seq := w.as(ada, "GET", "/messages", nil).want(200).number("items", 0, "seq")
+	seq := w.as(ada, "GET", "/messages?wait_seconds=50", nil).want(200).number("items", 0, "seq")
 	w.as(ada, "POST", "/messages/nack", object{"seq": seq, "error": "cannot use " + secret + ", " + secret[:16] + "..."}).want(200)
 	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM message_delivery WHERE error = 'cannot use [secret], [secret]...'`); n != 1 {
 		t.Errorf("%d deliveries say why", n)
