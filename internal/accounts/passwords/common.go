@@ -43,10 +43,10 @@ var lists = sync.OnceValues(func() (words, phrases []string) {
 	return words, phrases
 })
 
-// rows are the rows of keys of layouts: English, German, French, and the Russian ones.
-var rows = strings.Fields(`1234567890
+// rows are the rows of keys of layouts, plain: English, German, French, and the Russian ones.
+var rows = strings.Fields(plain(`1234567890
 	qwertyuiop asdfghjkl zxcvbnm qwertzuiopu asdfghjkloa yxcvbnm azertyuiop qsdfghjklm wxcvbn
-	йцукенгшщзхъ фывапролджэ ячсмитьбю`)
+	йцукенгшщзхъ фывапролджэ ячсмитьбю`))
 
 // common reports whether a password is one that is tried first: a known phrase,
 // or common words, rows of keys, the parts of the account's e-mails and mere
@@ -65,7 +65,7 @@ func common(password string, emails ...string) bool {
 	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
 	joined := joiners.Replace(lower)
 	for _, text := range []string{lower, joined, digitLetters.Replace(joined)} {
-		if madeOf(text, words) {
+		if hasLittleElse(text, words) {
 			return true
 		}
 	}
@@ -78,8 +78,8 @@ var (
 	digitLetters = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s")
 )
 
-// madeOf reports whether a text has words, or rows of keys, and little else.
-func madeOf(text string, words []string) bool {
+// hasLittleElse reports whether a text has words, or rows of keys, and little else.
+func hasLittleElse(text string, words []string) bool {
 	rest, found := text, false
 	for _, word := range words {
 		if len(word) < shortestWord || !strings.Contains(rest, word) {

@@ -59,7 +59,7 @@ func TestPasswordsThatOtherLanguagesTry(t *testing.T) {
 		"lyublyu12345", "gfhjkm123456", "ghbdtn123456", "мойпароль123",
 		// keyboards
 		"qwertz123456", "qwertzuiopü1", "yxcvbnm12345", "asdfghjklö12", "qsdfghjklm12", "wxcvbn123456", "1qay2wsx3edc", "poiuytrewq12", "mnbvcxz12345",
-		"фывапролджэ1", "1a2z3e4r5t6y",
+		"фывапролджэ1", "йцук1йцук2!!", "1a2z3e4r5t6y",
 		// names and years
 		"alexander1987", "Maximilian2001", "francesco1990", "krzysztof1985", "александр1987", "katarzyna2024!", "Guillaume1998!", "Rodriguez-1979",
 	} {

@@ -42,7 +42,8 @@ func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, key *ide
 			p.Add(field, "It must hold no secret of a job that the agent works on.")
 		}
 	}
-	in.Title, in.Body, in.Phase = redactText(red, in.Title, jobs.MaxTitle), redactText(red, in.Body, jobs.MaxBody), redactText(red, in.Phase, jobs.MaxName)
+	in.Title, in.Body = redactText(red, in.Title, jobs.MaxTitle), redactText(red, in.Body, jobs.MaxBody)
+	in.Phase = redactText(red, in.Phase, jobs.MaxName)
 	in.EstimatedComplexity = redactText(red, in.EstimatedComplexity, jobs.MaxComplexity)
 	in.BlockedReason = redactText(red, in.BlockedReason, jobs.MaxReason)
 	in.Tags, in.Files = redactAll(red, in.Tags, jobs.MaxName), redactAll(red, in.Files, jobs.MaxFile)
