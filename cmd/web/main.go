@@ -17,6 +17,7 @@ const usage = `Usage: fleetboard [command]
 
   serve       run the server; also without a command
   audit       check that the rows about each job agree
+              --repair puts budgets right by their ledgers, after asking; --yes does not ask
   verify-log  replay each job from its events and compare
               --repair writes what the log tells, after asking; --yes does not ask
   show KEY    print a job as its log tells it
@@ -51,6 +52,8 @@ func main() {
 func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io.Writer) int {
 	if len(args) > 0 {
 		switch args[0] {
+		case "audit":
+			return auditAll(ctx, args[1:], environ, in, out, logs)
 		case "verify-log":
 			return verifyLog(ctx, args[1:], environ, in, out, logs)
 		case "show":
@@ -69,8 +72,6 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, logs io
 	switch command {
 	case "", "serve":
 		return serve(ctx, environ, out, logs)
-	case "audit":
-		return inspect(ctx, environ, out, logs, auditWithSeals)
 	case "help", "-h", "--help":
 		fmt.Fprint(out, usage)
 		return exitOK

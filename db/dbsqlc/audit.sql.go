@@ -14,19 +14,24 @@ import (
 )
 
 const auditBudgetLeft = `-- name: AuditBudgetLeft :many
-SELECT b.name, r.job_id, r.epoch FROM budget_reservation r JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id
-WHERE r.workspace_id = $1 AND NOT EXISTS (
-    SELECT FROM job_lease l WHERE l.workspace_id = r.workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch)
+SELECT r.budget_id, b.name, r.job_id, r.epoch, r.period_start, (p.budget_id IS NULL)::boolean AS no_period
+FROM budget_reservation r JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id
+LEFT JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
+WHERE r.workspace_id = $1 AND (p.budget_id IS NULL OR NOT EXISTS (
+    SELECT FROM job_lease l WHERE l.workspace_id = r.workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch))
 ORDER BY b.name, r.job_id, r.epoch
 `
 
 type AuditBudgetLeftRow struct {
-	Name  string
-	JobID uuid.UUID
-	Epoch int64
+	BudgetID    uuid.UUID
+	Name        string
+	JobID       uuid.UUID
+	Epoch       int64
+	PeriodStart time.Time
+	NoPeriod    bool
 }
 
-// What is held of budgets for leases that have ended.
+// What is held of budgets for leases that have ended, or of periods that are not there.
 func (q *Queries) AuditBudgetLeft(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]AuditBudgetLeftRow, error) {
 	rows, err := db.Query(ctx, auditBudgetLeft, workspaceID)
 	if err != nil {
@@ -36,7 +41,14 @@ func (q *Queries) AuditBudgetLeft(ctx context.Context, db DBTX, workspaceID uuid
 	items := []AuditBudgetLeftRow{}
 	for rows.Next() {
 		var i AuditBudgetLeftRow
-		if err := rows.Scan(&i.Name, &i.JobID, &i.Epoch); err != nil {
+		if err := rows.Scan(
+			&i.BudgetID,
+			&i.Name,
+			&i.JobID,
+			&i.Epoch,
+			&i.PeriodStart,
+			&i.NoPeriod,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -48,7 +60,7 @@ func (q *Queries) AuditBudgetLeft(ctx context.Context, db DBTX, workspaceID uuid
 }
 
 const auditBudgetReserved = `-- name: AuditBudgetReserved :many
-SELECT b.name, p.period_start, p.reserved_nanos, p.reserved_tokens, coalesce(sum(r.held_nanos), 0)::bigint AS held_nanos,
+SELECT p.budget_id, b.name, p.period_start, p.reserved_nanos, p.reserved_tokens, coalesce(sum(r.held_nanos), 0)::bigint AS held_nanos,
     coalesce(sum(r.held_tokens), 0)::bigint AS held_tokens
 FROM budget_period p JOIN budget b ON b.workspace_id = p.workspace_id AND b.id = p.budget_id
 LEFT JOIN budget_reservation r ON r.workspace_id = p.workspace_id AND r.budget_id = p.budget_id AND r.period_start = p.period_start
@@ -59,6 +71,7 @@ ORDER BY b.name, p.period_start
 `
 
 type AuditBudgetReservedRow struct {
+	BudgetID       uuid.UUID
 	Name           string
 	PeriodStart    time.Time
 	ReservedNanos  int64
@@ -78,6 +91,7 @@ func (q *Queries) AuditBudgetReserved(ctx context.Context, db DBTX, workspaceID 
 	for rows.Next() {
 		var i AuditBudgetReservedRow
 		if err := rows.Scan(
+			&i.BudgetID,
 			&i.Name,
 			&i.PeriodStart,
 			&i.ReservedNanos,
@@ -96,7 +110,7 @@ func (q *Queries) AuditBudgetReserved(ctx context.Context, db DBTX, workspaceID 
 }
 
 const auditBudgetSums = `-- name: AuditBudgetSums :many
-SELECT b.name, p.period_start, (coalesce(p.limit_nanos, 0) - coalesce(s.limit_nanos, 0))::bigint AS limit_nanos,
+SELECT p.budget_id, b.name, p.period_start, (coalesce(p.limit_nanos, 0) - coalesce(s.limit_nanos, 0))::bigint AS limit_nanos,
     (coalesce(p.limit_tokens, 0) - coalesce(s.limit_tokens, 0))::bigint AS limit_tokens, (coalesce(p.limit_runs, 0) - coalesce(s.limit_runs, 0))::bigint AS limit_runs,
     (p.settled_nanos - coalesce(s.settled_nanos, 0))::bigint AS settled_nanos, (p.settled_tokens - coalesce(s.settled_tokens, 0))::bigint AS settled_tokens,
     (p.reserved_nanos - coalesce(s.reserved_nanos, 0))::bigint AS reserved_nanos, (p.reserved_tokens - coalesce(s.reserved_tokens, 0))::bigint AS reserved_tokens,
@@ -122,6 +136,7 @@ ORDER BY b.name, p.period_start
 `
 
 type AuditBudgetSumsRow struct {
+	BudgetID       uuid.UUID
 	Name           string
 	PeriodStart    time.Time
 	LimitNanos     int64
@@ -146,6 +161,7 @@ func (q *Queries) AuditBudgetSums(ctx context.Context, db DBTX, workspaceID uuid
 	for rows.Next() {
 		var i AuditBudgetSumsRow
 		if err := rows.Scan(
+			&i.BudgetID,
 			&i.Name,
 			&i.PeriodStart,
 			&i.LimitNanos,

@@ -13,29 +13,42 @@ import (
 	"github.com/google/uuid"
 )
 
-const budgetFree = `-- name: BudgetFree :exec
+const budgetFree = `-- name: BudgetFree :many
 WITH held AS MATERIALIZED (
     SELECT DISTINCT r.budget_id, r.period_start FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) n
     CROSS JOIN LATERAL (SELECT x.budget_id, x.period_start FROM budget_reservation x
         WHERE x.workspace_id = $1 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) r
 ), locked AS MATERIALIZED (
-    SELECT p.budget_id FROM budget_period p
+    SELECT p.budget_id, p.period_start, p.reserved_nanos, p.reserved_tokens FROM budget_period p
     WHERE p.workspace_id = $1 AND (p.budget_id, p.period_start) IN (SELECT h.budget_id, h.period_start FROM held h)
     ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE
 ), gone AS (
     DELETE FROM budget_reservation r USING (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) n
-    WHERE (SELECT count(*) FROM locked) > 0 AND r.workspace_id = $1 AND r.job_id = ANY($2::uuid[])
-        AND r.job_id = n.job_id AND r.epoch = n.epoch
+    WHERE (SELECT count(*) FROM held) > 0 AND (SELECT count(*) FROM locked) >= 0
+        AND r.workspace_id = $1 AND r.job_id = ANY($2::uuid[]) AND r.job_id = n.job_id AND r.epoch = n.epoch
     RETURNING r.job_id, r.epoch, r.budget_id, r.period_start, r.held_nanos, r.held_tokens
+), s AS MATERIALIZED (
+    SELECT k.budget_id, k.period_start, g.nanos, g.tokens, greatest(g.nanos - k.reserved_nanos, 0) AS over_nanos,
+        greatest(g.tokens - k.reserved_tokens, 0) AS over_tokens
+    FROM (SELECT x.budget_id, x.period_start, least(sum(x.held_nanos), 9223372036854775807)::bigint AS nanos,
+            least(sum(x.held_tokens), 9223372036854775807)::bigint AS tokens
+        FROM gone x GROUP BY x.budget_id, x.period_start) g
+    JOIN locked k ON k.budget_id = g.budget_id AND k.period_start = g.period_start
 ), told AS (
-    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch)
-    SELECT $1, g.budget_id, g.period_start, 'free', 'reserved', 'free', g.held_nanos, g.held_tokens, g.job_id, g.epoch
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch, reason)
+    SELECT $1, g.budget_id, g.period_start, 'free', 'reserved', 'free', g.held_nanos, g.held_tokens, g.job_id, g.epoch, ''
     FROM gone g WHERE g.held_nanos > 0 OR g.held_tokens > 0
+    UNION ALL
+    SELECT $1, s.budget_id, s.period_start, 'adjust', 'free', 'reserved', s.over_nanos, s.over_tokens, NULL, NULL,
+        'Leases held more than the period had reserved.'
+    FROM s WHERE s.over_nanos > 0 OR s.over_tokens > 0
+), freed AS (
+    UPDATE budget_period p SET reserved_nanos = greatest(p.reserved_nanos - s.nanos, 0), reserved_tokens = greatest(p.reserved_tokens - s.tokens, 0)
+    FROM s WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.period_start
 )
-UPDATE budget_period p SET reserved_nanos = p.reserved_nanos - s.nanos, reserved_tokens = p.reserved_tokens - s.tokens
-FROM (SELECT g.budget_id, g.period_start, sum(g.held_nanos)::bigint AS nanos, sum(g.held_tokens)::bigint AS tokens
-    FROM gone g GROUP BY g.budget_id, g.period_start) s
-WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.period_start
+SELECT s.budget_id, b.name, s.period_start, s.over_nanos::bigint AS over_nanos, s.over_tokens::bigint AS over_tokens
+FROM s JOIN budget b ON b.workspace_id = $1 AND b.id = s.budget_id
+WHERE s.over_nanos > 0 OR s.over_tokens > 0 ORDER BY s.budget_id, s.period_start
 `
 
 type BudgetFreeParams struct {
@@ -44,11 +57,81 @@ type BudgetFreeParams struct {
 	Epochs      []int64
 }
 
+type BudgetFreeRow struct {
+	BudgetID    uuid.UUID
+	Name        string
+	PeriodStart time.Time
+	OverNanos   int64
+	OverTokens  int64
+}
+
 // Frees what ended leases have reserved and not used. The periods are locked first, in the
-// order in which all lock; where nothing is reserved there are none.
-func (q *Queries) BudgetFree(ctx context.Context, db DBTX, arg BudgetFreeParams) error {
-	_, err := db.Exec(ctx, budgetFree, arg.WorkspaceID, arg.JobIds, arg.Epochs)
-	return err
+// order in which all lock; where nothing is reserved there are none. It never fails for what
+// is wrong: where leases hold more of a period than it has reserved, the rest is a line
+// adjust, and those periods are returned.
+func (q *Queries) BudgetFree(ctx context.Context, db DBTX, arg BudgetFreeParams) ([]BudgetFreeRow, error) {
+	rows, err := db.Query(ctx, budgetFree, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetFreeRow{}
+	for rows.Next() {
+		var i BudgetFreeRow
+		if err := rows.Scan(
+			&i.BudgetID,
+			&i.Name,
+			&i.PeriodStart,
+			&i.OverNanos,
+			&i.OverTokens,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const budgetLeasesHold = `-- name: BudgetLeasesHold :many
+SELECT l.job_id, l.epoch FROM job_lease l
+WHERE l.workspace_id = $1 AND l.job_id = ANY($2::uuid[]) AND l.epoch = ANY($3::bigint[])
+ORDER BY l.job_id FOR KEY SHARE SKIP LOCKED
+`
+
+type BudgetLeasesHoldParams struct {
+	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
+	Epochs      []int64
+}
+
+type BudgetLeasesHoldRow struct {
+	JobID uuid.UUID
+	Epoch int64
+}
+
+// Those of the leases that last and that nobody is ending: they last until the transaction
+// ends. It waits for nobody.
+func (q *Queries) BudgetLeasesHold(ctx context.Context, db DBTX, arg BudgetLeasesHoldParams) ([]BudgetLeasesHoldRow, error) {
+	rows, err := db.Query(ctx, budgetLeasesHold, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetLeasesHoldRow{}
+	for rows.Next() {
+		var i BudgetLeasesHoldRow
+		if err := rows.Scan(&i.JobID, &i.Epoch); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const budgetReservations = `-- name: BudgetReservations :many
@@ -153,7 +236,8 @@ WITH t AS MATERIALIZED (
         AND v.budget_id = t.budget_id AND v.period_start = t.period_start
 ), begun AS (
     INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
-    SELECT $1, t.job_id, t.epoch, t.budget_id, t.period_start, t.more_nanos, t.more_tokens FROM t WHERE t.is_new
+    SELECT $1, t.job_id, t.epoch, t.budget_id, t.period_start, t.more_nanos - t.held_nanos, t.more_tokens - t.held_tokens
+    FROM t WHERE t.is_new
 ), told AS (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, unpriced_tokens,
         job_id, epoch, entry)

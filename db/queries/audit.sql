@@ -152,7 +152,7 @@ RETURNING id;
 -- name: AuditBudgetSums :many
 -- Periods of budgets whose sums are not those of their ledger, as one moment saw them: by
 -- how much each sum is larger.
-SELECT b.name, p.period_start, (coalesce(p.limit_nanos, 0) - coalesce(s.limit_nanos, 0))::bigint AS limit_nanos,
+SELECT p.budget_id, b.name, p.period_start, (coalesce(p.limit_nanos, 0) - coalesce(s.limit_nanos, 0))::bigint AS limit_nanos,
     (coalesce(p.limit_tokens, 0) - coalesce(s.limit_tokens, 0))::bigint AS limit_tokens, (coalesce(p.limit_runs, 0) - coalesce(s.limit_runs, 0))::bigint AS limit_runs,
     (p.settled_nanos - coalesce(s.settled_nanos, 0))::bigint AS settled_nanos, (p.settled_tokens - coalesce(s.settled_tokens, 0))::bigint AS settled_tokens,
     (p.reserved_nanos - coalesce(s.reserved_nanos, 0))::bigint AS reserved_nanos, (p.reserved_tokens - coalesce(s.reserved_tokens, 0))::bigint AS reserved_tokens,
@@ -178,7 +178,7 @@ ORDER BY b.name, p.period_start;
 
 -- name: AuditBudgetReserved :many
 -- Periods of budgets that have reserved something else than leases hold of them.
-SELECT b.name, p.period_start, p.reserved_nanos, p.reserved_tokens, coalesce(sum(r.held_nanos), 0)::bigint AS held_nanos,
+SELECT p.budget_id, b.name, p.period_start, p.reserved_nanos, p.reserved_tokens, coalesce(sum(r.held_nanos), 0)::bigint AS held_nanos,
     coalesce(sum(r.held_tokens), 0)::bigint AS held_tokens
 FROM budget_period p JOIN budget b ON b.workspace_id = p.workspace_id AND b.id = p.budget_id
 LEFT JOIN budget_reservation r ON r.workspace_id = p.workspace_id AND r.budget_id = p.budget_id AND r.period_start = p.period_start
@@ -188,8 +188,10 @@ HAVING p.reserved_nanos <> coalesce(sum(r.held_nanos), 0) OR p.reserved_tokens <
 ORDER BY b.name, p.period_start;
 
 -- name: AuditBudgetLeft :many
--- What is held of budgets for leases that have ended.
-SELECT b.name, r.job_id, r.epoch FROM budget_reservation r JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id
-WHERE r.workspace_id = @workspace_id AND NOT EXISTS (
-    SELECT FROM job_lease l WHERE l.workspace_id = r.workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch)
+-- What is held of budgets for leases that have ended, or of periods that are not there.
+SELECT r.budget_id, b.name, r.job_id, r.epoch, r.period_start, (p.budget_id IS NULL)::boolean AS no_period
+FROM budget_reservation r JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id
+LEFT JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
+WHERE r.workspace_id = @workspace_id AND (p.budget_id IS NULL OR NOT EXISTS (
+    SELECT FROM job_lease l WHERE l.workspace_id = r.workspace_id AND l.job_id = r.job_id AND l.epoch = r.epoch))
 ORDER BY b.name, r.job_id, r.epoch;

@@ -54,23 +54,39 @@ FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamp
     unnest(@tokens::bigint[]) AS tokens, unnest(@runs::bigint[]) AS runs) w
 WHERE p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
 
--- name: BudgetReservationsFree :exec
--- Frees all that leases have reserved of a budget whose periods are locked.
-WITH freed AS (
-    DELETE FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id
+-- name: BudgetReservationsFree :many
+-- Frees all that leases have reserved of a budget, as BudgetFree does of leases that end.
+WITH held AS MATERIALIZED (
+    SELECT DISTINCT r.period_start FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id
+), locked AS MATERIALIZED (
+    SELECT p.period_start, p.reserved_nanos, p.reserved_tokens FROM budget_period p
+    WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start IN (SELECT h.period_start FROM held h)
+    ORDER BY p.period_start FOR NO KEY UPDATE
+), gone AS (
+    DELETE FROM budget_reservation r
+    WHERE (SELECT count(*) FROM locked) >= 0 AND r.workspace_id = @workspace_id AND r.budget_id = @budget_id
     RETURNING r.job_id, r.epoch, r.period_start, r.held_nanos, r.held_tokens
-), lines AS (
-    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch, actor)
-    SELECT @workspace_id, @budget_id, f.period_start, 'free', 'reserved', 'free', f.held_nanos, f.held_tokens, f.job_id, f.epoch, @actor
-    FROM freed f WHERE f.held_nanos > 0 OR f.held_tokens > 0 ORDER BY f.period_start, f.job_id
+), s AS MATERIALIZED (
+    SELECT k.period_start, g.nanos, g.tokens, greatest(g.nanos - k.reserved_nanos, 0) AS over_nanos,
+        greatest(g.tokens - k.reserved_tokens, 0) AS over_tokens
+    FROM (SELECT x.period_start, least(sum(x.held_nanos), 9223372036854775807)::bigint AS nanos,
+            least(sum(x.held_tokens), 9223372036854775807)::bigint AS tokens
+        FROM gone x GROUP BY x.period_start) g
+    JOIN locked k ON k.period_start = g.period_start
+), told AS (
+    INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, job_id, epoch, reason, actor)
+    SELECT @workspace_id, @budget_id, g.period_start, 'free', 'reserved', 'free', g.held_nanos, g.held_tokens, g.job_id, g.epoch, '', @actor::text AS actor
+    FROM gone g WHERE g.held_nanos > 0 OR g.held_tokens > 0
+    UNION ALL
+    SELECT @workspace_id, @budget_id, s.period_start, 'adjust', 'free', 'reserved', s.over_nanos, s.over_tokens, NULL, NULL,
+        'Leases held more than the period had reserved.', ''
+    FROM s WHERE s.over_nanos > 0 OR s.over_tokens > 0
+), freed AS (
+    UPDATE budget_period p SET reserved_nanos = greatest(p.reserved_nanos - s.nanos, 0), reserved_tokens = greatest(p.reserved_tokens - s.tokens, 0)
+    FROM s WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start = s.period_start
 )
-UPDATE budget_period p SET reserved_nanos = p.reserved_nanos - s.nanos, reserved_tokens = p.reserved_tokens - s.tokens
-FROM (SELECT f.period_start, sum(f.held_nanos)::bigint AS nanos, sum(f.held_tokens)::bigint AS tokens FROM freed f GROUP BY f.period_start) s
-WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start = s.period_start;
-
--- name: BudgetReservedPeriods :many
--- The periods of a budget of which leases hold something.
-SELECT DISTINCT r.period_start FROM budget_reservation r WHERE r.workspace_id = @workspace_id AND r.budget_id = @budget_id;
+SELECT s.period_start, s.over_nanos::bigint AS over_nanos, s.over_tokens::bigint AS over_tokens
+FROM s WHERE s.over_nanos > 0 OR s.over_tokens > 0 ORDER BY s.period_start;
 
 -- name: BudgetSnapshot :exec
 -- Keeps how the periods of now stand in this hour, and those since then that have ended at

@@ -29,7 +29,7 @@ var kindGroups = []struct {
 	{"limit", "Limit", []budgets.Kind{budgets.Granted, budgets.Raised, budgets.Expired}},
 	{"transfer", "Transfers", []budgets.Kind{budgets.TransferredIn, budgets.TransferredOut}},
 	{"settle", "Settled", []budgets.Kind{budgets.Settled}},
-	{"reserve", "Reserved", []budgets.Kind{budgets.Reserved, budgets.ToppedUp, budgets.Freeing}},
+	{"reserve", "Reserved", []budgets.Kind{budgets.Reserved, budgets.ToppedUp, budgets.Freeing, budgets.Adjusted}},
 }
 
 // ledger is the page of a budget's lines.
@@ -80,7 +80,8 @@ func (p *Pages) ledger(c echo.Context, who tenancy.Principal) error {
 var lineWords = map[budgets.Kind]string{budgets.Granted: "Limit of the period", budgets.Raised: "Raised",
 	budgets.Expired: "Taken off the limit", budgets.TransferredIn: "Transferred in", budgets.TransferredOut: "Transferred out",
 	budgets.Reserved: "Reserved",
-	budgets.ToppedUp: "Reserved more", budgets.Settled: "Settled", budgets.Freeing: "Freed"}
+	budgets.ToppedUp: "Reserved more", budgets.Settled: "Settled", budgets.Freeing: "Freed",
+	budgets.Adjusted: "Put right"}
 
 func lineOf(l budgets.Line, b budgets.Budget, now time.Time) view.Line {
 	m := view.Line{ID: strconv.FormatInt(l.ID, 10), At: ui.Ago(l.At, now), What: lineWords[l.Kind], Job: l.JobKey, By: l.Actor}

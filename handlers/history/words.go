@@ -37,7 +37,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetCreated: "budget made", eventlog.BudgetChanged: "budget changed", eventlog.BudgetRemoved: "budget removed",
 	eventlog.BudgetRaised: "budget raised", eventlog.BudgetTransferred: "transferred",
 	eventlog.BudgetThreshold: "budget alert", eventlog.BudgetWillRunOut: "runs out",
-	eventlog.BudgetStopped: "budget left used up", eventlog.PriceSaved: "price saved",
+	eventlog.BudgetStopped: "budget left used up", eventlog.BudgetAdjusted: "budget was wrong",
+	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
@@ -184,7 +185,8 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.FactoryRemoved:
 		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(lengthOf(payload["agents"]), "agent", "agents")))
 	case eventlog.BudgetCreated, eventlog.BudgetChanged, eventlog.BudgetRemoved, eventlog.BudgetRaised, eventlog.BudgetTransferred,
-		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut, eventlog.BudgetStopped:
+		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut, eventlog.BudgetStopped, eventlog.BudgetAdjusted,
+		eventlog.BudgetRepaired:
 		return append(ui.Say(ui.Name(said("budget"))), budgetWords(kind, said, payload)...)
 	case eventlog.PriceAsked:
 		return ui.Say(ui.T("what does "), ui.Name(said("model")), ui.T(" count as for "), ui.Name(said("budget")), ui.T("?"))
@@ -220,6 +222,8 @@ func budgetWords(kind eventlog.Type, said func(string) string, payload map[strin
 		return append([]ui.Span{ui.T(" by " + amount)}, colon(said("reason"))...)
 	case eventlog.BudgetThreshold:
 		return []ui.Span{ui.T(fmt.Sprintf(" is at %d %%", numberOf(payload["threshold"])))}
+	case eventlog.BudgetAdjusted:
+		return []ui.Span{ui.T(": leases held " + amount + " more than was reserved; run fleetboard audit")}
 	case eventlog.BudgetWillRunOut:
 		return []ui.Span{ui.T(" runs out before its period ends")}
 	}

@@ -13,7 +13,6 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -37,9 +36,9 @@ type Charged struct {
 
 // ChargeTx settles what was used in the budgets of its jobs, in the periods of its
 // instants: first out of what the lease has reserved, the rest out of what is free. A
-// lease that has used more than half of a slice gets another one where there is room.
-// Thresholds that are reached are told, each once in a period. The periods are locked
-// until the transaction ends.
+// lease that lasts and has used more than half of a slice gets another one where there is
+// room, also of a budget or a period of which it had none. Thresholds that are reached are
+// told, each once in a period. The periods are locked until the transaction ends.
 func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.Charge) (Charged, error) {
 	if len(charges) == 0 {
 		return Charged{}, nil
@@ -54,11 +53,18 @@ func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.C
 	}
 	s := &settling{ctx: ctx, tx: tx, workspace: workspace, covered: c, byKey: map[reservationKey]*settlement{},
 		short: map[ids.ID]bool{}, out: Charged{Pause: map[ids.ID]string{}, Warn: map[spend.Lease]string{}}}
-	// What was used in other periods than the present ones is settled there.
-	for _, at := range s.instants(charges) {
-		if err := s.settle(at, charges); err != nil {
-			return Charged{}, err
+	if err := s.read(jobs, charges); err != nil {
+		return Charged{}, err
+	}
+	for _, ch := range charges {
+		if a := s.asks[ch.Job]; a != nil {
+			for _, b := range a.budgets {
+				s.chargeIn(ch, b)
+			}
 		}
+	}
+	if err := s.write(); err != nil {
+		return Charged{}, err
 	}
 	return s.followUp()
 }
@@ -70,11 +76,13 @@ type settling struct {
 	workspace ids.ID
 	covered
 
-	held  map[reservationKey]*held
-	byKey map[reservationKey]*settlement
-	short map[ids.ID]bool // running jobs that a hard budget has no room for
-	out   Charged
-	fired []crossing
+	states periods
+	before periods // as they were when they were read
+	held   map[reservationKey]*held
+	lasts  map[spend.Lease]bool // leases that may begin to reserve something of another period
+	byKey  map[reservationKey]*settlement
+	short  map[ids.ID]bool // running jobs that a hard budget has no room for
+	out    Charged
 }
 
 // reservationKey names what a lease has reserved of one period of a budget.
@@ -98,85 +106,58 @@ type crossing struct {
 	threshold int16
 }
 
-// instants are one instant of each set of periods that the charges fall into, the latest
-// last: charges of the present, which are nearly all, are one set.
-func (s *settling) instants(charges []spend.Charge) []time.Time {
-	var list []time.Time
-	seen := map[string]bool{}
-	for _, ch := range charges {
-		if key := s.periodsAt(ch.At); !seen[key] {
-			seen[key] = true
-			list = append(list, ch.At)
-		}
+// read locks the periods that the charges fall into, all at once in the order in which all
+// lock them, and reads what the leases have reserved.
+func (s *settling) read(jobs []ids.ID, charges []spend.Charge) (err error) {
+	instants := make([]time.Time, len(charges))
+	for i, ch := range charges {
+		instants[i] = ch.At
 	}
-	slices.SortFunc(list, time.Time.Compare)
-	return list
-}
-
-// periodsAt names the periods of all budgets in which an instant lies.
-func (s *settling) periodsAt(at time.Time) string {
-	key := make([]byte, 0, 16*len(s.budgets))
-	for _, b := range s.budgets {
-		if zone, err := time.LoadLocation(b.zone); err == nil {
-			start, _, _ := b.period.Bounds(at, zone)
-			key = start.AppendFormat(key, time.RFC3339)
-		}
-	}
-	return string(key)
-}
-
-// settle settles the charges of the periods in which an instant lies.
-func (s *settling) settle(at time.Time, charges []spend.Charge) error {
-	if err := periodTx(s.ctx, s.tx, s.workspace, s.budgets, at, true); err != nil {
+	if s.states, err = periodsTx(s.ctx, s.tx, s.workspace, s.budgets, instants, true); err != nil {
 		return err
 	}
-	if s.held == nil {
-		if err := s.readHeld(charges); err != nil {
-			return err
-		}
+	s.before = maps.Clone(s.states)
+	if s.held, err = reservedTx(s.ctx, s.tx, s.workspace, jobs); err != nil {
+		return err
 	}
-	before := map[ids.ID]budgets.State{}
-	for _, b := range s.budgets {
-		before[b.id] = b.state
-	}
-	key := s.periodsAt(at)
-	clear(s.byKey)
-	for _, ch := range charges {
-		a := s.asks[ch.Job]
-		if a == nil || s.periodsAt(ch.At) != key {
-			continue
-		}
-		for _, b := range a.budgets {
-			s.charge(ch, b)
-		}
-	}
-	for _, b := range s.budgets {
-		for _, threshold := range b.reached(before[b.id]) {
-			s.fired = append(s.fired, crossing{budget: b, start: b.state.Start, threshold: threshold})
-		}
-	}
-	return s.write()
-}
-
-// readHeld reads what the leases have reserved, after the periods are locked.
-func (s *settling) readHeld(charges []spend.Charge) error {
-	jobs := make([]ids.ID, 0, len(charges))
-	for _, ch := range charges {
-		jobs = append(jobs, ch.Job)
-	}
-	var err error
-	s.held, err = reservedTx(s.ctx, s.tx, s.workspace, jobs)
+	s.lasts, err = lastingTx(s.ctx, s.tx, s.workspace, s.unreserved(charges))
 	return err
 }
 
-// lives reports whether a lease has reserved something, which only one that lasts has.
-func (s *settling) lives(lease spend.Lease) bool {
-	for key := range s.held {
-		if key.lease == lease {
-			return true
+// unreserved are the leases that have reserved nothing of a present period which they are
+// charged in: those that have ended, and those whose periods or budgets are others now.
+func (s *settling) unreserved(charges []spend.Charge) []spend.Lease {
+	var list []spend.Lease
+	seen := map[spend.Lease]bool{}
+	for _, ch := range charges {
+		a := s.asks[ch.Job]
+		if a == nil || seen[ch.Lease] {
+			continue
+		}
+		for _, b := range a.budgets {
+			if !b.presentAt(ch.At, s.now) {
+				continue
+			}
+			if start, _ := b.bounds(ch.At); s.held[reservationKey{ch.Lease, b.id, start.UTC()}] == nil {
+				seen[ch.Lease], list = true, append(list, ch.Lease)
+				break
+			}
 		}
 	}
-	return false
+	return list
+}
+
+// chargeIn settles one charge in the period of one budget in which its instant lies.
+func (s *settling) chargeIn(ch spend.Charge, b *budget) {
+	start, _ := b.bounds(ch.At)
+	key := periodKey{b.id, start.UTC()}
+	state, open := s.states[key]
+	if !open {
+		return // the budget was removed at this moment
+	}
+	b.state = state
+	s.charge(ch, b)
+	s.states[key] = b.state
 }
 
 // charge settles one charge in one budget.
@@ -195,7 +176,8 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	if !reserved {
 		h = &held{}
 	}
-	fromNanos, fromTokens := min(nanos, h.nanos), min(tokens, h.tokens)
+	// Where the sum of a period is wrong, what it has is what can be used.
+	fromNanos, fromTokens := min(nanos, h.nanos, b.state.Reserved.Money), min(tokens, h.tokens, b.state.Reserved.Tokens)
 	h.nanos, h.tokens = h.nanos-fromNanos, h.tokens-fromTokens
 	w.HeldNanos, w.HeldTokens = w.HeldNanos+fromNanos, w.HeldTokens+fromTokens
 	w.FreeNanos, w.FreeTokens = w.FreeNanos+nanos-fromNanos, w.FreeTokens+tokens-fromTokens
@@ -206,8 +188,7 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	b.state.Reserved.Money -= fromNanos
 	b.state.Reserved.Tokens -= fromTokens
 	b.state.UnpricedTokens += unpriced
-	present := !s.now.Before(b.state.Start) && s.now.Before(b.state.End)
-	if present && (reserved || s.lives(ch.Lease)) {
+	if b.presentAt(ch.At, s.now) && (reserved || s.lasts[ch.Lease]) {
 		s.topUp(ch.Lease, b, w, h, !reserved)
 		if !reserved {
 			s.held[key] = h
@@ -276,10 +257,27 @@ func (s *settling) write() error {
 	return settleTx(s.ctx, s.tx, s.workspace, rows)
 }
 
+// crossings are the thresholds that were reached, in the order of budgets and periods.
+func (s *settling) crossings() []crossing {
+	named := make(map[ids.ID]*budget, len(s.budgets))
+	for _, b := range s.budgets {
+		named[b.id] = b
+	}
+	var list []crossing
+	for _, key := range slices.SortedFunc(maps.Keys(s.states), periodKey.compare) {
+		b := named[key.budget]
+		b.state = s.states[key]
+		for _, threshold := range b.reached(s.before[key]) {
+			list = append(list, crossing{budget: b, start: b.state.Start, threshold: threshold})
+		}
+	}
+	return list
+}
+
 // followUp tells of thresholds that were reached, and says which jobs are to stop.
 func (s *settling) followUp() (Charged, error) {
 	who := tenancy.System(s.workspace, Actor)
-	for _, f := range s.fired {
+	for _, f := range s.crossings() {
 		isNew, err := fireTx(s.ctx, s.tx, s.workspace, f)
 		if err != nil {
 			return Charged{}, err

@@ -3,6 +3,7 @@ package budgeting
 import (
 	"fmt"
 	"math/bits"
+	"time"
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
@@ -40,8 +41,32 @@ type budget struct {
 	alertAt        []int16
 	throttledBelow int
 	period         budgets.Period
-	zone           string
+	zone           *time.Location
 	state          budgets.State
+}
+
+// setPeriod sets the period of the budget, and refuses one that has no bounds at an instant.
+func (b *budget) setPeriod(period, zone string, now time.Time) (err error) {
+	b.period = budgets.Period(period)
+	if b.zone, err = time.LoadLocation(zone); err == nil {
+		_, _, err = b.period.Bounds(now, b.zone)
+	}
+	if err != nil {
+		return fmt.Errorf("budget %s: %w", b.id, err)
+	}
+	return nil
+}
+
+// bounds are those of the period in which an instant lies.
+func (b *budget) bounds(at time.Time) (start, end time.Time) {
+	start, end, _ = b.period.Bounds(at, b.zone) // setPeriod has refused an unknown period
+	return start, end
+}
+
+// presentAt reports whether an instant lies in the present period.
+func (b *budget) presentAt(at, now time.Time) bool {
+	start, end := b.bounds(at)
+	return !now.Before(start) && now.Before(end)
 }
 
 // ask is a job that is to be claimed, and the budgets that it counts for.

@@ -1,9 +1,12 @@
 package budgeting
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"fleetboard/db"
@@ -49,9 +52,12 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 		c.now = r.Now
 		last := len(c.budgets) - 1
 		if last < 0 || c.budgets[last].id != r.BudgetID {
-			c.budgets = append(c.budgets, &budget{id: r.BudgetID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos),
-				sliceTokens: r.SliceTokens, alertAt: r.AlertAt, throttledBelow: int(r.ThrottledBelow),
-				period: budgets.Period(r.Period), zone: r.Timezone})
+			b := &budget{id: r.BudgetID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
+				alertAt: r.AlertAt, throttledBelow: int(r.ThrottledBelow)}
+			if err := b.setPeriod(r.Period, r.Timezone, r.Now); err != nil {
+				return c, err
+			}
+			c.budgets = append(c.budgets, b)
 			last++
 		}
 		a := c.asks[r.JobID]
@@ -64,40 +70,74 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 	return c, nil
 }
 
+// periodKey names a period of a budget; its start is in UTC.
+type periodKey struct {
+	budget ids.ID
+	start  time.Time
+}
+
+func (k periodKey) compare(other periodKey) int {
+	return cmp.Or(slices.Compare(k.budget[:], other.budget[:]), k.start.Compare(other.start))
+}
+
+// periods are how those that are open stand.
+type periods map[periodKey]budgets.State
+
 // periodTx fills in how the periods of an instant stand, and opens those that nobody has
 // opened yet. With lock nobody else changes them until the transaction ends.
 func periodTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*budget, at time.Time, lock bool) error {
-	if len(list) == 0 {
-		return nil
-	}
-	missing, err := statesTx(ctx, tx, workspace, list, at, lock)
-	if err != nil || len(missing) == 0 {
+	states, err := periodsTx(ctx, tx, workspace, list, []time.Time{at}, lock)
+	if err != nil {
 		return err
 	}
-	if !lock {
-		return nil
+	for _, b := range list {
+		start, end := b.bounds(at)
+		b.state = budgets.State{Start: start, End: end}
+		if s, open := states[periodKey{b.id, start.UTC()}]; open {
+			b.state = s
+		}
 	}
-	if _, err := budgets.OpenTx(ctx, tx, workspace, missing, at); err != nil {
-		return err
-	}
-	_, err = statesTx(ctx, tx, workspace, list, at, lock)
-	return err
+	return nil
 }
 
-// statesTx reads the states of periods, and returns the budgets whose period is not open.
-func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*budget, at time.Time, lock bool) ([]ids.ID, error) {
-	named, starts := make([]ids.ID, len(list)), make([]time.Time, len(list))
-	for i, b := range list {
-		zone, err := time.LoadLocation(b.zone)
-		if err != nil {
-			return nil, fmt.Errorf("budget %s: %w", b.id, err)
+// periodsTx reads how the periods of budgets stand in which instants lie. With lock it opens
+// those that nobody has opened yet, and nobody else changes any of them until the
+// transaction ends.
+func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*budget, instants []time.Time, lock bool) (periods, error) {
+	wanted := map[periodKey]time.Time{} // an instant of each
+	for _, at := range instants {
+		for _, b := range list {
+			start, _ := b.bounds(at)
+			wanted[periodKey{b.id, start.UTC()}] = at
 		}
-		start, end, err := b.period.Bounds(at, zone)
-		if err != nil {
-			return nil, fmt.Errorf("budget %s: %w", b.id, err)
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	keys := slices.SortedFunc(maps.Keys(wanted), periodKey.compare)
+	states, err := statesTx(ctx, tx, workspace, keys, lock)
+	if err != nil || len(states) == len(keys) || !lock {
+		return states, err
+	}
+	missing := map[time.Time][]ids.ID{}
+	for _, key := range keys {
+		if _, open := states[key]; !open {
+			missing[wanted[key]] = append(missing[wanted[key]], key.budget)
 		}
-		b.state = budgets.State{Start: start, End: end}
-		named[i], starts[i] = b.id, start
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(missing), time.Time.Compare) {
+		if _, err := budgets.OpenTx(ctx, tx, workspace, missing[at], at); err != nil {
+			return nil, err
+		}
+	}
+	return statesTx(ctx, tx, workspace, keys, lock)
+}
+
+// statesTx reads those of the periods that are open.
+func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []periodKey, lock bool) (periods, error) {
+	named, starts := make([]ids.ID, len(keys)), make([]time.Time, len(keys))
+	for i, key := range keys {
+		named[i], starts[i] = key.budget, key.start
 	}
 	var rows []dbsqlc.BudgetPeriodsLockRow
 	var err error
@@ -113,23 +153,14 @@ func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*budget, a
 	if err != nil {
 		return nil, fmt.Errorf("read periods: %w", err)
 	}
-	open := map[ids.ID]dbsqlc.BudgetPeriodsLockRow{}
+	states := make(periods, len(rows))
 	for _, r := range rows {
-		open[r.BudgetID] = r
-	}
-	var missing []ids.ID
-	for _, b := range list {
-		r, known := open[b.id]
-		if !known {
-			missing = append(missing, b.id)
-			continue
-		}
-		b.state = budgets.State{Start: r.PeriodStart, End: r.PeriodEnd, UnpricedTokens: r.UnpricedTokens,
+		states[periodKey{r.BudgetID, r.PeriodStart.UTC()}] = budgets.State{Start: r.PeriodStart, End: r.PeriodEnd, UnpricedTokens: r.UnpricedTokens,
 			Limits:   budgets.Limits{Money: (*spend.Nanos)(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
 			Settled:  budgets.Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
 			Reserved: budgets.Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens}}
 	}
-	return missing, nil
+	return states, nil
 }
 
 // reserveTx writes what leases have reserved.
@@ -163,16 +194,23 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 }
 
 // FreeTx frees what ended leases have reserved and not used. Where they have reserved
-// nothing it changes nothing.
-func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) error {
+// nothing it changes nothing. What they held beyond what was reserved is returned, for
+// budgets.AdjustedTx.
+func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) ([]budgets.Adjustment, error) {
 	p := dbsqlc.BudgetFreeParams{WorkspaceID: workspace}
 	for _, l := range leases {
 		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
 	}
-	if err := q.BudgetFree(ctx, tx, p); err != nil {
-		return fmt.Errorf("free reservations: %w", err)
+	rows, err := q.BudgetFree(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("free reservations: %w", err)
 	}
-	return nil
+	list := make([]budgets.Adjustment, len(rows))
+	for i, r := range rows {
+		list[i] = budgets.Adjustment{Budget: r.BudgetID, Name: r.Name, Start: r.PeriodStart, Money: spend.Nanos(r.OverNanos),
+			Tokens: r.OverTokens}
+	}
+	return list, nil
 }
 
 // heldTx are jobs that wait for a budget and that no hard one is short for by itself, the

@@ -66,6 +66,27 @@ func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) 
 	return reserved, nil
 }
 
+// lastingTx are those of the leases that last, and now do until the transaction ends. It
+// waits for nobody: one that is ending has ended.
+func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) (map[spend.Lease]bool, error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	p := dbsqlc.BudgetLeasesHoldParams{WorkspaceID: workspace}
+	for _, l := range leases {
+		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
+	}
+	rows, err := q.BudgetLeasesHold(ctx, tx, p)
+	if err != nil {
+		return nil, fmt.Errorf("leases that last: %w", err)
+	}
+	lasting := make(map[spend.Lease]bool, len(rows))
+	for _, r := range rows {
+		lasting[spend.Lease{Job: r.JobID, Epoch: r.Epoch}] = true
+	}
+	return lasting, nil
+}
+
 // fireTx notes a threshold, and reports whether it was not known.
 func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, error) {
 	fired, err := q.BudgetAlertFire(ctx, tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: workspace, Threshold: f.threshold,

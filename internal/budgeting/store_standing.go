@@ -9,7 +9,6 @@ import (
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
 )
 
 // scopedTx reads the budgets of a scope, without the state of their periods.
@@ -22,8 +21,12 @@ func scopedTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) (list [
 	}
 	for _, r := range rows {
 		now = r.Now
-		list = append(list, &budget{id: r.ID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
-			throttledBelow: int(r.ThrottledBelow), period: budgets.Period(r.Period), zone: r.Timezone})
+		b := &budget{id: r.ID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
+			throttledBelow: int(r.ThrottledBelow)}
+		if err := b.setPeriod(r.Period, r.Timezone, r.Now); err != nil {
+			return nil, now, err
+		}
+		list = append(list, b)
 	}
 	return list, now, nil
 }

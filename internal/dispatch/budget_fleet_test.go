@@ -75,7 +75,7 @@ func TestAFleetStaysWithinAHardBudget(t *testing.T) {
 	}
 	c.agents = w.Crew(agents, func(r *fleet.Registration) { r.MaxConcurrentJobs, r.Factory.Seats = 1, 1 })
 	for i := range c.agents {
-		c.random = append(c.random, rand.New(rand.NewPCG(seed, uint64(i))))
+		c.random = append(c.random, seeded(seed+uint64(i)))
 	}
 	b := w.budget(limit, func(in *budgets.Input) { in.Period = budgets.Once })
 	var all []jobs.Job
@@ -114,6 +114,8 @@ func TestAFleetStaysWithinAHardBudget(t *testing.T) {
 	c.within(b, limit+more, all)
 	t.Logf("%d claims, %d of them after the raise, %d leases lost", c.claims.Load(), c.claims.Load()-before, c.lost.Load())
 }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(20261123, seed)) }
 
 // wait returns once so many claims wait.
 func (c *crew) wait(n int) {

@@ -70,6 +70,8 @@ const (
 	ExportReset        Type = "export.reset" // its position was moved back
 	ExportRemoved      Type = "export.removed"
 	BudgetStopped      Type = "budget.stopped"
+	BudgetAdjusted     Type = "budget.adjusted" // an alarm: leases held what was not reserved
+	BudgetRepaired     Type = "budget.repaired" // by fleetboard audit --repair
 	BudgetThreshold    Type = "budget.threshold_reached"
 	BudgetWillRunOut   Type = "budget.will_run_out" // before its period ends
 	PriceSaved         Type = "price.saved"

@@ -16,7 +16,7 @@ var Types = []Type{
 	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, BudgetStopped,
-	PriceSaved, PriceAsked, PriceDecided, UsagePriced,
+	BudgetAdjusted, BudgetRepaired, PriceSaved, PriceAsked, PriceDecided, UsagePriced,
 	ExportCreated, ExportReset, ExportRemoved,
 	WorkspaceCreated, WorkspaceRenamed, MemberInvited, InvitationRevoked, MemberJoined, MemberRoleChanged, MemberRemoved,
 	MemberLeft, AccountRenamed, PasswordChanged, SecondFactorOn, SecondFactorOff, IdentityLinked, IdentityUnlinked,

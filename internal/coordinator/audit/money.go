@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/ids"
 )
 
 // The checks of budgets.
@@ -14,53 +15,63 @@ const (
 	ledgerCheck      = "ledger"
 	reservedCheck    = "reserved"
 	reservationCheck = "reservation"
+	adjustedCheck    = "adjusted"
 )
 
 var budgetChecks = []Check{
 	{Name: ledgerCheck, About: "the limit, the settled, the reserved and the runs of a budget's period are the sums of its ledger"},
 	{Name: reservedCheck, About: "what a budget has reserved is what leases hold of it"},
 	{Name: reservationCheck, About: "a lease holds something of a budget only while it lasts"},
+	{Name: adjustedCheck, About: "leases have ended with no more than was reserved for them, since audit --repair"},
 }
 
 // budgets checks the sums of a workspace's budgets.
 func (r *Report) budgets(ctx context.Context, tx db.Tx, w workspace) error {
-	sums, err := q.AuditBudgetSums(ctx, tx, w.ID)
-	if err != nil {
-		return fmt.Errorf("sums of budgets: %w", err)
+	wrong, err := wrongBudgetsTx(ctx, tx, w.ID)
+	for _, f := range wrong {
+		r.note(f.check, w.Slug, f.job, f.detail)
 	}
-	for _, s := range sums {
-		var off []string
-		for _, sum := range []struct {
-			name string
-			by   int64
-		}{
-			{"limit in nano-dollars", s.LimitNanos}, {"limit in tokens", s.LimitTokens}, {"limit in runs", s.LimitRuns},
-			{"settled nano-dollars", s.SettledNanos}, {"settled tokens", s.SettledTokens}, {"reserved nano-dollars", s.ReservedNanos},
-			{"reserved tokens", s.ReservedTokens}, {"runs", s.Runs},
-		} {
-			if sum.by != 0 {
-				off = append(off, fmt.Sprintf("%s by %+d", sum.name, sum.by))
-			}
+	return err
+}
+
+// wrongBudget is what a check has found of a budget.
+type wrongBudget struct {
+	budget             ids.ID
+	name               string
+	start              time.Time // of the period
+	check, job, detail string
+}
+
+// wrongBudgetsTx checks the budgets of a workspace.
+func wrongBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
+	var list []wrongBudget
+	for _, check := range []func(context.Context, db.Tx, ids.ID) ([]wrongBudget, error){wrongSumsTx, wrongReservedTx, leftTx, adjustedTx} {
+		found, err := check(ctx, tx, workspace)
+		if list = append(list, found...); err != nil {
+			return list, err
 		}
-		r.note(ledgerCheck, w.Slug, "", period(s.Name, s.PeriodStart)+" differs from its ledger: "+strings.Join(off, ", "))
 	}
-	reserved, err := q.AuditBudgetReserved(ctx, tx, w.ID)
-	if err != nil {
-		return fmt.Errorf("what budgets reserved: %w", err)
+	return list, nil
+}
+
+// alarmed reports whether the check found that a period had to be adjusted.
+func (w wrongBudget) alarmed() bool { return w.check == adjustedCheck }
+
+// off says which of several sums differ, and by how much.
+func off(sums []sum) string {
+	var list []string
+	for _, s := range sums {
+		if s.by != 0 {
+			list = append(list, fmt.Sprintf("%s by %+d", s.name, s.by))
+		}
 	}
-	for _, p := range reserved {
-		r.note(reservedCheck, w.Slug, "", fmt.Sprintf("%s has %d nano-dollars and %d tokens reserved, leases hold %d and %d",
-			period(p.Name, p.PeriodStart), p.ReservedNanos, p.ReservedTokens, p.HeldNanos, p.HeldTokens))
-	}
-	left, err := q.AuditBudgetLeft(ctx, tx, w.ID)
-	if err != nil {
-		return fmt.Errorf("reservations: %w", err)
-	}
-	for _, l := range left {
-		r.note(reservationCheck, w.Slug, l.JobID.String(),
-			fmt.Sprintf("its lease of epoch %d has ended and holds something of %s", l.Epoch, l.Name))
-	}
-	return nil
+	return strings.Join(list, ", ")
+}
+
+// sum is one of the sums of a period, and how much larger it is than it should be.
+type sum struct {
+	name string
+	by   int64
 }
 
 // period names a period of a budget.

@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/spend"
+	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
 )
 
@@ -77,11 +78,18 @@ func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]j
 	for _, e := range list {
 		leases = append(leases, spend.Lease{Job: e.Before.ID, Epoch: e.Before.Epoch})
 	}
+	var adjusted []budgets.Adjustment
 	err := tx.Pipeline(ctx, func(tx db.Tx) (err error) {
 		ended, err = endLeases(ctx, tx, workspace, list)
 		return err
-	}, func(tx db.Tx) error { return budgeting.FreeTx(ctx, tx, workspace, leases) })
+	}, func(tx db.Tx) (err error) {
+		adjusted, err = budgeting.FreeTx(ctx, tx, workspace, leases)
+		return err
+	})
 	if err != nil {
+		return nil, err
+	}
+	if err := budgets.AdjustedTx(ctx, tx, workspace, adjusted); err != nil {
 		return nil, err
 	}
 	saving := make([]jobs.Change, 0, len(list))

@@ -191,7 +191,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, id ids.ID) 
 		if len(found) == 0 {
 			return noBudget()
 		}
-		if err := freeAllTx(ctx, tx, who.Workspace, id, who.Name); err != nil {
+		if err := freeAllTx(ctx, tx, who.Workspace, found[0], who.Name); err != nil {
 			return err
 		}
 		if err := removeTx(ctx, tx, who.Workspace, id); err != nil {

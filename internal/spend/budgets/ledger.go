@@ -27,10 +27,11 @@ const (
 	ToppedUp       Kind = "top_up"
 	Settled        Kind = "settle"
 	Freeing        Kind = "free"
+	Adjusted       Kind = "adjust" // what did not fit, or was put right
 )
 
 // Kinds lists them.
-var Kinds = []Kind{Granted, Raised, Expired, TransferredIn, TransferredOut, Reserved, ToppedUp, Settled, Freeing}
+var Kinds = []Kind{Granted, Raised, Expired, TransferredIn, TransferredOut, Reserved, ToppedUp, Settled, Freeing, Adjusted}
 
 // Account is where an amount of a period is.
 type Account string

@@ -106,23 +106,16 @@ func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
 }
 
 // freeAllTx frees what leases have reserved of a budget, of all its periods.
-func freeAllTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, actor string) error {
-	starts, err := q.BudgetReservedPeriods(ctx, tx, dbsqlc.BudgetReservedPeriodsParams{WorkspaceID: workspace, BudgetID: budget})
-	if err != nil {
-		return fmt.Errorf("reserved periods: %w", err)
-	}
-	held := make([]window, len(starts))
-	for i, start := range starts {
-		held[i] = window{budget: budget, start: start}
-	}
-	if _, err := periodsTx(ctx, tx, workspace, held, true); err != nil {
-		return err
-	}
-	err = q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{WorkspaceID: workspace, BudgetID: budget, Actor: actor})
+func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor string) error {
+	rows, err := q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{WorkspaceID: workspace, BudgetID: of.ID, Actor: actor})
 	if err != nil {
 		return fmt.Errorf("free reservations: %w", err)
 	}
-	return nil
+	list := make([]Adjustment, len(rows))
+	for i, r := range rows {
+		list[i] = Adjustment{Budget: of.ID, Name: of.Name, Start: r.PeriodStart, Money: spend.Nanos(r.OverNanos), Tokens: r.OverTokens}
+	}
+	return AdjustedTx(ctx, tx, workspace, list)
 }
 
 // productTx is the product of that name; false where there is none.

@@ -1,0 +1,34 @@
+package budgets
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/eventlog"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/spend"
+	"fleetboard/internal/tenancy"
+)
+
+// Adjustment is what leases held of a period beyond what it had reserved. A line of its own
+// has booked it, so that the leases could end.
+type Adjustment struct {
+	Budget ids.ID
+	Name   string
+	Start  time.Time // of the period
+	Money  spend.Nanos
+	Tokens int64
+}
+
+// AdjustedTx tells of adjustments: something was booked wrong before them.
+func AdjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Adjustment) error {
+	for _, a := range list {
+		err := eventlog.RecordTx(ctx, tx, tenancy.System(workspace, loop), eventlog.BudgetAdjusted, map[string]any{"budget": a.Name,
+			"budget_id": a.Budget, "period_start": a.Start, "amount_usd": a.Money.Fixed(), "tokens": a.Tokens})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
