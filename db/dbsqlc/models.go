@@ -1055,6 +1055,7 @@ type UsagePricing struct {
 	AfterID     string
 	WasLocked   bool
 	SavedAt     time.Time
+	AfterJob    uuid.UUID
 }
 
 type Workspace struct {

@@ -291,6 +291,7 @@ const usagePricingAsk = `-- name: UsagePricingAsk :exec
 INSERT INTO usage_pricing AS u (workspace_id, since, after_at, after_id, saved_at)
 VALUES ($1, $2, $2, '', clock_timestamp())
 ON CONFLICT (workspace_id) DO UPDATE SET since = least(u.since, excluded.since), after_at = least(u.since, excluded.since), after_id = '',
+    after_job = '00000000-0000-0000-0000-000000000000',
     was_locked = false, saved_at = excluded.saved_at
 `
 
@@ -315,7 +316,7 @@ func (q *Queries) UsagePricingEnd(ctx context.Context, db DBTX, workspaceID uuid
 }
 
 const usagePricingLock = `-- name: UsagePricingLock :one
-SELECT p.since, p.after_at, p.after_id, p.was_locked, p.saved_at, clock_timestamp()::timestamptz AS now
+SELECT p.since, p.after_at, p.after_id, p.after_job, p.was_locked, p.saved_at, clock_timestamp()::timestamptz AS now
 FROM usage_pricing p WHERE p.workspace_id = $1 FOR UPDATE SKIP LOCKED
 `
 
@@ -323,6 +324,7 @@ type UsagePricingLockRow struct {
 	Since     time.Time
 	AfterAt   time.Time
 	AfterID   string
+	AfterJob  uuid.UUID
 	WasLocked bool
 	SavedAt   time.Time
 	Now       time.Time
@@ -336,6 +338,7 @@ func (q *Queries) UsagePricingLock(ctx context.Context, db DBTX, workspaceID uui
 		&i.Since,
 		&i.AfterAt,
 		&i.AfterID,
+		&i.AfterJob,
 		&i.WasLocked,
 		&i.SavedAt,
 		&i.Now,
@@ -344,12 +347,13 @@ func (q *Queries) UsagePricingLock(ctx context.Context, db DBTX, workspaceID uui
 }
 
 const usagePricingMove = `-- name: UsagePricingMove :exec
-UPDATE usage_pricing SET after_at = $1, after_id = $2, was_locked = $3 WHERE workspace_id = $4
+UPDATE usage_pricing SET after_at = $1, after_id = $2, after_job = $3, was_locked = $4 WHERE workspace_id = $5
 `
 
 type UsagePricingMoveParams struct {
 	AfterAt     time.Time
 	AfterID     string
+	AfterJob    uuid.UUID
 	WasLocked   bool
 	WorkspaceID uuid.UUID
 }
@@ -358,6 +362,7 @@ func (q *Queries) UsagePricingMove(ctx context.Context, db DBTX, arg UsagePricin
 	_, err := db.Exec(ctx, usagePricingMove,
 		arg.AfterAt,
 		arg.AfterID,
+		arg.AfterJob,
 		arg.WasLocked,
 		arg.WorkspaceID,
 	)

@@ -239,9 +239,9 @@ FROM jsonb_to_recordset($2::jsonb) AS t(id text, job_id uuid, epoch bigint, agen
     provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
     cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
     operation text, at timestamptz, booked_at timestamptz)
-ORDER BY t.id COLLATE "C"
-ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id
+ORDER BY t.job_id, t.id COLLATE "C"
+ON CONFLICT (workspace_id, job_id, id) DO NOTHING
+RETURNING job_id, id
 `
 
 type UsageInsertParams struct {
@@ -249,22 +249,27 @@ type UsageInsertParams struct {
 	Entries     json.RawMessage
 }
 
-// Adds entries that are not there yet, of which no two have the same id, and gives the
-// ids of those that were added. Everybody takes the entries in the order of their ids,
-// and the sums only then. An amount or a price of a null is unknown.
-func (q *Queries) UsageInsert(ctx context.Context, db DBTX, arg UsageInsertParams) ([]string, error) {
+type UsageInsertRow struct {
+	JobID uuid.UUID
+	ID    string
+}
+
+// Adds entries that are not there yet, of which no two are the same of one job, and names
+// those that were added. Everybody takes the entries in the order of their jobs and ids, and
+// the sums only then. An amount or a price of a null is unknown.
+func (q *Queries) UsageInsert(ctx context.Context, db DBTX, arg UsageInsertParams) ([]UsageInsertRow, error) {
 	rows, err := db.Query(ctx, usageInsert, arg.WorkspaceID, arg.Entries)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []string{}
+	items := []UsageInsertRow{}
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i UsageInsertRow
+		if err := rows.Scan(&i.JobID, &i.ID); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -371,13 +376,15 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 const usageLock = `-- name: UsageLock :many
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
     e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
-FROM usage_entry e WHERE e.workspace_id = $1 AND e.id = ANY($2::text[])
-ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE
+FROM (SELECT u.job_id, u.id FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
+    OFFSET 0 FOR NO KEY UPDATE) e
 `
 
 type UsageLockParams struct {
-	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
 	Ids         []string
+	WorkspaceID uuid.UUID
 }
 
 type UsageLockRow struct {
@@ -398,10 +405,11 @@ type UsageLockRow struct {
 	ComputedNanos      *int64
 }
 
-// Locks entries that are there, in the order of their ids, and reads what may be raised of
-// them and what they are booked under.
+// Locks entries that are there, in the order of their jobs and ids, and reads what may be
+// raised of them and what they are booked under. One look for each, whatever the statistics
+// say.
 func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) ([]UsageLockRow, error) {
-	rows, err := db.Query(ctx, usageLock, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, usageLock, arg.JobIds, arg.Ids, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -439,13 +447,15 @@ func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) (
 const usageLockFree = `-- name: UsageLockFree :many
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
     e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
-FROM usage_entry e WHERE e.workspace_id = $1 AND e.id = ANY($2::text[])
-ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE SKIP LOCKED
+FROM (SELECT u.job_id, u.id FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
+    OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) e
 `
 
 type UsageLockFreeParams struct {
-	WorkspaceID uuid.UUID
+	JobIds      []uuid.UUID
 	Ids         []string
+	WorkspaceID uuid.UUID
 }
 
 type UsageLockFreeRow struct {
@@ -468,7 +478,7 @@ type UsageLockFreeRow struct {
 
 // Those of the entries that nobody else has locked, locked, and what they are booked under.
 func (q *Queries) UsageLockFree(ctx context.Context, db DBTX, arg UsageLockFreeParams) ([]UsageLockFreeRow, error) {
-	rows, err := db.Query(ctx, usageLockFree, arg.WorkspaceID, arg.Ids)
+	rows, err := db.Query(ctx, usageLockFree, arg.JobIds, arg.Ids, arg.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -611,23 +621,31 @@ func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesP
 }
 
 const usageRaise = `-- name: UsageRaise :exec
-UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
-    cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
-    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos, price_id = t.price_id
-FROM jsonb_to_recordset($3::jsonb) AS t(id text, price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
-    cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
-WHERE e.workspace_id = $1 AND e.id = ANY($2::text[]) AND e.id = t.id
+INSERT INTO usage_entry AS e (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
+    charged_nanos, operation, at)
+SELECT $1, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, '', t.input_tokens, t.output_tokens,
+    t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id, t.computed_nanos,
+    t.charged_nanos, '', now()
+FROM jsonb_to_recordset($2::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
+    price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
+    cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
+ORDER BY t.job_id, t.id COLLATE "C"
+ON CONFLICT (workspace_id, job_id, id) DO UPDATE SET input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+    cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
+    cache_write_1h_tokens = excluded.cache_write_1h_tokens, reported_nanos = excluded.reported_nanos,
+    computed_nanos = excluded.computed_nanos, charged_nanos = excluded.charged_nanos, price_id = excluded.price_id
 `
 
 type UsageRaiseParams struct {
 	WorkspaceID uuid.UUID
-	Ids         []string
 	Entries     json.RawMessage
 }
 
-// Writes the numbers of locked entries.
+// Writes the numbers of locked entries. They are there, and so nothing is added: a conflict
+// finds each by its key, whatever the statistics say.
 func (q *Queries) UsageRaise(ctx context.Context, db DBTX, arg UsageRaiseParams) error {
-	_, err := db.Exec(ctx, usageRaise, arg.WorkspaceID, arg.Ids, arg.Entries)
+	_, err := db.Exec(ctx, usageRaise, arg.WorkspaceID, arg.Entries)
 	return err
 }
 
@@ -697,14 +715,15 @@ func (q *Queries) UsageSum(ctx context.Context, db DBTX, arg UsageSumParams) err
 const usageToPrice = `-- name: UsageToPrice :many
 SELECT e.id, e.booked_at, e.job_id, e.epoch, e.provider, e.model
 FROM usage_entry e WHERE e.workspace_id = $1 AND e.price_id IS NULL AND e.reported_nanos IS NULL
-    AND (e.booked_at, e.id) > ($2::timestamptz, $3::text)
-ORDER BY e.booked_at, e.id LIMIT $4
+    AND (e.booked_at, e.id, e.job_id) > ($2::timestamptz, $3::text, $4::uuid)
+ORDER BY e.booked_at, e.id, e.job_id LIMIT $5
 `
 
 type UsageToPriceParams struct {
 	WorkspaceID uuid.UUID
 	AfterAt     time.Time
 	AfterID     string
+	AfterJob    uuid.UUID
 	MaxRows     int32
 }
 
@@ -723,6 +742,7 @@ func (q *Queries) UsageToPrice(ctx context.Context, db DBTX, arg UsageToPricePar
 		arg.WorkspaceID,
 		arg.AfterAt,
 		arg.AfterID,
+		arg.AfterJob,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
     JOIN usage_hour h ON h.workspace_id = x.workspace_id AND h.hour = hours.hour AND h.job_id = x.job_id AND h.epoch = x.epoch
         AND h.provider = x.provider AND h.model = x.model AND h.product_id = x.product_id
     WHERE x.workspace_id = $1 AND x.booked_at >= hours.hour AND x.booked_at < hours.hour + interval '1 hour'
-        AND (x.booked_at, x.id) < ($4::timestamptz, $13::text)
+        AND (x.booked_at, x.id, x.job_id) < ($4::timestamptz, $13::text, $14::uuid)
         AND ($5::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $5))
         AND ($6::text IS NULL OR h.phase = $6)
         AND ($7::text IS NULL OR h.repo = $7)
@@ -43,11 +43,11 @@ CROSS JOIN LATERAL (
         AND ($10::text IS NULL OR h.agent = $10)
         AND ($11::text IS NULL OR h.factory = $11)
         AND ($12::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = $12))
-    ORDER BY x.booked_at DESC, x.id DESC LIMIT $14
+    ORDER BY x.booked_at DESC, x.id DESC, x.job_id DESC LIMIT $15
 ) e
 LEFT JOIN job j ON j.workspace_id = $1 AND j.id = e.job_id
 LEFT JOIN product p ON p.workspace_id = $1 AND p.id = e.product_id
-ORDER BY hours.hour DESC, e.booked_at DESC, e.id DESC LIMIT $14
+ORDER BY hours.hour DESC, e.booked_at DESC, e.id DESC, e.job_id DESC LIMIT $15
 `
 
 type UsageEntriesParams struct {
@@ -64,6 +64,7 @@ type UsageEntriesParams struct {
 	Factory     *string
 	Job         *string
 	BeforeID    string
+	BeforeJob   uuid.UUID
 	MaxRows     int32
 }
 
@@ -113,6 +114,7 @@ func (q *Queries) UsageEntries(ctx context.Context, db DBTX, arg UsageEntriesPar
 		arg.Factory,
 		arg.Job,
 		arg.BeforeID,
+		arg.BeforeJob,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -22,6 +22,7 @@ RETURNING id, provider, model, valid_from;
 INSERT INTO usage_pricing AS u (workspace_id, since, after_at, after_id, saved_at)
 VALUES (@workspace_id, @since, @since, '', clock_timestamp())
 ON CONFLICT (workspace_id) DO UPDATE SET since = least(u.since, excluded.since), after_at = least(u.since, excluded.since), after_id = '',
+    after_job = '00000000-0000-0000-0000-000000000000',
     was_locked = false, saved_at = excluded.saved_at;
 
 -- name: UsagePricingWorkspaces :many
@@ -30,11 +31,11 @@ SELECT p.workspace_id FROM usage_pricing p ORDER BY p.workspace_id;
 
 -- name: UsagePricingLock :one
 -- Where the pricing of a workspace stands, unless somebody else is at it.
-SELECT p.since, p.after_at, p.after_id, p.was_locked, p.saved_at, clock_timestamp()::timestamptz AS now
+SELECT p.since, p.after_at, p.after_id, p.after_job, p.was_locked, p.saved_at, clock_timestamp()::timestamptz AS now
 FROM usage_pricing p WHERE p.workspace_id = @workspace_id FOR UPDATE SKIP LOCKED;
 
 -- name: UsagePricingMove :exec
-UPDATE usage_pricing SET after_at = @after_at, after_id = @after_id, was_locked = @was_locked WHERE workspace_id = @workspace_id;
+UPDATE usage_pricing SET after_at = @after_at, after_id = @after_id, after_job = @after_job, was_locked = @was_locked WHERE workspace_id = @workspace_id;
 
 -- name: UsagePricingEnd :exec
 DELETE FROM usage_pricing WHERE workspace_id = @workspace_id;

@@ -26,9 +26,9 @@ LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM atte
     WHERE t.workspace_id = @workspace_id AND t.job_id = n.job_id AND t.epoch = n.epoch OFFSET 0) a ON true;
 
 -- name: UsageInsert :many
--- Adds entries that are not there yet, of which no two have the same id, and gives the
--- ids of those that were added. Everybody takes the entries in the order of their ids,
--- and the sums only then. An amount or a price of a null is unknown.
+-- Adds entries that are not there yet, of which no two are the same of one job, and names
+-- those that were added. Everybody takes the entries in the order of their jobs and ids, and
+-- the sums only then. An amount or a price of a null is unknown.
 INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
     charged_nanos, late, operation, at, booked_at)
@@ -39,24 +39,26 @@ FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, job_id uuid, epoch bigint
     provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
     cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
     operation text, at timestamptz, booked_at timestamptz)
-ORDER BY t.id COLLATE "C"
-ON CONFLICT (workspace_id, id) DO NOTHING
-RETURNING id;
+ORDER BY t.job_id, t.id COLLATE "C"
+ON CONFLICT (workspace_id, job_id, id) DO NOTHING
+RETURNING job_id, id;
 
 -- name: UsageLock :many
--- Locks entries that are there, in the order of their ids, and reads what may be raised of
--- them and what they are booked under.
+-- Locks entries that are there, in the order of their jobs and ids, and reads what may be
+-- raised of them and what they are booked under. One look for each, whatever the statistics
+-- say.
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
     e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
-FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[])
-ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE;
+FROM (SELECT u.job_id, u.id FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@ids::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
+CROSS JOIN LATERAL (SELECT x.* FROM usage_entry x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.id = n.id
+    OFFSET 0 FOR NO KEY UPDATE) e;
 
 -- name: UsageToPrice :many
 -- Entries of which no cost is known, in the order of their instants.
 SELECT e.id, e.booked_at, e.job_id, e.epoch, e.provider, e.model
 FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.price_id IS NULL AND e.reported_nanos IS NULL
-    AND (e.booked_at, e.id) > (@after_at::timestamptz, @after_id::text)
-ORDER BY e.booked_at, e.id LIMIT @max_rows;
+    AND (e.booked_at, e.id, e.job_id) > (@after_at::timestamptz, @after_id::text, @after_job::uuid)
+ORDER BY e.booked_at, e.id, e.job_id LIMIT @max_rows;
 
 -- name: UsageHold :many
 -- Locks the sums of leases that nobody else has locked.
@@ -68,8 +70,9 @@ ORDER BY u.job_id, u.epoch FOR NO KEY UPDATE SKIP LOCKED;
 -- Those of the entries that nobody else has locked, locked, and what they are booked under.
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
     e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
-FROM usage_entry e WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[])
-ORDER BY e.id COLLATE "C" FOR NO KEY UPDATE SKIP LOCKED;
+FROM (SELECT u.job_id, u.id FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@ids::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
+CROSS JOIN LATERAL (SELECT x.* FROM usage_entry x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.id = n.id
+    OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) e;
 
 -- name: UsageBooked :many
 -- What the usage of leases was booked under before, one row for each lease.
@@ -78,13 +81,22 @@ FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS ep
 CROSS JOIN LATERAL (SELECT x.* FROM usage_hour x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u;
 
 -- name: UsageRaise :exec
--- Writes the numbers of locked entries.
-UPDATE usage_entry e SET input_tokens = t.input_tokens, output_tokens = t.output_tokens, cache_read_tokens = t.cache_read_tokens,
-    cache_write_tokens = t.cache_write_tokens, cache_write_1h_tokens = t.cache_write_1h_tokens, reported_nanos = t.reported_nanos,
-    computed_nanos = t.computed_nanos, charged_nanos = t.charged_nanos, price_id = t.price_id
-FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
-    cache_write_tokens bigint, cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
-WHERE e.workspace_id = @workspace_id AND e.id = ANY(@ids::text[]) AND e.id = t.id;
+-- Writes the numbers of locked entries. They are there, and so nothing is added: a conflict
+-- finds each by its key, whatever the statistics say.
+INSERT INTO usage_entry AS e (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
+    output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
+    charged_nanos, operation, at)
+SELECT @workspace_id, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, '', t.input_tokens, t.output_tokens,
+    t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id, t.computed_nanos,
+    t.charged_nanos, '', now()
+FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
+    price_id bigint, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
+    cache_write_1h_tokens bigint, reported_nanos bigint, computed_nanos bigint, charged_nanos bigint)
+ORDER BY t.job_id, t.id COLLATE "C"
+ON CONFLICT (workspace_id, job_id, id) DO UPDATE SET input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+    cache_read_tokens = excluded.cache_read_tokens, cache_write_tokens = excluded.cache_write_tokens,
+    cache_write_1h_tokens = excluded.cache_write_1h_tokens, reported_nanos = excluded.reported_nanos,
+    computed_nanos = excluded.computed_nanos, charged_nanos = excluded.charged_nanos, price_id = excluded.price_id;
 
 -- name: UsageSum :exec
 -- Raises the sums of leases, and those of leases by the hour and the model, by what

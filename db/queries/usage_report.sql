@@ -72,7 +72,7 @@ CROSS JOIN LATERAL (
     JOIN usage_hour h ON h.workspace_id = x.workspace_id AND h.hour = hours.hour AND h.job_id = x.job_id AND h.epoch = x.epoch
         AND h.provider = x.provider AND h.model = x.model AND h.product_id = x.product_id
     WHERE x.workspace_id = @workspace_id AND x.booked_at >= hours.hour AND x.booked_at < hours.hour + interval '1 hour'
-        AND (x.booked_at, x.id) < (@before_at::timestamptz, @before_id::text)
+        AND (x.booked_at, x.id, x.job_id) < (@before_at::timestamptz, @before_id::text, @before_job::uuid)
         AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
         AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
         AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
@@ -81,11 +81,11 @@ CROSS JOIN LATERAL (
         AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
         AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
         AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
-    ORDER BY x.booked_at DESC, x.id DESC LIMIT @max_rows
+    ORDER BY x.booked_at DESC, x.id DESC, x.job_id DESC LIMIT @max_rows
 ) e
 LEFT JOIN job j ON j.workspace_id = @workspace_id AND j.id = e.job_id
 LEFT JOIN product p ON p.workspace_id = @workspace_id AND p.id = e.product_id
-ORDER BY hours.hour DESC, e.booked_at DESC, e.id DESC LIMIT @max_rows;
+ORDER BY hours.hour DESC, e.booked_at DESC, e.id DESC, e.job_id DESC LIMIT @max_rows;
 
 -- name: UsageModelsOfJob :many
 -- What a job used, by model, the dearest first.

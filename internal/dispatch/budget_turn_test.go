@@ -7,6 +7,7 @@ import (
 
 	"fleetboard/db/dbfactory"
 	"fleetboard/internal/coordinator/audit"
+	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/jobs"
@@ -168,8 +169,7 @@ func TestALeaseEndsWhateverItsAccountsSay(t *testing.T) {
 			for how, end := range leaseEnds {
 				dbfactory.Exec(t, w.DB, `DELETE FROM budget`)
 				agent, b := w.Agent(strings.ReplaceAll(how, " ", "-")), w.budget(100)
-				w.Job(how)
-				j := w.Claim(agent)
+				j := w.claimNamed(agent, w.Job(how))
 				for statement := range strings.SplitSeq(c.sql, ";") {
 					dbfactory.Exec(t, w.DB, statement)
 				}
@@ -192,6 +192,16 @@ func TestALeaseEndsWhateverItsAccountsSay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// claimNamed claims that job.
+func (w *world) claimNamed(agent tenancy.Principal, j jobs.Job) jobs.Job {
+	w.T.Helper()
+	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: j.Key})
+	if err != nil || len(got.Jobs) != 1 {
+		w.T.Fatalf("claim %s: %+v, %v", j.Key, got, err)
+	}
+	return got.Jobs[0]
 }
 
 // dayTurns makes it a day later for the budgets of days.

@@ -53,6 +53,7 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	other, _ := ids.Parse(dbfactory.Text(t, d, `SELECT max(job_id::text) FROM job_usage WHERE workspace_id = $1`, workspace))
 	list, ones := []ids.ID{job, other}, []int64{1, 1}
 	told := dbfactory.Text(t, d, `SELECT min(id) FROM usage_entry WHERE workspace_id = $1`, workspace)
+	tellers, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM usage_entry WHERE id = $1`, told))
 	for name, ask := range map[string]func(*capture) error{
 		"leases": func(c *capture) error {
 			_, err := q.UsageLeases(ctx, c, dbsqlc.UsageLeasesParams{WorkspaceID: workspace, Hold: true, JobIds: list, Epochs: ones})
@@ -74,16 +75,17 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 				"imputed_nanos": 0, "unpriced_tokens": 0}]`, job, job))})
 		},
 		"raise": func(c *capture) error {
-			return q.UsageRaise(ctx, c, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Ids: []string{told}, Entries: []byte(fmt.Sprintf(
-				`[{"id": %q, "input_tokens": 2, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
-				"charged_nanos": 1}]`, told))})
+			return q.UsageRaise(ctx, c, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: []byte(fmt.Sprintf(
+				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "input_tokens": 2,
+				"output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1, "charged_nanos": 1}]`,
+				told, tellers, job, job))})
 		},
 		"booked": func(c *capture) error {
 			_, err := q.UsageBooked(ctx, c, dbsqlc.UsageBookedParams{WorkspaceID: workspace, JobIds: list, Epochs: ones})
 			return err
 		},
 		"entries that are there": func(c *capture) error {
-			_, err := q.UsageLock(ctx, c, dbsqlc.UsageLockParams{WorkspaceID: workspace, Ids: []string{told, "none"}})
+			_, err := q.UsageLock(ctx, c, dbsqlc.UsageLockParams{WorkspaceID: workspace, JobIds: []ids.ID{tellers, job}, Ids: []string{told, "none"}})
 			return err
 		},
 		"a job's": func(c *capture) error {

@@ -31,7 +31,7 @@ const (
 
 // Entry is one message to a model: what it used, and for whom.
 type Entry struct {
-	ID       string // the message's own, in the whole workspace
+	ID       string // the message's own, within its job
 	Provider string
 	Model    string
 	Session  string // the provider's name for the conversation, "" where it has none
@@ -66,6 +66,14 @@ type Booking struct {
 	Now       time.Time // by the database's clock
 	Late      bool      // the lease has ended
 }
+
+// entryKey names an entry.
+type entryKey struct {
+	job ids.ID
+	id  string
+}
+
+func (e Entry) key() entryKey { return entryKey{e.Job, e.ID} }
 
 // bookedAt is the instant that the price, the hour and the periods of budgets go by: the
 // agent's, within the lease as the database's clock knows it.

@@ -21,7 +21,7 @@ type pricing struct {
 // place is an entry in the order of instants.
 type place struct {
 	at time.Time
-	id string
+	entryKey
 }
 
 // Priced is what one step of pricing did.
@@ -70,18 +70,18 @@ func PriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (Priced,
 type unpriced struct {
 	place
 
-	lease           Lease
+	epoch           int64
 	provider, model string
 }
 
 // priceAll prices those of the entries that there is a price for and that nobody else has
 // locked, and reports whether somebody has.
 func (r *recording) priceAll(found []unpriced) (done Priced, locked bool, err error) {
-	priced, at := []unpriced{}, map[string]time.Time{}
+	priced, at := []unpriced{}, map[entryKey]time.Time{}
 	for _, u := range found {
 		if _, known := r.prices.Find(u.provider, u.model, u.at); known {
 			priced = append(priced, u)
-			at[u.id] = u.at
+			at[u.entryKey] = u.at
 		}
 	}
 	if len(priced) == 0 {
@@ -96,10 +96,10 @@ func (r *recording) priceAll(found []unpriced) (done Priced, locked bool, err er
 		if k.priceID != 0 || k.numbers.reported != unknown {
 			continue
 		}
-		price, _ := r.prices.Find(k.provider, k.model, at[k.id])
+		price, _ := r.prices.Find(k.provider, k.model, at[k.key()])
 		k.price = &price
 		after := k.numbers.usage(k.numbers.cost(k.price))
-		t := &telling{Entry: Entry{ID: k.id, Provider: k.provider, Model: k.model, At: at[k.id]}}
+		t := &telling{Entry: Entry{ID: k.id, Provider: k.provider, Model: k.model, At: at[k.key()]}}
 		t.Claimed, t.Now = t.At, t.At
 		r.book(t, k.Booking, after.minus(k.numbers.usage(k.numbers.cost(nil))))
 		more, done.Cost = append(more, k), done.Cost+after.Charged+after.Imputed

@@ -27,7 +27,7 @@ const (
 // under its first lease, model and price; only its instant is that of the new telling. It
 // waits for whoever adds one of the same entries, or to the same sums, at this moment.
 func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]Outcome, []Charge, error) {
-	r := &recording{ctx: ctx, tx: tx, workspace: workspace, told: map[string]*telling{}}
+	r := &recording{ctx: ctx, tx: tx, workspace: workspace, told: map[entryKey]*telling{}}
 	outcomes := make([]Outcome, len(list))
 	for i, e := range list {
 		n, err := e.numbers()
@@ -43,7 +43,7 @@ func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]
 		return nil, nil, err
 	}
 	for i, e := range list {
-		outcomes[i] = r.told[e.ID].judge(i, list, outcomes[i])
+		outcomes[i] = r.told[e.key()].judge(i, list, outcomes[i])
 	}
 	return outcomes, r.charges, nil
 }
@@ -55,8 +55,8 @@ type recording struct {
 	workspace ids.ID
 
 	prices  prices.Book
-	told    map[string]*telling // by the id of the entry
-	order   []*telling          // in the order in which they were told first
+	told    map[entryKey]*telling
+	order   []*telling // in the order in which they were told first
 	raised  []raise
 	charges []Charge
 }
@@ -72,10 +72,10 @@ type telling struct {
 
 // tell takes up one telling of an entry, and says what becomes of it within this call.
 func (r *recording) tell(e Entry, n numbers) Outcome {
-	t, again := r.told[e.ID]
+	t, again := r.told[e.key()]
 	if !again {
 		t = &telling{Entry: e, numbers: n}
-		r.told[e.ID], r.order = t, append(r.order, t)
+		r.told[e.key()], r.order = t, append(r.order, t)
 		return Recorded
 	}
 	more := t.numbers.raised(n)
@@ -94,7 +94,7 @@ func (t *telling) judge(i int, list []Entry, alone Outcome) Outcome {
 	}
 	sum := *t.before
 	for _, e := range list[:i] {
-		if n, err := e.numbers(); err == nil && e.ID == t.ID {
+		if n, err := e.numbers(); err == nil && e.key() == t.key() {
 			sum = sum.raised(n)
 		}
 	}
@@ -120,7 +120,7 @@ func (r *recording) save() (err error) {
 	}
 	var known []*telling
 	for _, t := range r.order {
-		if added[t.ID] {
+		if added[t.key()] {
 			r.book(t, t.Booking, t.numbers.usage(t.numbers.cost(t.price)))
 		} else {
 			known = append(known, t)
@@ -143,7 +143,7 @@ func (r *recording) raise(known []*telling) error {
 	}
 	var more []keptEntry
 	for _, t := range known {
-		k := kept[t.ID]
+		k := kept[t.key()]
 		stood := k.numbers
 		t.before = &stood
 		if p, found := r.prices.ByID(k.priceID); found {

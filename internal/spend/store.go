@@ -58,8 +58,8 @@ func known(n Nanos) *Nanos {
 	return &n
 }
 
-// insertTx adds the entries that are not there yet, and returns the ids of those.
-func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[string]bool, error) {
+// insertTx adds the entries that are not there yet, and returns those.
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[entryKey]bool, error) {
 	rows := make([]row, len(list))
 	for i, t := range list {
 		rows[i] = row{ID: t.ID, Job: t.Job, Epoch: t.Epoch, Agent: t.Agent, Product: t.Product, Provider: t.Provider, Model: t.Model,
@@ -74,9 +74,9 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) 
 	if err != nil {
 		return nil, fmt.Errorf("record usage: %w", err)
 	}
-	set := make(map[string]bool, len(added))
-	for _, id := range added {
-		set[id] = true
+	set := make(map[entryKey]bool, len(added))
+	for _, a := range added {
+		set[entryKey{a.JobID, a.ID}] = true
 	}
 	return set, nil
 }
@@ -92,13 +92,15 @@ type keptEntry struct {
 	price           *prices.Price
 }
 
+func (k keptEntry) key() entryKey { return entryKey{k.Job, k.id} }
+
 // lockTx locks entries that are there, and reads what they are booked under.
-func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[string]keptEntry, error) {
-	wanted := make([]string, len(list))
-	for i, t := range list {
-		wanted[i] = t.ID
+func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[entryKey]keptEntry, error) {
+	p := dbsqlc.UsageLockParams{WorkspaceID: workspace}
+	for _, t := range list {
+		p.JobIds, p.Ids = append(p.JobIds, t.Job), append(p.Ids, t.ID)
 	}
-	rows, err := q.UsageLock(ctx, tx, dbsqlc.UsageLockParams{WorkspaceID: workspace, Ids: wanted})
+	rows, err := q.UsageLock(ctx, tx, p)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage: %w", err)
 	}
@@ -106,9 +108,9 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (m
 	if err != nil {
 		return nil, err
 	}
-	kept := make(map[string]keptEntry, len(rows))
+	kept := make(map[entryKey]keptEntry, len(rows))
 	for _, r := range rows {
-		kept[r.ID] = keptOf(r, booked)
+		kept[entryKey{r.JobID, r.ID}] = keptOf(r, booked)
 	}
 	return kept, nil
 }
@@ -149,16 +151,16 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 	if len(list) == 0 {
 		return nil
 	}
-	rows, named := make([]row, len(list)), make([]string, len(list))
+	rows := make([]row, len(list))
 	for i, k := range list {
-		rows[i], named[i] = row{ID: k.id}, k.id
+		rows[i] = row{ID: k.id, Job: k.Job, Epoch: k.Epoch, Product: k.Product, Provider: k.provider, Model: k.model}
 		rows[i].write(k.numbers, k.price)
 	}
 	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	if err := q.UsageRaise(ctx, tx, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: encoded, Ids: named}); err != nil {
+	if err := q.UsageRaise(ctx, tx, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: encoded}); err != nil {
 		return fmt.Errorf("raise usage: %w", err)
 	}
 	return nil

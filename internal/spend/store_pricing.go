@@ -34,12 +34,12 @@ func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, 
 	if err != nil {
 		return pricing{}, false, fmt.Errorf("pricing of usage: %w", err)
 	}
-	return pricing{since: r.Since, after: place{r.AfterAt, r.AfterID}, locked: r.WasLocked, savedAt: r.SavedAt, now: r.Now}, true, nil
+	return pricing{since: r.Since, after: place{r.AfterAt, entryKey{r.AfterJob, r.AfterID}}, locked: r.WasLocked, savedAt: r.SavedAt, now: r.Now}, true, nil
 }
 
 // moveTx keeps how far a pass is.
 func (p pricing) moveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id,
+	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id, AfterJob: p.after.job,
 		WasLocked: p.locked})
 	if err != nil {
 		return fmt.Errorf("keep how far usage is priced: %w", err)
@@ -61,14 +61,14 @@ func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 
 // toPriceTx reads entries of which no cost is known.
 func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]unpriced, error) {
-	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id,
+	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job,
 		MaxRows: int32(most)}) //nolint:gosec // a batch
 	if err != nil {
 		return nil, fmt.Errorf("find usage without a price: %w", err)
 	}
 	list := make([]unpriced, len(rows))
 	for i, r := range rows {
-		list[i] = unpriced{place: place{r.BookedAt, r.ID}, lease: Lease{r.JobID, r.Epoch}, provider: r.Provider, model: r.Model}
+		list[i] = unpriced{place: place{r.BookedAt, entryKey{r.JobID, r.ID}}, epoch: r.Epoch, provider: r.Provider, model: r.Model}
 	}
 	return list, nil
 }
@@ -78,7 +78,7 @@ func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, mos
 func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced) ([]keptEntry, error) {
 	p := dbsqlc.UsageHoldParams{WorkspaceID: workspace}
 	for _, u := range list {
-		p.JobIds, p.Epochs = append(p.JobIds, u.lease.Job), append(p.Epochs, u.lease.Epoch)
+		p.JobIds, p.Epochs = append(p.JobIds, u.job), append(p.Epochs, u.epoch)
 	}
 	sums, err := q.UsageHold(ctx, tx, p)
 	if err != nil {
@@ -88,13 +88,13 @@ func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced
 	for _, s := range sums {
 		held[Lease{s.JobID, s.Epoch}] = true
 	}
-	var wanted []string
+	free := dbsqlc.UsageLockFreeParams{WorkspaceID: workspace}
 	for _, u := range list {
-		if held[u.lease] {
-			wanted = append(wanted, u.id)
+		if held[Lease{u.job, u.epoch}] {
+			free.JobIds, free.Ids = append(free.JobIds, u.job), append(free.Ids, u.id)
 		}
 	}
-	rows, err := q.UsageLockFree(ctx, tx, dbsqlc.UsageLockFreeParams{WorkspaceID: workspace, Ids: wanted})
+	rows, err := q.UsageLockFree(ctx, tx, free)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage: %w", err)
 	}

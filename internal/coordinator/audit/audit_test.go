@@ -75,8 +75,8 @@ func TestALifeIsInOrder(t *testing.T) {
 	w.clean(audit.Run)
 	w.clean(audit.Verify)
 	r := w.look(audit.Run)
-	if r.Jobs != 11 || r.Workspaces != 1 || len(r.Checks) != 11 {
-		t.Errorf("looked at %d jobs of %d workspaces in %d ways; want 11, 1, 11", r.Jobs, r.Workspaces, len(r.Checks))
+	if r.Jobs != 11 || r.Workspaces != 1 || len(r.Checks) != 12 {
+		t.Errorf("looked at %d jobs of %d workspaces in %d ways; want 11, 1, 12", r.Jobs, r.Workspaces, len(r.Checks))
 	}
 }
 

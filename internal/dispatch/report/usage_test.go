@@ -278,3 +278,50 @@ func (w *world) claimOf(agent tenancy.Principal, j jobs.Job) jobs.Job {
 	}
 	return got.Jobs[0]
 }
+
+// An id names an entry within its job: a later attempt on the job raises it, and another
+// job's telling of the same id is an entry of its own, whoever tells it, with others, alone
+// and in one report. Nobody raises what is not his job's.
+func TestAnIDNamesAnEntryOfItsJob(t *testing.T) {
+	for way, padding := range map[string]int{"with others": 0, "alone": report.MaxBatchedUsage} {
+		t.Run(strings.ReplaceAll(way, " ", "_"), func(t *testing.T) {
+			w := newWorld(t)
+			ada, eve := w.Agent("ada"), w.Agent("eve")
+			mine, twin, hers := w.claimOf(ada, w.Job("mine")), w.claimOf(ada, w.Job("twin")), w.claimOf(eve, w.Job("hers"))
+			input := func(n int64) func(*spend.Entry) { return func(e *spend.Entry) { e.Input = n } }
+			tells := func(who tenancy.Principal, want string, lines ...report.UsageLine) {
+				t.Helper()
+				var got []string
+				for _, a := range w.tell(who, append(lines, entries(lease.Ref{Job: "FB-99", Epoch: 1}, "x", padding)...)...)[:len(lines)] {
+					got = append(got, said(a))
+				}
+				if strings.Join(got, " ") != want {
+					t.Errorf("%s; want %s", got, want)
+				}
+			}
+			stand := func(want map[string]string) {
+				t.Helper()
+				for _, j := range []jobs.Job{mine, twin, hers} {
+					got := dbfactory.Text(t, w.DB, `SELECT concat_ws(' ', (SELECT string_agg(id || ':' || epoch || ':' || input_tokens, ' ' ORDER BY id) FROM usage_entry WHERE job_id = $1),
+						(SELECT sum(input_tokens) FROM job_usage WHERE job_id = $1), (SELECT sum(input_tokens) FROM usage_hour WHERE job_id = $1))`, j.ID)
+					if got != want[j.Title] {
+						t.Errorf("%s: %s; want %s", j.Title, got, want[j.Title])
+					}
+				}
+			}
+			tells(ada, "recorded recorded raised known", entry(ref(mine), "m", input(5)), entry(ref(twin), "m", input(6)),
+				entry(ref(mine), "m", input(7)), entry(ref(twin), "m", input(1)))
+			tells(eve, "recorded stale_epoch", entry(ref(hers), "m", input(spend.MaxTokens)), entry(ref(mine), "m", input(spend.MaxTokens)))
+			stand(map[string]string{"mine": "m:1:7 7 7", "twin": "m:1:6 6 6", "hers": "m:1:1000000000 1000000000 1000000000"})
+
+			// The job goes to somebody else, whose session tells its history again.
+			if _, err := w.Dispatch.Release(w.Ctx, ada, ref(mine), report.Release{Reason: "tired"}); err != nil {
+				t.Fatal(err)
+			}
+			again := w.claimOf(eve, mine)
+			tells(eve, "known raised recorded", entry(ref(again), "m", input(3)), entry(ref(again), "m", input(9)), entry(ref(again), "n", input(1)))
+			tells(ada, "known raised", entry(ref(mine), "n", input(1)), entry(ref(mine), "n", input(2)))
+			stand(map[string]string{"mine": "m:1:9 n:2:2 11 11", "twin": "m:1:6 6 6", "hers": "m:1:1000000000 1000000000 1000000000"})
+		})
+	}
+}

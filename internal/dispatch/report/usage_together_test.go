@@ -59,9 +59,9 @@ func TestABadReportOfUsageIsNobodyElses(t *testing.T) {
 		case 30:
 			list[1].Lease, want[i] = ref(held[31]), "recorded stale_epoch"
 		case 40:
-			list[0].Entry.ID, want[i] = "m-39", "known recorded" // as its neighbour said
+			list[0].Entry.ID = "m-39" // as its neighbour said of another job
 		case 41:
-			list[1].Entry.ID, list[1].Entry.Input, want[i] = "m-39", 7, "recorded raised"
+			list[1].Entry.ID, list[1].Entry.Input, want[i] = "m-41", 7, "recorded raised"
 		case 50:
 			list[0].Entry.ID, want[i] = "n-50", "recorded known" // the same one twice
 		case 51:
@@ -74,8 +74,8 @@ func TestABadReportOfUsageIsNobodyElses(t *testing.T) {
 			t.Errorf("report %d: %q; want %q", i, got, want[i])
 		}
 	}
-	if n := dbfactory.Int(t, w.DB, `SELECT sum(entries) * 1000 + (SELECT count(*) FROM usage_entry) FROM job_usage`); n != 116*1000+116 {
-		t.Errorf("%d sums and entries, read as two numbers of three digits; want 116 of each", n)
+	if n := dbfactory.Int(t, w.DB, `SELECT sum(entries) * 1000 + (SELECT count(*) FROM usage_entry) FROM job_usage`); n != 117*1000+117 {
+		t.Errorf("%d sums and entries, read as two numbers of three digits; want 117 of each", n)
 	}
 }
 

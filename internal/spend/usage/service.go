@@ -115,13 +115,14 @@ type EntryQuery struct {
 
 // Position is where a list of entries goes on.
 type Position struct {
-	At time.Time
-	ID string
+	At  time.Time
+	ID  string
+	Job ids.ID
 }
 
 // String writes a position for an address.
 func (p Position) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.At.UnixMicro(), 10) + " " + p.ID))
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(p.At.UnixMicro(), 10) + " " + p.Job.String() + " " + p.ID))
 }
 
 // ParsePosition reads what String has written; "" is the beginning. False for all else.
@@ -130,10 +131,13 @@ func ParsePosition(text string) (Position, bool) {
 		return Position{}, true
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	micros, id, cut := strings.Cut(string(raw), " ")
+	micros, rest, _ := strings.Cut(string(raw), " ")
+	job, id, cut := strings.Cut(rest, " ")
 	at, wrong := strconv.ParseInt(micros, 10, 64)
 	p := Position{At: time.UnixMicro(at), ID: id}
-	return p, err == nil && wrong == nil && cut && at > 0 && p.At.Before(newest.At) && utf8.ValidString(id) && !strings.Contains(id, "\x00")
+	var known bool
+	p.Job, known = ids.Parse(job)
+	return p, err == nil && wrong == nil && cut && known && at > 0 && p.At.Before(newest.At) && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
 
 // Entry is a usage entry with what it is booked under.
@@ -185,7 +189,7 @@ func (s *Service) Entries(ctx context.Context, who tenancy.Principal, query Entr
 }
 
 // Position is where the entry stands in the list.
-func (e Entry) Position() Position { return Position{At: e.BookedAt, ID: e.ID} }
+func (e Entry) Position() Position { return Position{At: e.BookedAt, ID: e.ID, Job: e.JobID} }
 
 func mayRead(who tenancy.Principal) error {
 	if !who.Can(tenancy.ReadBoard) {

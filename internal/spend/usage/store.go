@@ -62,7 +62,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 		before = newest
 	}
 	rows, err := q.UsageEntries(ctx, tx, dbsqlc.UsageEntriesParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
-		BeforeAt: before.At, BeforeID: before.ID, MaxRows: int32(most), //nolint:gosec // at most MaxEntries and one
+		BeforeAt: before.At, BeforeID: before.ID, BeforeJob: before.Job, MaxRows: int32(most), //nolint:gosec // at most MaxEntries and one
 		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
 		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job)})
 	if err != nil {

@@ -157,8 +157,12 @@ func TestEntriesPageByPage(t *testing.T) {
 	for i := range 7 {
 		b.tell(entry(fmt.Sprint("e", i), b.leases[i%4], november.Add(time.Duration(i/3)*time.Hour), []string{"small", "large"}[i%2], 1, 0))
 	}
+	// The same id of two jobs at one instant, where a page ends.
+	for _, l := range []spend.Booking{b.leases[0], b.leases[2]} {
+		b.tell(entry("same", l, november, "small", 1, 0))
+	}
 	var seen []string
-	query := usage.EntryQuery{Query: usage.Query{From: november, Until: december}, Limit: 2}
+	query := usage.EntryQuery{Query: usage.Query{From: november, Until: december}, Limit: 5}
 	for more := true; more; {
 		var page []usage.Entry
 		var err error
@@ -168,10 +172,13 @@ func TestEntriesPageByPage(t *testing.T) {
 		for _, e := range page {
 			seen = append(seen, e.ID)
 		}
-		last := page[len(page)-1]
-		query.Before = usage.Position{At: last.BookedAt, ID: last.ID}
+		at, ok := usage.ParsePosition(page[len(page)-1].Position().String())
+		if !ok {
+			t.Fatal("a position cannot be read")
+		}
+		query.Before = at
 	}
-	if got := strings.Join(seen, " "); got != "e6 e5 e4 e3 e2 e1 e0" {
+	if got := strings.Join(seen, " "); got != "e6 e5 e4 e3 same same e2 e1 e0" {
 		t.Errorf("listed %s", got)
 	}
 	list, _, err := b.usage.Entries(t.Context(), b.who, usage.EntryQuery{Limit: 10, Query: usage.Query{From: november, Until: december,
