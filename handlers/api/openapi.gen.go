@@ -110,6 +110,7 @@ func (e BudgetLineFrom) Valid() bool {
 
 // Defines values for BudgetLineKind.
 const (
+	BudgetLineKindAdjust      BudgetLineKind = "adjust"
 	BudgetLineKindExpire      BudgetLineKind = "expire"
 	BudgetLineKindFree        BudgetLineKind = "free"
 	BudgetLineKindGrant       BudgetLineKind = "grant"
@@ -124,6 +125,8 @@ const (
 // Valid indicates whether the value is a known member of the BudgetLineKind enum.
 func (e BudgetLineKind) Valid() bool {
 	switch e {
+	case BudgetLineKindAdjust:
+		return true
 	case BudgetLineKindExpire:
 		return true
 	case BudgetLineKindFree:
@@ -3507,7 +3510,7 @@ type UsageEntry struct {
 	// Epoch The epoch of the lease, which may have ended, where it is not that of the body.
 	Epoch *int64 `json:"epoch,omitempty"`
 
-	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique in the workspace. Told again, the entry is raised meter by meter to the larger number, so it may be told while it grows, in any order and as often as you like.
+	// ID The message's own id, as the provider gave it; 1 to 200 characters. It is unique within its job: later attempts on the job may tell it again, and another job's telling of the same id is an entry of that job. Told again, the entry is raised meter by meter to the larger number, so it may be told while it grows, in any order and as often as you like.
 	ID string `json:"id"`
 
 	// InputTokens 0 to 1,000,000,000, as each number of tokens. Without those that were read from or written to a cache: where your program counts cached tokens among its input, subtract them.
