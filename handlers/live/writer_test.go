@@ -7,10 +7,10 @@ import (
 
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
+	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // Every end of a line that a reader knows begins a data line and no field.

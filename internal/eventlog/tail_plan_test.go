@@ -58,7 +58,8 @@ func assertPagesAreShort(t *testing.T, d *db.DB, workspace ids.ID, when string) 
 			return err
 		},
 		"jobs of the tail": func(tx db.Tx) error {
-			_, err := q.EventTailJobs(t.Context(), tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: "17", MaxRows: 50})
+			_, err := q.EventTailJobs(t.Context(), tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: "17",
+				Fields: []string{"title"}, MaxRows: 50})
 			return err
 		},
 		"search": func(tx db.Tx) error {
