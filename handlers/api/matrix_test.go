@@ -220,48 +220,39 @@ func (m *matrix) jobFor(c matrixCall) string {
 
 // more is what a call needs beyond the least, to get as far as the rows.
 func (m *matrix) more(c matrixCall) object {
-	switch {
-	case c.id == "createBudget":
-		return object{"limit_usd": "1"}
-	case c.id == "savePrices":
-		return object{"prices": []object{{"provider": "house", "model": "m", "valid_from": "2026-01-02T03:04:05Z", "input": "1", "output": "1",
-			"cache_read": "1", "cache_write": "1", "cache_write_1h": "1"}}}
-	case c.id == "decideUnpricedModel":
-		return object{"decision": "pass"}
-	case c.id == "transferBudget":
-		return object{"to": matrixOther.String(), "amount_usd": "1"}
-	case c.id == "undoBudgetLine":
-		return object{"line": matrixLine}
-	case c.id == "raiseBudget":
-		return object{"amount_usd": "1"}
-	case c.id == "bulkJobs":
-		return object{"jobs": []string{asked("-1")}}
-	case c.id == "reportBatch":
-		return object{"items": []object{{"verb": "start", "job": asked("-2"), "epoch": 1}}}
-	case strings.HasPrefix(c.path, "/fleet/") && c.id != "claimJobs":
+	if body, ok := matrixBodies()[c.id]; ok {
+		return body
+	}
+	if strings.HasPrefix(c.path, "/fleet/") && c.id != "claimJobs" {
 		return object{"job": asked("-2"), "epoch": 1}
-	case c.id == "patchJob":
-		return object{"version": 1, "title": "Another one"}
-	case c.id == "reclaimLeases":
-		return object{"job": asked("-2")}
-	case c.id == "heartbeat":
-		return object{"boot_id": "nest-boot", "leases": []object{{"job": asked("-2"), "epoch": 1, "progress_percent": 7}}}
-	case c.id == "registerAgent":
-		return object{"boot_id": "another", "factory": object{"name": "elsewhere", "seats": 1}}
-	case c.id == "sendMessage":
-		return object{"type": "custom.x", "to": object{"role": "worker"}}
-	case c.id == "sendMessages":
-		return object{"messages": []object{{"type": "custom.x", "to": object{"role": "worker"}}}}
-	case c.id == "ackMessages":
-		return object{"seq": 1}
-	case c.id == "ackExport":
-		return object{"position": "1"}
-	case c.id == "resetExport":
-		return object{"position": ""}
-	case c.id == "linkJob":
-		return object{"depends_on": asked("-4")}
 	}
 	return nil
+}
+
+// matrixBodies are, by the id of a call, what it needs beyond the least.
+func matrixBodies() map[string]object {
+	message := object{"type": "custom.x", "to": object{"role": "worker"}}
+	return map[string]object{
+		"createBudget": {"limit_usd": "1"},
+		"savePrices": {"prices": []object{{"provider": "house", "model": "m", "valid_from": "2026-01-02T03:04:05Z", "input": "1", "output": "1",
+			"cache_read": "1", "cache_write": "1", "cache_write_1h": "1"}}},
+		"decideUnpricedModel": {"decision": "pass"},
+		"transferBudget":      {"to": matrixOther.String(), "amount_usd": "1"},
+		"undoBudgetLine":      {"line": matrixLine},
+		"raiseBudget":         {"amount_usd": "1"},
+		"bulkJobs":            {"jobs": []string{asked("-1")}},
+		"reportBatch":         {"items": []object{{"verb": "start", "job": asked("-2"), "epoch": 1}}},
+		"patchJob":            {"version": 1, "title": "Another one"},
+		"reclaimLeases":       {"job": asked("-2")},
+		"heartbeat":           {"boot_id": "nest-boot", "leases": []object{{"job": asked("-2"), "epoch": 1, "progress_percent": 7}}},
+		"registerAgent":       {"boot_id": "another", "factory": object{"name": "elsewhere", "seats": 1}},
+		"sendMessage":         message,
+		"sendMessages":        {"messages": []object{message}},
+		"ackMessages":         {"seq": 1},
+		"ackExport":           {"position": "1"},
+		"resetExport":         {"position": ""},
+		"linkJob":             {"depends_on": asked("-4")},
+	}
 }
 
 // sample is the least value that a schema takes.

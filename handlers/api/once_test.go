@@ -49,7 +49,6 @@ var harmless = map[string]string{
 type named struct {
 	begin func(n int) (path string, body any)
 	other func(body any) any // nil gives a body with another reason
-	by    string             // token; "" is the owner's
 }
 
 // namedCalls are all calls that take an Idempotency-Key.
@@ -119,7 +118,7 @@ func (w *world) namedCalls() map[string]named {
 			w.as(agent, "POST", "/fleet/ask", merge(lease, object{"question": "Which?"})).want(200)
 			return "/jobs/" + lease["job"].(string) + "/answer", object{"answer": "This."}
 		}, other: func(any) any { return object{"answer": "That."} }},
-		"createBudget": {begin: func(n int) (string, any) {
+		"createBudget": {begin: func(int) (string, any) {
 			return "/budgets", object{"name": "made " + ids.New().String(), "scope": "milestone", "phase": ids.New().String(), "period": "month", "limit_usd": "10"}
 		}, other: func(body any) any { return merge(body.(object), object{"limit_usd": "11"}) }},
 		"raiseBudget": {begin: func(n int) (string, any) { return "/budgets/" + budget(n) + "/raise", object{"amount_usd": "1"} }, other: amount},
@@ -138,9 +137,9 @@ func (w *world) namedCalls() map[string]named {
 			other: func(any) any { return object{"messages": []object{message(-1)}} }},
 		"redriveDeadLetter": {begin: func(n int) (string, any) { return "/messages/dead/" + dead(n) + "/redrive", nil }},
 		"discardDeadLetter": {begin: func(n int) (string, any) { return "/messages/dead/" + dead(n) + "/discard", nil }},
-		"createExport": {begin: func(n int) (string, any) { return "/exports", object{"name": ids.New().String(), "source": "events"} },
+		"createExport": {begin: func(int) (string, any) { return "/exports", object{"name": ids.New().String(), "source": "events"} },
 			other: func(any) any { return object{"name": "another", "source": "events"} }},
-		"resetExport": {begin: func(n int) (string, any) {
+		"resetExport": {begin: func(int) (string, any) {
 			name := ids.New().String()
 			w.as(w.owner, "POST", "/exports", object{"name": name, "source": "events"}).want(200)
 			read := w.as(w.owner, "GET", "/exports/"+name+"/next?limit=1", nil).want(200).text("position")

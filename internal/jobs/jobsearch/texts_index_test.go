@@ -8,7 +8,6 @@ import (
 	"fleetboard/db/dbfactory"
 	"fleetboard/e2e/jobstest"
 	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/jobsearch"
 )
@@ -125,7 +124,7 @@ func TestADeletedJobHasNoWords(t *testing.T) {
 	kept := w.NewJobs(jobs.New{Title: "To be deleted with words"})[0]
 	jobstest.IndexTexts(t, w.DB)
 	if n := words(t, w.DB); n != 1 {
-		t.Errorf("%d jobs have words; want %s", n, ids.ID(kept.ID))
+		t.Errorf("%d jobs have words; want %s", n, kept.ID)
 	}
 	dbfactory.Exec(t, w.DB, `DELETE FROM job WHERE id = $1`, kept.ID)
 	if n := words(t, w.DB); n != 0 {
