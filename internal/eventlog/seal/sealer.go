@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"fleetboard/db"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/runloop"
 )
 
 const (
@@ -49,12 +51,16 @@ func (s *Sealer) Seal(ctx context.Context) (events int, failed error) {
 
 func (s *Sealer) sealOne(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, i := blockEvents, 0; n == blockEvents && i < roundBlocks && err == nil; i++ {
+		began := time.Now()
 		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) (err error) {
 			n, err = s.sealTx(ctx, tx, workspace)
 			return err
 		})
 		if err == nil {
 			total += n
+		}
+		if n == blockEvents {
+			runloop.Rest(ctx, began)
 		}
 	}
 	return total, err

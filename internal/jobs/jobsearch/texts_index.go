@@ -10,6 +10,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/runloop"
 )
 
 const (
@@ -17,6 +18,8 @@ const (
 	// transaction; walkPage of how many jobs that were there before.
 	textsPage = 500
 	walkPage  = 500
+	// roundPages is how many pages of a workspace one call works off at most.
+	roundPages = 50
 	// writePage is of how many jobs texts are read at once.
 	writePage = 50
 	// maxText is how much of each text has its words kept, in characters.
@@ -69,10 +72,12 @@ func (x *Index) IndexTexts(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// indexTexts works the log of a workspace off, page by page. What a transaction that still
-// runs keeps back is looked for again at the next call.
+// indexTexts works the log of a workspace off, page by page, with a rest between them. What it
+// does not get to, and what a transaction that still runs keeps back, is for the next call.
 func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, err error) {
-	for more, n, held := true, 0, false; more && ctx.Err() == nil; total += n {
+	more, n, held := true, 0, false
+	for page := 0; more && page < roundPages && ctx.Err() == nil; page++ {
+		began := time.Now()
 		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 			p, err := lockPlaceTx(ctx, tx, workspace)
 			switch {
@@ -89,9 +94,12 @@ func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, er
 		if err != nil {
 			return total, err
 		}
-		if held {
-			x.changed.Note(eventlog.Topic(workspace))
+		if total += n; more {
+			runloop.Rest(ctx, began)
 		}
+	}
+	if held || more {
+		x.changed.Note(eventlog.Topic(workspace))
 	}
 	return total, ctx.Err()
 }
