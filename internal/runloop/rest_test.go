@@ -12,7 +12,7 @@ import (
 func TestABacklogRestsSixTimesAsLongAsItWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		runloop.Rest(t.Context(), began)
 		if took := time.Since(began); took != 7*time.Second {
 			t.Errorf("a second of work with its rest took %s", took)
