@@ -1,15 +1,19 @@
 package bus
 
 import (
-	"slices"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 )
 
-// crowded is above how many messages an inbox is looked at sender by sender. Below it
-// nobody's share is used up by what one transaction adds: 64 short calls.
-const crowded = MaxFromOne / 2
+const (
+	// few is how many messages a transaction adds to an inbox without a lock. What is under
+	// way at the moment in which an inbox becomes crowded may go so far beyond a share.
+	few = 64
+	// crowded is above how many messages an inbox is looked at sender by sender, whatever is
+	// added: below it, a few messages use up nobody's share.
+	crowded = MaxFromOne / 2
+)
 
 // room is how much crowded inboxes hold of each sender; the server is ids.Nil.
 type room map[string]map[ids.ID]int
@@ -68,14 +72,15 @@ func (r room) giveBack(inboxes []string, from ids.ID) {
 // findRoom leaves out or refuses what inboxes have no room for, and makes room for the
 // notices of the server.
 func (p *publishing) findRoom() error {
-	var all []string
+	adds := map[string]int{}
 	for _, c := range p.calls {
 		for _, inboxes := range c.targets {
-			all = append(all, inboxes...)
+			for _, inbox := range inboxes {
+				adds[inbox]++
+			}
 		}
 	}
-	slices.Sort(all)
-	r, err := crowdedTx(p.ctx, p.tx, p.workspace, slices.Compact(all))
+	r, err := crowdedTx(p.ctx, p.tx, p.workspace, adds)
 	if err != nil || len(r) == 0 {
 		return err
 	}

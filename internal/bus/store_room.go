@@ -3,22 +3,26 @@ package bus
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/ids"
 )
 
-// crowdedTx looks which of the inboxes, in their order, are crowded, and what each sender
-// has there. Nobody else fills those until the transaction ends.
-func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string) (room, error) {
-	if len(inboxes) == 0 {
+// crowdedTx looks what each sender has in those of the inboxes that are crowded, or that more
+// than a few messages are added to. Nobody else fills those until the transaction ends.
+func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]int) (room, error) {
+	if len(adds) == 0 {
 		return nil, nil
 	}
+	inboxes := slices.Sorted(maps.Keys(adds))
 	list, err := q.InboxesCrowded(ctx, tx, dbsqlc.InboxesCrowdedParams{WorkspaceID: workspace, Inboxes: inboxes, Most: crowded})
 	if err != nil {
 		return nil, fmt.Errorf("look for crowded inboxes: %w", err)
 	}
+	list = slices.DeleteFunc(inboxes, func(inbox string) bool { return adds[inbox] <= few && !slices.Contains(list, inbox) })
 	if len(list) == 0 {
 		return nil, nil
 	}
