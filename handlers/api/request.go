@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/api/schema"
@@ -218,4 +220,31 @@ func (checkedBinder) Bind(into any, c echo.Context) error {
 		return fault.Wrap(err, fault.Malformed, "The body does not have the form of this call.")
 	}
 	return nil
+}
+
+const idempotencyKey = "Idempotency-Key"
+
+// once is the key of a request that may be sent again. It stands for the operation, what
+// it is about and the body. The repetition is answered with 200 and says what it is.
+func (s *Server) once(c echo.Context, op operation, body []byte) *idempotency.Key {
+	name := c.Request().Header.Get(idempotencyKey)
+	if !op.once || name == "" {
+		return nil
+	}
+	asked := sha256.New()
+	asked.Write([]byte(op.id + "\n"))
+	for _, p := range op.params {
+		if p.Value.In == openapi3.ParameterInPath {
+			asked.Write([]byte(c.Param(p.Value.Name) + "\n"))
+		}
+	}
+	asked.Write(body)
+	key := s.newKey(name, asked.Sum(nil))
+	c.Response().Before(func() {
+		if key.Replayed() && c.Response().Status < http.StatusMultipleChoices {
+			c.Response().Status = http.StatusOK
+			c.Response().Header().Set("Idempotent-Replayed", "true")
+		}
+	})
+	return key
 }

@@ -155,10 +155,11 @@ func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []periodKey,
 	}
 	states := make(periods, len(rows))
 	for _, r := range rows {
-		states[periodKey{r.BudgetID, r.PeriodStart.UTC()}] = budgets.State{Start: r.PeriodStart, End: r.PeriodEnd, UnpricedTokens: r.UnpricedTokens,
-			Limits:   budgets.Limits{Money: (*spend.Nanos)(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
-			Settled:  budgets.Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
-			Reserved: budgets.Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens}}
+		states[periodKey{r.BudgetID, r.PeriodStart.UTC()}] = budgets.State{Start: r.PeriodStart, End: r.PeriodEnd,
+			UnpricedTokens: r.UnpricedTokens,
+			Limits:         budgets.Limits{Money: (*spend.Nanos)(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
+			Settled:        budgets.Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
+			Reserved:       budgets.Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens}}
 	}
 	return states, nil
 }

@@ -29,16 +29,19 @@ type Archive struct {
 // limited to.
 const maxArchive = 512 << 10
 
+// archives are those of a database.
+type archives struct{ db *db.DB }
+
 // Archives reads those with messages before a position, 0 for the newest, the newest first.
 // They are for people who run the fleet.
-func (s *Service) Archives(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Archive, err error) {
+func (a *archives) Archives(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Archive, err error) {
 	if err := mayRunFleet(who); err != nil {
 		return nil, err
 	}
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = a.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		list, err = archivesTx(ctx, tx, who.Workspace, before, limit)
 		return err
 	})

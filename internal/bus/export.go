@@ -145,7 +145,7 @@ func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, po
 		if err != nil {
 			return err
 		}
-		to, err := e.given(position)
+		to, err := e.parseGiven(position)
 		if err != nil || !from.before(to) {
 			return err
 		}
@@ -159,14 +159,16 @@ func (x *exports) AckExport(ctx context.Context, who tenancy.Principal, name, po
 // what follows is given out again, and whoever has written it already is refused from then
 // on. once is nil where the request is not sent again. Faults: NotFound; Validation for a
 // position that was not given out.
-func (x *exports) ResetExport(ctx context.Context, who tenancy.Principal, name, position string, once *idempotency.Key) (e Export, err error) {
+func (x *exports) ResetExport(ctx context.Context, who tenancy.Principal, name, position string, once *idempotency.Key) (
+	e Export, err error,
+) {
 	err = x.exporting(ctx, who, func(tx db.Tx) error {
 		e, err = idempotency.OnceTx(ctx, tx, who, once, func() (Export, error) {
 			before, err := exportTx(ctx, tx, who.Workspace, name, true)
 			if err != nil {
 				return before, err
 			}
-			if _, err := before.given(position); err != nil {
+			if _, err := before.parseGiven(position); err != nil {
 				return before, err
 			}
 			after, err := resetExportTx(ctx, tx, who.Workspace, name, position)
@@ -244,8 +246,8 @@ func (p exportPlace) String() string {
 	return strconv.FormatInt(p.seq, 10)
 }
 
-// given reads a position that was given out, or "" for the beginning.
-func (e Export) given(text string) (exportPlace, error) {
+// parseGiven reads a position that was given out, or "" for the beginning.
+func (e Export) parseGiven(text string) (exportPlace, error) {
 	to, err := e.place("position", text)
 	if err != nil {
 		return to, err

@@ -40,6 +40,8 @@ func (s *Service) NamesBlobs(b Blobs) { s.blobs = b }
 // Service sends and reads messages.
 type Service struct {
 	*exports
+	*archives
+	*wordIndex
 
 	db      *db.DB
 	wake    Notifier
@@ -57,7 +59,6 @@ type Service struct {
 	mu      sync.Mutex
 	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
 	logs    eventlog.Changed          // since the bridge looked
-	unfound eventlog.Changed          // since words were written
 }
 
 // handed is how long a message of a role or a factory belongs to the reader that got it.
@@ -66,14 +67,14 @@ const handed = 2 * time.Minute
 // NewService returns the bus of the messages kept in d. Close ends its subscription and every
 // wait.
 func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
-	s := &Service{exports: &exports{d}, db: d, wake: wake, secrets: values, waiters: waitlist.New(), hold: handed,
+	s := &Service{exports: &exports{d}, archives: &archives{d}, wordIndex: &wordIndex{db: d}, db: d, wake: wake, secrets: values, waiters: waitlist.New(), hold: handed,
 		waiting: map[ids.ID]map[string]int{}}
 	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
 	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
 	s.waiters.Watch = s.watch
 	inboxes := wake.Subscribe(topicPrefix, s.heard)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
-	sent := wake.Subscribe(topicsOfAll, s.unfound.Note)
+	sent := wake.Subscribe(topicsOfAll, s.sent.Note)
 	s.cancel = func() { inboxes(); events(); sent() }
 	return s
 }

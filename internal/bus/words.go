@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fleetboard/db"
+	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fulltext"
 	"fleetboard/internal/ids"
 )
@@ -18,21 +19,27 @@ import (
 // wordsPage is of how many messages words are written in one transaction.
 const wordsPage = 200
 
+// wordIndex writes the words by which messages are found.
+type wordIndex struct {
+	db   *db.DB
+	sent eventlog.Changed // since words were written
+}
+
 // IndexWords writes the words by which messages are found that were sent since the last call,
 // outside of the transactions that send them. It returns how many messages it looked at.
-func (s *Service) IndexWords(ctx context.Context) (total int, err error) {
-	list, all := s.unfound.Take(time.Now())
+func (x *wordIndex) IndexWords(ctx context.Context) (total int, err error) {
+	list, all := x.sent.Take(time.Now())
 	if all {
-		if list, err = workspaces(ctx, s.db); err != nil {
+		if list, err = workspaces(ctx, x.db); err != nil {
 			return 0, err
 		}
 	}
 	for _, workspace := range list {
-		n, failed := s.indexWords(ctx, workspace)
+		n, failed := x.indexWords(ctx, workspace)
 		total += n
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("words of messages of %s: %w", workspace, failed))
-			s.unfound.Note(Topic(workspace))
+			x.sent.Note(Topic(workspace))
 		}
 	}
 	return total, err
@@ -40,9 +47,9 @@ func (s *Service) IndexWords(ctx context.Context) (total int, err error) {
 
 // indexWords writes the words of the messages of a workspace, page by page. What a transaction
 // that still runs keeps back is looked for again at the next call.
-func (s *Service) indexWords(ctx context.Context, workspace ids.ID) (total int, err error) {
+func (x *wordIndex) indexWords(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, held := wordsPage, false; n == wordsPage && ctx.Err() == nil; total += n {
-		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
 			n, held, err = indexWordsTx(ctx, tx, workspace)
 			return err
 		})
@@ -50,7 +57,7 @@ func (s *Service) indexWords(ctx context.Context, workspace ids.ID) (total int, 
 			return total, err
 		}
 		if held {
-			s.unfound.Note(Topic(workspace))
+			x.sent.Note(Topic(workspace))
 		}
 	}
 	return total, ctx.Err()

@@ -36,7 +36,8 @@ func busCommand(c *cli) *cobra.Command {
 			}
 			t.print(w)
 		})}
-	return group("bus", "Messages and events, written elsewhere", busExport(c), busTail(c), busReset(c), busRemove(c), listing, busArchives(c))
+	return group("bus", "Messages and events, written elsewhere",
+		busExport(c), busTail(c), busReset(c), busRemove(c), listing, busArchives(c))
 }
 
 func busArchives(c *cli) *cobra.Command {

@@ -6,19 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
 )
-
-var q = dbsqlc.New()
 
 // Key is what the sender of a request calls it. A nil one is a request that has no name
 // and is always new.
@@ -71,11 +65,7 @@ func OnceTx[T any](ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key,
 	if err != nil {
 		return none, fmt.Errorf("encode result: %w", err)
 	}
-	if err := q.IdempotentRequestAnswer(ctx, tx, dbsqlc.IdempotentRequestAnswerParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.Name, Answer: answer}); err != nil {
-		return none, fmt.Errorf("keep result of idempotency key: %w", err)
-	}
-	return result, nil
+	return result, answerTx(ctx, tx, who, k, answer)
 }
 
 // TakeTx is OnceTx for a request whose result is known before its effect: it keeps the
@@ -89,31 +79,24 @@ func TakeTx[T any](ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key,
 	if err != nil {
 		return result, fmt.Errorf("encode result: %w", err)
 	}
-	taken, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.Name, Digest: k.Digests[0], Answer: answer})
-	if err != nil {
-		return result, fmt.Errorf("take idempotency key: %w", err)
-	}
-	if k.replayed = taken == 0; !k.replayed {
-		return result, nil
+	taken, err := takeTx(ctx, tx, who, k, answer)
+	if k.replayed = err == nil && !taken; !k.replayed {
+		return result, err
 	}
 	return firstTx[T](ctx, tx, who, k)
 }
 
 // firstTx reads what the request led to when it was carried out.
 func firstTx[T any](ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (first T, err error) {
-	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.Name})
-	switch {
-	case errors.Is(err, pgx.ErrNoRows): // it became too old at this moment
-		return first, fault.New(fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer.")
-	case err != nil:
-		return first, fmt.Errorf("read idempotency key: %w", err)
-	case !slices.ContainsFunc(k.Digests, func(d []byte) bool { return bytes.Equal(found.Digest, d) }):
+	digest, answer, err := answeredTx(ctx, tx, who, k)
+	if err != nil {
+		return first, err
+	}
+	if !slices.ContainsFunc(k.Digests, func(d []byte) bool { return bytes.Equal(digest, d) }) {
 		return first, fault.New(fault.IdempotencyKeyReused,
 			"This idempotency key came with another request within the last day. Use a new one.")
 	}
-	if err := json.Unmarshal(found.Answer, &first); err != nil {
+	if err := json.Unmarshal(answer, &first); err != nil {
 		return first, fmt.Errorf("decode result of idempotency key: %w", err)
 	}
 	return first, nil

@@ -34,13 +34,14 @@ func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, 
 	if err != nil {
 		return pricing{}, false, fmt.Errorf("pricing of usage: %w", err)
 	}
-	return pricing{since: r.Since, after: place{r.AfterAt, entryKey{r.AfterJob, r.AfterID}}, locked: r.WasLocked, savedAt: r.SavedAt, now: r.Now}, true, nil
+	return pricing{since: r.Since, after: place{r.AfterAt, entryKey{r.AfterJob, r.AfterID}}, locked: r.WasLocked,
+		savedAt: r.SavedAt, now: r.Now}, true, nil
 }
 
 // moveTx keeps how far a pass is.
 func (p pricing) moveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id, AfterJob: p.after.job,
-		WasLocked: p.locked})
+	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{
+		WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id, AfterJob: p.after.job, WasLocked: p.locked})
 	if err != nil {
 		return fmt.Errorf("keep how far usage is priced: %w", err)
 	}
@@ -61,8 +62,8 @@ func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 
 // toPriceTx reads entries of which no cost is known.
 func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]unpriced, error) {
-	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job,
-		MaxRows: int32(most)}) //nolint:gosec // a batch
+	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{
+		WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job, MaxRows: int32(most)}) //nolint:gosec // a batch
 	if err != nil {
 		return nil, fmt.Errorf("find usage without a price: %w", err)
 	}

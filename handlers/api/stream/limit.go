@@ -32,7 +32,8 @@ func New(l Limits) *Streams { return &Streams{Limits: l, open: quota.NewSeats()}
 func (l *Streams) Open(who tenancy.Principal, end End) (*Stream, error) {
 	// The agents of one enrolment token have half of the workspace's streams.
 	workspace := int64(l.PerWorkspace)
-	leave, full := l.open.Enter(quota.Askers(who, quota.Shares{Asker: int64(l.PerAsker), Enrolment: workspace / 2, Workspace: workspace})...)
+	shares := quota.Shares{Asker: int64(l.PerAsker), Enrolment: workspace / 2, Workspace: workspace}
+	leave, full := l.open.Enter(quota.Askers(who, shares)...)
 	if full != nil {
 		return nil, fault.New(fault.TooMany, "%d streams of this %s are open; end one of them first.", full.Most, full.What).
 			With("retry_after", int(l.Beat.Seconds()))

@@ -44,18 +44,19 @@ func BudgetRepairs(ctx context.Context, d *db.DB) ([]BudgetRepair, error) {
 		if err != nil {
 			return nil, fmt.Errorf("check the budgets of %s: %w", w.Slug, err)
 		}
-		list = append(list, repairsOf(w, wrong)...)
+		list = append(list, groupRepairs(w, wrong)...)
 	}
 	return list, nil
 }
 
-// repairsOf is what was found of the budgets of a workspace, by budget.
-func repairsOf(w workspace, wrong []wrongBudget) []BudgetRepair {
+// groupRepairs groups what was found of the budgets of a workspace by budget.
+func groupRepairs(w workspace, wrong []wrongBudget) []BudgetRepair {
 	slices.SortStableFunc(wrong, func(a, b wrongBudget) int { return slices.Compare(a.budget[:], b.budget[:]) })
 	var list []BudgetRepair
 	for _, f := range wrong {
 		if last := len(list) - 1; last < 0 || list[last].budget != f.budget {
-			list = append(list, BudgetRepair{Workspace: w.Slug, Budget: f.name, workspace: w.ID, budget: f.budget, alarmed: map[time.Time]bool{}})
+			list = append(list, BudgetRepair{Workspace: w.Slug, Budget: f.name, workspace: w.ID, budget: f.budget,
+				alarmed: map[time.Time]bool{}})
 		}
 		r, start := &list[len(list)-1], f.start.UTC()
 		r.Found, r.alarmed[start] = append(r.Found, f.detail), r.alarmed[start] || f.alarmed()
@@ -176,7 +177,8 @@ func (p *moneyPlan) add(r reservation, lasts bool) {
 		}
 		u.Nanos, u.Tokens = u.Nanos+r.Nanos, u.Tokens+r.Tokens
 	}
-	if changes := r.Holds != lasts || want.Nanos != r.HeldNanos || want.Tokens != r.HeldTokens; changes && (r.Holds || want.Nanos+want.Tokens > 0) {
+	changes := r.Holds != lasts || want.Nanos != r.HeldNanos || want.Tokens != r.HeldTokens
+	if changes && (r.Holds || want.Nanos+want.Tokens > 0) {
 		p.held = append(p.held, want)
 		p.did(start, fmt.Sprintf("job %s, epoch %d, held $%s and %d tokens and holds $%s and %d", r.JobID, r.Epoch,
 			spend.Nanos(r.HeldNanos).USD(), r.HeldTokens, spend.Nanos(want.Nanos).USD(), want.Tokens))

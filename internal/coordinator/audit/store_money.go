@@ -52,7 +52,8 @@ func leftTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, err
 		list[i] = wrongBudget{budget: l.BudgetID, name: l.Name, start: l.PeriodStart, check: reservationCheck, job: l.JobID.String(),
 			detail: fmt.Sprintf("its lease of epoch %d has ended and holds something of %s", l.Epoch, l.Name)}
 		if l.NoPeriod {
-			list[i].detail = fmt.Sprintf("its lease of epoch %d holds something of %s, which is not there", l.Epoch, period(l.Name, l.PeriodStart))
+			list[i].detail = fmt.Sprintf("its lease of epoch %d holds something of %s, which is not there",
+				l.Epoch, period(l.Name, l.PeriodStart))
 		}
 	}
 	return list, nil
@@ -138,8 +139,8 @@ func holdTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, rows []held
 	if err != nil {
 		return fmt.Errorf("encode reservations: %w", err)
 	}
-	err = q.BudgetRepairReservations(ctx, tx, dbsqlc.BudgetRepairReservationsParams{WorkspaceID: workspace, BudgetID: budget, Rows: encoded})
-	if err != nil {
+	if err := q.BudgetRepairReservations(ctx, tx, dbsqlc.BudgetRepairReservationsParams{
+		WorkspaceID: workspace, BudgetID: budget, Rows: encoded}); err != nil {
 		return fmt.Errorf("write reservations: %w", err)
 	}
 	return nil

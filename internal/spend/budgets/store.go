@@ -107,7 +107,8 @@ func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
 
 // freeAllTx frees what leases have reserved of a budget, of all its periods.
 func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor string) error {
-	rows, err := q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{WorkspaceID: workspace, BudgetID: of.ID, Actor: actor})
+	rows, err := q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{
+		WorkspaceID: workspace, BudgetID: of.ID, Actor: actor})
 	if err != nil {
 		return fmt.Errorf("free reservations: %w", err)
 	}

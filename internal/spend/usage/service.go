@@ -137,7 +137,8 @@ func ParsePosition(text string) (Position, bool) {
 	p := Position{At: time.UnixMicro(at), ID: id}
 	var known bool
 	p.Job, known = ids.Parse(job)
-	return p, err == nil && wrong == nil && cut && known && at > 0 && p.At.Before(newest.At) && utf8.ValidString(id) && !strings.Contains(id, "\x00")
+	written := err == nil && wrong == nil && cut && known
+	return p, written && at > 0 && p.At.Before(newest.At) && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
 
 // Entry is a usage entry with what it is booked under.
