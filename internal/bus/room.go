@@ -1,7 +1,6 @@
 package bus
 
 import (
-
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 )
