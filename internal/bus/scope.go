@@ -61,7 +61,7 @@ func (p *publishing) findSubject(who tenancy.Principal, n Draft) (s subject, err
 			return s, err
 		}
 	}
-	for _, about := range p.names.threadSubjects(n.CorrelationID) {
+	if about, ok := p.names.threadSubject(n.CorrelationID); ok {
 		if err := add("correlation_id", "thread", about); err != nil {
 			return s, err
 		}
@@ -88,16 +88,14 @@ func noSuchAnswered() error {
 	return fault.Invalid("in_reply_to", "There is no such message in this workspace.")
 }
 
-// threadSubjects are what a thread is about: the product of the job that names it, and that
-// of its first message.
-func (d *directory) threadSubjects(name string) (list []subject) {
+// threadSubject is what a thread is about: the product of the job that names it, or else that
+// of its first message. False where neither is known.
+func (d *directory) threadSubject(name string) (subject, bool) {
 	if job, ok := d.jobs[name]; ok {
-		list = append(list, subject{product: job.productID})
+		return subject{product: job.productID}, true
 	}
-	if product, ok := d.begins[name]; ok {
-		list = append(list, subject{product: product})
-	}
-	return list
+	product, ok := d.begins[name]
+	return subject{product: product}, ok
 }
 
 // mayReach refuses what an agent with a limited token says to an agent that reads of none

@@ -177,6 +177,20 @@ func TestEachReferenceIsInScope(t *testing.T) {
 	}
 }
 
+// A job's thread is its product's, whatever was said there first.
+func TestAJobsThreadIsItsProducts(t *testing.T) {
+	e := newEstate(t)
+	strange := note(agent("all"), "about atlas")
+	strange.Job, strange.CorrelationID = e.atlas.Key, e.vega.Key
+	e.send(e.Owner, strange)
+	said := note(agent("all"), "about vega")
+	said.CorrelationID = e.vega.Key
+	e.send(e.val, said)
+	if _, err := e.bus.Publish(e.Ctx, e.ann, said); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("an agent of atlas in the thread of vega: %v", err)
+	}
+}
+
 // What is said in the thread of a product stays in it, also without a job, by whoever says it:
 // others find it in no inbox, no thread, no search, by no id, and acknowledge none of it.
 func TestAThreadStaysInItsProduct(t *testing.T) {
