@@ -3,6 +3,7 @@ package fulltext_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -124,6 +125,28 @@ func TestATextIsFoundByItsPieces(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each letter of each script is found by its lower, its upper and its title case.
+func TestEachLetterIsFoundInEachCase(t *testing.T) {
+	t.Parallel()
+	word := func(text string) string {
+		for w := range fulltext.Words(text) {
+			return w.Text
+		}
+		return ""
+	}
+	for r := range rune(unicode.MaxRune) {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		want := word(string(r))
+		for _, other := range []string{strings.ToLower(string(r)), strings.ToUpper(string(r)), strings.ToTitle(string(r))} {
+			if got := word(other); got != want {
+				t.Errorf("%U %c is %q as a word, in another case (%s) %q", r, r, want, other, got)
+			}
+		}
+	}
 }
 
 // Text draws texts as they stand in jobs, and any.

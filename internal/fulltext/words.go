@@ -112,18 +112,27 @@ func isSpaced(r rune) bool {
 		unicode.Myanmar)
 }
 
+// oneI takes the i with and without a dot for one: in other languages than Turkish the upper
+// case of ı is I, and the lower case of İ is i.
+var oneI = strings.NewReplacer("i\u0307", "i", "ı", "i")
+
+// seen is r where it counts in a word, and -1 where not.
+func seen(r rune) rune {
+	if isUnseen(r) || !goesOn(r) {
+		return -1
+	}
+	return r
+}
+
 // fold gives a word as it is compared, "" where nothing of it is left.
 func fold(word string, plain bool) string {
 	if plain {
 		return strings.ToLower(word[:min(len(word), maxWord)])
 	}
-	word = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(word)))
-	word = strings.Map(func(r rune) rune {
-		if isUnseen(r) || !goesOn(r) {
-			return -1
-		}
-		return r
-	}, word)
+	// Lower case first: cases.Fold alone turns the two cases of Cherokee into one another.
+	word = strings.ToLower(norm.NFKC.String(strings.Map(seen, word)))
+	word = oneI.Replace(norm.NFKC.String(cases.Fold().String(word)))
+	word = norm.NFKC.String(strings.Map(seen, word))
 	if len(word) > maxWord {
 		word = strings.ToValidUTF8(word[:maxWord], "")
 	}
