@@ -227,24 +227,6 @@ func (q *Queries) BudgetRaiseAdd(ctx context.Context, db DBTX, arg BudgetRaiseAd
 	return err
 }
 
-const budgetRaiseEnd = `-- name: BudgetRaiseEnd :execrows
-UPDATE budget_raise SET until = now() WHERE workspace_id = $1 AND line = $2
-`
-
-type BudgetRaiseEndParams struct {
-	WorkspaceID uuid.UUID
-	Line        int64
-}
-
-// Makes a raise end now.
-func (q *Queries) BudgetRaiseEnd(ctx context.Context, db DBTX, arg BudgetRaiseEndParams) (int64, error) {
-	result, err := db.Exec(ctx, budgetRaiseEnd, arg.WorkspaceID, arg.Line)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const budgetRaiseLeft = `-- name: BudgetRaiseLeft :one
 SELECT coalesce((SELECT r.nanos FROM budget_raise r WHERE r.workspace_id = $1 AND r.line = $2), 0)::bigint
 `
@@ -285,14 +267,8 @@ const budgetRaisesDue = `-- name: BudgetRaisesDue :many
 SELECT r.line, r.budget_id, r.period_start, r.nanos FROM budget_raise r
 JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
 WHERE r.workspace_id = $1 AND r.until <= now() AND p.period_end > now()
-    AND ($2::uuid IS NULL OR r.budget_id = $2::uuid)
 ORDER BY r.budget_id, r.until, r.line LIMIT 1000
 `
-
-type BudgetRaisesDueParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    *uuid.UUID
-}
 
 type BudgetRaisesDueRow struct {
 	Line        int64
@@ -301,9 +277,9 @@ type BudgetRaisesDueRow struct {
 	Nanos       int64
 }
 
-// The raises of a workspace, or of one budget, that have ended while their period has not.
-func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, arg BudgetRaisesDueParams) ([]BudgetRaisesDueRow, error) {
-	rows, err := db.Query(ctx, budgetRaisesDue, arg.WorkspaceID, arg.BudgetID)
+// The raises of a workspace that have ended while their period has not.
+func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]BudgetRaisesDueRow, error) {
+	rows, err := db.Query(ctx, budgetRaisesDue, workspaceID)
 	if err != nil {
 		return nil, err
 	}

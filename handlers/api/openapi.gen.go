@@ -4349,7 +4349,7 @@ type ServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx echo.Context, budget BudgetPath) error
-	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx echo.Context, budget BudgetPath) error
 	// ListCoordinatorLogs What the coordinator did, newest first.
@@ -12435,7 +12435,7 @@ type StrictServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx context.Context, request TransferBudgetRequestObject) (TransferBudgetResponseObject, error)
-	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx context.Context, request UndoBudgetLineRequestObject) (UndoBudgetLineResponseObject, error)
 	// ListCoordinatorLogs What the coordinator did, newest first.

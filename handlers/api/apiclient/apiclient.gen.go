@@ -4530,14 +4530,14 @@ type ClientInterface interface {
 	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
 	TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
 	UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5813,7 +5813,7 @@ func (c *Client) TransferBudget(ctx context.Context, budget BudgetPath, body Tra
 	return c.Client.Do(req)
 }
 
-// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+// UndoBudgetLineWithBody Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5830,7 +5830,7 @@ func (c *Client) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, 
 	return c.Client.Do(req)
 }
 
-// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13876,14 +13876,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
 	TransferBudgetWithResponse(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferBudgetResponse, error)
 
-	// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
 	UndoBudgetLineWithBodyWithResponse(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UndoBudgetLineResponse, error)
 
-	// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -21182,7 +21182,7 @@ func (c *ClientWithResponses) TransferBudgetWithResponse(ctx context.Context, bu
 	return ParseTransferBudgetResponse(rsp)
 }
 
-// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+// UndoBudgetLineWithBodyWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21195,7 +21195,7 @@ func (c *ClientWithResponses) UndoBudgetLineWithBodyWithResponse(ctx context.Con
 	return ParseUndoBudgetLineResponse(rsp)
 }
 
-// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+// UndoBudgetLineWithResponse Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
