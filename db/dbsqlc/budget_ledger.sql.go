@@ -104,7 +104,7 @@ func (q *Queries) BudgetLedger(ctx context.Context, db DBTX, arg BudgetLedgerPar
 }
 
 const budgetLine = `-- name: BudgetLine :one
-SELECT l.period_start, l.kind, l.nanos, l.other_budget_id,
+SELECT l.period_start, l.kind, l.nanos, l.other_budget_id, l.at,
     EXISTS (SELECT FROM budget_ledger r WHERE r.workspace_id = l.workspace_id AND r.reverses = l.id) AS reversed
 FROM budget_ledger l WHERE l.workspace_id = $1 AND l.budget_id = $2 AND l.id = $3
 `
@@ -120,6 +120,7 @@ type BudgetLineRow struct {
 	Kind          string
 	Nanos         int64
 	OtherBudgetID *uuid.UUID
+	At            time.Time
 	Reversed      bool
 }
 
@@ -132,6 +133,7 @@ func (q *Queries) BudgetLine(ctx context.Context, db DBTX, arg BudgetLineParams)
 		&i.Kind,
 		&i.Nanos,
 		&i.OtherBudgetID,
+		&i.At,
 		&i.Reversed,
 	)
 	return i, err
@@ -265,6 +267,7 @@ func (q *Queries) BudgetRaiseTake(ctx context.Context, db DBTX, arg BudgetRaiseT
 
 const budgetRaisesDue = `-- name: BudgetRaisesDue :many
 SELECT r.line, r.budget_id, r.period_start, r.nanos FROM budget_raise r
+JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id AND b.removed_at IS NULL
 JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
 WHERE r.workspace_id = $1 AND r.until <= now() AND p.period_end > now()
 ORDER BY r.budget_id, r.until, r.line LIMIT 1000
@@ -277,7 +280,7 @@ type BudgetRaisesDueRow struct {
 	Nanos       int64
 }
 
-// The raises of a workspace that have ended while their period has not.
+// The raises of a workspace that have ended while their period and their budget have not.
 func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]BudgetRaisesDueRow, error) {
 	rows, err := db.Query(ctx, budgetRaisesDue, workspaceID)
 	if err != nil {

@@ -215,6 +215,10 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget ids.ID,
 	if !l.start.Equal(found[0].State.Start) {
 		return nil, fault.New(fault.InvalidTransition, "Its period is over.")
 	}
+	// The money went into the period that the other budget had then.
+	if other := found[len(found)-1]; len(found) > 1 && l.at.Before(other.State.Start) {
+		return nil, fault.New(fault.InvalidTransition, "The period of %s that got the money is over.", other.Name)
+	}
 	switch l.kind {
 	case TransferredOut:
 		_, err := transferTx(ctx, tx, who, l.other, Transfer{To: budget, Amount: l.amount, Reason: "taken back"}, id)
@@ -251,6 +255,7 @@ type past struct {
 	kind     Kind
 	amount   spend.Nanos
 	other    ids.ID
+	at       time.Time
 	reversed bool
 }
 

@@ -149,6 +149,39 @@ func TestARaiseIsTakenBackWhole(t *testing.T) {
 	}
 }
 
+// A transfer is not taken out of the next period of the budget that got it, and a raise of a
+// budget that was removed does not end.
+func TestMoneyOfAPeriodThatIsOver(t *testing.T) {
+	w := newWorld(t)
+	from, to := w.made(monthly(10)), w.made(monthly(10, func(in *budgets.Input) { in.Period, in.Timezone = budgets.Day, "UTC" }))
+	moved, err := w.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: to.ID, Amount: 4 * dollar})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE budget_ledger SET at = at - interval '1 day', period_start = period_start - CASE WHEN budget_id = $1 THEN interval '1 day' ELSE '0' END`, to.ID)
+	dbfactory.Exec(t, w.db, `UPDATE budget_period SET period_start = period_start - interval '1 day', period_end = period_end - interval '1 day' WHERE budget_id = $1`, to.ID)
+	if _, err := w.Undo(t.Context(), w.who, from.ID, moved.Line, nil); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("it is taken out of the next period: %v", err)
+	}
+	if got := w.get(from.ID).State; *got.Limits.Money != 6*dollar || w.unequal() != 0 {
+		t.Errorf("the giver has %s", got.Limits.Money.USD())
+	}
+	until := time.Now().Add(time.Hour)
+	if _, err := w.Raise(t.Context(), w.who, from.ID, budgets.Raise{Amount: dollar, Until: &until}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Remove(t.Context(), w.who, from.ID); err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE budget_raise SET until = now() - interval '1 second'`)
+	if _, err := w.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM budget_ledger WHERE kind = 'expire'`); n != 0 {
+		t.Error("the raise of the removed budget has ended")
+	}
+}
+
 // Two transfers of the last dollar: one gets it, whichever waits for the other.
 func TestTwoTransfersOfTheLastDollar(t *testing.T) {
 	w := newWorld(t)

@@ -104,7 +104,7 @@ func lineTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, id int64) (
 		return past{}, fault.New(fault.NotFound, "The budget has no such line.")
 	}
 	return past{start: r.PeriodStart, kind: Kind(r.Kind), amount: spend.Nanos(r.Nanos), other: orNil(r.OtherBudgetID),
-		reversed: r.Reversed}, nil
+		at: r.At, reversed: r.Reversed}, nil
 }
 
 func keepRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, l line, until *time.Time) error {
