@@ -3404,8 +3404,8 @@ type Usage struct {
 	CacheWriteTokens   int64 `json:"cache_write_tokens"`
 
 	// CostUSD What it cost, exact to the billionth: by the prices, or as agents said where a model has none; null where nothing is known.
-	CostUSD *json.Number `json:"cost_usd"`
-	Entries int64        `json:"entries"`
+	CostUSD *string `json:"cost_usd"`
+	Entries int64   `json:"entries"`
 
 	// ImputedUSD What it would have cost without flat rates, which `cost_usd` is without.
 	ImputedUSD string `json:"imputed_usd"`
@@ -3502,8 +3502,8 @@ type UsageEntry struct {
 	// CacheWriteTokens To a cache of five minutes; 0 where it is left out.
 	CacheWriteTokens *int64 `json:"cache_write_tokens,omitempty"`
 
-	// CostUSD Dollars as your program reckons them, as a number or as a text of one: 0 to 1,000 with at most nine decimal places,
-	// kept exactly, beside what the server computes by its prices. It counts where the model has no price. Leave it out
+	// CostUSD Dollars as your program reckons them, as a number or as a text of one: 0 to 1,000, rounded to nine decimal places and
+	// then kept exactly, beside what the server computes by its prices. It counts where the model has no price. Leave it out
 	// where it is unknown; 0 says that it was free.
 	CostUSD json.RawMessage `json:"cost_usd,omitempty"`
 
