@@ -491,21 +491,27 @@ func (l *life) fire() {
 	l.ended(list...)
 }
 
+// movePeriods moves the periods of days, with all that belongs to them.
+const movePeriods = `WITH day AS (SELECT id FROM budget WHERE workspace_id = $1 AND period = 'day'),
+	l AS (UPDATE budget_ledger SET period_start = period_start + make_interval(days => $2) WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
+	r AS (UPDATE budget_reservation SET period_start = period_start + make_interval(days => $2) WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
+	a AS (UPDATE budget_alert SET period_start = period_start + make_interval(days => $2) WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
+	s AS (UPDATE budget_raise SET period_start = period_start + make_interval(days => $2) WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day))
+	UPDATE budget_period SET period_start = period_start + make_interval(days => $2), period_end = period_end + make_interval(days => $2)
+	WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)`
+
 // turn makes it a day later, by moving what is stored a day back.
 func (l *life) turn() {
 	l.note("a day begins")
 	l.day++
-	l.exec(`WITH day AS (SELECT id FROM budget WHERE workspace_id = $1 AND period = 'day'),
-		l AS (UPDATE budget_ledger SET period_start = period_start - interval '1 day' WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
-		r AS (UPDATE budget_reservation SET period_start = period_start - interval '1 day' WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
-		a AS (UPDATE budget_alert SET period_start = period_start - interval '1 day' WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)),
-		s AS (UPDATE budget_raise SET period_start = period_start - CASE WHEN budget_id IN (SELECT id FROM day) THEN interval '1 day' ELSE interval '0' END,
-			until = until - interval '1 day' WHERE workspace_id = $1),
-		k AS (UPDATE job_lease SET claimed_at = claimed_at - interval '1 day' WHERE workspace_id = $1),
-		t AS (UPDATE attempt SET claimed_at = claimed_at - interval '1 day' WHERE workspace_id = $1)
-		UPDATE budget_period SET period_start = period_start - interval '1 day', period_end = period_end - interval '1 day'
-		WHERE workspace_id = $1 AND budget_id IN (SELECT id FROM day)`, l.Workspace)
-	l.exec(`UPDATE budget_ledger SET at = at - interval '1 day' WHERE workspace_id = $1`, l.Workspace)
+	// Farther first: in one step a day would meet the one before.
+	for _, days := range []int{-1000, 999} {
+		l.exec(movePeriods, l.Workspace, days)
+	}
+	l.exec(`WITH r AS (UPDATE budget_raise SET until = until - interval '1 day' WHERE workspace_id = $1),
+		l AS (UPDATE budget_ledger SET at = at - interval '1 day' WHERE workspace_id = $1),
+		k AS (UPDATE job_lease SET claimed_at = claimed_at - interval '1 day' WHERE workspace_id = $1)
+		UPDATE attempt SET claimed_at = claimed_at - interval '1 day' WHERE workspace_id = $1`, l.Workspace)
 	if l.chance(2) {
 		l.sweep()
 	}
