@@ -1858,10 +1858,19 @@ type Claimed struct {
 	QueueVersion string `json:"queue_version"`
 }
 
-// ClaimedBudget defines model for ClaimedBudget.
+// ClaimedBudget What the lease may spend: of all budgets that the job counts for, with its own `budget_usd`, the one with the least left. Soft ones count where no other limits money.
 type ClaimedBudget struct {
+	// Budget The budget's name, or the job's key where it is the job's own `budget_usd`.
+	Budget string `json:"budget"`
+
+	// BudgetID The budget's id, empty where it is the job's own.
+	BudgetID string `json:"budget_id"`
+
+	// RemainingUSD What is free besides.
 	RemainingUSD string `json:"remaining_usd"`
-	SliceUSD     string `json:"slice_usd"`
+
+	// SliceUSD What the lease may spend before it tells usage.
+	SliceUSD string `json:"slice_usd"`
 }
 
 // Completion defines model for Completion.
