@@ -64,10 +64,11 @@ test-gitea:
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 
-## soak: twenty thousand random lives of jobs against the model (about a quarter of an hour), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
+## soak: twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
 	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run 'TestWholeLives|TestMutantsAreFound' ./e2e/life
+	@FLEETBOARD_LEDGER_LIVES=$${FLEETBOARD_LEDGER_LIVES:-10000} go test -count=1 -timeout 2h ./e2e/ledger
 	@set -e; for target in $(FUZZ); do \
 		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime "$${FLEETBOARD_FUZZ_TIME:-60s}" "./$${target%:*}"; done
 
@@ -166,8 +167,8 @@ test-browser:
 
 .PHONY: test-processes
 test-processes:
-	$(call step,workers as processes and whole lives of jobs)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/life
+	$(call step,workers as processes, whole lives of jobs and of money)
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/life ./e2e/ledger
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos

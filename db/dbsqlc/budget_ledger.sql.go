@@ -104,7 +104,7 @@ func (q *Queries) BudgetLedger(ctx context.Context, db DBTX, arg BudgetLedgerPar
 }
 
 const budgetLine = `-- name: BudgetLine :one
-SELECT l.period_start, l.kind, l.nanos, l.other_budget_id,
+SELECT l.period_start, l.kind, l.nanos, l.other_budget_id, l.at,
     EXISTS (SELECT FROM budget_ledger r WHERE r.workspace_id = l.workspace_id AND r.reverses = l.id) AS reversed
 FROM budget_ledger l WHERE l.workspace_id = $1 AND l.budget_id = $2 AND l.id = $3
 `
@@ -120,6 +120,7 @@ type BudgetLineRow struct {
 	Kind          string
 	Nanos         int64
 	OtherBudgetID *uuid.UUID
+	At            time.Time
 	Reversed      bool
 }
 
@@ -132,6 +133,7 @@ func (q *Queries) BudgetLine(ctx context.Context, db DBTX, arg BudgetLineParams)
 		&i.Kind,
 		&i.Nanos,
 		&i.OtherBudgetID,
+		&i.At,
 		&i.Reversed,
 	)
 	return i, err
@@ -227,24 +229,6 @@ func (q *Queries) BudgetRaiseAdd(ctx context.Context, db DBTX, arg BudgetRaiseAd
 	return err
 }
 
-const budgetRaiseEnd = `-- name: BudgetRaiseEnd :execrows
-UPDATE budget_raise SET until = now() WHERE workspace_id = $1 AND line = $2
-`
-
-type BudgetRaiseEndParams struct {
-	WorkspaceID uuid.UUID
-	Line        int64
-}
-
-// Makes a raise end now.
-func (q *Queries) BudgetRaiseEnd(ctx context.Context, db DBTX, arg BudgetRaiseEndParams) (int64, error) {
-	result, err := db.Exec(ctx, budgetRaiseEnd, arg.WorkspaceID, arg.Line)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const budgetRaiseLeft = `-- name: BudgetRaiseLeft :one
 SELECT coalesce((SELECT r.nanos FROM budget_raise r WHERE r.workspace_id = $1 AND r.line = $2), 0)::bigint
 `
@@ -283,16 +267,11 @@ func (q *Queries) BudgetRaiseTake(ctx context.Context, db DBTX, arg BudgetRaiseT
 
 const budgetRaisesDue = `-- name: BudgetRaisesDue :many
 SELECT r.line, r.budget_id, r.period_start, r.nanos FROM budget_raise r
+JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id AND b.removed_at IS NULL
 JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
 WHERE r.workspace_id = $1 AND r.until <= now() AND p.period_end > now()
-    AND ($2::uuid IS NULL OR r.budget_id = $2::uuid)
 ORDER BY r.budget_id, r.until, r.line LIMIT 1000
 `
-
-type BudgetRaisesDueParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    *uuid.UUID
-}
 
 type BudgetRaisesDueRow struct {
 	Line        int64
@@ -301,9 +280,9 @@ type BudgetRaisesDueRow struct {
 	Nanos       int64
 }
 
-// The raises of a workspace, or of one budget, that have ended while their period has not.
-func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, arg BudgetRaisesDueParams) ([]BudgetRaisesDueRow, error) {
-	rows, err := db.Query(ctx, budgetRaisesDue, arg.WorkspaceID, arg.BudgetID)
+// The raises of a workspace that have ended while their period and their budget have not.
+func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]BudgetRaisesDueRow, error) {
+	rows, err := db.Query(ctx, budgetRaisesDue, workspaceID)
 	if err != nil {
 		return nil, err
 	}

@@ -154,11 +154,23 @@ func (q *Queries) BudgetHours(ctx context.Context, db DBTX, arg BudgetHoursParam
 }
 
 const budgetLimitsSave = `-- name: BudgetLimitsSave :exec
+WITH w AS MATERIALIZED (
+    SELECT w.budget_id, w.period_start, w.nanos, w.tokens, w.runs, p.settled_nanos, p.settled_tokens, p.runs AS settled_runs,
+        w.nanos > p.limit_nanos OR w.nanos < 0 AS has_more
+    FROM (SELECT unnest($2::uuid[]) AS budget_id, unnest($3::timestamptz[]) AS period_start, unnest($4::bigint[]) AS nanos,
+        unnest($5::bigint[]) AS tokens, unnest($6::bigint[]) AS runs) w
+    JOIN budget_period p ON p.workspace_id = $1 AND p.budget_id = w.budget_id AND p.period_start = w.period_start
+), forgotten AS (
+    DELETE FROM budget_alert a USING w
+    WHERE a.workspace_id = $1 AND a.budget_id = w.budget_id AND a.period_start = w.period_start
+        AND CASE WHEN a.threshold > 100 THEN w.has_more ELSE NOT (
+            w.nanos >= 0 AND w.settled_nanos::numeric * 100 >= w.nanos::numeric * a.threshold
+            OR w.tokens >= 0 AND w.settled_tokens::numeric * 100 >= w.tokens::numeric * a.threshold
+            OR w.runs >= 0 AND w.settled_runs::numeric * 100 >= w.runs::numeric * a.threshold) END
+)
 UPDATE budget_period p SET limit_nanos = CASE WHEN w.nanos >= 0 THEN w.nanos END,
     limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END, stopped_at = NULL
-FROM (SELECT unnest($2::uuid[]) AS budget_id, unnest($3::timestamptz[]) AS period_start, unnest($4::bigint[]) AS nanos,
-    unnest($5::bigint[]) AS tokens, unnest($6::bigint[]) AS runs) w
-WHERE p.workspace_id = $1 AND p.budget_id = w.budget_id AND p.period_start = w.period_start
+FROM w WHERE p.workspace_id = $1 AND p.budget_id = w.budget_id AND p.period_start = w.period_start
 `
 
 type BudgetLimitsSaveParams struct {
@@ -170,7 +182,9 @@ type BudgetLimitsSaveParams struct {
 	Runs        []int64
 }
 
-// Gives locked periods other limits, below 0 for none. The lines of it go with it.
+// Gives locked periods other limits, below 0 for none. The lines of it go with it. Thresholds
+// that are not reached any more tell anew, and so does, where there is more money, that it
+// runs out.
 func (q *Queries) BudgetLimitsSave(ctx context.Context, db DBTX, arg BudgetLimitsSaveParams) error {
 	_, err := db.Exec(ctx, budgetLimitsSave,
 		arg.WorkspaceID,

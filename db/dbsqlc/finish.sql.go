@@ -13,6 +13,31 @@ import (
 	"github.com/google/uuid"
 )
 
+const attemptClose = `-- name: AttemptClose :exec
+UPDATE attempt SET ended_at = clock_timestamp(), outcome = $1, error = $2
+WHERE workspace_id = $3 AND job_id = $4 AND epoch = $5 AND ended_at IS NULL
+`
+
+type AttemptCloseParams struct {
+	Outcome     string
+	Error       string
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+// Closes an attempt whose lease is not there.
+func (q *Queries) AttemptClose(ctx context.Context, db DBTX, arg AttemptCloseParams) error {
+	_, err := db.Exec(ctx, attemptClose,
+		arg.Outcome,
+		arg.Error,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+	)
+	return err
+}
+
 const jobsLock = `-- name: JobsLock :many
 SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j
 WHERE j.workspace_id = $1

@@ -25,7 +25,7 @@ ORDER BY l.id DESC LIMIT @max_rows;
 
 -- name: BudgetLine :one
 -- One line of a budget, and whether it was taken back by another.
-SELECT l.period_start, l.kind, l.nanos, l.other_budget_id,
+SELECT l.period_start, l.kind, l.nanos, l.other_budget_id, l.at,
     EXISTS (SELECT FROM budget_ledger r WHERE r.workspace_id = l.workspace_id AND r.reverses = l.id) AS reversed
 FROM budget_ledger l WHERE l.workspace_id = @workspace_id AND l.budget_id = @budget_id AND l.id = @id;
 
@@ -33,16 +33,12 @@ FROM budget_ledger l WHERE l.workspace_id = @workspace_id AND l.budget_id = @bud
 INSERT INTO budget_raise (workspace_id, line, budget_id, period_start, nanos, until)
 VALUES (@workspace_id, @line, @budget_id, @period_start, @nanos, sqlc.narg('until'));
 
--- name: BudgetRaiseEnd :execrows
--- Makes a raise end now.
-UPDATE budget_raise SET until = now() WHERE workspace_id = @workspace_id AND line = @line;
-
 -- name: BudgetRaisesDue :many
--- The raises of a workspace, or of one budget, that have ended while their period has not.
+-- The raises of a workspace that have ended while their period and their budget have not.
 SELECT r.line, r.budget_id, r.period_start, r.nanos FROM budget_raise r
+JOIN budget b ON b.workspace_id = r.workspace_id AND b.id = r.budget_id AND b.removed_at IS NULL
 JOIN budget_period p ON p.workspace_id = r.workspace_id AND p.budget_id = r.budget_id AND p.period_start = r.period_start
 WHERE r.workspace_id = @workspace_id AND r.until <= now() AND p.period_end > now()
-    AND (sqlc.narg('budget_id')::uuid IS NULL OR r.budget_id = sqlc.narg('budget_id')::uuid)
 ORDER BY r.budget_id, r.until, r.line LIMIT 1000;
 
 -- name: BudgetRaiseLeft :one

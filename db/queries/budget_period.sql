@@ -47,12 +47,26 @@ FROM opened o ORDER BY o.budget_id
 RETURNING budget_id;
 
 -- name: BudgetLimitsSave :exec
--- Gives locked periods other limits, below 0 for none. The lines of it go with it.
+-- Gives locked periods other limits, below 0 for none. The lines of it go with it. Thresholds
+-- that are not reached any more tell anew, and so does, where there is more money, that it
+-- runs out.
+WITH w AS MATERIALIZED (
+    SELECT w.budget_id, w.period_start, w.nanos, w.tokens, w.runs, p.settled_nanos, p.settled_tokens, p.runs AS settled_runs,
+        w.nanos > p.limit_nanos OR w.nanos < 0 AS has_more
+    FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start, unnest(@nanos::bigint[]) AS nanos,
+        unnest(@tokens::bigint[]) AS tokens, unnest(@runs::bigint[]) AS runs) w
+    JOIN budget_period p ON p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start
+), forgotten AS (
+    DELETE FROM budget_alert a USING w
+    WHERE a.workspace_id = @workspace_id AND a.budget_id = w.budget_id AND a.period_start = w.period_start
+        AND CASE WHEN a.threshold > 100 THEN w.has_more ELSE NOT (
+            w.nanos >= 0 AND w.settled_nanos::numeric * 100 >= w.nanos::numeric * a.threshold
+            OR w.tokens >= 0 AND w.settled_tokens::numeric * 100 >= w.tokens::numeric * a.threshold
+            OR w.runs >= 0 AND w.settled_runs::numeric * 100 >= w.runs::numeric * a.threshold) END
+)
 UPDATE budget_period p SET limit_nanos = CASE WHEN w.nanos >= 0 THEN w.nanos END,
     limit_tokens = CASE WHEN w.tokens >= 0 THEN w.tokens END, limit_runs = CASE WHEN w.runs >= 0 THEN w.runs END, stopped_at = NULL
-FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start, unnest(@nanos::bigint[]) AS nanos,
-    unnest(@tokens::bigint[]) AS tokens, unnest(@runs::bigint[]) AS runs) w
-WHERE p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
+FROM w WHERE p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
 
 -- name: BudgetReservationsFree :many
 -- Frees all that leases have reserved of a budget, as BudgetFree does of leases that end.

@@ -25,6 +25,11 @@ WITH e AS MATERIALIZED (
 )
 SELECT job_id, progress_percent, current_step, checkpoint FROM ended;
 
+-- name: AttemptClose :exec
+-- Closes an attempt whose lease is not there.
+UPDATE attempt SET ended_at = clock_timestamp(), outcome = @outcome, error = @error
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND ended_at IS NULL;
+
 -- name: JobsLock :many
 -- Locks those of the jobs, by key or id, that nobody has locked.
 SELECT j.id, j.key, clock_timestamp()::timestamptz AS now FROM job j

@@ -1,16 +1,14 @@
 package life
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"fleetboard/e2e/mutanttest"
 )
 
 // mutants are servers without one of their promises. Each has to be found out:
@@ -37,7 +35,7 @@ func TestMutantsAreFound(t *testing.T) {
 	}
 	for _, m := range list {
 		t.Run(m.name, func(t *testing.T) {
-			if !m.isFoundIn(t, overlay(t, m.file, m.old, m.new)) {
+			if !m.isFoundIn(t, mutanttest.Overlay(t, m.file, m.old, m.new)) {
 				t.Fatal("it looks like a server that keeps its promises")
 			}
 		})
@@ -66,47 +64,6 @@ func lives(sequences int) func(t *testing.T, overlay string) bool {
 
 func live(t *testing.T, overlay string, sequences int) bool {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "life.test")
-	compile(t, "test", "-c", "-o", binary, "-overlay", overlay, "fleetboard/e2e/life")
-	cmd := exec.Command(binary, "-test.run=^TestWholeLives$", "-rapid.shrinktime=0s") //nolint:noctx // the test's own time-out ends it
-	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEETBOARD_LIFE_SEQUENCES=%d", sequences))
-	out, err := cmd.CombinedOutput()
-	found := err != nil && strings.Contains(string(out), trail)
-	if err != nil && !found {
-		t.Fatalf("the sequences ended for another reason: %v\n%s", err, out)
-	}
-	if found {
-		_, calls, _ := strings.Cut(string(out), trail)
-		t.Logf("found %s%.2000s", trail, calls)
-	}
-	return found
-}
-
-// overlay writes the changed file and the list that tells the compiler of it.
-func overlay(t *testing.T, file, old, replacement string) string {
-	t.Helper()
-	original, err := filepath.Abs(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(original)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(source), old, replacement, 1)
-	if changed == string(source) {
-		t.Fatalf("%s has not what was to be taken out of it", file)
-	}
-	dir := t.TempDir()
-	copied := filepath.Join(dir, filepath.Base(file))
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{original: copied}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string][]byte{copied: []byte(changed), filepath.Join(dir, "overlay.json"): list} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "overlay.json")
+	return mutanttest.Hunt{Package: "fleetboard/e2e/life", Test: "TestWholeLives", Flags: []string{"-rapid.shrinktime=0s"},
+		Env: []string{fmt.Sprintf("FLEETBOARD_LIFE_SEQUENCES=%d", sequences)}, Trail: trail}.Finds(t, overlay)
 }

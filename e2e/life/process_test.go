@@ -11,21 +11,15 @@ import (
 	"time"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/mutanttest"
 )
 
 // build compiles the server, with an overlay unless that is "".
 func build(t *testing.T, overlay string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
-	compile(t, "build", "-o", binary, "-overlay", overlay, "fleetboard/cmd/web")
+	mutanttest.Compile(t, "build", "-o", binary, "-overlay", overlay, "fleetboard/cmd/web")
 	return binary
-}
-
-func compile(t *testing.T, args ...string) {
-	t.Helper()
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:noctx // the test's own time-out ends it
-		t.Fatalf("go %v: %v\n%s", args, err, out)
-	}
 }
 
 // process is a running server with its tokens.

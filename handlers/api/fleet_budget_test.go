@@ -106,6 +106,51 @@ func TestARaiseIsTakenBack(t *testing.T) {
 	w.as(w.owner, "POST", path+"/undo", object{"line": 999999}).want(404).refused(fault.NotFound)
 }
 
+// A claim tells of the budget with the least left, whichever it is: the workspace's, the
+// product's, the milestone's or the job's own, also after it has spent some of it.
+func TestAClaimTellsOfTheLeastBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada := w.agent("ada")
+	limit := func(name string, usd, slice string, of object) string {
+		t.Helper()
+		return w.as(w.owner, "POST", "/budgets", merge(object{"name": name, "period": "month", "limit_usd": usd, "slice_usd": slice}, of)).want(201).text("id")
+	}
+	var ref object
+	claims := func(job object, slice, remaining, budget, id string) {
+		t.Helper()
+		key := w.as(w.owner, "POST", "/jobs", merge(object{"title": "One"}, job)).want(201).text("key")
+		a := w.as(ada, "POST", "/fleet/claim", object{"job": key}).want(200)
+		ref = object{"job": key, "epoch": a.number("jobs", 0, "lease", "epoch")}
+		b := func(field string) string { return a.text("jobs", 0, "budget", field) }
+		if budget == "own" {
+			budget = key
+		}
+		if b("slice_usd") != slice || b("remaining_usd") != remaining || b("budget") != budget || b("budget_id") != id {
+			t.Errorf("%v: %v; want %s, %s of %s", job, a.at("jobs", 0, "budget"), slice, remaining, budget)
+		}
+	}
+	claims(object{"budget_usd": "3"}, "3.000000000", "0.000000000", "own", "")
+	soft := limit("Soft", "2", "0.5", object{"scope": "workspace", "hard": false})
+	claims(object{}, "0.500000000", "1.500000000", "Soft", soft)
+	claims(object{"budget_usd": "3"}, "0.500000000", "2.500000000", "own", "")
+	all := limit("All", "10", "5", object{"scope": "workspace"})
+	phase := limit("Beta", "6", "0.5", object{"scope": "milestone", "phase": "beta"})
+	claims(object{"budget_usd": "100"}, "5.000000000", "5.000000000", "All", all)
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "tired"})).want(200)
+	claims(object{"phase": "beta"}, "0.500000000", "5.500000000", "Beta", phase)
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "tired"})).want(200)
+	claims(object{"phase": "beta", "budget_usd": "0.2"}, "0.200000000", "0.000000000", "own", "")
+
+	// What is left of the job's own ceiling is without what its attempts have cost.
+	w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{told("a", object{"cost_usd": "0.15"})}})).want(200)
+	w.as(ada, "POST", "/fleet/release", merge(ref, object{"reason": "tired"})).want(200)
+	a := w.as(ada, "POST", "/fleet/claim", object{"job": ref["job"]}).want(200)
+	if a.text("jobs", 0, "budget", "slice_usd") != "0.050000000" || a.text("jobs", 0, "budget", "budget") != ref["job"] {
+		t.Errorf("the second attempt is told %v", a.at("jobs", 0, "budget"))
+	}
+}
+
 // A job says what it has cost, and what of that since the last progress of the attempt
 // that runs.
 func TestAJobSaysWhatItHasCost(t *testing.T) {

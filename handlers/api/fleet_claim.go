@@ -8,6 +8,7 @@ import (
 
 	"fleetboard/internal/dispatch/claim"
 	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -51,7 +52,10 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 			return nil, err
 		}
 		if g := claimed.Budgets[j.ID]; g.Slice != nil {
-			model.Budget = &ClaimedBudget{SliceUSD: g.Slice.Fixed(), RemainingUSD: g.Remaining.Fixed()}
+			model.Budget = &ClaimedBudget{SliceUSD: g.Slice.Fixed(), RemainingUSD: g.Remaining.Fixed(), Budget: g.Budget}
+			if g.BudgetID != ids.Nil {
+				model.Budget.BudgetID = g.BudgetID.String()
+			}
 		}
 		if o := claimed.Orders[j.ID]; o.Merge != nil {
 			model.Order = &Order{Merge: mergeOrderModel(*o.Merge)}

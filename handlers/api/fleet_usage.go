@@ -103,8 +103,7 @@ func usageModel(u spend.Usage) Usage {
 		CacheWriteTokens: u.CacheWrite, CacheWrite1HTokens: u.CacheWrite1h, UnpricedEntries: u.Unpriced,
 		UnpricedTokens: u.UnpricedTokens, ReportedCostUSD: u.Reported.Fixed(), ImputedUSD: u.Imputed.Fixed()}
 	if cost, known := u.Cost(); known {
-		number := json.Number(cost.USD())
-		m.CostUSD = &number
+		m.CostUSD = new(cost.Fixed())
 	}
 	return m
 }

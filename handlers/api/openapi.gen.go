@@ -1858,10 +1858,19 @@ type Claimed struct {
 	QueueVersion string `json:"queue_version"`
 }
 
-// ClaimedBudget defines model for ClaimedBudget.
+// ClaimedBudget What the lease may spend: of all budgets that the job counts for, with its own `budget_usd`, the one with the least left. Soft ones count where no other limits money.
 type ClaimedBudget struct {
+	// Budget The budget's name, or the job's key where it is the job's own `budget_usd`.
+	Budget string `json:"budget"`
+
+	// BudgetID The budget's id, empty where it is the job's own.
+	BudgetID string `json:"budget_id"`
+
+	// RemainingUSD What is free besides.
 	RemainingUSD string `json:"remaining_usd"`
-	SliceUSD     string `json:"slice_usd"`
+
+	// SliceUSD What the lease may spend before it tells usage.
+	SliceUSD string `json:"slice_usd"`
 }
 
 // Completion defines model for Completion.
@@ -3406,8 +3415,8 @@ type Usage struct {
 	CacheWriteTokens   int64 `json:"cache_write_tokens"`
 
 	// CostUSD What it cost, exact to the billionth: by the prices, or as agents said where a model has none; null where nothing is known.
-	CostUSD *json.Number `json:"cost_usd"`
-	Entries int64        `json:"entries"`
+	CostUSD *string `json:"cost_usd"`
+	Entries int64   `json:"entries"`
 
 	// ImputedUSD What it would have cost without flat rates, which `cost_usd` is without.
 	ImputedUSD string `json:"imputed_usd"`
@@ -3504,8 +3513,8 @@ type UsageEntry struct {
 	// CacheWriteTokens To a cache of five minutes; 0 where it is left out.
 	CacheWriteTokens *int64 `json:"cache_write_tokens,omitempty"`
 
-	// CostUSD Dollars as your program reckons them, as a number or as a text of one: 0 to 1,000 with at most nine decimal places,
-	// kept exactly, beside what the server computes by its prices. It counts where the model has no price. Leave it out
+	// CostUSD Dollars as your program reckons them, as a number or as a text of one: 0 to 1,000, rounded to nine decimal places and
+	// then kept exactly, beside what the server computes by its prices. It counts where the model has no price. Leave it out
 	// where it is unknown; 0 says that it was free.
 	CostUSD json.RawMessage `json:"cost_usd,omitempty"`
 
@@ -4351,7 +4360,7 @@ type ServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx echo.Context, budget BudgetPath) error
-	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx echo.Context, budget BudgetPath) error
 	// ListCoordinatorLogs What the coordinator did, newest first.
@@ -12437,7 +12446,7 @@ type StrictServerInterface interface {
 	// TransferBudget Moves money from the present period of a budget to that of another. What is settled or reserved stays; more than is free is 409 `over_budget` with `free_usd`.
 	// (POST /budgets/{budget}/transfer)
 	TransferBudget(ctx context.Context, request TransferBudgetRequestObject) (TransferBudgetResponseObject, error)
-	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. Of a raise goes what is free, the rest as it becomes free; a transfer goes back whole, or is 409 `over_budget`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
+	// UndoBudgetLine Takes back a raise or a transfer of the present period, by its line in the ledger of the budget that was raised or that gave. It goes back whole; where some of the money is settled, reserved or in another budget by now it is 409 `over_budget`, with `free_usd`. What was taken back before, or is of another period or kind, is 409 `invalid_transition`.
 	// (POST /budgets/{budget}/undo)
 	UndoBudgetLine(ctx context.Context, request UndoBudgetLineRequestObject) (UndoBudgetLineResponseObject, error)
 	// ListCoordinatorLogs What the coordinator did, newest first.

@@ -40,7 +40,7 @@ func TestPrices(t *testing.T) {
 	tell("two", nil)
 	tell("one", object{"input_tokens": 2_000_000})
 	job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
-	if got := job.at("usage", "cost_usd"); encoded(t, got) != "4.5" {
+	if got := job.at("usage", "cost_usd"); got != "4.500000000" {
 		t.Errorf("two million at the first price and one at the second cost %v", got)
 	}
 
@@ -65,7 +65,7 @@ func TestAFlatRate(t *testing.T) {
 	entry := object{"id": "one", "provider": "house", "model": "m", "input_tokens": 1_000_000, "output_tokens": 0, "at": "2026-11-21T10:00:00Z"}
 	w.as(ada, "POST", "/fleet/usage", merge(ref, object{"entries": []object{entry}})).want(200)
 	job := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
-	if encoded(t, job.at("usage", "cost_usd")) != "0" || job.text("usage", "imputed_usd") != "3.000000000" {
+	if job.at("usage", "cost_usd") != "0.000000000" || job.text("usage", "imputed_usd") != "3.000000000" {
 		t.Errorf("it cost %s", job.raw)
 	}
 }

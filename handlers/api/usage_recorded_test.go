@@ -26,16 +26,16 @@ var recordedRuns = []struct {
 }{
 	// 1273 * $3 + 4364 * $0.30 + 1058 * $3.75 + 311 * $6 + 171 * $15, for a million, in each of two runs.
 	{"Claude Code", transcript.ClaudeCode, []string{"claude-code-first", "claude-code-resumed"}, transcript.Run{},
-		[5]int64{2546, 8728, 2116, 622, 342}, "0.0270534"},
+		[5]int64{2546, 8728, 2116, 622, 342}, "0.027053400"},
 	// Sonnet as before, of 1232, 2251, 907, 311 and 80; Haiku: 1273 * $1 + 4364 * $0.10 + 1058 * $1.25 + 311 * $2 + 171 * $5.
 	{"Claude Code with a subagent", transcript.ClaudeCode, []string{"claude-code-subagent"}, transcript.Run{},
-		[5]int64{2505, 6615, 1965, 622, 251}, "0.01534745"},
+		[5]int64{2505, 6615, 1965, 622, 251}, "0.015347450"},
 	// 5284 * $1.25 + 8728 * $0.125 + 342 * $10.
 	{"Codex", transcript.Codex, []string{"codex-first", "codex-resumed"}, transcript.Run{Provider: "openai", Model: "gpt-5-codex"},
-		[5]int64{5284, 8728, 0, 0, 342}, "0.011116"},
+		[5]int64{5284, 8728, 0, 0, 342}, "0.011116000"},
 	// No list knows the model, so what OpenCode reports counts.
 	{"OpenCode", transcript.OpenCode, []string{"opencode-first", "opencode-resumed"}, transcript.Run{Provider: "local", Model: "scripted"},
-		[5]int64{5284, 8728, 0, 0, 342}, "0.011116"},
+		[5]int64{5284, 8728, 0, 0, 342}, "0.011116000"},
 }
 
 // Told line by line, twice, shuffled, cut in the middle and read again: a job has used what
@@ -67,7 +67,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 				if diff := cmp.Diff(r.tokens, tokens); diff != "" {
 					t.Errorf("%s: tokens (-want +got):\n%s", r.title, diff)
 				}
-				if !bytes.Contains(used.raw, []byte(`"cost_usd":`+r.cost+`,`)) {
+				if !bytes.Contains(used.raw, []byte(`"cost_usd":"`+r.cost+`",`)) {
 					t.Errorf("%s: it costs %v; want %s", r.title, used.at("usage", "cost_usd"), r.cost)
 				}
 			}

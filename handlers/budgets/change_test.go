@@ -3,6 +3,7 @@ package budgets_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,6 +92,22 @@ func TestTransferAndUndo(t *testing.T) {
 	handlertest.WantText(t, doc, "#ledger tbody tr:first-child", "+$20.00")
 	handlertest.WantRedirect(t, d.Post(undo, url.Values{"line": {line}}), ledger)
 	handlertest.WantText(t, handlertest.Page(t, d.Get(ledger), http.StatusOK), "#toasts", "It was not taken back")
+}
+
+// A raise whose money has moved on is not taken back, and the page says why.
+func TestUndoOfARaiseThatHasMovedOn(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	b := budget(t, d, hard("All", 10))
+	raised, err := d.Budgets.Raise(t.Context(), d.Owner, b.ID, budgets.Raise{Amount: *dollars(20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 15000000000`)
+	ledger := "/budgets/" + b.ID.String() + "/ledger"
+	handlertest.WantRedirect(t, d.Post("/budgets/"+b.ID.String()+"/undo", url.Values{"line": {strconv.FormatInt(raised.Line, 10)}}), ledger)
+	doc := handlertest.Page(t, d.Get(ledger), http.StatusOK)
+	handlertest.WantText(t, doc, "#toasts", "It was not taken back")
+	handlertest.WantText(t, doc, "#toasts", "All has 15 dollars free")
 }
 
 // A ledger is read page by page, and one kind of lines alone.

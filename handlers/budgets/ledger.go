@@ -146,7 +146,7 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return fault.Invalid("line", "It must be the number of a line.")
 	}
-	toast := ui.Toast{Tone: ui.OK, Title: "It was taken back", Text: "Of a raise goes what is free, and the rest as it becomes free."}
+	toast := ui.Toast{Tone: ui.OK, Title: "It was taken back"}
 	_, err = p.Budgets.Undo(c.Request().Context(), who, b.ID, line, nil)
 	if refused := fault.From(err); err != nil && (refused.Code == fault.OverBudget || refused.Code == fault.InvalidTransition) {
 		toast, err = ui.Toast{Tone: ui.Bad, Title: "It was not taken back", Text: refused.Message}, nil

@@ -12,10 +12,15 @@ import (
 // budget is for it.
 type Grant struct {
 	Job ids.ID
-	// Slice and Remaining are of the budget that has the least money left, of the hard ones
-	// where there are such: what the lease may spend before it reports, and what is free
-	// besides. Both are nil where none limits money.
+	// Slice and Remaining are of the budget that has the least money left for the lease, of
+	// the hard ones where there are such: what the lease may spend before it reports, and what
+	// is free besides. Both are nil where none limits money.
 	Slice, Remaining *spend.Nanos
+	// Budget is that one's name, or the job's key where it is the job's own ceiling; BudgetID
+	// is Nil then.
+	Budget   string
+	BudgetID ids.ID
+	hard     bool
 
 	epoch  int64
 	slices []slice
@@ -38,14 +43,28 @@ func DecideTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 		g := Grant{Job: job, epoch: c.asks[job].epoch, slices: slices}
 		var tightest Room
 		for _, s := range slices {
-			if tightest.add(s.budget, &held{}) {
-				free := tightest.Left
-				g.Remaining, g.Slice = &free, &s.nanos
+			if tightest.add(s.budget, &held{nanos: s.nanos}) {
+				g.Slice, g.Remaining = &s.nanos, new(tightest.Left-s.nanos)
+				g.Budget, g.BudgetID, g.hard = s.budget.name, s.budget.id, s.budget.hard
 			}
 		}
 		grants[job] = g
 	}
 	return grants, refused, nil
+}
+
+// Within is the grant of a job whose own ceiling leaves so much, which counts like a hard
+// budget.
+func (g Grant) Within(key string, left spend.Nanos) Grant {
+	if g.Slice != nil && g.hard && *g.Slice+*g.Remaining <= left {
+		return g
+	}
+	slice := max(left, 0)
+	if g.Slice != nil {
+		slice = min(slice, *g.Slice)
+	}
+	g.Slice, g.Remaining, g.Budget, g.BudgetID = &slice, new(left-slice), key, ids.Nil
+	return g
 }
 
 // inOrder are the jobs that have budgets, as they were asked for.

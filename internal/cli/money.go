@@ -194,7 +194,7 @@ func (s *screen) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
 	line := func(name string, u apiclient.Usage) {
 		cost := "unknown"
 		if u.CostUSD != nil {
-			cost = dollars(u.CostUSD.String())
+			cost = dollars(*u.CostUSD)
 		}
 		t.row(name, cost, tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheReadTokens),
 			tokens(u.CacheWriteTokens+u.CacheWrite1HTokens), tokens(u.UnpricedTokens))

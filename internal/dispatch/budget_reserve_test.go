@@ -310,6 +310,52 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	w.Consistent()
 }
 
+// A threshold that is not reached any more, since there is more money or another limit, tells
+// anew; one that is still reached does not.
+func TestThresholdsTellAnew(t *testing.T) {
+	for how, more := range map[string]func(w *world, b budgets.Budget) error{
+		"a raise": func(w *world, b budgets.Budget) error {
+			_, err := w.money().Raise(w.Ctx, w.Owner, b.ID, budgets.Raise{Amount: 100 * cent})
+			return err
+		},
+		"a transfer": func(w *world, b budgets.Budget) error {
+			from := w.budget(500, named("Giver"), func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M9" })
+			_, err := w.money().Transfer(w.Ctx, w.Owner, from.ID, budgets.Transfer{To: b.ID, Amount: 100 * cent})
+			return err
+		},
+		"a higher limit": func(w *world, b budgets.Budget) error {
+			limit := 200 * cent
+			_, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: &limit}})
+			return err
+		},
+	} {
+		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
+			w := newWorld(t)
+			agent, b := w.Agent("claude-1"), w.budget(100)
+			w.Job("one")
+			j := w.Claim(agent)
+			told := func(want string) {
+				t.Helper()
+				got := dbfactory.Text(t, w.DB, `SELECT coalesce(string_agg(payload ->> 'threshold', ' ' ORDER BY id), '') FROM event WHERE type = 'budget.threshold_reached'`)
+				if got != want {
+					t.Errorf("told of %s; want %s", got, want)
+				}
+			}
+			w.spends(agent, j, "m-1", 105)
+			told("50 80 90 100")
+			if err := more(w, b); err != nil {
+				t.Fatal(err)
+			}
+			w.spends(agent, j, "m-2", 20) // 125 of 200: 50 % were reached all the time
+			told("50 80 90 100")
+			w.spends(agent, j, "m-3", 40)
+			told("50 80 90 100 80")
+			w.spends(agent, j, "m-4", 45)
+			told("50 80 90 100 80 90 100")
+		})
+	}
+}
+
 // Whoever lives on the last of its slice is warned before it is asked to pause; the
 // warning is told once, keeps no other directive away, and goes when there is room.
 func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {

@@ -30,13 +30,18 @@ const MaxAmount = 1_000_000_000 * dollar
 // MaxAmountText is how many characters an amount may be written with.
 const MaxAmountText = 40
 
-// ParseUSD is ParseAmount of the cost of one entry, cost_usd, of at most MaxCost.
-func ParseUSD(text string) (Nanos, error) { return ParseAmount(costField, text, MaxCost) }
+// ParseUSD is ParseAmount of the cost of one entry, cost_usd, of at most MaxCost. Programs add
+// costs up as floats: what is beyond nine decimal places is rounded, half up.
+func ParseUSD(text string) (Nanos, error) { return parseAmount(costField, text, MaxCost, true) }
 
 // ParseAmount reads an amount of dollars as JSON writes a number, exactly: "0.3" or
 // "1e-9". Fault: Validation of the field, for what is no such number, is below 0 or
 // above most, or has more than nine decimal places.
 func ParseAmount(field, text string, most Nanos) (Nanos, error) {
+	return parseAmount(field, text, most, false)
+}
+
+func parseAmount(field, text string, most Nanos, rounds bool) (Nanos, error) {
 	parts := amountForm.FindStringSubmatch(text)
 	if parts == nil {
 		return 0, fault.Invalid(field, "It must be an amount of dollars like 0.0123.")
@@ -58,16 +63,33 @@ func ParseAmount(field, text string, most Nanos) (Nanos, error) {
 		return 0, nil
 	case parts[1] != "":
 		return 0, fault.Invalid(field, "It must be at least 0.")
-	case power < 0:
+	case power < 0 && !rounds:
 		return 0, fault.Invalid(field, "It must have at most %d decimal places: billionths of a dollar.", places)
 	case len(whole)+power > digits:
 		return 0, tooDear(field, most)
 	}
-	n, err := strconv.ParseInt(whole+strings.Repeat("0", power), 10, 64)
-	if err != nil || Nanos(n) > most {
+	n, err := scaled(whole, power)
+	if err != nil || n > most {
 		return 0, tooDear(field, most)
 	}
-	return Nanos(n), nil
+	return n, nil
+}
+
+// scaled is digits * 10^power, rounded half up to a whole number.
+func scaled(digits string, power int) (Nanos, error) {
+	if power >= 0 {
+		n, err := strconv.ParseInt(digits+strings.Repeat("0", power), 10, 64)
+		return Nanos(n), err
+	}
+	cut := len(digits) + power
+	if cut < 0 {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt("0"+digits[:cut], 10, 64)
+	if digits[cut] >= '5' {
+		n++
+	}
+	return Nanos(n), err
 }
 
 func tooDear(field string, most Nanos) error {

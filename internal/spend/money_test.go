@@ -10,7 +10,7 @@ import (
 	"fleetboard/internal/spend"
 )
 
-// An amount is kept to the billionth of a dollar, or refused: nothing is rounded.
+// A cost is kept to the billionth of a dollar; what floats add beyond that is rounded.
 func TestAmountsOfDollars(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]spend.Nanos{
@@ -18,6 +18,10 @@ func TestAmountsOfDollars(t *testing.T) {
 		"0.1": 100_000_000, "0.2": 200_000_000, "0.3": 300_000_000, "0.30": 300_000_000,
 		"1e-9": 1, "0.000000001": 1, "1E-9": 1, "10e-10": 1, "0.0000000010000": 1, "100000e-14": 1,
 		"1": 1_000_000_000, "12.345678901": 12_345_678_901, "1.5e2": 150_000_000_000, "1e+2": 100_000_000_000,
+		"0.30000000000000004": 300_000_000, "0.1234567894": 123_456_789, "0.1234567895": 123_456_790, "0.0000000001": 0, "5e-10": 1,
+		"4.9999999999e-10": 0, "1e-10": 0, "1e-999999999": 0, "0.99999999999999989": 1_000_000_000, "999.9999999999": 1_000_000_000_000,
+		"1000.0000000001": 1_000_000_000_000, "0.029999999999999999": 30_000_000, "1.7976931348623157e-308": 0,
+		"0.0000000004999999999999999999999999999999999999999999999999": 0, "12.3456789014999999999999999999999999": 12_345_678_901,
 		"1000": 1_000_000_000_000, "1e3": 1_000_000_000_000, "999.999999999": 999_999_999_999,
 	} {
 		got, err := spend.ParseUSD(text)
@@ -30,7 +34,7 @@ func TestAmountsOfDollars(t *testing.T) {
 		"+1": "an amount", " 1": "an amount", "1,5": "an amount", "$1": "an amount", "0x1": "an amount",
 		"NaN": "an amount", "Infinity": "an amount", "1e": "an amount", "1e9999999999": "an amount", "١": "an amount",
 		"-0.01": "at least 0", "-1e9": "at least 0",
-		"0.0000000001": "at most 9 decimal places", "1e-10": "at most 9 decimal places", "0.30000000000000004": "at most 9 decimal places", "1e-999999999": "at most 9 decimal places", "999.9999999999": "at most 9 decimal places",
+		"-0.0000000001": "at least 0", "1000.0000000005": "at most 1000 dollars", "99999999999999999999.123456789012": "at most 1000 dollars",
 		"1000.000000001": "at most 1000 dollars", "1001": "at most 1000 dollars", "1e4": "at most 1000 dollars", "1e999999999": "at most 1000 dollars",
 		"9223372036.854775808": "at most 1000 dollars", "18446744073.709551616": "at most 1000 dollars",
 		strings.Repeat("9", 300): "at most 1000 dollars",

@@ -52,7 +52,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
 		secretEnv, secret := secretsOf(c.Job, w.Forges.Secrets()...)
-		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, told: newReporter(c.lease, w.api, secret), again: again}
+		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
 		a.scratch = filepath.Join(w.State, "attempts", attemptName(c.Key, c.lease.epoch))
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()

@@ -95,6 +95,9 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, fo
 			return err
 		})
 		if decided(err) {
+			if ended != nil {
+				w.countRefused(r.Job, refusedUsage(ended.UsageResults))
+			}
 			if ended != nil && ended.Next != nil {
 				found = w.holdAll(ended.Next.Jobs, sent, said(next.RequestID))
 			}

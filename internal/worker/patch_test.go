@@ -64,7 +64,7 @@ func keep(t *testing.T, server string) (blob *string, logged string) {
 	job := apiclient.Job{Key: "FB-1"}
 	_, secret := secretsOf(job)
 	a := &attempt{w: &Worker{api: api, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
-		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret)}
+		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, func(string, []string) {})}
 	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: "+much"})
 	return blob, log.String()
 }

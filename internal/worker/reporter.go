@@ -38,6 +38,7 @@ type reporter struct {
 	lease  *lease
 	api    *client.Client
 	secret *redact.Redactor
+	refuse func(job string, refused []string) // it is told of usage that was refused
 
 	mu       sync.Mutex
 	lines    []apiclient.NewLogLine
@@ -53,8 +54,8 @@ type reporter struct {
 	wake     signal.Signal
 }
 
-func newReporter(l *lease, api *client.Client, secret *redact.Redactor) *reporter {
-	return &reporter{lease: l, api: api, secret: secret, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
+func newReporter(l *lease, api *client.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
+	return &reporter{lease: l, api: api, secret: secret, refuse: refuse, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
 		progress: apiclient.ProgressReport{Job: l.job, Epoch: l.epoch}, usage: map[string]apiclient.UsageEntry{}, wake: signal.New()}
 }
 
@@ -189,8 +190,17 @@ func (r *reporter) flush(ctx context.Context) bool {
 	}
 	if err == nil && answer.JSON200 != nil {
 		r.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
+		r.tellRefused(refusedUsage(answer.JSON200.UsageResults))
 	}
 	return true
+}
+
+// tellRefused says in the job's log, and to the worker, which entries of usage were refused.
+func (r *reporter) tellRefused(refused []string) {
+	for _, why := range refused {
+		r.log("ERROR", "usage.refused", why)
+	}
+	r.refuse(r.lease.job, refused)
 }
 
 // waiting is what the server has not been told: lines stay until they are dropped.

@@ -3,6 +3,7 @@ package worker
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,8 @@ type listener struct {
 	lines     map[string]string // by id
 	usage     map[string]int64  // output tokens by entry
 	step      string
+	refuses   map[string]bool // entries, with a sentence
+	log       strings.Builder // the worker's own
 }
 
 func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -43,17 +46,24 @@ func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	var results []string
 	for _, l := range said.Lines {
 		s.lines[*l.ID] = l.Message
 	}
 	for _, e := range said.Usage {
+		if s.refuses[e.ID] {
+			results = append(results, `{"id": "`+e.ID+`", "status": "refused", "code": "validation_failed", "message": "Some fields need another value.",
+				"fields": {"model": "It must be given."}}`)
+			continue
+		}
 		s.usage[e.ID] = e.OutputTokens
+		results = append(results, `{"id": "`+e.ID+`", "status": "recorded"}`)
 	}
 	if said.Step != nil {
 		s.step = *said.Step
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"directive": "`+s.directive+`", "expires_at": null}`)
+	_, _ = io.WriteString(w, `{"directive": "`+s.directive+`", "expires_at": null, "usage_results": [`+strings.Join(results, ",")+`]}`)
 }
 
 // listen starts a listener, and a reporter that speaks to it.
@@ -67,11 +77,39 @@ func listen(t *testing.T) (*listener, *reporter) {
 		t.Fatal(err)
 	}
 	_, secret := secretsOf(apiclient.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
-	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret)
+	w := &Worker{Options: Options{Log: slog.New(slog.NewTextHandler(&s.log, nil))}}
+	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, w.countRefused)
 }
 
 func line(message string) engines.Event {
 	return engines.Event{Log: &engines.LogLine{Level: "INFO", Message: message}}
+}
+
+// Usage that the server refuses in a report that it takes is an error: of the job's log and of
+// the worker's, with its number and the reason.
+func TestRefusedUsageIsAnError(t *testing.T) {
+	s, r := listen(t)
+	s.refuses = map[string]bool{"m1": true, "m3": true}
+	r.event(engines.Event{Usage: []transcript.Entry{{ID: "m1", Provider: "p"}, {ID: "m2", Provider: "p", Model: "m", Output: 1}, {ID: "m3", Provider: "p"}}})
+	for range 2 {
+		if !r.flush(t.Context()) {
+			t.Fatal("the server has not decided")
+		}
+	}
+	var told []string
+	for _, l := range s.lines {
+		told = append(told, l)
+	}
+	const why = "The usage m3 was refused: Some fields need another value. model: It must be given."
+	if all := strings.Join(told, "\n"); len(told) != 2 || !strings.Contains(all, why) {
+		t.Errorf("the job's log says %q", all)
+	}
+	if own := s.log.String(); strings.Count(own, "level=ERROR") != 2 || !strings.Contains(own, "m1 was refused") || !strings.Contains(own, "job=FB-1 refused=2") {
+		t.Errorf("the worker's log says %q", own)
+	}
+	if len(s.usage) != 1 {
+		t.Errorf("kept is %v", s.usage)
+	}
 }
 
 // What is told while the server is away arrives afterwards, each line once, usage with its

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -63,14 +64,16 @@ type Options struct {
 // Worker is a running factory.
 type Worker struct {
 	Options
-	host   probe.Host
-	api    *client.Client // of the work
-	beats  *client.Client // of heartbeats: they wait for no other call
-	mail   *mail
-	enrol  *client.Client
-	out    *outbox.Outbox
-	bootID string
-	inbox  *inbox
+	host  probe.Host
+	api   *client.Client // of the work
+	beats *client.Client // of heartbeats: they wait for no other call
+	mail  *mail
+	enrol *client.Client
+	out   *outbox.Outbox
+	// refused is how many entries of usage the server refused.
+	refused atomic.Int64
+	bootID  string
+	inbox   *inbox
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once

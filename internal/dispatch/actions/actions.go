@@ -210,6 +210,9 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 // actOnLeased asks the agent that works on a job to stop, or gives the job back
 // at once where a person says so.
 func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	if job.Lease == nil {
+		return actOnStray(ctx, tx, who, job, a)
+	}
 	switch a.Verb {
 	case jobs.ByRelease:
 		d, err := job.GiveBack(job.Now, strings.TrimSpace(a.Reason))
@@ -229,6 +232,30 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 		return withdrawPause(ctx, tx, who, job)
 	}
 	return jobs.Job{}, job.Refuse(a.Verb)
+}
+
+// actOnStray changes a job that is said to be worked on and whose lease is not there, which
+// only damage brings about: nobody needs to be asked.
+func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
+	reason, outcome := strings.TrimSpace(a.Reason), lease.Released
+	var d jobs.Decision
+	var err error
+	switch a.Verb {
+	case jobs.ByRelease:
+		d, err = job.GiveBack(job.Now, reason)
+	case jobs.ByCancel:
+		outcome = lease.Cancelled
+		d, err = job.Cancel(reason)
+	case jobs.ByPause:
+		outcome = lease.Paused
+		d, err = job.Pause()
+	default:
+		err = job.Refuse(a.Verb)
+	}
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	return lease.EndStrayTx(ctx, tx, who, d, lease.AttemptEnd{Outcome: outcome, Error: a.Reason})
 }
 
 // withdrawPause takes back a pause that the agent has not acknowledged: it works on

@@ -7,6 +7,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
 )
 
@@ -79,6 +80,30 @@ func (b *claimBatch) hold(id ids.ID, r budgeting.Refusal) error {
 	}
 	b.wrote = true
 	b.broken = append(b.broken, lease.Change{Before: job.Job, After: held})
+	return nil
+}
+
+// keepWithin narrows what leases may spend by their jobs' own ceilings.
+func (b *claimBatch) keepWithin(byID map[ids.ID]jobs.Job) error {
+	for _, c := range b.items {
+		for _, id := range c.given {
+			j, ok := byID[id]
+			if !ok || c.done || j.BudgetNanos == nil {
+				continue
+			}
+			var used lease.OwnUse
+			if j.Epoch > 1 {
+				var err error
+				if used, err = lease.OwnUseTx(b.ctx, b.tx, b.workspace, id); err != nil {
+					return err
+				}
+			}
+			if b.grants == nil {
+				b.grants = map[ids.ID]budgeting.Grant{}
+			}
+			b.grants[id] = b.grants[id].Within(j.Key, spend.Nanos(*j.BudgetNanos)-used.Cost)
+		}
+	}
 	return nil
 }
 

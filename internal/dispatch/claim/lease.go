@@ -99,6 +99,9 @@ func (b *claimBatch) give(loaded []jobs.Job) error {
 	for _, j := range list {
 		byID[j.ID] = j
 	}
+	if err := b.keepWithin(byID); err != nil {
+		return err
+	}
 	for _, c := range b.items {
 		for _, id := range c.given {
 			if j, ok := byID[id]; ok {

@@ -69,6 +69,23 @@ func EndTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision
 	return after[0], nil
 }
 
+// EndStrayTx writes the decision about a locked job whose lease is not there, closes its
+// attempt and frees what that had reserved of budgets.
+func EndStrayTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d jobs.Decision, e AttemptEnd) (jobs.Job, error) {
+	of := spend.Lease{Job: d.Before.ID, Epoch: d.Before.Epoch}
+	if err := closeAttempt(ctx, tx, who.Workspace, of, e); err != nil {
+		return jobs.Job{}, err
+	}
+	adjusted, err := budgeting.FreeTx(ctx, tx, who.Workspace, []spend.Lease{of})
+	if err != nil {
+		return jobs.Job{}, err
+	}
+	if err := budgets.AdjustedTx(ctx, tx, who.Workspace, adjusted); err != nil {
+		return jobs.Job{}, err
+	}
+	return jobs.SaveTx(ctx, tx, who, d)
+}
+
 // EndManyTx ends the leases of locked jobs and writes the decisions. The leases go
 // first: the decision is made for a job that nobody holds any more. The jobs are
 // returned in the same order. Fault: LeaseExpired where one of them has no lease.

@@ -30,6 +30,15 @@ func AttemptTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epoch int64
 	return Attempt{agent: row.Agent, outcome: row.Outcome, digest: row.EndDigest}, nil
 }
 
+func closeAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, e AttemptEnd) error {
+	err := q.AttemptClose(ctx, tx, dbsqlc.AttemptCloseParams{WorkspaceID: workspace, JobID: of.Job, Epoch: of.Epoch, Outcome: e.Outcome,
+		Error: e.Error})
+	if err != nil {
+		return fmt.Errorf("close an attempt: %w", err)
+	}
+	return nil
+}
+
 // endLeases closes the leases and their attempts, and returns what was reported under
 // each by its job.
 func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map[ids.ID]progress, error) {

@@ -177,10 +177,10 @@ func raiseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, r 
 }
 
 // Undo takes back a raise or a transfer of the present period, by its line in the ledger
-// of the budget that was raised or that gave, and returns that budget. Of a raise goes what
-// is free, and the rest as it becomes free; a transfer goes back whole or not at all:
-// OverBudget then. Forbidden; NotFound; InvalidTransition where it was taken back or its
-// period is over. once is nil where the request is not sent again.
+// of the budget that was raised or that gave, and returns that budget. It goes back whole or
+// not at all: OverBudget where some of it is settled, reserved or moved on. Forbidden;
+// NotFound; InvalidTransition where it was taken back or its period is over. once is nil
+// where the request is not sent again.
 func (s *Service) Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, id int64, once *idempotency.Key) (Budget, error) {
 	if err := mayChange(who); err != nil {
 		return Budget{}, err
@@ -215,21 +215,38 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget ids.ID,
 	if !l.start.Equal(found[0].State.Start) {
 		return nil, fault.New(fault.InvalidTransition, "Its period is over.")
 	}
+	// The money went into the period that the other budget had then.
+	if other := found[len(found)-1]; len(found) > 1 && l.at.Before(other.State.Start) {
+		return nil, fault.New(fault.InvalidTransition, "The period of %s that got the money is over.", other.Name)
+	}
 	switch l.kind {
 	case TransferredOut:
 		_, err := transferTx(ctx, tx, who, l.other, Transfer{To: budget, Amount: l.amount, Reason: "taken back"}, id)
 		return asked[:1], err
 	case Raised:
-		if ended, err := endRaiseTx(ctx, tx, who.Workspace, id); err != nil {
-			return nil, err
-		} else if !ended {
-			return nil, fault.New(fault.InvalidTransition, "The raise was taken back before.")
-		}
-		_, err = expireTx(ctx, tx, who, &budget)
-		return nil, err
+		return nil, unraiseTx(ctx, tx, who, found[0], id)
 	default:
 		return nil, fault.New(fault.InvalidTransition, "Only raises and transfers can be taken back.")
 	}
+}
+
+// unraiseTx takes back what is left of a raise of a locked budget.
+func unraiseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, b Budget, id int64) error {
+	left, err := raiseLeftTx(ctx, tx, who.Workspace, id)
+	if err != nil {
+		return err
+	}
+	free, limited := b.State.Free()
+	switch {
+	case left == 0:
+		return fault.New(fault.InvalidTransition, "The raise was taken back before.")
+	case !limited:
+		return fault.New(fault.InvalidTransition, "%s has no limit in dollars any more.", b.Name)
+	case free < left:
+		return overBudget(b.Name, free)
+	}
+	r := ended{window: window{budget: b.ID, start: b.State.Start}, line: id}
+	return expireOneTx(ctx, tx, who, r, b.State, left)
 }
 
 // past is a line of the ledger that may be taken back.
@@ -238,6 +255,7 @@ type past struct {
 	kind     Kind
 	amount   spend.Nanos
 	other    ids.ID
+	at       time.Time
 	reversed bool
 }
 
@@ -248,10 +266,10 @@ func (l past) open() error {
 	return nil
 }
 
-// expireTx takes raises back that have ended, as far as they are free, and returns the
-// budgets of them. Of one budget, or of all the workspace's.
-func expireTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget *ids.ID) ([]ids.ID, error) {
-	due, err := dueTx(ctx, tx, who.Workspace, budget)
+// expireTx takes the workspace's raises back that have ended, as far as they are free, and
+// returns their budgets.
+func expireTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]ids.ID, error) {
+	due, err := dueTx(ctx, tx, who.Workspace)
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -272,25 +290,26 @@ func expireTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget *ids.
 		}
 		free, limited := state.Free()
 		take := min(left, free)
-		if !limited {
-			take = 0
-		}
-		if take <= 0 {
+		if !limited || take <= 0 {
 			continue
 		}
-		*state.Limits.Money -= take
-		states[r.budget] = state
-		l := line{budget: r.budget, start: r.start, kind: Expired, Amounts: Amounts{Money: take}}
-		if _, err := linesTx(ctx, tx, who, "", []line{l}); err != nil {
-			return nil, err
-		}
-		if err := limitsTx(ctx, tx, who.Workspace, Budget{ID: r.budget, State: state}); err != nil {
-			return nil, err
-		}
-		if err := takeRaiseTx(ctx, tx, who.Workspace, r.line, take); err != nil {
+		if err := expireOneTx(ctx, tx, who, r, state, take); err != nil {
 			return nil, err
 		}
 		gone = append(gone, r.budget)
 	}
 	return gone, nil
+}
+
+// expireOneTx takes so much of a raise out of what its period, locked, has free.
+func expireOneTx(ctx context.Context, tx db.Tx, who tenancy.Principal, r ended, of State, take spend.Nanos) error {
+	*of.Limits.Money -= take
+	l := line{budget: r.budget, start: r.start, kind: Expired, Amounts: Amounts{Money: take}}
+	if _, err := linesTx(ctx, tx, who, "", []line{l}); err != nil {
+		return err
+	}
+	if err := limitsTx(ctx, tx, who.Workspace, Budget{ID: r.budget, State: of}); err != nil {
+		return err
+	}
+	return takeRaiseTx(ctx, tx, who.Workspace, r.line, take)
 }

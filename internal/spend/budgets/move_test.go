@@ -1,7 +1,9 @@
 package budgets_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,8 +67,9 @@ func TestARaiseEnds(t *testing.T) {
 	if n, err := w.Sweep(t.Context()); n != 0 || err != nil {
 		t.Errorf("too early: %d %v", n, err)
 	}
-	if _, err := w.Undo(t.Context(), w.who, b.ID, raised.Line, nil); err != nil {
-		t.Fatal(err)
+	dbfactory.Exec(t, w.db, `UPDATE budget_raise SET until = now() - interval '1 second'`)
+	if n, err := w.Sweep(t.Context()); n != 1 || err != nil {
+		t.Errorf("swept %d %v", n, err)
 	}
 	limit := func(want int) {
 		t.Helper()
@@ -93,6 +96,89 @@ func TestARaiseEnds(t *testing.T) {
 	past := time.Now().Add(-time.Hour)
 	if _, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: dollar, Until: &past}); !fault.Is(err, fault.Validation) {
 		t.Error(err)
+	}
+}
+
+// A raise is taken back whole or not at all: where its money is reserved, spent or in another
+// budget the refusal says what is free, and nothing has changed.
+func TestARaiseIsTakenBackWhole(t *testing.T) {
+	for where, moveOn := range map[string]func(w *world, b budgets.Budget) error{
+		"reserved": func(w *world, b budgets.Budget) error {
+			w.book(b.ID, budgets.Reserved, budgets.Free, budgets.InUse, 25*dollar)
+			return nil
+		},
+		"spent": func(w *world, b budgets.Budget) error {
+			w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 25*dollar)
+			return nil
+		},
+		"in another budget": func(w *world, b budgets.Budget) error {
+			_, err := w.Transfer(t.Context(), w.who, b.ID, budgets.Transfer{To: w.made(monthly(1)).ID, Amount: 25 * dollar})
+			return err
+		},
+		"below a lower limit": func(w *world, b budgets.Budget) error {
+			_, err := w.Transfer(t.Context(), w.who, b.ID, budgets.Transfer{To: w.made(monthly(1)).ID, Amount: 15 * dollar})
+			_, lowered := w.Change(t.Context(), w.who, b.ID, budgets.Patch{Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: dollars(0)}})
+			return errors.Join(err, lowered)
+		},
+	} {
+		t.Run(strings.ReplaceAll(where, " ", "_"), func(t *testing.T) {
+			w := newWorld(t)
+			b := w.made(monthly(10))
+			raised, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 20 * dollar})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := moveOn(w, b); err != nil {
+				t.Fatal(err)
+			}
+			before := w.get(b.ID).State
+			_, err = w.Undo(t.Context(), w.who, b.ID, raised.Line, nil)
+			if !fault.Is(err, fault.OverBudget) || !strings.Contains(err.Error(), "dollars free") {
+				t.Errorf("it says %v", err)
+			}
+			if after := w.get(b.ID).State; *after.Limits.Money != *before.Limits.Money || w.unequal() != 0 {
+				t.Errorf("the limit is %s, was %s", after.Limits.Money.USD(), before.Limits.Money.USD())
+			}
+			if _, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 30 * dollar}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Undo(t.Context(), w.who, b.ID, raised.Line, nil); err != nil {
+				t.Errorf("once there is room: %v", err)
+			}
+		})
+	}
+}
+
+// A transfer is not taken out of the next period of the budget that got it, and a raise of a
+// budget that was removed does not end.
+func TestMoneyOfAPeriodThatIsOver(t *testing.T) {
+	w := newWorld(t)
+	from, to := w.made(monthly(10)), w.made(monthly(10, func(in *budgets.Input) { in.Period, in.Timezone = budgets.Day, "UTC" }))
+	moved, err := w.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: to.ID, Amount: 4 * dollar})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE budget_ledger SET at = at - interval '1 day', period_start = period_start - CASE WHEN budget_id = $1 THEN interval '1 day' ELSE '0' END`, to.ID)
+	dbfactory.Exec(t, w.db, `UPDATE budget_period SET period_start = period_start - interval '1 day', period_end = period_end - interval '1 day' WHERE budget_id = $1`, to.ID)
+	if _, err := w.Undo(t.Context(), w.who, from.ID, moved.Line, nil); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("it is taken out of the next period: %v", err)
+	}
+	if got := w.get(from.ID).State; *got.Limits.Money != 6*dollar || w.unequal() != 0 {
+		t.Errorf("the giver has %s", got.Limits.Money.USD())
+	}
+	until := time.Now().Add(time.Hour)
+	if _, err := w.Raise(t.Context(), w.who, from.ID, budgets.Raise{Amount: dollar, Until: &until}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Remove(t.Context(), w.who, from.ID); err != nil {
+		t.Fatal(err)
+	}
+	dbfactory.Exec(t, w.db, `UPDATE budget_raise SET until = now() - interval '1 second'`)
+	if _, err := w.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := dbfactory.Int(t, w.db, `SELECT count(*) FROM budget_ledger WHERE kind = 'expire'`); n != 0 {
+		t.Error("the raise of the removed budget has ended")
 	}
 }
 

@@ -104,7 +104,7 @@ func lineTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, id int64) (
 		return past{}, fault.New(fault.NotFound, "The budget has no such line.")
 	}
 	return past{start: r.PeriodStart, kind: Kind(r.Kind), amount: spend.Nanos(r.Nanos), other: orNil(r.OtherBudgetID),
-		reversed: r.Reversed}, nil
+		at: r.At, reversed: r.Reversed}, nil
 }
 
 func keepRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, l line, until *time.Time) error {
@@ -116,24 +116,15 @@ func keepRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, l li
 	return nil
 }
 
-// endRaiseTx makes a raise end now; false where nothing of it is left.
-func endRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (bool, error) {
-	n, err := q.BudgetRaiseEnd(ctx, tx, dbsqlc.BudgetRaiseEndParams{WorkspaceID: workspace, Line: id})
-	if err != nil {
-		return false, fmt.Errorf("end raise: %w", err)
-	}
-	return n > 0, nil
-}
-
-// ended is a raise that has ended.
+// ended is a raise that goes back.
 type ended struct {
 	window
 
 	line int64
 }
 
-func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID, budget *ids.ID) ([]ended, error) {
-	rows, err := q.BudgetRaisesDue(ctx, tx, dbsqlc.BudgetRaisesDueParams{WorkspaceID: workspace, BudgetID: budget})
+func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ended, error) {
+	rows, err := q.BudgetRaisesDue(ctx, tx, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("raises that ended: %w", err)
 	}

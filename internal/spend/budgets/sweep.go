@@ -58,7 +58,7 @@ func (s *Service) sweep(ctx context.Context, who tenancy.Principal) (int, error)
 		if opened, err = openTx(ctx, tx, who.Workspace, missing, now); err != nil {
 			return err
 		}
-		expired, err = expireTx(ctx, tx, who, nil)
+		expired, err = expireTx(ctx, tx, who)
 		return err
 	})
 	if err == nil && len(opened)+len(expired) > 0 {
