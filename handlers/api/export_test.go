@@ -10,6 +10,9 @@ const (
 	TransfersPerAsker   = transferAskerBudget / transferMemory
 )
 
+// CheapCalls are the calls that take no turn.
+var CheapCalls = cheapCalls
+
 // Streams of the tests live faster.
 func init() {
 	streams.PerWorkspace, streams.PerAsker = StreamsPerWorkspace, StreamsPerAsker
