@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // StreamsPerWorkspace and StreamsPerAsker are the limits in tests.
 const (
@@ -19,4 +22,12 @@ func init() {
 	streams.Beat, streams.Check, streams.Write = 300*time.Millisecond, 100*time.Millisecond, 2*time.Second
 	streamPoll = time.Second
 	transferring.piece = TransferPiece
+	pauseRefusal = func(context.Context) {}
+}
+
+// PauseRefusals sets what refusals wait for, until restore.
+func PauseRefusals(pause func(context.Context)) (restore func()) {
+	before := pauseRefusal
+	pauseRefusal = pause
+	return func() { pauseRefusal = before }
 }

@@ -113,6 +113,7 @@ type Server struct {
 	memory   *quota.Budget       // for what is read of bodies
 	carrying *quota.Budget       // for what is held of blobs under way
 	decoding *semaphore.Weighted // of the bodies of cheap calls that are not small
+	refusals *semaphore.Weighted // that are held back
 	echo     *echo.Echo
 }
 
@@ -152,7 +153,7 @@ func New(d Deps) *Server {
 
 		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),
-		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
+		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), refusals: semaphore.NewWeighted(maxHeldRefusals), echo: echo.New(),
 	}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,5 +132,30 @@ func TestCheapCallsExist(t *testing.T) {
 		if !known[id] {
 			t.Errorf("there is no call %s", id)
 		}
+	}
+}
+
+// A refusal for asking too often is answered a moment later, so that asking on without a
+// pause is no faster than asking.
+func TestRefusalsAreHeldBack(t *testing.T) {
+	w := newWorld(t)
+	held, release := make(chan struct{}), make(chan struct{})
+	defer api.PauseRefusals(func(context.Context) {
+		held <- struct{}{}
+		<-release
+	})()
+	server, _ := w.limited(1) // 5 at once
+	for range 5 {
+		call(t, server, "203.0.113.9", w.owner, "GET", "/jobs/none", "")
+	}
+	answered := make(chan *httptest.ResponseRecorder)
+	go func() { answered <- call(t, server, "203.0.113.9", w.owner, "GET", "/jobs/none", "") }()
+	<-held
+	if res := call(t, server, "203.0.113.8", "", "GET", "/version", ""); res.Code != http.StatusOK {
+		t.Errorf("somebody else meanwhile: %d", res.Code)
+	}
+	release <- struct{}{}
+	if res := <-answered; res.Code != http.StatusTooManyRequests {
+		t.Errorf("%d %s", res.Code, res.Body)
 	}
 }
