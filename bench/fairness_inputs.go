@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // credential is which of the tokens of the one credential makes a call.
@@ -21,6 +22,7 @@ const (
 type named struct {
 	filled, spent                        int
 	wide, budget, another, message, blob string
+	position                             string // of the export
 	leases                               []lease
 }
 
@@ -76,6 +78,9 @@ func times(n int, parameter string) string {
 	return strings.TrimSuffix(strings.Join(strings.Split(strings.Trim(list(n, parameter), "[]"), ","), "&"), "&")
 }
 
+// yearAgo is the earliest beginning of a report that ends now.
+func yearAgo() string { return time.Now().UTC().AddDate(0, 0, -365).Format(time.RFC3339) }
+
 func get(what, path string) worst { return worst{what: what, method: "GET", path: path} }
 
 func send(what, method, path, body string) worst {
@@ -112,7 +117,7 @@ func jobInputs(n *named) map[string]worst {
 		"previewRoutability": send("64 capabilities", "POST", "/routability", `{"product":"default","capabilities":`+list(32, `"bench:{i}"`)+`}`),
 		"getStats":           get("all", "/stats"),
 		"reclaimLeases":      send("all", "POST", "/reclaim", `{}`),
-		"answerJob":          send("20 KB", "POST", "/jobs/{job}/answer", `{"answer":`+text(20_000)+`}`),
+		"answerJob":          send("10 KB", "POST", "/jobs/{job}/answer", `{"answer":`+text(9_900)+`}`),
 	}
 }
 
@@ -139,7 +144,7 @@ func fleetInputs(n *named) map[string]worst {
 		held = append(held, fmt.Sprintf(`{"job":%q,"epoch":%d,"progress_percent":%d,"current_step":"step {n}"}`, l.key, l.epoch, i))
 		items = append(items, fmt.Sprintf(`{"verb":"progress","job":%q,"epoch":%d,"current_step":"step {n}"}`, l.key, l.epoch))
 	}
-	entry := `{"id":"{n}-{i}","model":"claude-haiku-4-5","input_tokens":1000,"output_tokens":10}`
+	entry := `{"id":"{n}-{i}","provider":"anthropic","model":"claude-haiku-4-5","at":"` + time.Now().UTC().Format(time.RFC3339) + `","input_tokens":1000,"output_tokens":10}`
 	return map[string]worst{
 		"claimJobs":      send("50 jobs", "POST", "/fleet/claim", `{"max":50}`).by(asAgent),
 		"startJob":       report("the same", "start", ``),
@@ -151,7 +156,7 @@ func fleetInputs(n *named) map[string]worst {
 		"askQuestion":    report("refused after the first", "ask", `,"question":"Which?"`),
 		"writeLogs":      send("1,000 lines, 1 MB", "POST", "/fleet/logs", string(logLines(n.leases[2], 0, 1000, 1000))).by(asAgent),
 		"reportUsage":    report("200 entries", "usage", `,"entries":`+list(200, entry)),
-		"checkBudget":    report("the same", "budget", `,"at":"continue"`),
+		"checkBudget":    report("the same", "budget", `,"at":"checkpoint"`),
 		"reportBatch":    send("58 reports of progress", "POST", "/fleet/batch", `{"items":[`+strings.Join(items, ",")+`]}`).by(asAgent),
 		"getQueueState":  get("all lanes", "/fleet/queue-state").by(asAgent),
 		"heartbeat": send("58 leases", "POST", fmt.Sprint("/agents/", agentName(fairnessAttacker), "/heartbeat"),
@@ -188,8 +193,8 @@ func moneyInputs(n *named) map[string]worst {
 		"savePrices":          send("200 prices", "PUT", "/prices", `{"prices":`+list(200, `{"provider":"house","model":"m-{i}","valid_from":"2026-01-02T03:04:05Z","input":"1","output":"1","cache_read":"1","cache_write":"1","cache_write_1h":"1"}`)+`}`),
 		"listUnpricedModels":  get("all", "/prices/models"),
 		"decideUnpricedModel": send("a model each", "PUT", "/prices/models", `{"model":"m{n}","decision":"pass"}`),
-		"getUsage":            get("by job, all time, 1,000 groups", "/usage?group_by=job&from=2020-01-01T00:00:00Z&limit=1000"),
-		"listUsageEntries":    get("200 entries, all time, by a name that few have", "/usage/entries?limit=200&from=2020-01-01T00:00:00Z&agent=nobody"),
+		"getUsage":            get("by job, a year, 1,000 groups", "/usage?group_by=job&limit=1000&from="+yearAgo()),
+		"listUsageEntries":    get("200 entries, a year, by a name that few have", "/usage/entries?limit=200&agent=nobody&from="+yearAgo()),
 		"listBudgets":         get("all", "/budgets"),
 		"createBudget":        send("a budget each", "POST", "/budgets", `{"name":"B {n}","scope":"milestone","phase":"p{n}","period":"day","limit_usd":"10"}`),
 		"getBudget":           get("one", budget),
@@ -223,7 +228,7 @@ func messageInputs(n *named) map[string]worst {
 		"deleteExport":      send("none that is there", "DELETE", "/exports/x{n}?confirm=x{n}", ``),
 		"resetExport":       send("to the beginning", "POST", "/exports/spare/reset", `{"position":""}`),
 		"readExport":        get("200 events, from the beginning", "/exports/spare/next?limit=200"),
-		"ackExport":         send("refused", "POST", "/exports/spare/ack", `{"position":"1"}`),
+		"ackExport":         send("the same", "POST", "/exports/spare/ack", `{"position":"`+n.position+`"}`),
 	}
 }
 
@@ -233,7 +238,7 @@ func otherInputs(n *named) map[string]worst {
 		"getProduct":     get("one", "/products/default"),
 		"putProduct":     send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
 		"deleteProduct":  send("none that is there", "DELETE", "/products/none", ``),
-		"listEvents":     get("200 events of 50 types, of somebody without any", "/events?limit=200&actor=nobody&"+times(50, "type=job.x{i}")),
+		"listEvents":     get("200 events of 50 types, of somebody without any", "/events?limit=200&actor=nobody&"+times(50, "type=job.created")),
 		"streamEvents":   {what: "from the beginning, again and again", method: "GET", path: "/events/stream?after=", bytes: true, accept: "text/event-stream"},
 		"putBlob":        {what: "64 MB", method: "PUT", path: "/blobs", body: bytes.Repeat([]byte("blob"), fairnessBlob/4), bytes: true, accept: "*/*"},
 		"getBlob":        {what: "64 MB", method: "GET", path: "/blobs/" + n.blob, bytes: true, accept: "*/*"},

@@ -207,7 +207,14 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 			}
 		}
 	}
-	got, err := owner.must(http.MethodPut, "/api/v1/blobs", bytes.Repeat([]byte("blob"), fairnessBlob/4), http.StatusCreated)
+	got, err := owner.must(http.MethodGet, "/api/v1/exports/spare/next?limit=1", nil, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	if n.position, err = textOf(got.body, "position"); err != nil {
+		return nil, err
+	}
+	got, err = owner.must(http.MethodPut, "/api/v1/blobs", bytes.Repeat([]byte("blob"), fairnessBlob/4), http.StatusCreated)
 	if err != nil {
 		return nil, err
 	}
