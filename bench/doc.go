@@ -15,6 +15,9 @@
 //	FLEETBOARD_BENCH_LONG     where not empty, the large sizes of a few lines
 //	FLEETBOARD_BENCH_DIR      where the databases lie (a new folder of the
 //	                          system's temporary one); removed afterwards
+//	FLEETBOARD_FAIRNESS       the calls that fairness measures, separated by commas
+//	                          (all of them); that line takes twenty minutes, and is
+//	                          measured only where it is named
 //	FLEETBOARD_BENCH_PROFILE  a folder for profiles of the servers, LINE-N.cpu
 //	                          and LINE-N.allocs; measuring costs a little then
 //

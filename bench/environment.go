@@ -23,6 +23,7 @@ const closeTimeout = time.Minute
 type environment struct {
 	rows     int
 	long     bool   // the large sizes
+	fairness string // the calls that fairness measures, separated by commas; empty is all
 	profiles string // where profiles of the servers go; empty is nowhere
 	machine  string
 	out      io.Writer
@@ -50,7 +51,7 @@ func (s *environment) lasting(full time.Duration) time.Duration {
 // prepare starts and migrates a new database, and makes sure that it keeps its
 // promises: figures without durability are none.
 func prepare(ctx context.Context, getenv func(string) string, out io.Writer) (_ *environment, err error) {
-	s := &environment{out: out, long: getenv("FLEETBOARD_BENCH_LONG") != ""}
+	s := &environment{out: out, long: getenv("FLEETBOARD_BENCH_LONG") != "", fairness: getenv("FLEETBOARD_FAIRNESS")}
 	if s.profiles, err = profilesFrom(getenv); err != nil {
 		return nil, err
 	}

@@ -271,15 +271,7 @@ func searchMessages(ctx context.Context, w *web, n, times int) ([]time.Duration,
 		return nil, err
 	}
 	defer func() { _ = owner.Close(ctx) }() // the database goes
-	if _, err := owner.Exec(
-		ctx,
-		`INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
-		SELECT (SELECT id FROM workspace), i, gen_random_uuid(), 'custom.fill', 'agent', 'agent-' || i % 100, 'role', 'worker',
-			'thread-' || i / 10,
-			jsonb_build_object('text', 'word' || i % 997 || ' in part' || i % 10007 || ' of build' || i), sha256(i::text::bytea)
-		FROM generate_series(1, $1::int) i`,
-		n,
-	); err != nil {
+	if err := fillMessages(ctx, owner, n); err != nil {
 		return nil, err
 	}
 	if _, err := owner.Exec(ctx, "ANALYZE message"); err != nil {
@@ -301,4 +293,15 @@ func searchMessages(ctx context.Context, w *web, n, times int) ([]time.Duration,
 		took = append(took, time.Since(began))
 	}
 	return took, nil
+}
+
+// fillMessages writes messages into the one workspace that there is, past the server.
+func fillMessages(ctx context.Context, owner *pgx.Conn, n int) error {
+	_, err := owner.Exec(ctx, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id,
+			payload, digest)
+		SELECT (SELECT id FROM workspace), i, gen_random_uuid(), 'custom.fill', 'agent', 'agent-' || i % 100, 'role', 'worker',
+			'thread-' || i / 10,
+			jsonb_build_object('text', 'word' || i % 997 || ' in part' || i % 10007 || ' of build' || i), sha256(i::text::bytea)
+		FROM generate_series(1, $1::int) i`, n)
+	return err
 }

@@ -48,41 +48,41 @@ func (op operation) bodyLimit() int64 {
 func (op operation) holdsLogs() bool { return op.id == "writeLogs" || op.id == "reportBatch" }
 
 // readBody reads, checks and canonicalizes the body. nil where none was sent
-// and none is needed. The share is of the memory that the body takes.
-func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) (_ []byte, share *quota.Share, err error) {
-	defer func() {
-		if err != nil {
-			share.End()
-		}
-	}()
+// and none is needed. It takes the call's turn once all is here, so that nobody's slow
+// connection holds one. What is held is the caller's to end, also where it is refused.
+func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) (_ []byte, h held, err error) {
 	raw, share, err := s.receive(c, op, who)
+	if h.share = share; err != nil {
+		return nil, h, err
+	}
+	if h.turn, err = s.turn(c.Request().Context(), op, who, len(raw)); err != nil {
+		return nil, h, err
+	}
 	switch {
-	case err != nil:
-		return nil, share, err
 	case len(raw) == 0 && !op.bodyRequired:
-		return nil, share, nil
+		return nil, h, nil
 	case len(raw) == 0:
-		return nil, share, fault.New(fault.Malformed, "A JSON object is needed as the body.")
+		return nil, h, fault.New(fault.Malformed, "A JSON object is needed as the body.")
 	}
 	if err := isJSON(c.Request().Header); err != nil {
-		return nil, share, err
+		return nil, h, err
 	}
 	wanted := op.body
 	if wanted == nil {
 		wanted = nothing
 	}
-	if share != nil {
+	if h.share != nil && h.turn == nil {
 		// Half of the processors are left to the calls with small bodies.
 		if err := s.decoding.Acquire(c.Request().Context(), 1); err != nil {
-			return nil, share, err
+			return nil, h, err
 		}
 		defer s.decoding.Release(1)
 	}
 	body, err := schema.Decode(raw, wanted)
 	if err == nil && op.id != "reportBatch" { // the batch parses each of its reports once more
-		share.Shrink(kept(len(body)))
+		h.share.Shrink(kept(len(body)))
 	}
-	return body, share, err
+	return body, h, err
 }
 
 // receive reads the body. Of one that is not small the first bytes are read, then its

@@ -6,6 +6,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // eventHandlers answer the calls about the log of events.
@@ -13,6 +14,7 @@ type eventHandlers struct {
 	events eventReader
 	jobs   jobFinder
 	wake   Subscriber
+	turns  *quota.Turns
 	done   <-chan struct{}
 	tokens Bearers
 }

@@ -54,6 +54,7 @@ type eventStream struct {
 	at     eventlog.Cursor // place in the log
 	told   eventlog.Cursor // the place that the reader knows
 	looks  int             // how often an empty look is to be repeated soon
+	behind bool            // the page before was full: there is more to read at once
 }
 
 // VisitStreamEventsResponse sends until the reader, its token or the server
@@ -93,7 +94,7 @@ func (e *eventStream) send(ctx context.Context, out *stream.Writer) error {
 
 // look sends the next page and says when to look again.
 func (e *eventStream) look(ctx context.Context, out *stream.Writer) (time.Duration, error) {
-	found, next, err := e.events.TailOf(ctx, e.who, e.filter, e.at, streamPage)
+	found, next, err := e.page(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -104,9 +105,9 @@ func (e *eventStream) look(ctx context.Context, out *stream.Writer) (time.Durati
 		}
 	}
 	moved := next != e.at
-	e.at = next
+	e.at, e.behind = next, len(found) == streamPage
 	switch {
-	case len(found) == streamPage:
+	case e.behind:
 		return 0, out.Flush()
 	case moved:
 		// What was published with it may come later, and a filter that fits
@@ -120,6 +121,18 @@ func (e *eventStream) look(ctx context.Context, out *stream.Writer) (time.Durati
 		pause = signal.Jitter(streamPoll, 0.2)
 	}
 	return pause, out.Flush()
+}
+
+// page reads the next page. Who catches up takes a turn for each.
+func (e *eventStream) page(ctx context.Context) ([]eventlog.Event, eventlog.Cursor, error) {
+	if e.behind {
+		turn, err := e.turns.Await(ctx, e.who)
+		if err != nil {
+			return nil, e.at, err
+		}
+		defer turn.End()
+	}
+	return e.events.TailOf(ctx, e.who, e.filter, e.at, streamPage)
 }
 
 // beat keeps the connection open, tells a dead one, and lets the reader know how

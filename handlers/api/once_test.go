@@ -375,3 +375,20 @@ func TestOldKeysGo(t *testing.T) {
 		w.as(w.owner, "POST", "/jobs/FB-1/pause", nil, "Idempotency-Key", bad).want(422)
 	}
 }
+
+// What a sender calls its request is kept as a digest, by the rule of the migration that
+// digested those of before: it may be a line with a secret in it.
+func TestNamesOfRequestsAreKeptAsDigests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const name = "deploy with sk-ant-secret"
+	key := w.job("a job")
+	w.as(w.owner, "POST", "/jobs/"+key+"/pause", object{}, "Idempotency-Key", name).want(200)
+	w.as(w.owner, "POST", "/jobs/bulk", object{"jobs": []string{key}, "action": "cancel", "reason": "so"}, "Idempotency-Key", name+"s").want(200)
+	if n := dbfactory.Int(t, w.db, "SELECT count(*) FROM idempotent_request WHERE key !~ '^sha256:[0-9a-f]{64}$'"); n != 0 {
+		t.Errorf("%d names are kept as they were sent", n)
+	}
+	if n := dbfactory.Int(t, w.db, "SELECT count(*) FROM idempotent_request WHERE key = 'sha256:' || encode(sha256(convert_to($1, 'UTF8')), 'hex')", name); n != 1 {
+		t.Errorf("%d rows have the name's digest", n)
+	}
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -16,6 +18,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/signal"
 )
 
 // retryAfter is what Retry-After says where the refusal knows no better, in
@@ -69,6 +72,9 @@ func (s *Server) refuse(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
+	if refusal.Code == fault.TooMany {
+		s.hold(c.Request().Context())
+	}
 	body, err := json.Marshal(problem(refusal, id))
 	if err != nil {
 		s.log.ErrorContext(c.Request().Context(), "problem not encoded", "request_id", id, "error", err)
@@ -88,6 +94,23 @@ func (s *Server) refuse(err error, c echo.Context) {
 	c.Response().WriteHeader(status)
 	// The reader may be gone; there is nobody left to tell.
 	_, _ = c.Response().Write(body)
+}
+
+// pauseRefusal waits as long as the refusal of one that asks too often is held back. Who
+// has left is told nothing.
+var pauseRefusal = func(ctx context.Context) { _ = signal.Sleep(ctx, 200*time.Millisecond) }
+
+// maxHeldRefusals bounds the refusals that are held back at one moment.
+const maxHeldRefusals = 1000
+
+// hold keeps a refusal back for a moment: whoever asks on without the wait that it was told
+// of would cost more by its refusals than by what it may have.
+func (s *Server) hold(ctx context.Context) {
+	if !s.refusals.TryAcquire(1) {
+		return
+	}
+	defer s.refusals.Release(1)
+	pauseRefusal(ctx)
 }
 
 func levelOf(code fault.Code) slog.Level {

@@ -59,45 +59,57 @@ func whoOf(ctx context.Context) tenancy.Principal { return *callOf(ctx).who }
 func (s *Server) guard(op operation) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			share, err := s.admit(c, op)
+			held, err := s.admit(c, op)
 			if err != nil {
 				return err
 			}
-			defer share.End()
+			defer held.End()
 			return next(c)
 		}
 	}
 }
 
-// admit is the guard's part that has ended when the call is answered. The body's
-// share of memory is the caller's to end.
-func (s *Server) admit(c echo.Context, op operation) (*quota.Share, error) {
+// held is what a call holds until it is answered: memory for its body, and its turn.
+type held struct {
+	share *quota.Share
+	turn  *quota.Turn
+}
+
+// End gives it back.
+func (h held) End() {
+	h.share.End()
+	h.turn.End()
+}
+
+// admit is the guard's part before the call is carried out. What it holds is the caller's
+// to end.
+func (s *Server) admit(c echo.Context, op operation) (held, error) {
 	// Where the connection cannot be given more time, the server's own limit holds.
 	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
 	who, err := s.authorize(c, op)
 	if err != nil {
-		return nil, err
+		return held{}, err
 	}
+	s.turns.See(*who)
 	refused := schema.Parameters(op.params, c.Request(), c.Param)
 	if fault.Is(refused, fault.NotFound) {
-		return nil, refused
+		return held{}, refused
 	}
 	if op.transfers {
-		return s.admitTransfer(c, op, who, refused)
+		share, err := s.admitTransfer(c, op, who, refused)
+		return held{share: share}, err
 	}
-	body, share, err := s.readBody(c, op, who)
-	if refused != nil && err == nil {
-		share.End()
-	}
+	body, held, err := s.readBody(c, op, who)
 	if err := bothOf(refused, err); err != nil {
-		return nil, err
+		held.End()
+		return held, err
 	}
 	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
 		once:      s.once(c, op, body),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID),
 		csv:       accepts(c, "text/csv"), stream: accepts(c, "text/event-stream")})
 	c.SetRequest(c.Request().WithContext(ctx))
-	return share, nil
+	return held, nil
 }
 
 // accepts reports whether the request names a type of answer.

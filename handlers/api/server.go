@@ -63,6 +63,8 @@ type Deps struct {
 	Build Build
 	// Quota is how much each asker may send; nil is no limit.
 	Quota *quota.Quota
+	// Turns are those of expensive calls; nil is no limit.
+	Turns *quota.Turns
 	// ClientAddress says where a request comes from. Nil is the connection's
 	// address.
 	ClientAddress func(*http.Request) string
@@ -107,9 +109,11 @@ type Server struct {
 	log      *slog.Logger
 	newKey   func(name string, asked []byte) *idempotency.Key
 	quota    *quota.Quota
+	turns    *quota.Turns
 	memory   *quota.Budget       // for what is read of bodies
 	carrying *quota.Budget       // for what is held of blobs under way
-	decoding *semaphore.Weighted // of large bodies
+	decoding *semaphore.Weighted // of the bodies of cheap calls that are not small
+	refusals *semaphore.Weighted // that are held back
 	echo     *echo.Echo
 }
 
@@ -131,7 +135,7 @@ func New(d Deps) *Server {
 		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
 		priceHandlers:    priceHandlers{prices: d.Prices},
 		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
-		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, done: d.Done, tokens: d.Tokens},
+		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, turns: d.Turns, done: d.Done, tokens: d.Tokens},
 		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
 			events: d.Events, board: d.Kanban},
@@ -147,9 +151,9 @@ func New(d Deps) *Server {
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 		usageHandlers:       usageHandlers{usage: d.Usage},
 
-		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),
-		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), echo: echo.New(),
+		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), refusals: semaphore.NewWeighted(maxHeldRefusals), echo: echo.New(),
 	}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {

@@ -27,6 +27,7 @@ type operation struct {
 	// transfers says that the call sends or takes bytes that are no JSON, as many as
 	// there are.
 	transfers bool
+	cheap     bool // see cheapCalls
 }
 
 // operations reads the description, and its version. It panics where a call has no permission:
@@ -56,6 +57,7 @@ func operations() (all map[string]operation, version string) {
 				op.params = append(op.params, doc.Components.Parameters["IdempotencyKey"])
 			}
 			op.once = op.params.GetByInAndName(openapi3.ParameterInHeader, idempotencyKey) != nil
+			op.cheap = slices.Contains(cheapCalls, op.id)
 			op.transfers = slices.Contains(o.Tags, "blobs")
 			all[op.id] = op
 		}

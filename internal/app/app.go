@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -135,8 +136,9 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if err != nil {
 		return nil, fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
 	}
-	kept.Jobs = lease.Scopes{}
-	a.serve(cfg, people, secrets, blobs.New(a.db, secrets, kept), wake)
+	turns := quota.NewTurns(runtime.GOMAXPROCS(0))
+	kept.Jobs, kept.Turns = lease.Scopes{}, turns
+	a.serve(cfg, people, secrets, blobs.New(a.db, secrets, kept), turns, wake)
 	return a, nil
 }
 
@@ -187,7 +189,7 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 
 // serve builds the services and sets everything going.
 func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, contents *blobs.Service,
-	wake *notifier.Notifier) {
+	turns *quota.Turns, wake *notifier.Notifier) {
 	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
 	events.NoteFolds(sealer)
 	list := jobs.NewService(a.db, wake, secrets)
@@ -221,7 +223,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
 		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
 		Prices: rates, Usage: used, Blobs: contents, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
-		Quota: limits, ClientAddress: client, Build: build()})
+		Quota: limits, Turns: turns, ClientAddress: client, Build: build()})
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)

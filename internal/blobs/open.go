@@ -105,6 +105,11 @@ func (r *Reader) count() int { return int((r.Size + PieceSize - 1) / PieceSize) 
 
 // fetch reads the piece n; where the one before it was read last, some more with it.
 func (r *Reader) fetch(n int) error {
+	turn, err := r.service.turns.Await(r.ctx, r.who)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
 	past := n + 1
 	if n == r.first+len(r.pieces) {
 		past = min(n+piecesAtOnce, r.count())

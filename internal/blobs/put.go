@@ -13,6 +13,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // abandonTimeout bounds what is done for an upload that was broken off.
@@ -29,21 +30,22 @@ func (s *Service) Put(ctx context.Context, who tenancy.Principal, r io.Reader) (
 	if !who.Can(tenancy.PutBlobs) {
 		return Blob{}, false, fault.New(fault.Forbidden, "Viewers do not store blobs.")
 	}
-	return s.put(ctx, who, r)
+	return s.put(ctx, who, s.turns, r)
 }
 
 // Keep is Put of what the server makes a blob of, out of what who said to it: who needs no
-// right to store blobs of their own.
+// right to store blobs of their own, and the call that says it has a turn where it needs one.
 func (s *Service) Keep(ctx context.Context, who tenancy.Principal, r io.Reader) (Blob, error) {
-	b, _, err := s.put(ctx, who, r)
+	b, _, err := s.put(ctx, who, nil, r)
 	return b, err
 }
 
-func (s *Service) put(ctx context.Context, who tenancy.Principal, r io.Reader) (b Blob, created bool, err error) {
+func (s *Service) put(ctx context.Context, who tenancy.Principal, turns *quota.Turns, r io.Reader) (b Blob, created bool, err error) {
 	u, err := s.begin(ctx, who)
 	if err != nil {
 		return Blob{}, false, err
 	}
+	u.turns = turns
 	if err = u.receive(ctx, r); err == nil {
 		b, created, err = u.finish(ctx)
 	}
@@ -57,6 +59,7 @@ func (s *Service) put(ctx context.Context, who tenancy.Principal, r io.Reader) (
 type upload struct {
 	*Service
 	who     tenancy.Principal
+	turns   *quota.Turns
 	id      ids.ID
 	seal    seal
 	writer  Writer
@@ -95,7 +98,6 @@ func (s *Service) begin(ctx context.Context, who tenancy.Principal) (*upload, er
 func (u *upload) receive(ctx context.Context, r io.Reader) error {
 	buffers := make([][]byte, 0, piecesAtOnce)
 	for end := false; !end; {
-		var bytes int64
 		pieces := make([][]byte, 0, piecesAtOnce)
 		for len(pieces) < piecesAtOnce && !end {
 			if len(buffers) == len(pieces) {
@@ -111,9 +113,9 @@ func (u *upload) receive(ctx context.Context, r io.Reader) error {
 			if u.size += int64(len(piece)); u.size > u.maxSize {
 				return TooLarge(u.maxSize)
 			}
-			pieces, bytes = append(pieces, u.take(piece)), bytes+int64(len(piece))
+			pieces = append(pieces, piece)
 		}
-		if err := u.write(ctx, pieces, bytes); err != nil {
+		if err := u.write(ctx, pieces); err != nil {
 			return err
 		}
 	}
@@ -147,12 +149,23 @@ func (u *upload) take(piece []byte) []byte {
 	return kept
 }
 
-// write takes room for pieces, and stores them.
-func (u *upload) write(ctx context.Context, pieces [][]byte, bytes int64) error {
+// write takes room for pieces, and stores them. It does so in a turn, which is not held
+// while the next ones are on their way.
+func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 	if len(pieces) == 0 {
 		return nil
 	}
-	err := u.db.InWorkspace(ctx, u.who.Workspace, func(tx db.Tx) error {
+	turn, err := u.turns.Await(ctx, u.who)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	var bytes int64
+	for i, piece := range pieces {
+		bytes += int64(len(piece))
+		pieces[i] = u.take(piece)
+	}
+	err = u.db.InWorkspace(ctx, u.who.Workspace, func(tx db.Tx) error {
 		return growTx(ctx, tx, u.who.Workspace, u.id, bytes, u.maxTotal)
 	})
 	if err != nil {

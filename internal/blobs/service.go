@@ -9,6 +9,7 @@ import (
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 const (
@@ -40,6 +41,8 @@ type Options struct {
 	MaxSize, MaxTotal int64
 	// Jobs says which jobs somebody may read. Without it an agent reads what it put only.
 	Jobs Readable
+	// Turns are those in which pieces are read and stored; nil is no limit.
+	Turns *quota.Turns
 }
 
 // Readable says of one kind of what refers to blobs whether an agent may read it. People
@@ -59,12 +62,13 @@ type Service struct {
 	maxTotal int64
 	jobs     Readable
 	messages Readable
+	turns    *quota.Turns
 }
 
 // New returns the blobs kept in d.
 func New(d *db.DB, v *vault.Vault, o Options) *Service {
 	rows := chunks{d}
-	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows}, jobs: o.Jobs,
+	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows}, jobs: o.Jobs, turns: o.Turns,
 		maxSize: DefaultMaxSize, maxTotal: DefaultMaxTotal}
 	if o.Store != nil {
 		s.store, s.stores[o.Store.Name()] = o.Store, o.Store

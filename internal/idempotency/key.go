@@ -24,6 +24,12 @@ type Key struct {
 	replayed bool
 }
 
+// kept is what is kept of the name: it may hold what is secret.
+func (k *Key) kept() string {
+	sum := sha256.Sum256([]byte(k.Name))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // Replayed reports whether the same request was carried out before.
 func (k *Key) Replayed() bool { return k != nil && k.replayed }
 

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// credential is which of the tokens of the one credential makes a call.
+type credential int
+
+const (
+	asOwner credential = iota
+	asAgent
+	asEnrolment
+)
+
+// named are the names of what calls are about.
+type named struct {
+	filled, spent                        int
+	wide, budget, another, message, blob string
+	position                             string // of the export
+	leases                               []lease
+}
+
+// worst is a call of the API with its worst legal input. In its path and its body {n} is
+// the number of the call, {job} another one of many jobs each time.
+type worst struct {
+	what         string
+	as           credential
+	method, path string
+	body         []byte
+	bytes        bool   // it carries bytes that are no JSON, or goes on for ever
+	accept       string // for those
+	filled       int
+}
+
+// next is the call for the nth time.
+func (in worst) next(n int64) (path string, body []byte) {
+	number, job := strconv.FormatInt(n, 10), fmt.Sprint("L-", 1+n%int64(max(in.filled, 1)))
+	path = "/api/v1" + strings.NewReplacer("{n}", number, "{job}", job).Replace(in.path)
+	if body = in.body; bytes.Contains(body, []byte("{n}")) {
+		body = bytes.ReplaceAll(body, []byte("{n}"), []byte(number))
+	}
+	return path, body
+}
+
+// worstInputs are all calls of the API by their operations' names.
+func worstInputs(n *named) map[string]worst {
+	all := map[string]worst{}
+	for _, table := range []map[string]worst{jobInputs(n), jobActionInputs(), fleetInputs(n), agentInputs(), moneyInputs(n), messageInputs(n),
+		otherInputs(n)} {
+		for name, in := range table {
+			in.filled = n.filled
+			all[name] = in
+		}
+	}
+	return all
+}
+
+// text is a JSON string of about so many bytes.
+func text(size int) string { return `"` + strings.Repeat("word and ", size/9) + `"` }
+
+// list is so many times an item, in which {i} is its number, from 1 on.
+func list(n int, item string) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = strings.ReplaceAll(item, "{i}", strconv.Itoa(i+1))
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// times is a query of so many parameters.
+func times(n int, parameter string) string {
+	return strings.TrimSuffix(strings.Join(strings.Split(strings.Trim(list(n, parameter), "[]"), ","), "&"), "&")
+}
+
+// yearAgo is the earliest beginning of a report that ends now.
+func yearAgo() string { return time.Now().UTC().AddDate(0, 0, -365).Format(time.RFC3339) }
+
+func get(what, path string) worst { return worst{what: what, method: "GET", path: path} }
+
+func send(what, method, path, body string) worst {
+	return worst{what: what, method: method, path: path, body: []byte(body)}
+}
+
+func (in worst) by(who credential) worst {
+	in.as = who
+	return in
+}
+
+func jobInputs(n *named) map[string]worst {
+	search := url.QueryEscape("a b c d e f g h i j k l m n o p q r s t u v w x y z word invoice cents integer show wide line branch go")
+	return map[string]worst{
+		"createJob": send("body of 50 KB", "POST", "/jobs", `{"title":"A job {n}","body":`+text(50_000)+`}`),
+		"createJobs": send("1,000 jobs, 200 KB", "POST", "/jobs/batch", `{"jobs":`+list(1000,
+			`{"title":"A job {i} of {n} with words","body":"about some other words, word{i} and more","capabilities":["nobody:0"],"tags":["a"]}`)+`}`),
+		"bulkJobs": send("500 jobs, paused", "POST", "/jobs/bulk", `{"action":"pause","jobs":`+list(500, `"L-{i}"`)+`}`),
+		"listJobs": get("200 jobs, all fields, words, 12 statuses, 200 keys", "/jobs?limit=200&q=invoice+cents&sort=updated&"+times(200, "key=L-{i}")+
+			"&status=ready&status=waiting&status=completed"),
+		"searchJobs":         get("200 letters, 45 words", "/search/jobs?limit=50&q="+search),
+		"getJob":             get("job with 100 dependencies and 90 KB", "/jobs/"+n.wide),
+		"patchJob":           send("body of 60 KB", "PATCH", "/jobs/"+n.wide, `{"version":{n},"body":`+text(60_000)+`}`),
+		"deleteJob":          send("a job each", "DELETE", "/jobs/{job}", ``),
+		"getDependencies":    get("100 dependencies", "/jobs/"+n.wide+"/dependencies"),
+		"linkJob":            send("a link each", "POST", "/jobs/"+n.wide+"/dependencies", `{"depends_on":"L-{n}"}`),
+		"unlinkJob":          send("a link each", "DELETE", "/jobs/"+n.wide+"/dependencies/{job}", ``),
+		"listJobLogs":        get("200 of 20,000 lines", "/jobs/"+n.leases[0].key+"/logs?limit=200"),
+		"listAttempts":       get("200 attempts", "/jobs/{job}/attempts?limit=200"),
+		"listJobEvents":      get("200 events", "/jobs/"+n.wide+"/events?limit=200"),
+		"explainJob":         get("job with 100 dependencies", "/jobs/"+n.wide+"/explanation"),
+		"estimateJob":        get("a job each", "/jobs/{job}/estimate"),
+		"previewEstimate":    send("all filters", "POST", "/estimates", `{"kind":"code","product":"default","estimated_minutes":100,"priority":5}`),
+		"previewRoutability": send("64 capabilities", "POST", "/routability", `{"product":"default","capabilities":`+list(32, `"bench:{i}"`)+`}`),
+		"getStats":           get("all", "/stats"),
+		"reclaimLeases":      send("all", "POST", "/reclaim", `{}`),
+		"answerJob":          send("10 KB", "POST", "/jobs/{job}/answer", `{"answer":`+text(9_900)+`}`),
+	}
+}
+
+// jobActionInputs are what people do to a job, each time to another one.
+func jobActionInputs() map[string]worst {
+	action := func(path, body string) worst { return send("a job each", "POST", "/jobs/{job}/"+path, body) }
+	const reason = `{"reason":"so"}`
+	return map[string]worst{
+		"blockJob": action("block", reason), "unblockJob": action("unblock", `{}`), "pauseJob": action("pause", `{}`),
+		"resumeJob": action("resume", `{}`), "cancelJob": action("cancel", reason), "finishJob": action("complete", `{"reason":`+text(1000)+`}`),
+		"retryJob": action("retry", `{}`), "approveJob": action("approve", `{}`), "rejectJob": action("reject", reason),
+		"mergeJob": action("merge", `{}`), "archiveJob": action("archive", `{}`), "releaseJob": action("release", reason),
+		"failMerge": action("merge-failed", reason),
+	}
+}
+
+func fleetInputs(n *named) map[string]worst {
+	report := func(what, path, more string) worst {
+		l := n.leases[1]
+		return send(what, "POST", "/fleet/"+path, fmt.Sprintf(`{"job":%q,"epoch":%d%s}`, l.key, l.epoch, more)).by(asAgent)
+	}
+	var held, items []string
+	for i, l := range n.leases[2:] {
+		held = append(held, fmt.Sprintf(`{"job":%q,"epoch":%d,"progress_percent":%d,"current_step":"step {n}"}`, l.key, l.epoch, i))
+		items = append(items, fmt.Sprintf(`{"verb":"progress","job":%q,"epoch":%d,"current_step":"step {n}"}`, l.key, l.epoch))
+	}
+	entry := `{"id":"{n}-{i}","provider":"anthropic","model":"claude-haiku-4-5","at":"` + time.Now().UTC().Format(time.RFC3339) + `","input_tokens":1000,"output_tokens":10}`
+	return map[string]worst{
+		"claimJobs":      send("50 jobs", "POST", "/fleet/claim", `{"max":50}`).by(asAgent),
+		"startJob":       report("the same", "start", ``),
+		"reportProgress": report("200 entries of usage", "progress", `,"current_step":"step {n}","usage":`+list(200, entry)),
+		"renewLease":     report("the same", "renew", ``),
+		"completeJob":    report("20 KB, refused after the first", "complete", `,"summary":`+text(3000)),
+		"failJob":        report("20 KB, refused after the first", "fail", `,"error":`+text(1500)),
+		"releaseLease":   report("refused after the first", "release", `,"reason":"so"`),
+		"askQuestion":    report("refused after the first", "ask", `,"question":"Which?"`),
+		"writeLogs":      send("1,000 lines, 1 MB", "POST", "/fleet/logs", string(logLines(n.leases[2], 0, 1000, 1000))).by(asAgent),
+		"reportUsage":    report("200 entries", "usage", `,"entries":`+list(200, entry)),
+		"checkBudget":    report("the same", "budget", `,"at":"checkpoint"`),
+		"reportBatch":    send("58 reports of progress", "POST", "/fleet/batch", `{"items":[`+strings.Join(items, ",")+`]}`).by(asAgent),
+		"getQueueState":  get("all lanes", "/fleet/queue-state").by(asAgent),
+		"heartbeat": send("58 leases", "POST", fmt.Sprint("/agents/", agentName(fairnessAttacker), "/heartbeat"),
+			`{"boot_id":"`+bootID+`","status":"working","leases":[`+strings.Join(held, ",")+`]}`).by(asAgent),
+	}
+}
+
+func agentInputs() map[string]worst {
+	const mine = "/agents/agent-900"
+	return map[string]worst{
+		"registerAgent": send("200 repos, 64 capabilities", "PUT", "/agents/spare-{n}", `{"boot_id":"b","capabilities":`+list(32, `"bench:{i}"`)+
+			`,"factory":{"name":"spare","seats":10,"repos":`+list(200, `{"name":"repo-{i}","url":"https://example.org/repo-{i}"}`)+`}}`).by(asEnrolment),
+		"listAgents":           get("200 agents", "/agents?limit=200"),
+		"getAgent":             get("one", mine),
+		"getAgentHealth":       get("one", mine+"/health"),
+		"listAgentJobs":        get("200 jobs", mine+"/jobs?limit=200"),
+		"listAgentAttempts":    get("200 attempts", "/agents/agent-0/attempts?limit=200"),
+		"terminateAgent":       send("one, again", "POST", "/agents/spare-1/terminate", `{"reason":"so"}`),
+		"listFactories":        get("200 factories", "/factories?limit=200"),
+		"getFactory":           get("one", "/factories/spare"),
+		"removeFactory":        send("refused", "DELETE", "/factories/spare", ``),
+		"drainFactory":         send("one, again", "POST", "/factories/spare/drain", `{}`),
+		"undrainFactory":       send("one, again", "POST", "/factories/spare/undrain", `{}`),
+		"getCoordinatorStatus": get("all", "/coordinator/status"),
+		"recover":              send("all", "POST", "/coordinator/recover", `{}`),
+		"listCoordinatorLogs":  get("200 lines", "/coordinator/logs?limit=200"),
+	}
+}
+
+func moneyInputs(n *named) map[string]worst {
+	budget := "/budgets/" + n.budget
+	return map[string]worst{
+		"listPrices":          get("all", "/prices"),
+		"savePrices":          send("200 prices", "PUT", "/prices", `{"prices":`+list(200, `{"provider":"house","model":"m-{i}","valid_from":"2026-01-02T03:04:05Z","input":"1","output":"1","cache_read":"1","cache_write":"1","cache_write_1h":"1"}`)+`}`),
+		"listUnpricedModels":  get("all", "/prices/models"),
+		"decideUnpricedModel": send("a model each", "PUT", "/prices/models", `{"model":"m{n}","decision":"pass"}`),
+		"getUsage":            get("by job, a year, 1,000 groups", "/usage?group_by=job&limit=1000&from="+yearAgo()),
+		"listUsageEntries":    get("200 entries, a year, by a name that few have", "/usage/entries?limit=200&agent=nobody&from="+yearAgo()),
+		"listBudgets":         get("all", "/budgets"),
+		"createBudget":        send("a budget each", "POST", "/budgets", `{"name":"B {n}","scope":"milestone","phase":"p{n}","period":"day","limit_usd":"10"}`),
+		"getBudget":           get("one", budget),
+		"patchBudget":         send("one", "PATCH", budget, `{"limit_usd":"{n}"}`),
+		"deleteBudget":        send("none that is there", "DELETE", "/budgets/01900005-0000-7000-8000-000000000000", ``),
+		"transferBudget":      send("one", "POST", budget+"/transfer", `{"to":"`+n.another+`","amount_usd":"0.000001"}`),
+		"raiseBudget":         send("one", "POST", budget+"/raise", `{"amount_usd":"0.000001"}`),
+		"undoBudgetLine":      send("none that is there", "POST", budget+"/undo", `{"line":1}`),
+		"listBudgetLines":     get("200 lines", budget+"/ledger?limit=200"),
+		"getBudgetSeries":     get("by hours", budget+"/series?bucket=hour"),
+	}
+}
+
+func messageInputs(n *named) map[string]worst {
+	return map[string]worst{
+		"sendMessage": send("50 KB", "POST", "/messages", `{"type":"custom.x","to":{"role":"reviewer"},"payload":{"n":"{n}","text":`+text(50_000)+`}}`),
+		"sendMessages": send("500 messages", "POST", "/messages/batch", `{"messages":`+
+			list(500, `{"type":"custom.x","to":{"role":"reviewer"},"payload":{"n":"{n}"}}`)+`}`),
+		"readMessages":      get("100, without a wait", "/messages?limit=100"),
+		"ackMessages":       send("500 messages", "POST", "/messages/ack", `{"seqs":`+list(500, `{i}`)+`}`),
+		"nackMessage":       send("none that is there", "POST", "/messages/nack", `{"seq":1}`),
+		"searchMessages":    get("six words that all have", "/messages/search?limit=100&q=in+of+word1+part1+build1+custom"),
+		"readThread":        get("200 messages", "/messages/threads/spare?limit=200"),
+		"listArchives":      get("200", "/messages/archives?limit=200"),
+		"listDeadLetters":   get("200", "/messages/dead?limit=200"),
+		"redriveDeadLetter": send("none that is dead", "POST", "/messages/dead/"+n.message+"/redrive", ``),
+		"discardDeadLetter": send("none that is dead", "POST", "/messages/dead/"+n.message+"/discard", ``),
+		"getMessage":        get("one", "/messages/"+n.message),
+		"listExports":       get("all", "/exports"),
+		"createExport":      send("the same", "POST", "/exports", `{"name":"spare","source":"events"}`),
+		"deleteExport":      send("none that is there", "DELETE", "/exports/x{n}?confirm=x{n}", ``),
+		"resetExport":       send("to the beginning", "POST", "/exports/spare/reset", `{"position":""}`),
+		"readExport":        get("200 events, from the beginning", "/exports/spare/next?limit=200"),
+		"ackExport":         send("the same", "POST", "/exports/spare/ack", `{"position":"`+n.position+`"}`),
+	}
+}
+
+func otherInputs(n *named) map[string]worst {
+	return map[string]worst{
+		"listProducts":   get("all", "/products?limit=200"),
+		"getProduct":     get("one", "/products/default"),
+		"putProduct":     send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
+		"deleteProduct":  send("none that is there", "DELETE", "/products/none", ``),
+		"listEvents":     get("200 events of 50 types, of somebody without any", "/events?limit=200&actor=nobody&"+times(50, "type=job.created")),
+		"streamEvents":   {what: "from the beginning, again and again", method: "GET", path: "/events/stream?after=", bytes: true, accept: "text/event-stream"},
+		"putBlob":        {what: "64 MB", method: "PUT", path: "/blobs", body: bytes.Repeat([]byte("blob"), fairnessBlob/4), bytes: true, accept: "*/*"},
+		"getBlob":        {what: "64 MB", method: "GET", path: "/blobs/" + n.blob, bytes: true, accept: "*/*"},
+		"headBlob":       {what: "64 MB", method: "HEAD", path: "/blobs/" + n.blob, bytes: true, accept: "*/*"},
+		"getVersion":     get("all", "/version"),
+		"getDescription": get("all", "/openapi.yaml"),
+	}
+}

@@ -1,0 +1,33 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
+)
+
+// cheapBody is up to how many bytes the body of a cheap call may have.
+const cheapBody = 64 << 10
+
+// cheapCalls are those that take no turn, because what they do is bounded and small, or
+// because they wait: what agents do all the time, and what reads or changes one row. All
+// others are expensive with their worst input, and so is every call with a large body.
+var cheapCalls = []string{
+	"claimJobs", "startJob", "reportProgress", "renewLease", "completeJob", "failJob", "releaseLease", "writeLogs", "reportUsage",
+	"checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat", "registerAgent", "createJob", "getJob", "patchJob",
+	"blockJob", "unblockJob", "pauseJob", "resumeJob", "cancelJob", "finishJob", "retryJob", "approveJob", "rejectJob", "mergeJob",
+	"archiveJob", "releaseJob", "answerJob", "failMerge", "linkJob", "unlinkJob", "getProduct", "getAgent", "getAgentHealth", "getFactory",
+	"drainFactory", "undrainFactory", "terminateAgent", "getCoordinatorStatus", "readMessages", "ackMessages", "nackMessage",
+	"sendMessage", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport", "deleteExport", "resetExport",
+	"ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",
+}
+
+// turn is the turn that a call with a body of so many bytes has to wait for, nil where it
+// is cheap. Blobs and streams take one for each piece.
+func (s *Server) turn(ctx context.Context, op operation, who *tenancy.Principal, body int) (*quota.Turn, error) {
+	if op.cheap && body <= cheapBody {
+		return nil, nil //nolint:nilnil // a nil turn holds nothing
+	}
+	return s.turns.Take(ctx, *who)
+}

@@ -1,0 +1,259 @@
+package quota
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// maxTurns bounds the expensive requests of one process that run at once: half of the
+	// connections that the database's pool has at least.
+	maxTurns = 8
+	// turnPatience is how long a request waits for its turn.
+	turnPatience = 5 * time.Second
+	// turnLine is how many requests may wait for each turn that an asker has.
+	turnLine = 16
+	// aloneAfter is how long the others must have been silent for an asker to be alone.
+	aloneAfter = time.Second
+)
+
+// Turns lets expensive requests run a few at a time, so that cheap ones always find a
+// processor and a connection to the database. One asker has half of the processors; an
+// enrolment token and a workspace have as many turns as there are processors, and one more
+// is left to the others. An asker who has been alone for a second may take all. Of those
+// who wait whoever has the least goes first. Methods are safe for concurrent use, and
+// those of nil Turns allow everything.
+type Turns struct {
+	total  int64
+	shares Shares
+
+	mu      sync.Mutex
+	used    int64
+	of      map[ids.ID]*turnsOf
+	waiting []*Turn // in the order in which they came
+	served  int64   // turns given so far
+	last    sighting
+	before  time.Time // when somebody else than last was seen last
+}
+
+// sighting is the asker that was seen last.
+type sighting struct {
+	asker ids.ID
+	at    time.Time
+}
+
+// turnsOf is what an asker has and waits for.
+type turnsOf struct {
+	held, waiting int64
+	served        int64 // when it was given its last turn
+}
+
+// Turn is what one request holds while it runs. A nil one holds nothing.
+type Turn struct {
+	turns  *Turns
+	askers []Asker
+	given  chan struct{}
+	once   sync.Once
+}
+
+// NewTurns returns the turns of a process that has so many processors.
+func NewTurns(processors int) *Turns {
+	n := int64(min(max(processors, 1), maxTurns-1))
+	return &Turns{total: n + 1, shares: Shares{Asker: max(n/2, 1), Enrolment: n, Workspace: n}, of: map[ids.ID]*turnsOf{}}
+}
+
+// See notes that somebody asks for something, be it cheap: the others are not alone.
+func (t *Turns) See(who tenancy.Principal) {
+	if t == nil {
+		return
+	}
+	asker, now := who.Asker(), time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last.asker != asker {
+		t.before = t.last.at
+	}
+	t.last = sighting{asker, now}
+}
+
+// Take gives a request its turn, after at most some seconds. Faults: TooMany where its
+// askers have too many under way or in line, Unavailable where all together do.
+func (t *Turns) Take(ctx context.Context, who tenancy.Principal) (*Turn, error) {
+	if t == nil {
+		return nil, nil //nolint:nilnil // nil Turns allow everything, and a nil Turn holds nothing
+	}
+	limited, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	turn, full := t.line(who, true)
+	if full != nil {
+		return nil, tooMany(full)
+	}
+	if turn.await(limited) {
+		return turn, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if full := turn.full(); full != nil {
+		return nil, tooMany(full)
+	}
+	return nil, fault.New(fault.Unavailable, "Too many expensive requests run right now. Try again in a moment.")
+}
+
+// Await is Take for one of the pieces of what goes on for long, such as a transfer: it
+// waits as long as ctx, however many are in line. Its caller has a seat already.
+func (t *Turns) Await(ctx context.Context, who tenancy.Principal) (*Turn, error) {
+	if t == nil {
+		return nil, nil //nolint:nilnil // as of Take
+	}
+	turn, _ := t.line(who, false)
+	if !turn.await(ctx) {
+		return nil, ctx.Err()
+	}
+	return turn, nil
+}
+
+func tooMany(full *Asker) error {
+	return fault.New(fault.TooMany, "Too many expensive requests of this %s are under way. Send fewer at once.", full.What)
+}
+
+// line puts a request into line, unless that is bounded and too long for an asker.
+func (t *Turns) line(who tenancy.Principal, bounded bool) (*Turn, *Asker) {
+	turn := &Turn{turns: t, askers: Askers(who, t.shares), given: make(chan struct{})}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, a := range turn.askers {
+		if of := t.of[a.ID]; bounded && of != nil && of.waiting >= turnLine*a.Most {
+			return nil, &turn.askers[i]
+		}
+	}
+	for _, a := range turn.askers {
+		if t.of[a.ID] == nil {
+			t.of[a.ID] = &turnsOf{}
+		}
+		t.of[a.ID].waiting++
+	}
+	t.waiting = append(t.waiting, turn)
+	t.serve()
+	return turn, nil
+}
+
+// await reports whether the turn came before ctx ended; it is out of line then.
+func (u *Turn) await(ctx context.Context) bool {
+	select {
+	case <-u.given:
+		return true
+	default:
+	}
+	select {
+	case <-u.given:
+		return true
+	case <-ctx.Done():
+	}
+	t := u.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	at := slices.Index(t.waiting, u)
+	if at < 0 {
+		return true // given at the last moment
+	}
+	t.waiting = slices.Delete(t.waiting, at, at+1)
+	for _, a := range u.askers {
+		t.of[a.ID].waiting--
+		t.forget(a.ID)
+	}
+	return false
+}
+
+// End ends the turn; it may be called again.
+func (u *Turn) End() {
+	if u == nil {
+		return
+	}
+	u.once.Do(func() {
+		t := u.turns
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.used--
+		for _, a := range u.askers {
+			t.of[a.ID].held--
+			t.forget(a.ID)
+		}
+		t.serve()
+	})
+}
+
+// forget drops an asker that has nothing and waits for nothing.
+func (t *Turns) forget(asker ids.ID) {
+	if of := t.of[asker]; of.held == 0 && of.waiting == 0 {
+		delete(t.of, asker)
+	}
+}
+
+// serve gives those that wait what turns there are.
+func (t *Turns) serve() {
+	for t.used < t.total {
+		next := -1
+		for i, u := range t.waiting {
+			if (t.alone(u) || t.fullOf(u) == nil) && (next < 0 || t.compare(u, t.waiting[next]) < 0) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		u := t.waiting[next]
+		t.waiting = slices.Delete(t.waiting, next, next+1)
+		t.used++
+		t.served++
+		for _, a := range u.askers {
+			of := t.of[a.ID]
+			of.held, of.waiting, of.served = of.held+1, of.waiting-1, t.served
+		}
+		close(u.given)
+	}
+}
+
+// alone reports whether nobody else was seen lately.
+func (t *Turns) alone(u *Turn) bool {
+	others := t.before
+	if t.last.asker != u.askers[0].ID {
+		others = t.last.at
+	}
+	return time.Since(others) >= aloneAfter
+}
+
+// compare says which of two goes first: that of the workspace which has less, or whose
+// last turn is longer ago; then that of the smaller askers.
+func (t *Turns) compare(a, b *Turn) int {
+	for i := range min(len(a.askers), len(b.askers)) {
+		x, y := t.of[a.askers[len(a.askers)-1-i].ID], t.of[b.askers[len(b.askers)-1-i].ID]
+		if c := cmp.Or(cmp.Compare(x.held, y.held), cmp.Compare(x.served, y.served)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// full is the first of the request's askers that has all of its turns, nil where none has.
+func (u *Turn) full() *Asker {
+	u.turns.mu.Lock()
+	defer u.turns.mu.Unlock()
+	return u.turns.fullOf(u)
+}
+
+func (t *Turns) fullOf(u *Turn) *Asker {
+	for i, a := range u.askers {
+		if of := t.of[a.ID]; of != nil && of.held >= a.Most {
+			return &u.askers[i]
+		}
+	}
+	return nil
+}

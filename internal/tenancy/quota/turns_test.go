@@ -1,0 +1,175 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+func personOf(workspace ids.ID) tenancy.Principal {
+	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: workspace, Account: ids.New()}
+}
+
+// taken takes turns for each of them, and fails the test where one is refused.
+func taken(t *testing.T, turns *Turns, list ...tenancy.Principal) []*Turn {
+	t.Helper()
+	var all []*Turn
+	for _, who := range list {
+		turn, err := turns.Take(t.Context(), who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, turn)
+	}
+	return all
+}
+
+func seen(turns *Turns, list ...tenancy.Principal) {
+	for _, who := range list {
+		turns.See(who)
+	}
+}
+
+// One asker has half of the processors, a workspace all of them, and one more is the
+// others'. Whoever is over its own is refused as such, whoever finds none at all is not.
+func TestTurnsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2)
+		here := ids.New()
+		ada, bob, cyd, eve := personOf(here), personOf(here), personOf(here), personOf(ids.New())
+		keep := func(refusal fault.Code, who tenancy.Principal) {
+			t.Helper()
+			began := time.Now()
+			seen(turns, ada, bob)
+			_, err := turns.Take(t.Context(), who)
+			if !fault.Is(err, refusal) || time.Since(began) != turnPatience {
+				t.Errorf("after %v: %v, want %s", time.Since(began), err, refusal)
+			}
+		}
+		seen(turns, ada, bob)
+		list := taken(t, turns, ada)
+		keep(fault.TooMany, ada)
+		list = append(list, taken(t, turns, bob)...)
+		keep(fault.TooMany, cyd)
+		list = append(list, taken(t, turns, eve)...)
+		keep(fault.Unavailable, personOf(ids.New()))
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := turns.Take(gone, ada); !errors.Is(err, context.Canceled) {
+			t.Errorf("without a caller: %v", err)
+		}
+		for _, turn := range append(list, list[0], nil) {
+			turn.End()
+		}
+		if turns.used != 0 || len(turns.of) != 0 || len(turns.waiting) != 0 {
+			t.Errorf("%d turns, %d askers and %d waiting are left", turns.used, len(turns.of), len(turns.waiting))
+		}
+	})
+}
+
+// Of those who wait whoever has the least goes first, then whoever was served longest ago.
+func TestTurnsGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(1)
+		here, there := ids.New(), ids.New()
+		ada, bob, eve := personOf(here), personOf(here), personOf(there)
+		seen(turns, ada, bob, eve)
+		first := taken(t, turns, ada, eve)
+		var order []string
+		for _, one := range []struct {
+			name string
+			who  tenancy.Principal
+		}{{"ada", ada}, {"ada", ada}, {"ada", ada}, {"bob", bob}, {"eve", eve}} {
+			go func() {
+				turn, err := turns.Await(t.Context(), one.who)
+				if err != nil {
+					t.Error(err)
+				}
+				order = append(order, one.name)
+				<-time.After(time.Millisecond)
+				turn.End()
+			}()
+			synctest.Wait()
+		}
+		first[0].End()
+		synctest.Wait()
+		if !slices.Equal(order, []string{"bob"}) {
+			t.Errorf("after ada's turn came %v", order)
+		}
+		<-time.After(10 * time.Millisecond)
+		first[1].End()
+		synctest.Wait()
+		if want := []string{"bob", "ada", "ada", "ada", "eve"}; !slices.Equal(order, want) {
+			t.Errorf("they came in the order %v, want %v", order, want)
+		}
+		<-time.After(10 * time.Millisecond)
+	})
+}
+
+// Who is alone has all turns, until somebody else is seen.
+func TestWhoIsAloneHasAllTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2)
+		ada, bob := personOf(ids.New()), personOf(ids.New())
+		seen(turns, bob, ada, ada)
+		<-time.After(aloneAfter)
+		seen(turns, ada, ada)
+		list := taken(t, turns, ada, ada, ada)
+		turns.See(bob)
+		for _, turn := range list[:2] {
+			turn.End()
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if turn, err := turns.Await(soon, ada); err == nil {
+			t.Error("not alone any more, and has two turns")
+			turn.End()
+		}
+		taken(t, turns, bob)[0].End()
+		list[2].End()
+	})
+}
+
+// The line of an asker is short: what comes behind its end is refused at once, and nobody
+// else is.
+func TestTheLineOfAnAskerIsShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2)
+		ada, bob := personOf(ids.New()), personOf(ids.New())
+		seen(turns, ada, bob)
+		held := taken(t, turns, ada)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range turnLine {
+			go func() { _, _ = turns.Take(ctx, ada) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := turns.Take(t.Context(), ada); !fault.Is(err, fault.TooMany) || time.Since(began) != 0 {
+			t.Errorf("behind the end: %v after %v", err, time.Since(began))
+		}
+		for _, turn := range append(taken(t, turns, bob), held...) {
+			turn.End()
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+func TestNoTurnsAreNoLimit(t *testing.T) {
+	var turns *Turns
+	ada := personOf(ids.New())
+	turns.See(ada)
+	for _, turn := range taken(t, turns, ada, ada, ada, ada, ada) {
+		turn.End()
+	}
+	if turn, err := turns.Await(t.Context(), ada); turn != nil || err != nil {
+		t.Error(turn, err)
+	}
+}
