@@ -25,7 +25,7 @@ const (
 // conclude writes the final report down, sends it until the server decides, and then
 // pushes the branch, or puts it into quarantine. What could not be sent is no error.
 func (a *attempt) conclude(ctx context.Context, end ending) error {
-	a.save(end)
+	a.save(&end)
 	if end.verb == verbNone {
 		return a.refuse(ctx)
 	}
@@ -38,7 +38,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	if err != nil {
 		return err
 	}
-	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
+	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
 	for part := range slices.Chunk(lines, maxSent) {
 		raw, err := json.Marshal(apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: part})
 		if err != nil {

@@ -117,6 +117,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
 	}
 	a.commit = commit
+	a.tellNotes()
 	if a.w.Check != "" {
 		a.told.step("checks: " + a.w.Check)
 		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
@@ -202,8 +203,9 @@ func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessag
 	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
 }
 
-// save commits what there is as work in progress, whatever the end was.
-func (a *attempt) save(end ending) {
+// save commits what there is as work in progress, whatever the end was. What cannot be saved
+// is said on the job.
+func (a *attempt) save(end *ending) {
 	if a.tree == nil || end.verb == verbComplete {
 		return
 	}
@@ -211,10 +213,14 @@ func (a *attempt) save(end ending) {
 	defer cancel()
 	commit, err := a.tree.SaveWIP(ctx, end.said)
 	if err != nil {
-		a.w.Log.Warn("work in progress could not be saved: "+err.Error(), "job", a.job.Key)
+		said := "The work could not be saved: " + err.Error()
+		a.w.Log.Warn(said, "job", a.job.Key)
+		a.told.log("ERROR", "worktree", said)
+		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), maxError)
 		return
 	}
 	a.commit = commit
+	a.tellNotes()
 }
 
 // errNoEngine is a job that asks for an engine that this worker does not have.

@@ -23,6 +23,8 @@ type Report struct {
 	// Job and Epoch name the lease that it ends.
 	Job   string `json:"job"`
 	Epoch int64  `json:"epoch"`
+	// ID is the job's own, which no other server has.
+	ID string `json:"id,omitempty"`
 	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
 	Verb string          `json:"verb"`
 	Body json.RawMessage `json:"body"`

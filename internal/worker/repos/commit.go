@@ -2,9 +2,7 @@ package repos
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -17,13 +15,10 @@ const (
 	maxFile = 512
 )
 
-// Commit commits all that was changed, with trailers that name the job and the epoch. It
-// returns the branch's newest commit, also where nothing was changed.
+// Commit commits all that was changed on top of what the agent left, with trailers that name
+// the job and the epoch. It returns the branch's newest commit, also where nothing was changed.
 func (w *Worktree) Commit(ctx context.Context, message string) (commit string, changed bool, err error) {
-	before, err := git(ctx, w.Dir, "rev-parse", "HEAD")
-	if err != nil {
-		return "", false, err
-	}
+	before := w.tip
 	commit, err = w.commit(ctx, w.withTrailers(message))
 	return commit, commit != before, err
 }
@@ -34,7 +29,11 @@ func (w *Worktree) SaveWIP(ctx context.Context, reason string) (string, error) {
 }
 
 func (w *Worktree) withTrailers(message string) string {
-	return fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n", strings.TrimSpace(message), firstLine(w.job), w.epoch)
+	text := fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n", strings.TrimSpace(message), firstLine(w.attempt.Job), w.attempt.Epoch)
+	if w.attempt.ID != "" {
+		text += "Fleetboard-Job-Id: " + firstLine(w.attempt.ID) + "\n"
+	}
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 // firstLine is the first line of a text, without what could control a terminal.
@@ -48,31 +47,25 @@ func firstLine(text string) string {
 	}, line)
 }
 
-// commit commits all changes, where there are some, and returns the newest commit.
+// commit takes the agent's commits, commits all other changes on top, and returns the newest
+// commit. Where that fails, the directory is rescued in the end.
 func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
-	if _, err := git(ctx, w.Dir, "add", "--all"); err != nil {
-		return "", err
+	if !exists(w.Dir) {
+		w.note("The agent's directory is gone; what was committed before is handed in.")
+		return w.tip, nil
 	}
-	status, err := git(ctx, w.Dir, "status", "--porcelain", "--ignore-submodules=dirty")
-	if err != nil {
-		return "", err
-	}
-	if status != "" {
-		if _, err := gitWith(
-			ctx,
-			w.Dir,
-			w.repos.identity(),
-			"commit",
-			"--quiet",
-			"--no-verify",
-			"--cleanup=verbatim",
-			"-m",
-			message,
-		); err != nil {
-			return "", err
+	err := w.take(ctx)
+	if err == nil {
+		var commit string
+		if commit, err = w.snapshot(ctx, w.tip, message); err == nil && commit != w.tip {
+			err = w.moveBranch(ctx, commit)
 		}
 	}
-	return git(ctx, w.Dir, "rev-parse", "HEAD")
+	if err != nil {
+		w.toRescue()
+		return "", fmt.Errorf("%w (the directory is kept in %s)", err, w.rescued)
+	}
+	return w.tip, nil
 }
 
 // Diff is what an attempt changed.
@@ -86,7 +79,7 @@ type Diff struct {
 
 // Diff compares the branch with Base.
 func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
-	numbers, err := git(ctx, w.Dir, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", w.Base, "HEAD", "--")
+	numbers, err := w.mirror.git().run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", w.Base, w.tip, "--")
 	if err != nil {
 		return Diff{}, err
 	}
@@ -103,7 +96,7 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 			d.Files = append(d.Files, name)
 		}
 	}
-	patch, err := git(ctx, w.Dir, "diff", "--no-ext-diff", "--no-textconv", "--no-color", w.Base, "HEAD", "--")
+	patch, err := w.mirror.git().run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", w.Base, w.tip, "--")
 	if err != nil {
 		return Diff{}, err
 	}
@@ -115,13 +108,31 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 	return d, nil
 }
 
-// firstCommit makes a commit without files, for a repository that has none.
-func (r *Repos) firstCommit(ctx context.Context, repo Repo) (string, error) {
-	tree, err := git(ctx, repo.path, "hash-object", "-t", "tree", "-w", "--stdin")
+// firstRef is the commit without files that attempts begin from where there is no other one.
+const firstRef = "refs/fleet/first"
+
+// firstCommit makes a commit without files, for a repository that has none. All attempts have
+// the same one, so that the work of one fits to that of another.
+func (r *Repos) firstCommit(ctx context.Context, m *mirror) (string, error) {
+	unlock, err := m.lock(ctx)
 	if err != nil {
 		return "", err
 	}
-	return gitWith(ctx, repo.path, r.identity(), "commit-tree", "-m", "Begin", tree)
+	defer unlock()
+	if commit, ok := m.commitOf(ctx, firstRef); ok {
+		return commit, nil
+	}
+	c := m.git()
+	tree, err := c.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	c.env = r.identity()
+	commit, err := c.run(ctx, "commit-tree", "-m", "Begin", tree)
+	if err != nil {
+		return "", err
+	}
+	return commit, m.git().do(ctx, "update-ref", firstRef, commit)
 }
 
 // identity is the author in git's environment.
@@ -130,50 +141,49 @@ func (r *Repos) identity() []string {
 		"GIT_COMMITTER_EMAIL=" + r.Author.Email}
 }
 
-// Push pushes the branch to the origin; it reports false where there is none.
+// Push pushes the branch to the origin. It reports false where there is none: the branch is
+// put into the person's clone then. A branch with nothing on it goes nowhere.
 func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
-	remote, err := hasOrigin(ctx, w.repo)
-	if err != nil || !remote {
-		return false, err
+	ref := ours + w.Branch
+	switch {
+	case w.tip == w.Base && !w.Continued:
+		return false, nil
+	case w.mirror.push != "":
+		c := w.mirror.network()
+		c.longest = clonePatience
+		// A second call pushes the same, or what a continued attempt added.
+		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, ref+":"+ref)
+		return err == nil, err
 	}
-	// A second call pushes the same, or what a continued attempt added.
-	_, err = git(ctx, w.repo.path, "push", "--quiet", "--no-verify", "origin", "refs/heads/"+w.Branch+":refs/heads/"+w.Branch)
-	return err == nil, err
+	return false, w.mirror.give(ctx, ref, ref)
+}
+
+// give puts a branch of the mirror into the person's clone, without hooks. It never moves
+// what is checked out there.
+func (m *mirror) give(ctx context.Context, from, to string) error {
+	c := m.inClone()
+	c.longest = clonePatience
+	spec := from
+	if to != "" {
+		spec = "+" + from + ":" + to
+	}
+	return c.do(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options",
+		m.dir, spec)
 }
 
 // Quarantine renames the branch, so that nothing takes its work for accepted. Called again
 // it changes nothing.
 func (w *Worktree) Quarantine(ctx context.Context) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if strings.HasPrefix(w.Branch, quarantinePrefix) {
+	if strings.HasPrefix(w.Branch, quarantinePrefix) || w.tip == "" {
 		return nil
 	}
-	aside := quarantinePrefix + strings.TrimPrefix(w.Branch, branchPrefix)
-	if _, err := git(ctx, w.repo.path, "branch", "--move", "--force", w.Branch, aside); err != nil {
+	before, tip := w.Branch, w.tip
+	w.Branch = quarantinePrefix + strings.TrimPrefix(w.Branch, branchPrefix)
+	if err := w.moveBranch(ctx, tip); err != nil {
 		return err
 	}
-	w.Branch = aside
-	return nil
-}
-
-// Close removes the directory; the branch stays. Called again it changes nothing.
-func (w *Worktree) Close(ctx context.Context) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
+	if err := w.mirror.git().do(ctx, "update-ref", "-d", ours+before); err != nil {
 		return err
 	}
-	defer unlock()
-	if _, err := os.Stat(w.Dir); err == nil {
-		if _, err := git(ctx, w.repo.path, "worktree", "remove", "--force", "--force", w.Dir); err != nil {
-			if err := os.RemoveAll(w.Dir); err != nil {
-				return err
-			}
-		}
-	}
-	_, err = git(ctx, w.repo.path, "worktree", "prune")
-	return errors.Join(err, w.lock.Unlock())
+	return w.keep()
 }

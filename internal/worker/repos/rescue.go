@@ -1,0 +1,39 @@
+package repos
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// toRescue has the directory moved to the rescue directory in the end.
+func (w *Worktree) toRescue() {
+	if w.rescued == "" {
+		w.rescued = w.repos.rescuePlace(w.attempt.Name())
+	}
+}
+
+// rescuePlace is a directory that is not there yet, for what cannot be saved otherwise.
+func (r *Repos) rescuePlace(name string) string {
+	return filepath.Join(r.State, "rescue", fmt.Sprintf("%s-%s", name, time.Now().UTC().Format("20060102T150405.000")))
+}
+
+// noteFile in the rescue directory says what a directory is, and treeDir is what it was.
+const (
+	noteFile = "README.txt"
+	treeDir  = "files"
+)
+
+// rescue moves a directory whole to a place where only a person removes it.
+func rescue(dir, to, why string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("These are the files of an attempt whose work could not be saved whole. Nobody but you removes them.\n\n"+
+		"They were in %s until %s.\n%s\n", dir, time.Now().Format(time.RFC1123), why)
+	if err := os.WriteFile(filepath.Join(to, noteFile), []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(dir, filepath.Join(to, treeDir))
+}
