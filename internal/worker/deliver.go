@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/outbox"
 	"fleetboard/internal/worker/repos"
@@ -46,10 +49,16 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 		}
 		r.Logs = append(r.Logs, raw)
 	}
-	if err := a.w.out.Put(r); err != nil {
-		return fmt.Errorf("the report could not be written down: %w", err)
-	}
+	a.w.writeDown(r)
 	return a.w.deliver(ctx, r, a.tree)
+}
+
+// writeDown keeps a report for the time after a crash. Where that is not possible, such as on
+// a full disk, it is sent all the same.
+func (w *Worker) writeDown(r outbox.Report) {
+	if err := w.out.Put(r); err != nil {
+		w.Log.Error("the report could not be written down; it is sent all the same: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+	}
 }
 
 // deliver sends a report until the server decides about it, and does what follows. What the
@@ -59,20 +68,22 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 	defer cancel()
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
 	if !r.Accepted {
-		accepted, next, err := w.decide(ctx, r)
+		refusal, next, err := w.decide(ctx, r)
 		for _, j := range next {
 			w.start(attempts, j, false)
 		}
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if !accepted {
+		if instead, ok := insteadOf(r, refusal); ok {
+			w.writeDown(instead)
+			return w.deliver(attempts, instead, tree)
+		}
+		if refusal != nil {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r.Job, r.Epoch))
 		}
 		r.Accepted, r.Logs = true, nil
-		if err := w.out.Put(r); err != nil {
-			return err
-		}
+		w.writeDown(r)
 	}
 	if err := w.push(ctx, r, tree); err != nil {
 		return err
@@ -80,9 +91,25 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 	return w.out.Remove(r.Job, r.Epoch)
 }
 
-// decide sends a report until the server takes or refuses it. It returns what the server gave
-// in the place of the job, with its leases held.
-func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, found []claimed, err error) {
+// insteadOf is the failure that takes the place of a report which was refused for its form:
+// sent again it would be refused again, and nobody would hear of the attempt.
+func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
+	if refusal == nil || r.Plain || !slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, refusal.Status) {
+		return r, false
+	}
+	kind, retryable := "other", false
+	body, err := json.Marshal(apiclient.Failure{Job: r.Job, Epoch: r.Epoch, Kind: &kind, Retryable: &retryable, Error: redact.Cut(plainText(
+		fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)), maxError)})
+	if err != nil {
+		return r, false // texts and numbers only
+	}
+	r.Verb, r.Body, r.Plain = verbFail, body, true
+	return r, true
+}
+
+// decide sends a report until the server takes or refuses it. It returns the refusal, nil
+// where it was taken, and what the server gave in the place of the job, with its leases held.
+func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
 	pause, next := time.Second/4, w.newNext()
 	for {
 		if w.leaving.Err() != nil {
@@ -101,11 +128,12 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, fo
 			if err != nil {
 				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)
 			}
-			return err == nil, found, nil
+			_ = errors.As(err, &refusal) // nil where it was taken
+			return refusal, found, nil
 		}
 		w.Log.Warn("the report waits for the server: "+err.Error(), "job", r.Job, "verb", r.Verb)
 		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
-			return false, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
+			return nil, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
 		}
 		pause = min(2*pause, 5*time.Second)
 	}

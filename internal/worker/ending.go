@@ -47,7 +47,7 @@ const (
 
 // release gives the job back.
 func release(reason string) ending {
-	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(reason, maxReason)}}
+	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)}}
 }
 
 // failure says that the attempt failed.
@@ -56,7 +56,7 @@ func failure(kind, message string, retryable bool) ending {
 		message = "The attempt failed."
 	}
 	return ending{verb: verbFail, said: "failed: " + message,
-		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(message, maxError), Retryable: &retryable}}
+		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
 }
 
 // failed is what an engine said of its failure.
@@ -106,7 +106,7 @@ func (a *attempt) stopped() (ending, bool) {
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	end := ending{verb: verbComplete, said: "done"}
-	summary := a.told.secret.Cut(strings.TrimSpace(r.Summary), maxSummary)
+	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), maxSummary)
 	end.completion.Summary = text(summary)
 	if a.tree == nil {
 		return end
@@ -134,7 +134,8 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	if changed || commit != a.tree.Base {
 		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
 	}
-	end.completion.FilesTouched = &diff.Files
+	touched := fileNames(diff.Files)
+	end.completion.FilesTouched = &touched
 	end.completion.PatchBlob = a.keepPatch(ctx, diff)
 	end.completion.Result = a.result(diff)
 	return end
@@ -143,13 +144,22 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 // result is what the review page shows of the work: the changes, whether the check passed,
 // and a doubt where the changes are too long to be shown whole.
 func (a *attempt) result(d repos.Diff) json.RawMessage {
-	said := map[string]any{"files_changed": len(d.Files), "insertions": d.Added, "deletions": d.Deleted,
+	said := map[string]any{"files_changed": d.Count, "insertions": d.Added, "deletions": d.Deleted,
 		"diff": a.told.secret.Text(d.Patch)}
 	if a.w.Check != "" {
 		said["check: "+a.w.Check] = true
 	}
 	if d.Truncated {
 		said["whole_diff_shown"] = false
+	}
+	if d.Cut {
+		said["whole_diff_stored"] = false
+	}
+	if more := d.Count - len(d.Files); more > 0 {
+		said["files_not_named"] = more
+	}
+	if len(a.tree.Notes) > 0 {
+		said["notes"] = a.told.secret.Lines(a.tree.Notes)
 	}
 	raw, err := json.Marshal(said)
 	if err != nil {

@@ -34,6 +34,8 @@ type Report struct {
 	Repo string `json:"repo,omitempty"`
 	// Accepted: the server took it, and what follows from it is still to be done.
 	Accepted bool `json:"accepted,omitempty"`
+	// Plain: it took the place of one that was refused for its form.
+	Plain bool `json:"plain,omitempty"`
 	// At is when it was written, by this host's clock.
 	At time.Time `json:"at"`
 }

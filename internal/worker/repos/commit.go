@@ -3,16 +3,7 @@ package repos
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
-)
-
-const (
-	// maxPatch is how much of a patch is told, in bytes, and maxFiles how many files.
-	maxPatch = 100 << 10
-	maxFiles = 1000
-	// maxFile is the API's limit of a file's name, in bytes.
-	maxFile = 512
 )
 
 // Commit commits all that was changed on top of what the agent left, with trailers that name
@@ -66,46 +57,6 @@ func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
 		return "", fmt.Errorf("%w (the directory is kept in %s)", err, w.rescued)
 	}
 	return w.tip, nil
-}
-
-// Diff is what an attempt changed.
-type Diff struct {
-	Files          []string // at most maxFiles
-	Added, Deleted int      // lines
-	// Patch is cut at maxPatch; Truncated says so, and Whole is all of it then.
-	Patch, Whole string
-	Truncated    bool
-}
-
-// Diff compares the branch with Base.
-func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
-	numbers, err := w.mirror.git().run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", w.Base, w.tip, "--")
-	if err != nil {
-		return Diff{}, err
-	}
-	var d Diff
-	for line := range strings.SplitSeq(numbers, "\x00") {
-		parts := strings.SplitN(line, "\t", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		added, _ := strconv.Atoi(parts[0]) // "-" for what is no text
-		deleted, _ := strconv.Atoi(parts[1])
-		d.Added, d.Deleted = d.Added+added, d.Deleted+deleted
-		if name := strings.ToValidUTF8(parts[2], "?"); len(d.Files) < maxFiles && len(name) <= maxFile {
-			d.Files = append(d.Files, name)
-		}
-	}
-	patch, err := w.mirror.git().run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", w.Base, w.tip, "--")
-	if err != nil {
-		return Diff{}, err
-	}
-	if d.Truncated = len(patch) > maxPatch; d.Truncated {
-		d.Whole, patch = patch, patch[:maxPatch]
-		patch = patch[:strings.LastIndexByte(patch, '\n')+1]
-	}
-	d.Patch = strings.ToValidUTF8(patch, "?")
-	return d, nil
 }
 
 // firstRef is the commit without files that attempts begin from where there is no other one.

@@ -30,10 +30,11 @@ func rescue(dir, to, why string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("These are the files of an attempt whose work could not be saved whole. Nobody but you removes them.\n\n"+
-		"They were in %s until %s.\n%s\n", dir, time.Now().Format(time.RFC1123), why)
-	if err := os.WriteFile(filepath.Join(to, noteFile), []byte(text), 0o600); err != nil {
+	if err := os.Rename(dir, filepath.Join(to, treeDir)); err != nil {
 		return err
 	}
-	return os.Rename(dir, filepath.Join(to, treeDir))
+	text := fmt.Sprintf("These are the files of an attempt whose work could not be saved whole. Nobody but you removes them.\n\n"+
+		"They were in %s until %s.\n%s\n", dir, time.Now().Format(time.RFC1123), why)
+	_ = os.WriteFile(filepath.Join(to, noteFile), []byte(text), 0o600) // the disk may be full; the files are safe
+	return nil
 }

@@ -136,18 +136,25 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 	for _, path := range skip {
 		specs.WriteString(":(exclude,literal)" + path + "\x00")
 	}
-	add := func() error {
+	add := func(how ...string) error {
 		c.stdin = strings.NewReader(specs.String())
-		return c.do(ctx, "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+		return c.do(ctx, append([]string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}, how...)...)
 	}
 	err := add()
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if !makeReadable(w.Dir) {
-		return err
+	if makeReadable(w.Dir) {
+		if err = add(); err == nil {
+			return nil
+		}
 	}
-	return add()
+	if again := add("--ignore-errors"); again != nil && status(again) != 1 {
+		return again
+	}
+	w.toRescue()
+	w.note(fmt.Sprintf("Not all files can be handed in; the agent's directory is kept in %s: %v", w.rescued, err))
+	return nil
 }
 
 // makeReadable gives the worker's user the right to read what is in a directory; it reports
