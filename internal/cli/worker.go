@@ -117,6 +117,11 @@ func (c *cli) work(ctx context.Context, f workerFlags) error {
 	if err != nil {
 		return err
 	}
+	if c.env.Conceal != nil {
+		if err := c.env.Conceal(f.pass); err != nil {
+			return fmt.Errorf("the worker's tokens cannot be taken out of its environment: %w", err)
+		}
+	}
 	stop, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	interrupts := make(chan os.Signal, 2)

@@ -21,8 +21,9 @@ const (
 	// lastChance is how long a worker that is told to stop tries to send a report. What is
 	// not sent stays in the outbox for the next start.
 	lastChance = 5 * time.Second
-	// pushTries is how often a branch is pushed before the worker gives up.
-	pushTries = 6
+	// firstPause and longestPushPause are between two tries to push a branch.
+	firstPause       = time.Second
+	longestPushPause = 5 * time.Minute
 )
 
 // conclude writes the final report down, sends it until the server decides, and then
@@ -85,10 +86,29 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 		r.Accepted, r.Logs = true, nil
 		w.writeDown(r)
 	}
-	if err := w.push(ctx, r, tree); err != nil {
-		return err
+	if tree == nil {
+		return w.out.Remove(r.Job, r.Epoch)
 	}
-	return w.out.Remove(r.Job, r.Epoch)
+	if err := tree.Leave(); err != nil {
+		w.Log.Error("the directory of an attempt stays: "+err.Error(), "job", r.Job, "dir", tree.Dir)
+	}
+	w.pushes.Go(func() { w.handOver(attempts, r, tree) })
+	return nil
+}
+
+// handOver pushes the branch of a report that the server took, and forgets the attempt. It
+// takes no seat, however long the origin is away.
+func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos.Worktree) {
+	ctx, cancel := context.WithCancel(attempts)
+	defer cancel()
+	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
+	err := w.push(ctx, r, tree)
+	if err == nil {
+		err = errors.Join(tree.Close(ctx), w.out.Remove(r.Job, r.Epoch))
+	}
+	if err != nil {
+		w.Log.Error("the branch is not handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+	}
 }
 
 // insteadOf is the failure that takes the place of a report which was refused for its form:
@@ -192,31 +212,27 @@ func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*ap
 	return answer.GetJSON200(), nil
 }
 
-// push pushes the branch of a report that the server took, and removes the worktree. A
-// branch that cannot be pushed stays on this host, and gc never removes it unmerged.
+// push pushes a branch until the origin takes or refuses it. One that is refused stays in the
+// worker's mirror, where gc never removes it unmerged. The error says that the worker ends
+// before that is decided: the next start goes on with it.
 func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	if tree == nil {
-		return nil
-	}
-	pause := time.Second
-	for try := 1; ; try++ {
+	for pause := firstPause; ; pause = min(2*pause, longestPushPause) {
 		pushed, err := tree.Push(ctx)
-		if err == nil {
-			if pushed {
-				w.Log.Info("pushed "+tree.Branch, "job", r.Job)
-			}
-			break
+		switch {
+		case err == nil && pushed:
+			w.Log.Info("pushed "+tree.Branch, "job", r.Job)
+			return nil
+		case err == nil:
+			return nil
+		case errors.Is(err, repos.ErrRefused):
+			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(), "job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
+			return nil
 		}
-		w.Log.Warn("the branch could not be pushed: "+err.Error(), "job", r.Job, "branch", tree.Branch, "try", try)
-		if try == pushTries {
-			break
+		w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
+		if w.leaving.Err() != nil || signal.Sleep(w.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
+			return errors.New("the worker ends; the next start pushes it")
 		}
-		if signal.Sleep(ctx, pause) != nil {
-			return fmt.Errorf("the branch is pushed at the next start: %w", ctx.Err())
-		}
-		pause *= 2
 	}
-	return tree.Close(ctx)
 }
 
 // refuse deals with an attempt that the server has fenced off: nothing of it is pushed.

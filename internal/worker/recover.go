@@ -84,6 +84,10 @@ func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
 
 // sendLeft sends a report that was left in the outbox; its lease is held until then.
 func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
+	if r.Accepted {
+		w.handOverLeft(ctx, r)
+		return
+	}
 	l := newLease(r.Job, r.Epoch, sinceBoot()+w.Lease)
 	if !w.hold(l) {
 		return
@@ -101,6 +105,24 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 			w.Log.Error("a report of before could not be dealt with: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 		}
 	})
+}
+
+// handOverLeft pushes the branch of a report that the server took before.
+func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
+	at := attemptOfReport(r)
+	tree, err := w.Repos.Left(ctx, at)
+	if err != nil {
+		if !errors.Is(err, repos.ErrGone) {
+			w.Log.Error("a branch of before could not be handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+			return
+		}
+		err = errors.Join(w.out.Remove(r.Job, r.Epoch), os.RemoveAll(filepath.Join(w.State, "attempts", at.Name())))
+		if err != nil {
+			w.Log.Error("a report of before stays: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+		}
+		return
+	}
+	w.pushes.Go(func() { w.handOver(ctx, r, tree) })
 }
 
 // reopen returns the worktree of an attempt, nil where it has none any more.

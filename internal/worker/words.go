@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -108,9 +109,9 @@ func (f *withoutSecrets) fill() {
 	f.block = f.block[:rest+n]
 	end := len(f.block)
 	if err != nil {
-		f.err = io.EOF
-		if err != io.ErrUnexpectedEOF && err != io.EOF { //nolint:errorlint // ReadFull returns them as they are
-			f.err = err
+		f.err = err
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			f.err = io.EOF
 		}
 	} else if at := strings.LastIndexByte(string(f.block), '\n'); at >= 0 {
 		end = at + 1

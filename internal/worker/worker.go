@@ -82,7 +82,8 @@ type Worker struct {
 	held     map[leaseID]*lease
 	offers   *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
 	claiming bool
-	group    sync.WaitGroup
+	group    sync.WaitGroup // of attempts
+	pushes   sync.WaitGroup // of branches that the origin has not decided about
 }
 
 // leaseID names a lease.
@@ -168,6 +169,7 @@ func (w *Worker) work(ctx context.Context) error {
 	err := w.claims(ctx, background)
 	w.leave() // what cannot be claimed is not asked for otherwise either
 	w.group.Wait()
+	w.pushes.Wait()
 	w.mail.settle(background)
 	if err == nil { // a claim that was broken off may have been given something
 		if err := w.heartbeat(background); err != nil {

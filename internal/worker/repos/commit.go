@@ -2,7 +2,9 @@ package repos
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -102,12 +104,30 @@ func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 	case w.mirror.push != "":
 		c := w.mirror.network()
 		c.longest = clonePatience
-		// A second call pushes the same, or what a continued attempt added.
+		// A second call pushes the same.
 		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, ref+":"+ref)
-		return err == nil, err
+		return err == nil, refusal(err)
 	}
 	return false, w.mirror.give(ctx, ref, ref)
 }
+
+// ErrRefused is a push that the origin has decided about: pushing again would bring the same.
+var ErrRefused = errors.New("the origin refused the branch")
+
+// refusal is the error of a push, as the origin put it where it was refused.
+func refusal(err error) error {
+	if err != nil && refusedLine.MatchString(err.Error()) && !passing.MatchString(err.Error()) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// refusedLine is what git prints of a branch that is not taken, and passing are reasons that
+// pass.
+var (
+	refusedLine = regexp.MustCompile(`(?m)! \[(remote )?rejected\]`)
+	passing     = regexp.MustCompile(`\((unpacker error|cannot lock ref.*|failed to (lock|update ref).*|Internal Server Error.*)\)`)
+)
 
 // give puts a branch of the mirror into the person's clone, without hooks. It never moves
 // what is checked out there.

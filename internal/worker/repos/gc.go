@@ -82,7 +82,7 @@ func (r *Repos) gcTrees(ctx context.Context, o GCOptions) (removed []Removal, er
 		if free, err := w.lock.TryLock(); err != nil || !free {
 			continue // an attempt works in it
 		}
-		if exists(w.Dir) {
+		if exists(w.Dir) && w.owner() == w.attempt.Name() {
 			removed = append(removed, Removal{"worktree " + w.Dir, "no process works in it"})
 			err = w.putAway(ctx, o)
 		} else if w.tip == "" && !o.DryRun { // its work is elsewhere, or it never had any
@@ -173,7 +173,7 @@ func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 	all, err := r.leftBehind(ctx)
 	used := map[string]bool{}
 	for _, w := range all {
-		used[w.Branch] = exists(w.Dir)
+		used[w.Branch] = exists(w.Dir) && w.owner() == w.attempt.Name()
 	}
 	return used, err
 }

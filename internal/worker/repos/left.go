@@ -43,8 +43,9 @@ func (w *Worktree) take(ctx context.Context) error {
 	}
 	reading := filepath.Join(w.private, "reading.git")
 	if err := w.copyRefs(ctx, reading); err != nil {
-		w.note("The agent's repository cannot be read; its files are handed in, and none of its own commits: " + err.Error())
-		return nil
+		w.toRescue()
+		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
+		return nil //nolint:nilerr // the files are handed in
 	}
 	c := call{repo: reading}
 	head, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -59,7 +60,7 @@ func (w *Worktree) take(ctx context.Context) error {
 	if err := w.bring(ctx, c, head, refs); err != nil {
 		w.toRescue()
 		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
-		return nil
+		return nil //nolint:nilerr // the files are handed in
 	}
 	w.noteBase(ctx, head)
 	if head == w.tip {

@@ -253,7 +253,7 @@ func linkObjects(from, to string) error {
 		case !e.Type().IsRegular() || !isObject(name):
 			return nil
 		}
-		if os.Link(path, filepath.Join(to, name)) == nil {
+		if os.Link(path, filepath.Join(to, name)) == nil { //nolint:gosec // the clone is the person's own
 			return nil
 		}
 		return copyFile(path, filepath.Join(to, name))

@@ -26,8 +26,8 @@ type person struct {
 	settings []setting
 	// name and email are those of the person's commits, "" where none are set.
 	name, email string
-	// excludes is the file of what the person's git ignores everywhere.
-	excludes string
+	// ignored is the file of what the person's git ignores everywhere.
+	ignored string
 	// origin and push are the addresses of the remote "origin", "" where there is none.
 	origin, push string
 	// initial is the branch that a new repository begins with, "" where nothing says so.
@@ -58,7 +58,7 @@ func personIn(ctx context.Context, dir string) (person, error) {
 
 // readPerson reads the list that git config prints.
 func readPerson(list []byte, dir string) person {
-	p := person{excludes: defaultExcludes()}
+	p := person{ignored: defaultExcludes()}
 	for entry := range bytes.SplitSeq(list, []byte{0}) {
 		key, value, hasValue := strings.Cut(string(entry), "\n")
 		if !hasValue {
@@ -71,7 +71,7 @@ func readPerson(list []byte, dir string) person {
 		case "user.email":
 			p.email = value
 		case "core.excludesfile":
-			p.excludes = expandHome(value)
+			p.ignored = expandHome(value)
 		case "init.defaultbranch":
 			p.initial = value
 		case "remote.origin.url":

@@ -73,7 +73,7 @@ func (m *mirror) filters() (list []setting) {
 // and what the agent's repository leaves out.
 func (w *Worktree) excludes() (string, error) {
 	var all bytes.Buffer
-	for _, from := range []string{w.mirror.person.excludes, filepath.Join(w.Dir, ".git", "info", "exclude")} {
+	for _, from := range []string{w.mirror.ignored, filepath.Join(w.Dir, ".git", "info", "exclude")} {
 		half := filepath.Join(w.private, "exclude.half")
 		if err := copyText(from, half, 1<<20); err != nil {
 			continue // a file that is none has no say
@@ -158,30 +158,43 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 }
 
 // makeReadable gives the worker's user the right to read what is in a directory; it reports
-// whether anything had to be changed.
+// whether anything had to be changed. It never leaves the directory, whatever links are made
+// meanwhile.
 func makeReadable(dir string) (changed bool) {
-	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		info, statErr := os.Lstat(path)
-		if statErr != nil {
-			return nil //nolint:nilerr // it may be gone by now
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil { //nolint:gosec // a directory must be entered
+		changed = true
+		root, err = os.OpenRoot(dir)
+	}
+	if err != nil {
+		return changed
+	}
+	defer func() { _ = root.Close() }() // it was read
+	return readableIn(root, ".") || changed
+}
+
+func readableIn(root *os.Root, dir string) (changed bool) {
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := e.Info()
+		if err != nil || !info.IsDir() && !info.Mode().IsRegular() {
+			continue
 		}
 		want := fs.FileMode(0o400)
 		if info.IsDir() {
 			want = 0o700
-		} else if !info.Mode().IsRegular() {
-			return nil
 		}
-		if info.Mode()&want == want {
-			return nil
-		}
-		if os.Chmod(path, info.Mode().Perm()|want) == nil {
+		if info.Mode()&want != want && root.Chmod(path, info.Mode().Perm()|want) == nil {
 			changed = true
 		}
-		if err != nil && info.IsDir() { // it could not be read before
-			changed = makeReadable(path) || changed
+		if info.IsDir() {
+			changed = readableIn(root, path) || changed
 		}
-		return nil
-	})
+	}
 	return changed
 }
 
@@ -254,8 +267,8 @@ func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map
 		paths[path] = true
 	}
 	half := filepath.Join(w.private, "gitmodules")
-	if copyText(filepath.Join(w.Dir, ".gitmodules"), half, 1<<20) != nil {
-		return paths, nil
+	if err := copyText(filepath.Join(w.Dir, ".gitmodules"), half, 1<<20); err != nil {
+		return paths, nil //nolint:nilerr // a file that cannot be one names nothing
 	}
 	list, _ := c.run(ctx, "config", "--file", half, "--no-includes", "--null", "--get-regexp", `^submodule\..*\.path$`) // there may be none
 	_ = os.Remove(half)                                                                                                 // nor the file
@@ -400,8 +413,8 @@ func addNames(ctx context.Context, c call, names []string) error {
 func (w *Worktree) addForced(ctx context.Context, c call) error {
 	theirIndex := filepath.Join(w.private, "agent-index")
 	_ = os.Remove(theirIndex)
-	if copyText(filepath.Join(w.Dir, ".git", "index"), theirIndex, 1<<30) != nil || !exists(theirIndex) {
-		return nil
+	if err := copyText(filepath.Join(w.Dir, ".git", "index"), theirIndex, 1<<30); err != nil || !exists(theirIndex) {
+		return nil //nolint:nilerr // what is no index adds nothing
 	}
 	reading := c
 	reading.index = theirIndex

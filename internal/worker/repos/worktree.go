@@ -98,7 +98,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	}
 	w = &Worktree{repos: r, mirror: m, attempt: a, Branch: branchPrefix + a.Name(), private: r.privateDir(a)}
 	w.note(warning)
-	if err := w.takePlace(); err != nil {
+	if err := w.takePlace(a.place(), a.Name()); err != nil {
 		return nil, err
 	}
 	if err := w.add(ctx); err != nil {
@@ -106,6 +106,9 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	}
 	return w, nil
 }
+
+// Mirror is the directory of the worker's own repository, which has the branch.
+func (w *Worktree) Mirror() string { return w.mirror.dir }
 
 // note keeps a sentence for people, "" none.
 func (w *Worktree) note(sentence string) {
@@ -121,13 +124,13 @@ func (r *Repos) privateDir(a Attempt) string { return filepath.Join(r.State, "pr
 // worktrees is where those of a repository are.
 func (r *Repos) worktrees(m *mirror) string { return filepath.Join(r.State, "worktrees", m.base()) }
 
-// takePlace takes a directory for the worktree that no other process uses.
-func (w *Worktree) takePlace() error {
+// takePlace takes the first of the directories for the worktree that no other process uses.
+func (w *Worktree) takePlace(names ...string) error {
 	parent := w.repos.worktrees(w.mirror)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return err
 	}
-	for _, place := range []string{w.attempt.place(), w.attempt.Name()} {
+	for _, place := range names {
 		w.Dir = filepath.Join(parent, place)
 		w.lock = flock.New(w.Dir + ".lock")
 		if taken, err := w.lock.TryLock(); err != nil || taken {
@@ -195,9 +198,9 @@ func (w *Worktree) clear(ctx context.Context) error {
 		return err
 	}
 	for _, left := range all {
-		if left.Dir == w.Dir {
+		if left.Dir == w.Dir && left.owner() == left.attempt.Name() {
 			left.saveLeft(ctx, "found by a later attempt")
-			if err := left.remove(); err != nil {
+			if err := left.removeDir(); err != nil {
 				return err
 			}
 		}
@@ -336,12 +339,18 @@ func (r *Repos) Reopen(ctx context.Context, a Attempt) (*Worktree, error) {
 	return w, nil
 }
 
-// again makes the directory good again where it is gone or only half made.
+// again makes the directory good again where it is gone or only half made, or has become
+// that of another attempt.
 func (w *Worktree) again(ctx context.Context) error {
-	switch {
-	case w.tip == "": // killed before anything was made
+	if w.tip == "" { // killed before anything was made
 		return errors.Join(ErrGone, os.RemoveAll(w.private))
-	case exists(w.Dir) && exists(filepath.Join(w.private, madeFile)):
+	}
+	if exists(w.Dir) && w.owner() != w.attempt.Name() {
+		if err := errors.Join(w.lock.Unlock(), w.takePlace(w.attempt.Name()), w.clear(ctx), w.keep()); err != nil {
+			return err
+		}
+	}
+	if exists(w.Dir) && exists(filepath.Join(w.private, madeFile)) {
 		return nil
 	}
 	if err := os.RemoveAll(w.Dir); err != nil { // the agent had not begun
@@ -350,11 +359,20 @@ func (w *Worktree) again(ctx context.Context) error {
 	return w.checkout(ctx, w.tip)
 }
 
+// owner is the attempt whose files are in the directory; the file that is locked says so.
+func (w *Worktree) owner() string {
+	name, _ := os.ReadFile(w.Dir + ".lock") // it is there: it is locked
+	return string(name)
+}
+
 // madeFile is in the private directory as soon as the worktree is whole.
 const madeFile = "made"
 
 // checkout makes the directory: the files of a commit, and a repository for the agent.
 func (w *Worktree) checkout(ctx context.Context, commit string) error {
+	if err := os.WriteFile(w.Dir+".lock", []byte(w.attempt.Name()), 0o600); err != nil {
+		return err
+	}
 	made := filepath.Join(w.private, madeFile)
 	if err := os.Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -377,22 +395,39 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 	return os.WriteFile(made, nil, 0o600)
 }
 
-// Close removes the directory; the branch stays. What could not be saved whole is moved to
-// the rescue directory instead. Called again it changes nothing.
-func (w *Worktree) Close(context.Context) error {
-	return errors.Join(w.remove(), w.lock.Unlock())
+// Leave removes the directory, so that a later attempt may have its place; the branch stays,
+// and can be pushed. What could not be saved whole is moved to the rescue directory instead.
+// Called again it changes nothing.
+func (w *Worktree) Leave() error {
+	if w.lock == nil {
+		return nil
+	}
+	return errors.Join(w.removeDir(), w.lock.Unlock())
 }
 
-// remove removes the directories of the attempt.
-func (w *Worktree) remove() error {
-	if err := w.removeDir(); err != nil {
+// Close leaves the directory and forgets the attempt; its branch stays in the mirror.
+func (w *Worktree) Close(context.Context) error {
+	if err := w.Leave(); err != nil {
 		return err
 	}
 	return os.RemoveAll(w.private)
 }
 
-// removeDir removes the directory of the files, or rescues it.
+// Left returns what is left of an attempt that needs no directory any more, to push its branch.
+// The error is ErrGone where nothing is.
+func (r *Repos) Left(ctx context.Context, a Attempt) (*Worktree, error) {
+	w, err := r.read(ctx, r.privateDir(a))
+	if err == nil && w.tip == "" {
+		err = errors.Join(ErrGone, os.RemoveAll(w.private))
+	}
+	return w, err
+}
+
+// removeDir removes the directory of the files, or rescues it, if it is the attempt's.
 func (w *Worktree) removeDir() error {
+	if exists(w.Dir) && w.owner() != w.attempt.Name() {
+		return nil
+	}
 	if w.rescued != "" && exists(w.Dir) {
 		return rescue(w.Dir, w.rescued, strings.Join(w.Notes, "\n"))
 	}
