@@ -52,7 +52,7 @@ type attempt struct {
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
-		secretEnv, secret := secretsOf(c.Job, w.Forges.Secrets()...)
+		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptOf(c.Job, c.lease.epoch), told: newReporter(c.lease, w.api, secret), again: again}
 		a.scratch = filepath.Join(w.State, "attempts", a.at.Name())
 		a.env = append(a.environment(), secretEnv...)

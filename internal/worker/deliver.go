@@ -33,6 +33,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	if end.verb == verbNone {
 		return a.refuse(ctx)
 	}
+	end = a.withoutSecrets(ctx, end)
 	a.told.checkpoint(a.checkpointNow())
 	if !a.told.flush(ctx) {
 		a.w.Log.Warn("the last lines wait for the server", "job", a.job.Key)
@@ -130,6 +131,7 @@ func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 // decide sends a report until the server takes or refuses it. It returns the refusal, nil
 // where it was taken, and what the server gave in the place of the job, with its leases held.
 func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
+	defer w.asks()()
 	pause, next := time.Second/4, w.newNext()
 	for {
 		if w.leaving.Err() != nil {

@@ -116,6 +116,9 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	if err != nil {
 		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
 	}
+	if end, found := a.leaked(ctx); found {
+		return a.stoppedOr(end)
+	}
 	a.commit = commit
 	a.tellNotes()
 	if a.w.Check != "" {

@@ -78,12 +78,13 @@ type Worker struct {
 	leaving context.Context // ends when the worker claims nothing more
 	leave   func()          // ends it
 
-	mu       sync.Mutex
-	held     map[leaseID]*lease
-	offers   *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
-	claiming bool
-	group    sync.WaitGroup // of attempts
-	pushes   sync.WaitGroup // of branches that the origin has not decided about
+	mu     sync.Mutex
+	held   map[leaseID]*lease
+	offers *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
+	asking int                    // calls that may bring jobs
+	token  string                 // the one that the server gave last
+	group  sync.WaitGroup         // of attempts
+	pushes sync.WaitGroup         // of branches that the origin has not decided about
 }
 
 // leaseID names a lease.

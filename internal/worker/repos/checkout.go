@@ -23,7 +23,10 @@ func (m *mirror) checkout(ctx context.Context, dir, index, commit string) error 
 	// Git LFS fetches files here.
 	c.settings = append(append(c.settings[:len(c.settings):len(c.settings)], m.filters()...), setting{"remote.origin.url", m.origin})
 	c.dir, c.workTree, c.index, c.longest = dir, dir, index, clonePatience
-	return c.do(ctx, "read-tree", "-m", "-u", commit)
+	if err := c.do(ctx, "read-tree", "-m", "-u", commit); err != nil {
+		return withoutLargeFiles(ctx, c, commit, err)
+	}
+	return nil
 }
 
 // furnish makes the repository of a checked out commit: with a branch, or detached where

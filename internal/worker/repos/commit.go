@@ -102,6 +102,9 @@ func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 	case w.tip == w.Base && !w.Continued:
 		return false, nil
 	case w.mirror.push != "":
+		if err := w.pushLargeFiles(ctx); err != nil {
+			return false, err
+		}
 		c := w.mirror.network()
 		c.longest = clonePatience
 		// A second call pushes the same.

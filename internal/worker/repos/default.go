@@ -2,6 +2,7 @@ package repos
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,25 @@ func (m *mirror) askDefault(ctx context.Context) error {
 			branch = strings.TrimPrefix(line, "ref: refs/heads/")
 		}
 	}
+	return m.keepDefault(ctx, branch)
+}
+
+// guessDefault keeps the default branch that the clone knows of, where the origin was never
+// heard.
+func (m *mirror) guessDefault(ctx context.Context) error {
+	if m.knownDefault() != "" {
+		return nil
+	}
+	known := ""
+	if m.clone != "" {
+		known, _ = m.inClone().run(ctx, "symbolic-ref", "--quiet", theirs+"HEAD") // some clones have none
+	}
+	return m.keepDefault(ctx, strings.TrimPrefix(known, theirs))
+}
+
+// keepDefault keeps the name of the default branch or, where there is no such branch, of the
+// one that takes its place.
+func (m *mirror) keepDefault(ctx context.Context, branch string) error {
 	if _, ok := m.commitOf(ctx, theirs+branch); !ok || branch == "" {
 		usual, err := m.usual(ctx)
 		if err != nil {
@@ -33,8 +53,12 @@ func (m *mirror) askDefault(ctx context.Context) error {
 	return os.WriteFile(filepath.Join(m.dir, defaultFile), []byte(branch), 0o600)
 }
 
+// errNoDefault is a repository with branches of which nobody says where to begin.
+var errNoDefault = errors.New("the repository has branches, and its HEAD names none of them: name its default branch")
+
 // usual is the branch that takes the place of a default branch that there is not: one of the
-// usual names, or the only one. Where there is no branch at all it is "".
+// usual names, the one that the clone is on, or the only one. Where there is no branch at all
+// it is "".
 func (m *mirror) usual(ctx context.Context) (string, error) {
 	list, err := m.git().run(ctx, "for-each-ref", "--format=%(refname)", theirs)
 	if err != nil {
@@ -46,15 +70,23 @@ func (m *mirror) usual(ctx context.Context) (string, error) {
 			names = append(names, name)
 		}
 	}
+	if len(names) == 0 {
+		return "", nil
+	}
 	for _, name := range []string{"main", "master", m.initial} {
 		if slices.Contains(names, name) {
 			return name, nil
 		}
 	}
+	if m.clone != "" {
+		if on := m.headBranch(ctx); slices.Contains(names, on) {
+			return on, nil
+		}
+	}
 	if len(names) == 1 {
 		return names[0], nil
 	}
-	return "", nil
+	return "", errNoDefault
 }
 
 // isOurs reports whether a branch has a name that the worker gives.

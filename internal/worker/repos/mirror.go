@@ -157,7 +157,7 @@ func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 		}
 	}
 	if err != nil && m.origin != "" && m.hasBranches(ctx) && ctx.Err() == nil {
-		warning, err = notFetched(err), nil
+		warning, err = notFetched(err), m.guessDefault(ctx)
 	}
 	return warning, errors.Join(err, m.touch(), m.copyExcludes())
 }

@@ -79,7 +79,7 @@ func readPerson(list []byte, dir string) person {
 		case "remote.origin.pushurl":
 			p.push = cmp.Or(p.push, address(value, dir))
 		default:
-			if allowed.MatchString(key) && !fileProtocol.MatchString(key) {
+			if allowed.MatchString(key) && !fileProtocol.MatchString(key) && key != "lfs.storage" { // the mirror has its own
 				p.settings = append(p.settings, setting{key, value})
 			}
 		}

@@ -66,7 +66,7 @@ func (m *mirror) filters() (list []setting) {
 			list = append(list, s)
 		}
 	}
-	return append(list, setting{"lfs.storage", filepath.Join(m.dir, "lfs")})
+	return list
 }
 
 // excludes makes a file of what is not handed in: what the person's git ignores everywhere,

@@ -392,6 +392,13 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 	if err := w.rememberRefs(); err != nil {
 		return err
 	}
+	said, err := w.lacks(ctx, commit)
+	for _, sentence := range said {
+		w.note(sentence)
+	}
+	if err != nil {
+		return err
+	}
 	return os.WriteFile(made, nil, 0o600)
 }
 
