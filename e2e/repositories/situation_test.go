@@ -76,8 +76,14 @@ type outcome struct {
 	branch, commit, at string
 }
 
-// plain is a machine whose person has no settings but a name.
-var plain = host{name: "plain", flags: []string{"--seats", "4"}}
+// plain is a machine whose person has no settings but a name and those of Git LFS.
+var plain = host{name: "plain", flags: []string{"--seats", "4"}, user: `
+[filter "lfs"]
+	clean = git-lfs clean -- %f
+	smudge = git-lfs smudge -- %f
+	process = git-lfs filter-process
+	required = true
+`}
 
 // TestRepositories makes all situations, has a worker on each host work in them, and looks at
 // each when its job has ended. One of them: -run 'TestRepositories//^name'.

@@ -77,7 +77,13 @@ type host struct {
 	system, user string
 	files        map[string]string // below @DIR@
 	flags        []string
+	// pause is how long a call of git that writes waits first, in seconds; "" not at all.
+	pause string
 }
+
+// tools are the programs that agents use. A worker that finds no others has less to probe.
+var tools = []string{"sh", "bash", "env", "cat", "chmod", "cp", "dirname", "find", "git", "git-lfs", "head", "ln", "ls", "mkdir", "mkfifo", "mv", "rm", "setsid",
+	"sleep", "touch", "tr", "true", "false", "uname", "sed", "id", "ps"}
 
 // dir is where all of a host is.
 func (w *world) hostDir(h host) string { return filepath.Join(w.dir, h.name) }
@@ -95,15 +101,31 @@ func (w *world) newHost(h host) {
 		w.check(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		w.check(os.WriteFile(filepath.Join(dir, name), []byte(expand(text)), 0o700))
 	}
-	if h.system == "" {
-		return
+	for _, name := range tools {
+		path, err := exec.LookPath(name)
+		w.check(err)
+		w.check(os.Symlink(path, filepath.Join(dir, "bin", name)))
 	}
-	w.write(filepath.Join(dir, "gitconfig"), expand(h.system))
+	w.wrapGit(h)
+}
+
+// wrapGit makes the host's git, where its machine has settings or is slow.
+func (w *world) wrapGit(h host) {
+	w.t.Helper()
+	dir := w.hostDir(h)
+	script := "#!/bin/sh\n"
+	if h.system != "" {
+		w.write(filepath.Join(dir, "gitconfig"), strings.ReplaceAll(h.system, "@DIR@", dir))
+		script += "[ -n \"${GIT_CONFIG_SYSTEM+x}${GIT_CONFIG_NOSYSTEM+x}\" ] || export GIT_CONFIG_SYSTEM=" + dir + "/gitconfig\n"
+	}
+	if h.pause != "" {
+		script += "case \" $* \" in *' add '*|*' commit-tree '*|*' update-ref '*|*' write-tree '*|*' fetch '*|*' push '*|*' read-tree '*) sleep " + h.pause + ";; esac\n"
+	}
 	git, err := exec.LookPath("git")
 	w.check(err)
-	w.write(filepath.Join(dir, "bin", "git"), fmt.Sprintf("#!/bin/sh\n"+
-		"[ -n \"${GIT_CONFIG_SYSTEM+x}${GIT_CONFIG_NOSYSTEM+x}\" ] || export GIT_CONFIG_SYSTEM=%s/gitconfig\nexec %s \"$@\"\n", dir, git))
-	w.check(os.Chmod(filepath.Join(dir, "bin", "git"), 0o700))
+	path := filepath.Join(dir, "bin", "git")
+	w.check(os.Remove(path))
+	w.check(os.WriteFile(path, fmt.Appendf(nil, "%sexec %s \"$@\"\n", script, git), 0o700))
 }
 
 func (w *world) write(path, text string) {
@@ -125,7 +147,7 @@ func (w *world) startWorker(h host) *process {
 	p := &process{t: w.t, path: fleetBinary, args: append([]string{"worker", "--repos", filepath.Join(dir, "repos"), "--engine", "scripted",
 		"--name", h.name, "--factory", h.name, "--state", filepath.Join(dir, "state"), "--lease", "30s", "--heartbeat", "1s"}, h.flags...),
 		env: []string{"FLEETBOARD_URL=" + w.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + w.token("enrolment-token"), "HOME=" + dir,
-			"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH")}}
+			"PATH=" + filepath.Join(dir, "bin")}}
 	p.start()
 	return p
 }
