@@ -238,7 +238,13 @@ func (s *stage) untilFile(name string) {
 // until waits until something is so.
 func (s *stage) until(what string, so func() bool) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	s.within(patience, what, so)
+}
+
+// within waits for so long until something is so.
+func (s *stage) within(longest time.Duration, what string, so func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(longest)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -246,7 +252,7 @@ func (s *stage) until(what string, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			s.t.Fatalf("it is not so within %s that %s", patience, what)
+			s.t.Fatalf("it is not so within %s that %s", longest, what)
 		}
 	}
 }

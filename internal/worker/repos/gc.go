@@ -3,6 +3,7 @@ package repos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,12 +37,43 @@ func (r *Repos) GC(ctx context.Context, o GCOptions) ([]Removal, error) {
 	mirrors, err := r.mirrors(ctx)
 	faults = append(faults, err)
 	for _, m := range mirrors {
+		if !o.DryRun {
+			faults = append(faults, m.pack(ctx))
+		}
 		for _, collect := range []func(context.Context, *mirror, GCOptions) ([]Removal, error){r.gcBranches, r.gcMirror} {
 			some, err := collect(ctx, m, o)
 			removed, faults = append(removed, some...), append(faults, err)
 		}
 	}
 	return removed, errors.Join(faults...)
+}
+
+const (
+	// maxLoose and maxPacks are how many objects and packs a mirror may have before they are
+	// packed together.
+	maxLoose = 2000
+	maxPacks = 30
+)
+
+// pack packs the objects of a mirror together, where there are many files of them. No object
+// goes: attempts borrow them, also those that nothing names any more.
+func (m *mirror) pack(ctx context.Context) error {
+	counts, err := m.git().run(ctx, "count-objects", "-v")
+	if err != nil {
+		return err
+	}
+	var loose, packs int
+	for line := range strings.Lines(counts) {
+		for name, n := range map[string]*int{"count: %d": &loose, "packs: %d": &packs} {
+			_, _ = fmt.Sscanf(line, name, n) // most lines are of others
+		}
+	}
+	if loose < maxLoose && packs < maxPacks {
+		return nil
+	}
+	c := m.git()
+	c.longest = clonePatience
+	return c.do(ctx, "repack", "--quiet", "-d", "--geometric=2")
 }
 
 // mirrors are those of the host. Those of its clones know them.

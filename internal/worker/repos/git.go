@@ -2,6 +2,7 @@ package repos
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type call struct {
 	objects  string // where objects are written; "" is the repository's own
 	env      []string
 	settings []setting // beside those that each call has
+	global   string    // a file of more, which git's own children read too; "" for none
 	stdin    io.Reader
 	longest  time.Duration // 0 is patience
 }
@@ -123,7 +125,7 @@ var (
 // environment is git's. Settings of the system and of the person are not read; those that are
 // allowed come with the call.
 func (c call) environment() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"),
 		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
 	env = append(env, keptEnvironment()...)
 	for name, value := range map[string]string{"GIT_DIR": c.repo, "GIT_WORK_TREE": c.workTree, "GIT_INDEX_FILE": c.index,

@@ -39,7 +39,7 @@ func fingerprint(t *testing.T, at string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, args := range [][]string{{"for-each-ref"}, {"config", "--local", "--list"}, {"stash", "list"}, {"worktree", "list"}, {"status", "--porcelain"},
-		{"symbolic-ref", "HEAD"}} {
+		{"branch", "--show-current"}} {
 		all.WriteString(gitIn(t, at, args...) + "\n")
 	}
 	entries, err := os.ReadDir(filepath.Join(at, ".git"))

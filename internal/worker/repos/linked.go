@@ -2,9 +2,7 @@ package repos
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,7 +37,7 @@ func (w *Worktree) saveLinked(ctx context.Context, path, name string) error {
 		return err
 	}
 	c.dir, c.workTree, c.index = filepath.Join(w.Dir, path), filepath.Join(w.Dir, path), filepath.Join(w.private, "linked-index")
-	if err := os.Remove(c.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeFile(c.index); err != nil {
 		return err
 	}
 	if err := c.do(ctx, "read-tree", head); err != nil {

@@ -24,7 +24,7 @@ const (
 
 // Files of the worker's in a mirror.
 const (
-	fetchedFile = "fleetboard-fetched" // its time is when the mirror was fetched last
+	fetchedFile = "fleetboard-fetched" // its time is when the last fetch began
 	defaultFile = "fleetboard-default" // the default branch, as it was said then
 )
 
@@ -50,7 +50,37 @@ func (r *Repos) mirrorOf(s source) *mirror {
 // git is a call in the mirror, and network one that reaches the origin.
 func (m *mirror) git() call { return call{repo: m.dir} }
 func (m *mirror) network() call {
-	return call{repo: m.dir, settings: m.settings, longest: fetchPatience}
+	c := call{repo: m.dir, settings: m.settings, longest: fetchPatience}
+	if exists(m.trustFile()) {
+		c.global = m.trustFile()
+	}
+	return c
+}
+
+// trustFile names the directories of other owners that the person trusts: git asks for them
+// where it reads the clone.
+func (m *mirror) trustFile() string { return m.dir + ".trust" }
+
+// trust writes the file, where there is something to write.
+func (m *mirror) trust() error {
+	var text strings.Builder
+	for _, s := range m.settings {
+		if s.key == "safe.directory" {
+			fmt.Fprintf(&text, "[safe]\n\tdirectory = \"%s\"\n", inQuotes.Replace(s.value))
+		}
+	}
+	if text.Len() == 0 {
+		return removeFile(m.trustFile())
+	}
+	return os.WriteFile(m.trustFile(), []byte(text.String()), 0o600)
+}
+
+// removeFile removes a file; one that is not there is no error.
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // commitOf is the commit that a reference or a name of one means.
@@ -80,20 +110,24 @@ func (m *mirror) fresh(ctx context.Context) (warning string, err error) {
 		return "", err
 	}
 	defer unlock()
-	if !exists(m.dir) {
+	if err := m.trust(); err != nil {
+		return "", err
+	}
+	made := !exists(m.dir)
+	if made {
 		if err := m.make(ctx); err != nil {
 			return "", err
 		}
 	} else if m.fetched().After(asked) {
 		return "", nil // somebody else has just done it
 	}
-	if warning, err = m.fetch(ctx); err != nil && !m.hasBranches(ctx) {
-		err = errors.Join(err, os.RemoveAll(m.dir)) // the next attempt makes it anew
+	if warning, err = m.fetch(ctx); err != nil && made && !m.hasBranches(ctx) {
+		err = errors.Join(err, os.RemoveAll(m.dir)) // nothing is in it; the next attempt makes it anew
 	}
 	return warning, err
 }
 
-// fetched is when the mirror was fetched last.
+// fetched is when the last fetch of the mirror began.
 func (m *mirror) fetched() time.Time {
 	info, err := os.Stat(filepath.Join(m.dir, fetchedFile))
 	if err != nil {
@@ -140,7 +174,7 @@ func (m *mirror) hasBranches(ctx context.Context) bool {
 
 // fetch fetches the branches and tags, and asks for the default branch.
 func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
-	c := m.network()
+	began, c := time.Now(), m.network()
 	if !m.hasBranches(ctx) || m.origin == "" {
 		c.longest = clonePatience
 	}
@@ -159,7 +193,7 @@ func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 	if err != nil && m.origin != "" && m.hasBranches(ctx) && ctx.Err() == nil {
 		warning, err = notFetched(err), m.guessDefault(ctx)
 	}
-	return warning, errors.Join(err, m.touch(), m.copyExcludes())
+	return warning, errors.Join(err, m.touch(began), m.copyExcludes())
 }
 
 func notFetched(err error) string {
@@ -173,8 +207,10 @@ func (m *mirror) borrow(ctx context.Context) error {
 	return c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head", m.gitDir, "+refs/heads/*:refs/clone/*")
 }
 
-func (m *mirror) touch() error {
-	return os.WriteFile(filepath.Join(m.dir, fetchedFile), nil, 0o600)
+// touch notes when a fetch began.
+func (m *mirror) touch(began time.Time) error {
+	file := filepath.Join(m.dir, fetchedFile)
+	return errors.Join(os.WriteFile(file, nil, 0o600), os.Chtimes(file, began, began))
 }
 
 // copyExcludes has the mirror leave out what the person's clone does.

@@ -38,6 +38,7 @@ type Repos struct {
 	Options
 	mu      sync.Mutex
 	reached map[string]string // addresses by the names that Clone reaches
+	faults  map[string]string // what keeps clones from being offered, by their directories
 }
 
 // Repo is a repository that is offered.
@@ -78,7 +79,7 @@ func Open(o Options) (*Repos, error) {
 			)
 		}
 	}
-	return &Repos{Options: o, reached: map[string]string{}}, nil
+	return &Repos{Options: o, reached: map[string]string{}, faults: map[string]string{}}, nil
 }
 
 // Discover finds the repositories in Dir and those that Reach found, sorted by name.
@@ -91,14 +92,31 @@ func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	for _, at := range clones {
 		s, err := cloneAt(ctx, at)
 		if err != nil {
-			r.Log.Warn("a repository is not offered: "+err.Error(), "dir", at)
+			r.notOffered(at, err)
 			continue
 		}
+		r.offered(at)
 		found = append(found, r.describe(ctx, s))
 	}
 	found = append(found, r.reachable(found)...)
 	slices.SortFunc(found, func(a, b Repo) int { return strings.Compare(a.Name, b.Name) })
 	return found, ctx.Err()
+}
+
+// notOffered says once why a clone is not offered.
+func (r *Repos) notOffered(dir string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.faults[dir] != err.Error() {
+		r.faults[dir] = err.Error()
+		r.Log.Warn("a repository is not offered: "+err.Error(), "dir", dir)
+	}
+}
+
+func (r *Repos) offered(dir string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.faults, dir)
 }
 
 // clones are the directories of repositories in Dir.

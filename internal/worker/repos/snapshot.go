@@ -51,7 +51,7 @@ func (w *Worktree) files() (call, error) {
 	c := w.mirror.git()
 	c.settings = append(c.settings, w.mirror.filters()...)
 	c.dir, c.workTree, c.index, c.longest = w.Dir, w.Dir, filepath.Join(w.private, "index"), clonePatience
-	if err := os.Remove(c.index + ".lock"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := removeFile(c.index + ".lock"); err != nil {
 		return c, err
 	}
 	excludes, err := w.excludes()

@@ -374,12 +374,12 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 		return err
 	}
 	made := filepath.Join(w.private, madeFile)
-	if err := os.Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := removeFile(made); err != nil {
 		return err
 	}
 	index := filepath.Join(w.private, "index")
 	for _, stale := range []string{index, index + ".lock"} {
-		if err := os.Remove(stale); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := removeFile(stale); err != nil {
 			return err
 		}
 	}
