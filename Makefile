@@ -166,8 +166,8 @@ test-browser:
 
 .PHONY: test-processes
 test-processes:
-	$(call step,workers as processes and whole lives of jobs)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/life
+	$(call step,workers as processes, repositories, and whole lives of jobs)
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/repositories ./e2e/life
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos

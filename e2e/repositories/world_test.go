@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen; it does not say how fast it is.
-var patience = 90 * time.Second
+const patience = 90 * time.Second
 
 // world is a server, the hosts that work for it, and a person who watches.
 type world struct {
