@@ -22,6 +22,7 @@ var slow = host{name: "slow", flags: []string{"--seats", "4"}, pause: "0.15"}
 // must be, there is no branch that nobody reported, and whatever an agent had finished is in
 // some branch.
 func TestKillsWhileWorkIsSaved(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	kills, seed := setting(t, "FLEETBOARD_KILLS", 20), setting(t, "FLEETBOARD_KILLS_SEED", time.Now().UnixNano()%1_000_000)
 	t.Logf("FLEETBOARD_KILLS_SEED=%d FLEETBOARD_KILLS=%d", seed, kills)
 	draw := rand.New(rand.NewPCG(uint64(seed), 0))

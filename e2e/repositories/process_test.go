@@ -74,6 +74,9 @@ func (p *process) kill() {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for port := 21000 + os.Getpid()%3000; port < 27000; port++ {
+		if _, used := ports.LoadOrStore(port, true); used {
+			continue
+		}
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", port))
 		if err == nil {
 			_ = l.Close()
@@ -83,3 +86,6 @@ func freeAddress(t *testing.T) string {
 	t.Fatal("there is no free port")
 	return ""
 }
+
+// ports were given away before.
+var ports sync.Map

@@ -19,6 +19,11 @@ func secrets() []situation {
 			fails: "other", says: []string{"mine.env"}},
 		{name: "secret-alone", secret: value, build: alone, local: true, agent: `echo "$FLEETBOARD_SECRET_TOKEN" > mine.env`, fails: "other",
 			says: []string{"mine.env"}},
+		{name: "secret-is-a-word-of-the-repository", secret: "Ledger", agent: "echo 'More of Ledger' > more.txt", adds: map[string]entry{"more.txt": file("More of Ledger\n")}},
+		{name: "secret-of-large-files", secret: value, prepare: largeFiles(true), agent: `printf %s "$FLEETBOARD_SECRET_TOKEN" > new.bin`, fails: "other",
+			says: []string{"new.bin"}},
+		{name: "secret-is-the-workers", agent: "echo token=@ENROLMENT@ > token.env", fails: "other", says: []string{"token.env"}},
+		{name: "secret-and-a-failure", secret: value, agent: `echo "$FLEETBOARD_SECRET_TOKEN" > f.env; exit 3`, fails: "other", says: []string{"f.env"}},
 		{name: "secret-unused", secret: value, agent: edits, adds: edited()},
 	}
 }

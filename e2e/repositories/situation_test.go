@@ -88,6 +88,7 @@ var plain = host{name: "plain", flags: []string{"--seats", "4"}, user: `
 // TestRepositories makes all situations, has a worker on each host work in them, and looks at
 // each when its job has ended. One of them: -run 'TestRepositories//^name'.
 func TestRepositories(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	hosts := map[string]host{}
 	all := situations()
@@ -113,7 +114,8 @@ func TestRepositories(t *testing.T) {
 	}
 	for _, s := range all {
 		if s.repo != nil {
-			s.key = w.submit(t, s.repo.name, s.repo.expand(s.agent), s.withSecret)
+			agent := strings.ReplaceAll(s.repo.expand(s.agent), "@ENROLMENT@", w.token("enrolment-token"))
+			s.key = w.submit(t, s.repo.name, agent, s.withSecret)
 		}
 	}
 	each(func(t *testing.T, s *situation) { s.judge(t, w) })

@@ -20,7 +20,11 @@ func (w *Worker) secrets() []string {
 // there are some, or it cannot be told, nothing of the work leaves: it is put into quarantine,
 // and the ending says where a person or the next attempt should look.
 func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
-	places, err := a.tree.Leaks(ctx, redact.NewSearch(a.values(ctx)...))
+	all := a.values()
+	places, err := a.tree.Leaks(ctx, redact.NewSearch(all...))
+	if len(places) > 0 {
+		places, err = a.tree.Leaks(ctx, redact.NewSearch(a.notHadBefore(ctx, all)...))
+	}
 	if err == nil && len(places) == 0 {
 		return ending{}, false
 	}
@@ -37,15 +41,11 @@ func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 	return failure("other", said, true), true
 }
 
-// values are those of the job's secrets and the worker's own, in JSON, without those that the
-// repository has held before.
-func (a *attempt) values(ctx context.Context) (values []json.RawMessage) {
+// values are those of the job's secrets and the worker's own, in JSON.
+func (a *attempt) values() (values []json.RawMessage) {
 	in := inputOf(a.job)
 	for _, name := range a.job.SecretKeys {
-		var text string
-		if json.Unmarshal(in[name], &text) != nil || !a.tree.HadBefore(ctx, text) {
-			values = append(values, in[name])
-		}
+		values = append(values, in[name])
 	}
 	for _, own := range a.w.secrets() {
 		if raw, err := json.Marshal(own); err == nil { // it is a text
@@ -53,6 +53,17 @@ func (a *attempt) values(ctx context.Context) (values []json.RawMessage) {
 		}
 	}
 	return values
+}
+
+// notHadBefore leaves out the values that the repository has held before.
+func (a *attempt) notHadBefore(ctx context.Context, values []json.RawMessage) (rest []json.RawMessage) {
+	for _, value := range values {
+		var text string
+		if json.Unmarshal(value, &text) != nil || !a.tree.HadBefore(ctx, text) {
+			rest = append(rest, value)
+		}
+	}
+	return rest
 }
 
 // withoutSecrets is how an attempt ends whose saved work must be searched before it leaves:

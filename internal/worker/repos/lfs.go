@@ -35,6 +35,10 @@ func (m *mirror) largeFile(name string) string {
 // pushLargeFiles pushes the contents that the branch's new pointers of Git LFS name, before
 // the branch: nobody can check it out without them.
 func (w *Worktree) pushLargeFiles(ctx context.Context) error {
+	if !w.mirror.network().hasLargeFiles() ||
+		!w.mirror.git().ok(ctx, "grep", "--quiet", "--fixed-strings", "-e", "filter=lfs", w.tip, "--", ":(glob)**/.gitattributes") {
+		return nil
+	}
 	var names []string
 	err := w.eachNew(ctx, func(o object) error {
 		if o.sort != "blob" {
@@ -86,7 +90,7 @@ func withoutLargeFiles(ctx context.Context, c call, commit string, cause error) 
 		return cause
 	}
 	c.env = append(c.env, "GIT_LFS_SKIP_SMUDGE=1")
-	return errors.Join(c.do(ctx, "read-tree", "--reset", "-u", commit))
+	return c.do(ctx, "read-tree", "--reset", "-u", commit)
 }
 
 // hasLargeFiles reports whether Git LFS is set up for a call.
