@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 )
 
 // pointer is what git holds of a file that LFS keeps.
@@ -74,6 +75,16 @@ func extensions() []situation {
 				r.t.Error(err)
 			}
 		}},
+		{name: "lfs-elsewhere", prepare: func(r *repository) {
+			r.git(r.host, "init", "-q", "--bare", r.other("store.git"))
+			r.put(r.clone(), ".lfsconfig", "[lfs]\n\turl = file://"+r.other("store.git")+"\n", 0o600)
+			largeFiles(false)(r)
+		}, agent: "printf 'new contents\\n' > new.bin; echo '[lfs]' > .lfsconfig; echo ' url = file://@ORIGIN@' >> .lfsconfig", adds: map[string]entry{
+			"new.bin": file(pointer("new contents\n"))}, loose: []string{".lfsconfig"}, also: func(r *repository, _ outcome) {
+			if found := below(r.t, r.other("store.git"), filepath.Base(r.storeOf("new contents\n"))); len(found) != 1 {
+				r.t.Errorf("the store has %v", found)
+			}
+		}},
 		{name: "filter-is-missing", prepare: func(r *repository) {
 			r.put(r.clone(), ".gitattributes", "*.enc filter=vault\n", 0o600)
 			r.put(r.clone(), "a.enc", "sealed\n", 0o600)
@@ -91,4 +102,15 @@ func extensions() []situation {
 		{name: "module-changes", prepare: module(true, func(r *repository) string { return r.other("module.git") }),
 			agent: "rm -rf vendor; echo x > x", adds: map[string]entry{"x": file("x\n")}, gone: []string{"vendor/module"}},
 	}
+}
+
+// below are the paths below a directory that have a name.
+func below(t *testing.T, dir, name string) (found []string) {
+	t.Helper()
+	for path := range fingerprint(t, dir) {
+		if filepath.Base(path) == name {
+			found = append(found, path)
+		}
+	}
+	return found
 }

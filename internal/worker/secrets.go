@@ -28,6 +28,9 @@ func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 	if err == nil && len(places) == 0 {
 		return ending{}, false
 	}
+	if err != nil && ctx.Err() != nil { // stopped: what is saved then is searched again
+		return failure("other", "The work was not searched for the values of secrets: "+err.Error(), true), true
+	}
 	said := "The value of a secret stands in " + a.told.secret.Text(plainLine(strings.Join(places, ", "))) +
 		". Nothing of the work has left the worker; another attempt begins without it."
 	if err != nil {

@@ -56,8 +56,20 @@ func (w *Worktree) pushLargeFiles(ctx context.Context) error {
 	c := w.mirror.network()
 	c.settings = append(append(c.settings[:len(c.settings):len(c.settings)], w.mirror.filters()...), setting{"remote.origin.url", w.mirror.push},
 		setting{"lfs.locksverify", "false"})
+	c.settings = append(c.settings, w.largeFileStore(ctx)...)
 	c.longest, c.stdin = clonePatience, strings.NewReader(strings.Join(names, "\n")+"\n")
 	return c.do(ctx, "lfs", "push", "--object-id", "origin", "--stdin")
+}
+
+// largeFileStore is where .lfsconfig says that contents are kept, as far as it did before the
+// attempt: an agent does not say where they go.
+func (w *Worktree) largeFileStore(ctx context.Context) (list []setting) {
+	for _, key := range []string{"lfs.url", "lfs.pushurl"} {
+		if url, err := w.mirror.git().run(ctx, "config", "--blob", w.Base+":.lfsconfig", "--get", key); err == nil {
+			list = append(list, setting{key, url})
+		}
+	}
+	return list
 }
 
 // pointersIn are those of some files below a directory that are pointers of Git LFS: their
