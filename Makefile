@@ -167,8 +167,8 @@ test-browser:
 
 .PHONY: test-processes
 test-processes:
-	$(call step,workers as processes, whole lives of jobs and of money)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/life ./e2e/ledger
+	$(call step,workers as processes, repositories, and whole lives of jobs and of money)
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/repositories ./e2e/life ./e2e/ledger
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that what the tests run is there: PostgreSQL, PgBouncer, Chromium, Node,
-# jq, curl, git, Playwright's driver and axe. As root on Debian what is missing is
+# jq, curl, git, Git LFS, Playwright's driver and axe. As root on Debian what is missing is
 # installed; elsewhere one sentence says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ missing() {
     has_chromium || echo chromium-headless-shell
     command -v node >/dev/null || echo nodejs
     local program
-    for program in npm jq curl git; do
+    for program in npm jq curl git git-lfs; do
         command -v "$program" >/dev/null || echo "$program"
     done
 }
@@ -55,4 +55,4 @@ fetch() {
 }
 fetch playwright-core "$playwright" playwright
 fetch axe-core "$axe" axe
-echo "PostgreSQL, PgBouncer, Chromium, Node, jq, curl, git, Playwright $playwright and axe $axe are there"
+echo "PostgreSQL, PgBouncer, Chromium, Node, jq, curl, git, Git LFS, Playwright $playwright and axe $axe are there"

@@ -66,7 +66,7 @@ wire_api = "responses"
 			if !strings.Contains(string(j.Result), "It greets in two languages.") || j.Attempts != 2 {
 				t.Errorf("after %d attempts the result is %s", j.Attempts, j.Result)
 			}
-			branch := "fleet/" + key + "-e2"
+			branch := s.branch(key, 2)
 			s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), branch) })
 			if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello\nhallo" {
 				t.Errorf("the file says %q", got)

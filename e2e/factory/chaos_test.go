@@ -133,7 +133,7 @@ func (s *stage) judge(key string) {
 	}
 	pushed, accepted := s.branches(s.origin("ledger")), 0
 	for _, a := range answer.JSON200.Items {
-		branch := fmt.Sprintf("fleet/%s-e%d", key, a.Epoch)
+		branch := s.branch(key, a.Epoch)
 		there := slices.Contains(pushed, branch)
 		switch a.Outcome {
 		case apiclient.AttemptOutcomeCompleted:
@@ -163,9 +163,9 @@ func (s *stage) judgeHouse() {
 		if out, err := s.run(fleetBinary, append(args, "--dry-run")...); err != nil || !strings.Contains(out, "0 would be removed.") {
 			s.t.Errorf("gc of %s again: %v\n%s", name, err, out)
 		}
-	}
-	if trees := strings.Count(s.git(s.clone("ledger"), "worktree", "list", "--porcelain"), "worktree "); trees != 1 {
-		s.t.Errorf("%d worktrees are left", trees-1)
+		if trees := s.worktrees(name); len(trees) > 0 {
+			s.t.Errorf("these are left: %v", trees)
+		}
 	}
 	for _, command := range []string{"audit", "verify-log"} {
 		if out, err := s.run(serverBinary, command); err != nil {

@@ -94,10 +94,10 @@ func TestAFactoryMerges(t *testing.T) {
 	s.worker("desk")
 	one := s.submit(step{"run": "echo one > one.txt"})
 	s.untilStatus(one, apiclient.JobStatusCompleted)
-	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+one+"-e1") })
-	commit := s.git(s.origin("ledger"), "rev-parse", "fleet/"+one+"-e1")
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), s.branch(one, 1)) })
+	commit := s.git(s.origin("ledger"), "rev-parse", s.branch(one, 1))
 
-	work := handed{title: "One", branch: "fleet/" + one + "-e1", commit: commit, by: apiclient.MergeByWorker,
+	work := handed{title: "One", branch: s.branch(one, 1), commit: commit, by: apiclient.MergeByWorker,
 		checks: "echo 2 tests fail; test -e one.txt && exit 7"}
 	red := s.untilStatus(s.orderMerge(work), apiclient.JobStatusFailed)
 	if red.FailureKind != "checks_failed" || !strings.Contains(red.LastError, "2 tests fail") || red.Attempts != 1 {

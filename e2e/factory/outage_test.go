@@ -40,9 +40,9 @@ func TestTwoJobsOutliveAnOutage(t *testing.T) {
 	cut.set(false)
 	s.untilStatus(kept, "completed")
 	s.until("the work of the lost one is in quarantine", func() bool {
-		return slices.Contains(s.branches(s.clone("ledger")), "fleet-quarantine/"+lost+"-e1")
+		return slices.Contains(s.branches(s.mirror("desk", "ledger")), s.quarantined(lost, 1))
 	})
-	if got := s.git(s.clone("ledger"), "show", "fleet-quarantine/"+lost+"-e1:lost.txt"); got != "by 1" {
+	if got := s.git(s.mirror("desk", "ledger"), "show", s.quarantined(lost, 1)+":lost.txt"); got != "by 1" {
 		t.Errorf("in quarantine the file says %q", got)
 	}
 	s.release("lost-2")
@@ -50,7 +50,7 @@ func TestTwoJobsOutliveAnOutage(t *testing.T) {
 	s.until("nothing is left to send", func() bool { return s.unsent("desk")+s.unsent("basalt") == 0 })
 	s.judge(kept)
 	s.judge(lost)
-	for key, by := range map[string]*process{"fleet/" + kept + "-e1": desk, "fleet/" + lost + "-e2": basalt} {
+	for key, by := range map[string]*process{s.branch(kept, 1): desk, s.branch(lost, 2): basalt} {
 		if n := strings.Count(by.log.String(), "pushed "+key); n != 1 {
 			t.Errorf("%s was pushed %d times", key, n)
 		}

@@ -61,7 +61,7 @@ func (s *stage) mergesByPullRequest(check func(commit, state string)) {
 	s.untilStatus(key, apiclient.JobStatusInReview)
 	s.approve(key)
 	url := s.pullOf("FB-2")
-	commit := s.git(s.clone("ledger"), "rev-parse", "fleet/"+key+"-e1")
+	commit := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
 	check(commit, "failure")
 	if j := s.untilStatus(key, apiclient.JobStatusInReview); !strings.Contains(j.LastError, "ci/build") || !strings.Contains(j.LastError, url) {
 		s.t.Errorf("the reason is %q", j.LastError)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
+	"fleetboard/internal/worker/repos"
 )
 
 // patience is how long a test waits for what must happen; it does not say how fast it is.
@@ -110,6 +112,33 @@ func (s *stage) repository(name string) string {
 func (s *stage) clone(repo string) string { return filepath.Join(s.dir, "repos", repo) }
 func (s *stage) origin(repo string) string {
 	return filepath.Join(s.dir, "origins", repo+".git")
+}
+
+// mirror is a worker's own repository of one.
+func (s *stage) mirror(worker, repo string) string {
+	s.t.Helper()
+	found, _ := filepath.Glob(filepath.Join(s.state(worker), "mirrors", repo+"-*.git"))
+	if len(found) != 1 {
+		s.t.Fatalf("%s has the mirrors %v", worker, found)
+	}
+	return found[0]
+}
+
+// branch is that of an attempt on a job, and quarantined the one where work goes that lost
+// its lease.
+func (s *stage) branch(key string, epoch int64) string { return "fleet/" + s.attempt(key, epoch) }
+func (s *stage) quarantined(key string, epoch int64) string {
+	return "fleet-quarantine/" + s.attempt(key, epoch)
+}
+
+func (s *stage) attempt(key string, epoch int64) string {
+	return repos.Attempt{Job: key, ID: s.job(key).ID.String(), Epoch: epoch}.Name()
+}
+
+// worktrees are the directories of attempts that a worker has.
+func (s *stage) worktrees(worker string) []string {
+	found, _ := filepath.Glob(filepath.Join(s.state(worker), "worktrees", "*", "*"))
+	return slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(path, ".lock") })
 }
 
 // git runs git as a person would.
@@ -209,7 +238,13 @@ func (s *stage) untilFile(name string) {
 // until waits until something is so.
 func (s *stage) until(what string, so func() bool) {
 	s.t.Helper()
-	deadline := time.NewTimer(patience)
+	s.within(patience, what, so)
+}
+
+// within waits for so long until something is so.
+func (s *stage) within(longest time.Duration, what string, so func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(longest)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -217,7 +252,7 @@ func (s *stage) until(what string, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			s.t.Fatalf("it is not so within %s that %s", patience, what)
+			s.t.Fatalf("it is not so within %s that %s", longest, what)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestAJobIsDone(t *testing.T) {
 	key := s.submit(step{"step": "writes the file", "run": "echo hello > greeting.txt", "log": "it will say hello",
 		"usage": step{"provider": "anthropic", "model": "claude-sonnet-4-5", "input_tokens": 1000, "output_tokens": 100}})
 	j := s.untilStatus(key, apiclient.JobStatusCompleted)
-	branch := "fleet/" + key + "-e1"
+	branch := s.branch(key, 1)
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), branch) })
 	if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello" {
 		t.Errorf("the file says %q", got)
@@ -33,13 +33,7 @@ func TestAJobIsDone(t *testing.T) {
 	if err != nil || !strings.Contains(string(logs.Body), "it will say hello") {
 		t.Errorf("the log is %s, %v", logs.Body, err)
 	}
-	s.until("the worktree is gone", func() bool { return s.git(s.clone("ledger"), "worktree", "list") == s.clone("ledger")+s.rest() })
-}
-
-// rest is the rest of git's line on the clone itself.
-func (s *stage) rest() string {
-	_, rest, _ := strings.Cut(strings.SplitN(s.git(s.clone("ledger"), "worktree", "list"), "\n", 2)[0], s.clone("ledger"))
-	return rest
+	s.until("the worktree is gone", func() bool { return len(s.worktrees("desk")) == 0 })
 }
 
 // A worker with one seat does one job after another, and is given each with the end of the
@@ -85,8 +79,8 @@ func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.untilStatus(key, apiclient.JobStatusCompleted)
-	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+key+"-e2") })
-	if got := s.git(s.origin("ledger"), "show", "fleet/"+key+"-e2:work.txt"); got != "one\ntwo" {
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), s.branch(key, 2)) })
+	if got := s.git(s.origin("ledger"), "show", s.branch(key, 2)+":work.txt"); got != "one\ntwo" {
 		t.Errorf("the file says %q", got)
 	}
 }
@@ -111,7 +105,7 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 	if j.Attempts != 1 || j.LostCount != 0 {
 		t.Errorf("it took %d attempts, %d were lost", j.Attempts, j.LostCount)
 	}
-	if got := s.git(s.clone("ledger"), "show", "fleet/"+key+"-e1:work.txt"); !strings.HasPrefix(got, "begun") {
+	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(key, 1)+":work.txt"); !strings.HasPrefix(got, "begun") {
 		t.Errorf("the file says %q", got)
 	}
 }
@@ -140,7 +134,7 @@ func TestACompletionOutlivesAnOutage(t *testing.T) {
 	if n := count(s.events(key), "job.completed"); n != 1 || j.Attempts != 1 {
 		t.Errorf("it was completed %d times in %d attempts", n, j.Attempts)
 	}
-	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), "fleet/"+key+"-e1") })
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), s.branch(key, 1)) })
 }
 
 func count(list []string, one string) (n int) {
@@ -177,9 +171,9 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 	first.signal(syscall.SIGCONT)
 	s.until(
 		"its work is in quarantine",
-		func() bool { return slices.Contains(s.branches(s.clone("ledger")), "fleet-quarantine/"+key+"-e1") },
+		func() bool { return slices.Contains(s.branches(s.mirror("desk", "ledger")), s.quarantined(key, 1)) },
 	)
-	if got := s.branches(s.origin("ledger")); slices.Contains(got, "fleet/"+key+"-e1") || !slices.Contains(got, "fleet/"+key+"-e2") {
+	if got := s.branches(s.origin("ledger")); slices.Contains(got, s.branch(key, 1)) || !slices.Contains(got, s.branch(key, 2)) {
 		t.Errorf("pushed were %v", got)
 	}
 }
@@ -207,7 +201,7 @@ func TestACancelEndsTheWholeGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.until("the sleeper is gone", func() bool { _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); return err != nil })
-	if got := s.git(s.clone("ledger"), "show", "fleet/"+key+"-e1:work.txt"); got != "half" {
+	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(key, 1)+":work.txt"); got != "half" {
 		t.Errorf("the work in progress says %q", got)
 	}
 }
@@ -240,10 +234,10 @@ func TestAWorkerDrains(t *testing.T) {
 	w.signal(syscall.SIGTERM)
 	w.ends()
 	j := s.job(third)
-	if j.Status != apiclient.JobStatusReady || !strings.Contains(string(j.Checkpoint), "fleet/"+third+"-e1") {
+	if j.Status != apiclient.JobStatusReady || !strings.Contains(string(j.Checkpoint), s.branch(third, 1)) {
 		t.Errorf("it is %s with the checkpoint %s", j.Status, j.Checkpoint)
 	}
-	if got := s.git(s.clone("ledger"), "show", "fleet/"+third+"-e1:work.txt"); got != "three" {
+	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(third, 1)+":work.txt"); got != "three" {
 		t.Errorf("the work in progress says %q", got)
 	}
 }
@@ -262,7 +256,7 @@ func TestARepositoryIsClonedOnDemand(t *testing.T) {
 	s.worker("desk", "--clone", "file://"+filepath.Join(s.dir, "origins")+"/*.git")
 	key := s.submitAs(apiclient.NewJob{Title: "Draw a map", Repo: new("atlas")}, step{"run": "echo map > map.txt"})
 	s.untilStatus(key, apiclient.JobStatusCompleted)
-	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("atlas")), "fleet/"+key+"-e1") })
+	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("atlas")), s.branch(key, 1)) })
 	answer, err := s.person.GetFactoryWithResponse(t.Context(), "desk")
 	if err != nil || strings.Contains(string(answer.Body), "nowhere") {
 		t.Errorf("it offers what it cannot reach: %s, %v", answer.Body, err)

@@ -27,11 +27,14 @@ type Env struct {
 	Width    func() int
 	// AskSecret reads a line that is not shown; nil where In is no terminal.
 	AskSecret func() (string, error)
+	// Conceal takes the tokens of a worker out of the environment, but for the variables that
+	// are passed on; nil leaves them.
+	Conceal func(passed []string) error
 }
 
 // System is the Env of this process.
 func System() Env {
-	e := Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+	e := Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now, Conceal: conceal,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
 	e.Width = func() int {
 		width, _, _ := term.GetSize(int(os.Stdout.Fd()))

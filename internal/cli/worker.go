@@ -40,7 +40,7 @@ func (c *cli) workerCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Short: "Make this machine a factory: claim jobs and run agents on them",
 		Long: "worker registers this machine as a factory, claims jobs that it can run, and runs an agent program on each\n" +
-			"in a git worktree of its own. It reports steps, logs and usage, commits what the agent did, and hands it in.\n\n" +
+			"in a directory and a git repository of its own. It reports steps, logs and usage, commits what the agent did, and hands it in.\n\n" +
 			"It offers each git repository below --repos, and those that --clone can clone. It looks for Claude Code, Codex\n" +
 			"and OpenCode; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
 			"The first interrupt lets the attempts that run end; the second one saves their work and gives them back.\n" +
@@ -69,7 +69,7 @@ func (c *cli) workerCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.work(cmd.Context(), f) },
 	}
-	cmd.AddCommand(c.workerGCCommand(), c.workerInstallCommand())
+	cmd.AddCommand(c.workerGCCommand(), c.workerInstallCommand(), c.workerRescueCommand())
 	host := hostName()
 	flags := cmd.Flags()
 	flags.StringVar(&f.repos, "repos", "", "offer the git repositories in this `directory`, or the one that it is")
@@ -88,7 +88,7 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.StringVar(&f.factory, "factory", host, "the factory's `name` on the board")
 	flags.StringArrayVar(&f.roles, "role", nil,
 		"take messages to this `role`: worker (where none is named), orchestrator, reviewer, custom:NAME")
-	flags.StringVar(&f.state, "state", "", "keep worktrees and what is to be sent in this `directory`")
+	flags.StringVar(&f.state, "state", "", "keep mirrors, the files of attempts and what is to be sent in this `directory`")
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
 	flags.DurationVar(&f.maxTime, "max-time", 2*time.Hour, "stop an attempt that takes longer; 0 is no limit")
@@ -116,6 +116,11 @@ func (c *cli) work(ctx context.Context, f workerFlags) error {
 	o, err := c.workerOptions(f)
 	if err != nil {
 		return err
+	}
+	if c.env.Conceal != nil {
+		if err := c.env.Conceal(f.pass); err != nil {
+			return fmt.Errorf("the worker's tokens cannot be taken out of its environment: %w", err)
+		}
 	}
 	stop, cancel := context.WithCancel(context.Background())
 	defer cancel()

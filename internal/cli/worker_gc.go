@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -19,9 +20,9 @@ func (c *cli) workerGCCommand() *cobra.Command {
 	o := repos.GCOptions{KeepUnused: worker.KeepUnused}
 	cmd := &cobra.Command{
 		Use: "gc", Args: cobra.NoArgs,
-		Short: "Remove what the worker needs no more: merged branches, left-over worktrees, unused mirrors",
-		Long: "gc prints what it removes, and why. It never removes work that is not merged and is nowhere else, nor a worktree that an\n" +
-			"attempt works in. Workers do the same once an hour.",
+		Short: "Remove what the worker needs no more: merged branches, left-over files, unused mirrors",
+		Long: "gc prints what it removes, and why. It never removes work that is not merged and is nowhere else, nor files that an\n" +
+			"attempt works on, nor what was rescued (fleet worker rescue). Workers do the same once an hour.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := repos.Open(repos.Options{Dir: dir, State: cmp.Or(state, c.workerState(name)),
 				Log:    slog.New(slog.NewTextHandler(c.env.Err, nil)),
@@ -48,6 +49,11 @@ func (c *cli) workerState(name string) string { return filepath.Join(c.env.State
 func (c *cli) collect(ctx context.Context, found *repos.Repos, o repos.GCOptions) error {
 	began := time.Now()
 	removed, err := found.GC(ctx, o)
+	rescued, unread := found.Rescued()
+	err = errors.Join(err, unread)
+	for _, r := range rescued {
+		fmt.Fprintf(c.env.Out, "kept %s: its work could not be saved otherwise\n", cleanLine(r.Dir))
+	}
 	for _, r := range removed {
 		fmt.Fprintf(c.env.Out, "%s: %s\n", cleanLine(r.What), cleanLine(r.Why))
 	}

@@ -30,6 +30,7 @@ type attempt struct {
 	// request is the id of the call that claimed it.
 	request string
 	lease   *lease
+	at      repos.Attempt // its name among branches and files
 
 	scratch string
 	env     []string
@@ -51,9 +52,10 @@ type attempt struct {
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
-		secretEnv, secret := secretsOf(c.Job, w.Forges.Secrets()...)
-		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
-		a.scratch = filepath.Join(w.State, "attempts", attemptName(c.Key, c.lease.epoch))
+		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
+		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptOf(c.Job, c.lease.epoch),
+			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
+		a.scratch = filepath.Join(w.State, "attempts", a.at.Name())
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
 		a.run(ctx)
@@ -144,20 +146,28 @@ func (a *attempt) prepare(ctx context.Context) error {
 // found.
 func (a *attempt) openTree(ctx context.Context) (err error) {
 	if a.again {
-		a.tree, err = a.w.Repos.Reopen(ctx, a.job.Repo, a.job.Key, a.lease.epoch)
+		a.tree, err = a.w.Repos.Reopen(ctx, a.at)
 		if err == nil || !errors.Is(err, repos.ErrGone) {
 			return err
 		}
 	}
-	left := leftBehind(a.job.Checkpoint)
-	a.tree, err = a.w.Repos.Begin(
-		ctx,
-		repos.Attempt{Repo: a.job.Repo, Job: a.job.Key, Epoch: a.lease.epoch, Continue: left.Commit, Place: a.job.Key},
-	)
-	if err == nil && left.Commit != "" && !a.tree.Continued {
+	left, begin := leftBehind(a.job.Checkpoint), a.at
+	begin.Continue = left.Commit
+	if a.tree, err = a.w.Repos.Begin(ctx, begin); err != nil {
+		return err
+	}
+	a.tellNotes()
+	if left.Commit != "" && !a.tree.Continued {
 		a.told.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
 	}
-	return err
+	return nil
+}
+
+// tellNotes tells what of the worktree is not as it should be.
+func (a *attempt) tellNotes() {
+	for _, note := range a.tree.Notes {
+		a.told.log("WARNING", "worktree", note)
+	}
 }
 
 // dir is where the engine works.
@@ -229,7 +239,7 @@ func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
 		Session:    session,
 		Model:      a.w.Model,
 		MaxCostUSD: a.mayCost(),
-		RunID:      attemptName(a.job.Key, a.lease.epoch) + "-" + random()[:8],
+		RunID:      a.at.Name() + "-" + random()[:8],
 		Script:     a.script(),
 		Env:        append(a.env, "FLEETBOARD_PROMPT_FILE="+filepath.Join(a.scratch, "prompt.md")),
 	}

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/outbox"
 	"fleetboard/internal/worker/repos"
@@ -18,17 +21,19 @@ const (
 	// lastChance is how long a worker that is told to stop tries to send a report. What is
 	// not sent stays in the outbox for the next start.
 	lastChance = 5 * time.Second
-	// pushTries is how often a branch is pushed before the worker gives up.
-	pushTries = 6
+	// firstPause and longestPushPause are between two tries to push a branch.
+	firstPause       = time.Second
+	longestPushPause = 5 * time.Minute
 )
 
 // conclude writes the final report down, sends it until the server decides, and then
 // pushes the branch, or puts it into quarantine. What could not be sent is no error.
 func (a *attempt) conclude(ctx context.Context, end ending) error {
-	a.save(end)
+	a.save(&end)
 	if end.verb == verbNone {
 		return a.refuse(ctx)
 	}
+	end = a.withoutSecrets(ctx, end)
 	a.told.checkpoint(a.checkpointNow())
 	if !a.told.flush(ctx) {
 		a.w.Log.Warn("the last lines wait for the server", "job", a.job.Key)
@@ -38,7 +43,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	if err != nil {
 		return err
 	}
-	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
+	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
 	for part := range slices.Chunk(lines, maxSent) {
 		raw, err := json.Marshal(apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: part})
 		if err != nil {
@@ -46,10 +51,16 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 		}
 		r.Logs = append(r.Logs, raw)
 	}
-	if err := a.w.out.Put(r); err != nil {
-		return fmt.Errorf("the report could not be written down: %w", err)
-	}
+	a.w.writeDown(r)
 	return a.w.deliver(ctx, r, a.tree)
+}
+
+// writeDown keeps a report for the time after a crash. Where that is not possible, such as on
+// a full disk, it is sent all the same.
+func (w *Worker) writeDown(r outbox.Report) {
+	if err := w.out.Put(r); err != nil {
+		w.Log.Error("the report could not be written down; it is sent all the same: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+	}
 }
 
 // deliver sends a report until the server decides about it, and does what follows. What the
@@ -59,30 +70,68 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 	defer cancel()
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
 	if !r.Accepted {
-		accepted, next, err := w.decide(ctx, r)
+		refusal, next, err := w.decide(ctx, r)
 		for _, j := range next {
 			w.start(attempts, j, false)
 		}
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if !accepted {
+		if instead, ok := insteadOf(r, refusal); ok {
+			w.writeDown(instead)
+			return w.deliver(attempts, instead, tree)
+		}
+		if refusal != nil {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r.Job, r.Epoch))
 		}
 		r.Accepted, r.Logs = true, nil
-		if err := w.out.Put(r); err != nil {
-			return err
-		}
+		w.writeDown(r)
 	}
-	if err := w.push(ctx, r, tree); err != nil {
-		return err
+	if tree == nil {
+		return w.out.Remove(r.Job, r.Epoch)
 	}
-	return w.out.Remove(r.Job, r.Epoch)
+	if err := tree.Leave(); err != nil {
+		w.Log.Error("the directory of an attempt stays: "+err.Error(), "job", r.Job, "dir", tree.Dir)
+	}
+	w.pushes.Go(func() { w.handOver(attempts, r, tree) })
+	return nil
 }
 
-// decide sends a report until the server takes or refuses it. It returns what the server gave
-// in the place of the job, with its leases held.
-func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, found []claimed, err error) {
+// handOver pushes the branch of a report that the server took, and forgets the attempt. It
+// takes no seat, however long the origin is away.
+func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos.Worktree) {
+	ctx, cancel := context.WithCancel(attempts)
+	defer cancel()
+	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
+	err := w.push(ctx, r, tree)
+	if err == nil {
+		err = errors.Join(tree.Close(ctx), w.out.Remove(r.Job, r.Epoch))
+	}
+	if err != nil {
+		w.Log.Error("the branch is not handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+	}
+}
+
+// insteadOf is the failure that takes the place of a report which was refused for its form:
+// sent again it would be refused again, and nobody would hear of the attempt.
+func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
+	if refusal == nil || r.Plain || !slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, refusal.Status) {
+		return r, false
+	}
+	kind, retryable := "other", false
+	body, err := json.Marshal(apiclient.Failure{Job: r.Job, Epoch: r.Epoch, Kind: &kind, Retryable: &retryable, Error: redact.Cut(plainText(
+		fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)), maxError)})
+	if err != nil {
+		return r, false // texts and numbers only
+	}
+	r.Verb, r.Body, r.Plain = verbFail, body, true
+	return r, true
+}
+
+// decide sends a report until the server takes or refuses it. It returns the refusal, nil
+// where it was taken, and what the server gave in the place of the job, with its leases held.
+func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
+	defer w.asks()()
 	pause, next := time.Second/4, w.newNext()
 	for {
 		if w.leaving.Err() != nil {
@@ -104,11 +153,12 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (accepted bool, fo
 			if err != nil {
 				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)
 			}
-			return err == nil, found, nil
+			_ = errors.As(err, &refusal) // nil where it was taken
+			return refusal, found, nil
 		}
 		w.Log.Warn("the report waits for the server: "+err.Error(), "job", r.Job, "verb", r.Verb)
 		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
-			return false, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
+			return nil, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
 		}
 		pause = min(2*pause, 5*time.Second)
 	}
@@ -167,31 +217,27 @@ func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*ap
 	return answer.GetJSON200(), nil
 }
 
-// push pushes the branch of a report that the server took, and removes the worktree. A
-// branch that cannot be pushed stays on this host, and gc never removes it unmerged.
+// push pushes a branch until the origin takes or refuses it. One that is refused stays in the
+// worker's mirror, where gc never removes it unmerged. The error says that the worker ends
+// before that is decided: the next start goes on with it.
 func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	if tree == nil {
-		return nil
-	}
-	pause := time.Second
-	for try := 1; ; try++ {
+	for pause := firstPause; ; pause = min(2*pause, longestPushPause) {
 		pushed, err := tree.Push(ctx)
-		if err == nil {
-			if pushed {
-				w.Log.Info("pushed "+tree.Branch, "job", r.Job)
-			}
-			break
+		switch {
+		case err == nil && pushed:
+			w.Log.Info("pushed "+tree.Branch, "job", r.Job)
+			return nil
+		case err == nil:
+			return nil
+		case errors.Is(err, repos.ErrRefused):
+			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(), "job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
+			return nil
 		}
-		w.Log.Warn("the branch could not be pushed: "+err.Error(), "job", r.Job, "branch", tree.Branch, "try", try)
-		if try == pushTries {
-			break
+		w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
+		if w.leaving.Err() != nil || signal.Sleep(w.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
+			return errors.New("the worker ends; the next start pushes it")
 		}
-		if signal.Sleep(ctx, pause) != nil {
-			return fmt.Errorf("the branch is pushed at the next start: %w", ctx.Err())
-		}
-		pause *= 2
 	}
-	return tree.Close(ctx)
 }
 
 // refuse deals with an attempt that the server has fenced off: nothing of it is pushed.

@@ -47,7 +47,7 @@ const (
 
 // release gives the job back.
 func release(reason string) ending {
-	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(reason, maxReason)}}
+	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)}}
 }
 
 // failure says that the attempt failed.
@@ -56,7 +56,7 @@ func failure(kind, message string, retryable bool) ending {
 		message = "The attempt failed."
 	}
 	return ending{verb: verbFail, said: "failed: " + message,
-		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(message, maxError), Retryable: &retryable}}
+		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
 }
 
 // failed is what an engine said of its failure.
@@ -106,7 +106,7 @@ func (a *attempt) stopped() (ending, bool) {
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	end := ending{verb: verbComplete, said: "done"}
-	summary := a.told.secret.Cut(strings.TrimSpace(r.Summary), maxSummary)
+	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), maxSummary)
 	end.completion.Summary = text(summary)
 	if a.tree == nil {
 		return end
@@ -116,7 +116,11 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	if err != nil {
 		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
 	}
+	if end, found := a.leaked(ctx); found {
+		return a.stoppedOr(end)
+	}
 	a.commit = commit
+	a.tellNotes()
 	if a.w.Check != "" {
 		a.told.step("checks: " + a.w.Check)
 		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
@@ -133,7 +137,8 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	if changed || commit != a.tree.Base {
 		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
 	}
-	end.completion.FilesTouched = &diff.Files
+	touched := fileNames(diff.Files)
+	end.completion.FilesTouched = &touched
 	end.completion.PatchBlob = a.keepPatch(ctx, diff)
 	end.completion.Result = a.result(diff)
 	return end
@@ -142,13 +147,22 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 // result is what the review page shows of the work: the changes, whether the check passed,
 // and a doubt where the changes are too long to be shown whole.
 func (a *attempt) result(d repos.Diff) json.RawMessage {
-	said := map[string]any{"files_changed": len(d.Files), "insertions": d.Added, "deletions": d.Deleted,
+	said := map[string]any{"files_changed": d.Count, "insertions": d.Added, "deletions": d.Deleted,
 		"diff": a.told.secret.Text(d.Patch)}
 	if a.w.Check != "" {
 		said["check: "+a.w.Check] = true
 	}
 	if d.Truncated {
 		said["whole_diff_shown"] = false
+	}
+	if d.Cut {
+		said["whole_diff_stored"] = false
+	}
+	if more := d.Count - len(d.Files); more > 0 {
+		said["files_not_named"] = more
+	}
+	if len(a.tree.Notes) > 0 {
+		said["notes"] = a.told.secret.Lines(a.tree.Notes)
 	}
 	raw, err := json.Marshal(said)
 	if err != nil {
@@ -202,8 +216,9 @@ func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessag
 	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
 }
 
-// save commits what there is as work in progress, whatever the end was.
-func (a *attempt) save(end ending) {
+// save commits what there is as work in progress, whatever the end was. What cannot be saved
+// is said on the job.
+func (a *attempt) save(end *ending) {
 	if a.tree == nil || end.verb == verbComplete {
 		return
 	}
@@ -211,10 +226,14 @@ func (a *attempt) save(end ending) {
 	defer cancel()
 	commit, err := a.tree.SaveWIP(ctx, end.said)
 	if err != nil {
-		a.w.Log.Warn("work in progress could not be saved: "+err.Error(), "job", a.job.Key)
+		said := "The work could not be saved: " + err.Error()
+		a.w.Log.Warn(said, "job", a.job.Key)
+		a.told.log("ERROR", "worktree", said)
+		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), maxError)
 		return
 	}
 	a.commit = commit
+	a.tellNotes()
 }
 
 // errNoEngine is a job that asks for an engine that this worker does not have.

@@ -40,7 +40,7 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	w.mu.Lock()
 	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: w.offers}
 	w.mu.Unlock()
-	claiming := w.isClaiming()
+	asked := w.isAsking()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
 	if err != nil {
@@ -50,14 +50,14 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 		if said.Token != nil {
 			w.setToken(*said.Token)
 		}
-		w.obey(ctx, sent, said, claiming)
+		w.obey(ctx, sent, said, asked)
 	}
 	return nil
 }
 
 // obey does what a heartbeat's answer wants, and gives back leases that nobody works on:
 // those of a claim whose answer was lost.
-func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.HeartbeatAnswer, claiming bool) {
+func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.HeartbeatAnswer, asked bool) {
 	for _, s := range said.Leases {
 		if l := w.heldLease(s.Job, s.Epoch); l != nil {
 			if s.ExpiresAt != nil {
@@ -66,7 +66,7 @@ func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.H
 			l.obey(s.Directive, s.Reason)
 			continue
 		}
-		if !claiming && !w.isClaiming() && s.Directive != apiclient.DirectiveFenced {
+		if !asked && !w.isAsking() && s.Directive != apiclient.DirectiveFenced {
 			w.giveBack(ctx, s.Job, s.Epoch)
 		}
 	}
@@ -90,10 +90,10 @@ func (w *Worker) heldLease(job string, epoch int64) *lease {
 	return w.held[leaseID{job, epoch}]
 }
 
-func (w *Worker) isClaiming() bool {
+func (w *Worker) isAsking() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.claiming
+	return w.asking > 0
 }
 
 // watchLeases ends the work on leases that may have run out unheard, until ctx ends.

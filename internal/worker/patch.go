@@ -2,7 +2,7 @@ package worker
 
 import (
 	"context"
-	"strings"
+	"os"
 	"time"
 
 	"fleetboard/internal/worker/repos"
@@ -21,7 +21,13 @@ func (a *attempt) keepPatch(ctx context.Context, d repos.Diff) *string {
 	a.told.step("stores the whole patch")
 	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
 	defer cancel()
-	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream", strings.NewReader(a.told.secret.Text(d.Whole)))
+	file, err := os.Open(d.Whole)
+	if err != nil {
+		a.w.Log.Warn("the whole patch could not be read: "+err.Error(), "job", a.job.Key)
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it was read
+	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream", &withoutSecrets{file: file, secret: a.told.secret})
 	switch {
 	case err != nil:
 		a.w.Log.Warn("the whole patch could not be stored: "+err.Error(), "job", a.job.Key)

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -61,10 +63,13 @@ func keep(t *testing.T, server string) (blob *string, logged string) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	job := apiclient.Job{Key: "FB-1"}
+	job, whole := apiclient.Job{Key: "FB-1"}, filepath.Join(t.TempDir(), "patch")
+	if err := os.WriteFile(whole, []byte("+much"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, secret := secretsOf(job)
 	a := &attempt{w: &Worker{api: api, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
 		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, func(string, []string) {})}
-	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: "+much"})
+	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: whole})
 	return blob, log.String()
 }

@@ -58,14 +58,6 @@ func TestWhatAnAttemptLeaves(t *testing.T) {
 	}
 }
 
-func TestAttemptsHaveNamesOfFiles(t *testing.T) {
-	for job, want := range map[string]string{"FB-12": "FB-12-e3", "../x": "2e2e2f78-e3", "a b": "612062-e3"} {
-		if got := attemptName(job, 3); got != want {
-			t.Errorf("%q is called %q", job, got)
-		}
-	}
-}
-
 func TestTheEnvironmentIsWhatIsAllowed(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "no")
 	t.Setenv("FLEETBOARD_ENROLMENT_TOKEN", "no")

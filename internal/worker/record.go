@@ -3,13 +3,14 @@ package worker
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/worker/outbox"
+	"fleetboard/internal/worker/repos"
 )
 
 // remains is what an attempt leaves for the next one in the job's checkpoint.
@@ -65,14 +66,14 @@ func (a *attempt) checkpointNow() json.RawMessage {
 	return raw
 }
 
-// attemptName names an attempt among files. Keys of jobs may hold what file names may not.
-func attemptName(job string, epoch int64) string {
-	for _, c := range job {
-		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return fmt.Sprintf("%x-e%d", job, epoch)
-		}
-	}
-	return fmt.Sprintf("%s-e%d", job, epoch)
+// attemptOf names the attempt on a job among branches and files.
+func attemptOf(j apiclient.Job, epoch int64) repos.Attempt {
+	return repos.Attempt{Repo: j.Repo, Job: j.Key, ID: j.ID.String(), Epoch: epoch}
+}
+
+// attemptOfReport names the attempt that a report is about.
+func attemptOfReport(r outbox.Report) repos.Attempt {
+	return repos.Attempt{Repo: r.Repo, Job: r.Job, ID: r.ID, Epoch: r.Epoch}
 }
 
 // recordFile is in the scratch directory of each attempt from its beginning on: the job as

@@ -84,18 +84,22 @@ func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
 
 // sendLeft sends a report that was left in the outbox; its lease is held until then.
 func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
+	if r.Accepted {
+		w.handOverLeft(ctx, r)
+		return
+	}
 	l := newLease(r.Job, r.Epoch, sinceBoot()+w.Lease)
 	if !w.hold(l) {
 		return
 	}
 	w.group.Go(func() {
 		defer w.letGo(l)
-		tree, err := w.reopen(ctx, r.Repo, r.Job, r.Epoch)
+		tree, err := w.reopen(ctx, attemptOfReport(r))
 		if err == nil {
 			err = w.deliver(ctx, r, tree)
 		}
 		if err == nil {
-			err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptName(r.Job, r.Epoch)))
+			err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptOfReport(r).Name()))
 		}
 		if err != nil {
 			w.Log.Error("a report of before could not be dealt with: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
@@ -103,12 +107,30 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 	})
 }
 
+// handOverLeft pushes the branch of a report that the server took before.
+func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
+	at := attemptOfReport(r)
+	tree, err := w.Repos.Left(ctx, at)
+	if err != nil {
+		if !errors.Is(err, repos.ErrGone) {
+			w.Log.Error("a branch of before could not be handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+			return
+		}
+		err = errors.Join(w.out.Remove(r.Job, r.Epoch), os.RemoveAll(filepath.Join(w.State, "attempts", at.Name())))
+		if err != nil {
+			w.Log.Error("a report of before stays: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+		}
+		return
+	}
+	w.pushes.Go(func() { w.handOver(ctx, r, tree) })
+}
+
 // reopen returns the worktree of an attempt, nil where it has none any more.
-func (w *Worker) reopen(ctx context.Context, repo, job string, epoch int64) (*repos.Worktree, error) {
-	if repo == "" {
+func (w *Worker) reopen(ctx context.Context, a repos.Attempt) (*repos.Worktree, error) {
+	if a.Repo == "" {
 		return nil, nil
 	}
-	tree, err := w.Repos.Reopen(ctx, repo, job, epoch)
+	tree, err := w.Repos.Reopen(ctx, a)
 	if errors.Is(err, repos.ErrGone) {
 		return nil, nil
 	}
@@ -140,13 +162,14 @@ func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 
 // clearAway saves the work of an attempt that is not ours any more and puts it aside.
 func (w *Worker) clearAway(ctx context.Context, j apiclient.Job) {
-	tree, err := w.reopen(ctx, j.Repo, j.Key, j.Lease.Epoch)
+	at := attemptOf(j, j.Lease.Epoch)
+	tree, err := w.reopen(ctx, at)
 	if err == nil && tree != nil {
 		_, saved := tree.SaveWIP(ctx, "the worker was killed")
 		err = errors.Join(saved, quarantine(ctx, tree))
 	}
 	if err == nil {
-		err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptName(j.Key, j.Lease.Epoch)))
+		err = os.RemoveAll(filepath.Join(w.State, "attempts", at.Name()))
 	}
 	if err != nil {
 		w.Log.Error("what a killed attempt left could not be put aside: "+err.Error(), "job", j.Key)

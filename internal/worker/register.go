@@ -33,6 +33,9 @@ func (w *Worker) setToken(token string) {
 	w.api.SetToken(token)
 	w.beats.SetToken(token)
 	w.mail.api.SetToken(token)
+	w.mu.Lock()
+	w.token = token
+	w.mu.Unlock()
 }
 
 const (

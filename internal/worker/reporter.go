@@ -73,7 +73,7 @@ func (r *reporter) event(e engines.Event) {
 
 // step says what is done now.
 func (r *reporter) step(step string) {
-	step = r.secret.Cut(step, maxStep)
+	step = r.secret.Cut(plainLine(step), maxStep)
 	r.change(func() { r.progress.CurrentStep = &step })
 }
 
@@ -119,7 +119,7 @@ func (r *reporter) tellLeftOut(now time.Time) {
 // add keeps a line; its id makes that it is stored once, however often it is sent.
 func (r *reporter) add(at time.Time, level, event, message string) {
 	r.seq++
-	message = r.secret.Cut(message, maxLine)
+	message = r.secret.Cut(plainText(message), maxLine)
 	if message == "" {
 		message = " "
 	}
@@ -130,7 +130,7 @@ func (r *reporter) add(at time.Time, level, event, message string) {
 			ID:      &id,
 			At:      &at,
 			Level:   apiclient.LogLevel(level),
-			Event:   text(redact.Cut(event, maxEvent)),
+			Event:   text(redact.Cut(plainLine(event), maxEvent)),
 			Message: message,
 		},
 	)

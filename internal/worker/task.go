@@ -25,7 +25,7 @@ func (a *attempt) environment() []string {
 
 // attemptMarker is a variable that all processes of this attempt have.
 func (a *attempt) attemptMarker() string {
-	return "FLEETBOARD_ATTEMPT=" + filepath.Join(a.w.State, attemptName(a.job.Key, a.lease.epoch))
+	return "FLEETBOARD_ATTEMPT=" + filepath.Join(a.w.State, a.at.Name())
 }
 
 // script is what the scripted engine plays: the job's own, or its command.

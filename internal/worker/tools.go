@@ -118,5 +118,5 @@ func (a *attempt) asked() (ending, bool) {
 	if a.question == "" {
 		return ending{}, false
 	}
-	return ending{verb: verbAsk, said: "asks: " + a.question, question: apiclient.Question{Question: a.question}}, true
+	return ending{verb: verbAsk, said: "asks: " + a.question, question: apiclient.Question{Question: plainText(a.question)}}, true
 }

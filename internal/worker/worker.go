@@ -81,11 +81,13 @@ type Worker struct {
 	leaving context.Context // ends when the worker claims nothing more
 	leave   func()          // ends it
 
-	mu       sync.Mutex
-	held     map[leaseID]*lease
-	offers   *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
-	claiming bool
-	group    sync.WaitGroup
+	mu     sync.Mutex
+	held   map[leaseID]*lease
+	offers *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
+	asking int                    // calls that may bring jobs
+	token  string                 // the one that the server gave last
+	group  sync.WaitGroup         // of attempts
+	pushes sync.WaitGroup         // of branches that the origin has not decided about
 }
 
 // leaseID names a lease.
@@ -171,6 +173,7 @@ func (w *Worker) work(ctx context.Context) error {
 	err := w.claims(ctx, background)
 	w.leave() // what cannot be claimed is not asked for otherwise either
 	w.group.Wait()
+	w.pushes.Wait()
 	w.mail.settle(background)
 	if err == nil { // a claim that was broken off may have been given something
 		if err := w.heartbeat(background); err != nil {

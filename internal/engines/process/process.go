@@ -57,7 +57,7 @@ const (
 
 // Run runs a program until it ends. When ctx ends, its process group gets SIGTERM, and
 // SIGKILL after Grace. What a program that ends by itself leaves running in its group is
-// killed. The error says that it could not be started; it is exec.ErrNotFound where there
+// killed, and so is the group when this process dies. The error says that it could not be started; it is exec.ErrNotFound where there
 // is no such program.
 func Run(ctx context.Context, s Spec) (Exit, error) {
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:noctx // ctx ends the whole group, below
@@ -74,10 +74,17 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 		return Exit{}, err
 	}
 	cmd.Stdout, cmd.Stderr = out.pipes[0].w, out.pipes[1].w
+	guard, err := newGuard(s.Mark)
+	if err != nil {
+		out.close()
+		return Exit{}, err
+	}
+	defer guard.release()
 	if err := cmd.Start(); err != nil {
 		out.close()
 		return Exit{}, err
 	}
+	guard.watch(cmd.Process.Pid)
 	out.read()
 	ended, guarded := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -98,8 +98,14 @@ func TestWhatIsLeftRunningIsKilled(t *testing.T) {
 	gone(t, strings.TrimPrefix(lines[0], "stdout "))
 }
 
-// TestMain is also a program that leaves its process group, and runs on for long.
+// TestMain is also a program that leaves its process group, and runs on for long, and one
+// that runs others until it is killed.
 func TestMain(m *testing.M) {
+	if line := os.Getenv("RUN_UNTIL_KILLED"); line != "" {
+		_, err := process.Run(context.Background(), process.Spec{Argv: []string{"sh", "-c", line}, Env: []string{"PATH=" + os.Getenv("PATH")},
+			Mark: os.Getenv("RUN_MARKED"), Line: func(_ process.Stream, line []byte) { fmt.Fprintf(os.Stdout, "%s\n", line) }})
+		panic(err)
+	}
 	if file := os.Getenv("LEAVE_THE_GROUP"); file != "" {
 		if _, err := syscall.Setsid(); err != nil {
 			panic(err)

@@ -23,6 +23,8 @@ type Report struct {
 	// Job and Epoch name the lease that it ends.
 	Job   string `json:"job"`
 	Epoch int64  `json:"epoch"`
+	// ID is the job's own, which no other server has.
+	ID string `json:"id,omitempty"`
 	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
 	Verb string          `json:"verb"`
 	Body json.RawMessage `json:"body"`
@@ -32,6 +34,8 @@ type Report struct {
 	Repo string `json:"repo,omitempty"`
 	// Accepted: the server took it, and what follows from it is still to be done.
 	Accepted bool `json:"accepted,omitempty"`
+	// Plain: it took the place of one that was refused for its form.
+	Plain bool `json:"plain,omitempty"`
 	// At is when it was written, by this host's clock.
 	At time.Time `json:"at"`
 }

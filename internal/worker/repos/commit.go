@@ -4,26 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
+	"regexp"
 	"strings"
 )
 
-const (
-	// maxPatch is how much of a patch is told, in bytes, and maxFiles how many files.
-	maxPatch = 100 << 10
-	maxFiles = 1000
-	// maxFile is the API's limit of a file's name, in bytes.
-	maxFile = 512
-)
-
-// Commit commits all that was changed, with trailers that name the job and the epoch. It
-// returns the branch's newest commit, also where nothing was changed.
+// Commit commits all that was changed on top of what the agent left, with trailers that name
+// the job and the epoch. It returns the branch's newest commit, also where nothing was changed.
 func (w *Worktree) Commit(ctx context.Context, message string) (commit string, changed bool, err error) {
-	before, err := git(ctx, w.Dir, "rev-parse", "HEAD")
-	if err != nil {
-		return "", false, err
-	}
+	before := w.tip
 	commit, err = w.commit(ctx, w.withTrailers(message))
 	return commit, commit != before, err
 }
@@ -34,7 +22,11 @@ func (w *Worktree) SaveWIP(ctx context.Context, reason string) (string, error) {
 }
 
 func (w *Worktree) withTrailers(message string) string {
-	return fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n", strings.TrimSpace(message), firstLine(w.job), w.epoch)
+	text := fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n", strings.TrimSpace(message), firstLine(w.attempt.Job), w.attempt.Epoch)
+	if w.attempt.ID != "" {
+		text += "Fleetboard-Job-Id: " + firstLine(w.attempt.ID) + "\n"
+	}
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 // firstLine is the first line of a text, without what could control a terminal.
@@ -48,80 +40,52 @@ func firstLine(text string) string {
 	}, line)
 }
 
-// commit commits all changes, where there are some, and returns the newest commit.
+// commit takes the agent's commits, commits all other changes on top, and returns the newest
+// commit. Where that fails, the directory is rescued in the end.
 func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
-	if _, err := git(ctx, w.Dir, "add", "--all"); err != nil {
-		return "", err
+	if !exists(w.Dir) {
+		w.note("The agent's directory is gone; what was committed before is handed in.")
+		return w.tip, nil
 	}
-	status, err := git(ctx, w.Dir, "status", "--porcelain", "--ignore-submodules=dirty")
-	if err != nil {
-		return "", err
-	}
-	if status != "" {
-		if _, err := gitWith(
-			ctx,
-			w.Dir,
-			w.repos.identity(),
-			"commit",
-			"--quiet",
-			"--no-verify",
-			"--cleanup=verbatim",
-			"-m",
-			message,
-		); err != nil {
-			return "", err
+	err := w.take(ctx)
+	if err == nil {
+		var commit string
+		if commit, err = w.snapshot(ctx, w.tip, message); err == nil && commit != w.tip {
+			err = w.moveBranch(ctx, commit)
 		}
 	}
-	return git(ctx, w.Dir, "rev-parse", "HEAD")
-}
-
-// Diff is what an attempt changed.
-type Diff struct {
-	Files          []string // at most maxFiles
-	Added, Deleted int      // lines
-	// Patch is cut at maxPatch; Truncated says so, and Whole is all of it then.
-	Patch, Whole string
-	Truncated    bool
-}
-
-// Diff compares the branch with Base.
-func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
-	numbers, err := git(ctx, w.Dir, "diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--numstat", "-z", w.Base, "HEAD", "--")
 	if err != nil {
-		return Diff{}, err
+		w.toRescue()
+		return "", fmt.Errorf("%w (the directory is kept in %s)", err, w.rescued)
 	}
-	var d Diff
-	for line := range strings.SplitSeq(numbers, "\x00") {
-		parts := strings.SplitN(line, "\t", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		added, _ := strconv.Atoi(parts[0]) // "-" for what is no text
-		deleted, _ := strconv.Atoi(parts[1])
-		d.Added, d.Deleted = d.Added+added, d.Deleted+deleted
-		if name := strings.ToValidUTF8(parts[2], "?"); len(d.Files) < maxFiles && len(name) <= maxFile {
-			d.Files = append(d.Files, name)
-		}
-	}
-	patch, err := git(ctx, w.Dir, "diff", "--no-ext-diff", "--no-textconv", "--no-color", w.Base, "HEAD", "--")
-	if err != nil {
-		return Diff{}, err
-	}
-	if d.Truncated = len(patch) > maxPatch; d.Truncated {
-		d.Whole, patch = patch, patch[:maxPatch]
-		patch = patch[:strings.LastIndexByte(patch, '\n')+1]
-	}
-	d.Patch = strings.ToValidUTF8(patch, "?")
-	return d, nil
+	return w.tip, nil
 }
 
-// firstCommit makes a commit without files, for a repository that has none.
-func (r *Repos) firstCommit(ctx context.Context, repo Repo) (string, error) {
-	tree, err := git(ctx, repo.path, "hash-object", "-t", "tree", "-w", "--stdin")
+// firstRef is the commit without files that attempts begin from where there is no other one.
+const firstRef = "refs/fleet/first"
+
+// firstCommit makes a commit without files, for a repository that has none. All attempts have
+// the same one, so that the work of one fits to that of another.
+func (r *Repos) firstCommit(ctx context.Context, m *mirror) (string, error) {
+	unlock, err := m.lock(ctx)
 	if err != nil {
 		return "", err
 	}
-	return gitWith(ctx, repo.path, r.identity(), "commit-tree", "-m", "Begin", tree)
+	defer unlock()
+	if commit, ok := m.commitOf(ctx, firstRef); ok {
+		return commit, nil
+	}
+	c := m.git()
+	tree, err := c.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	c.env = r.identity()
+	commit, err := c.run(ctx, "commit-tree", "-m", "Begin", tree)
+	if err != nil {
+		return "", err
+	}
+	return commit, m.git().do(ctx, "update-ref", firstRef, commit)
 }
 
 // identity is the author in git's environment.
@@ -130,50 +94,70 @@ func (r *Repos) identity() []string {
 		"GIT_COMMITTER_EMAIL=" + r.Author.Email}
 }
 
-// Push pushes the branch to the origin; it reports false where there is none.
+// Push pushes the branch to the origin. It reports false where there is none: the branch is
+// put into the person's clone then. A branch with nothing on it goes nowhere.
 func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
-	remote, err := hasOrigin(ctx, w.repo)
-	if err != nil || !remote {
-		return false, err
+	ref := ours + w.Branch
+	switch {
+	case w.tip == w.Base && !w.Continued:
+		return false, nil
+	case w.mirror.push != "":
+		if err := w.pushLargeFiles(ctx); err != nil {
+			return false, err
+		}
+		c := w.mirror.network()
+		c.longest = clonePatience
+		// A second call pushes the same.
+		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, ref+":"+ref)
+		return err == nil, refusal(err)
 	}
-	// A second call pushes the same, or what a continued attempt added.
-	_, err = git(ctx, w.repo.path, "push", "--quiet", "--no-verify", "origin", "refs/heads/"+w.Branch+":refs/heads/"+w.Branch)
-	return err == nil, err
+	return false, w.mirror.give(ctx, ref, ref)
+}
+
+// ErrRefused is a push that the origin has decided about: pushing again would bring the same.
+var ErrRefused = errors.New("the origin refused the branch")
+
+// refusal is the error of a push, as the origin put it where it was refused.
+func refusal(err error) error {
+	if err != nil && refusedLine.MatchString(err.Error()) && !passing.MatchString(err.Error()) {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return err
+}
+
+// refusedLine is what git prints of a branch that is not taken, and passing are reasons that
+// pass.
+var (
+	refusedLine = regexp.MustCompile(`(?m)! \[(remote )?rejected\]`)
+	passing     = regexp.MustCompile(`\((unpacker error|cannot lock ref.*|failed to (lock|update ref).*|Internal Server Error.*)\)`)
+)
+
+// give puts a branch of the mirror into the person's clone, without hooks. It never moves
+// what is checked out there.
+func (m *mirror) give(ctx context.Context, from, to string) error {
+	c := m.inClone()
+	c.longest = clonePatience
+	spec := from
+	if to != "" {
+		spec = "+" + from + ":" + to
+	}
+	return c.do(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options",
+		m.dir, spec)
 }
 
 // Quarantine renames the branch, so that nothing takes its work for accepted. Called again
 // it changes nothing.
 func (w *Worktree) Quarantine(ctx context.Context) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if strings.HasPrefix(w.Branch, quarantinePrefix) {
+	if strings.HasPrefix(w.Branch, quarantinePrefix) || w.tip == "" {
 		return nil
 	}
-	aside := quarantinePrefix + strings.TrimPrefix(w.Branch, branchPrefix)
-	if _, err := git(ctx, w.repo.path, "branch", "--move", "--force", w.Branch, aside); err != nil {
+	before, tip := w.Branch, w.tip
+	w.Branch = quarantinePrefix + strings.TrimPrefix(w.Branch, branchPrefix)
+	if err := w.moveBranch(ctx, tip); err != nil {
 		return err
 	}
-	w.Branch = aside
-	return nil
-}
-
-// Close removes the directory; the branch stays. Called again it changes nothing.
-func (w *Worktree) Close(ctx context.Context) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
+	if err := w.mirror.git().do(ctx, "update-ref", "-d", ours+before); err != nil {
 		return err
 	}
-	defer unlock()
-	if _, err := os.Stat(w.Dir); err == nil {
-		if _, err := git(ctx, w.repo.path, "worktree", "remove", "--force", "--force", w.Dir); err != nil {
-			if err := os.RemoveAll(w.Dir); err != nil {
-				return err
-			}
-		}
-	}
-	_, err = git(ctx, w.repo.path, "worktree", "prune")
-	return errors.Join(err, w.lock.Unlock())
+	return w.keep()
 }

@@ -62,9 +62,12 @@ func TestWorktreesShareTheObjects(t *testing.T) {
 		"clone": host(t, origins, t.TempDir()), "mirror": host(t, "", t.TempDir(), "file://"+origins+"/*"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			repo := must[Repo](t)(r.Find(t.Context(), "ledger")) // a mirror is cloned here
+			if err := begin(t, r, Attempt{Repo: "ledger", Job: "FB-0", Epoch: 1}).Close(t.Context()); err != nil { // the mirror is made here
+				t.Fatal(err)
+			}
+			repo := mirrorIn(t, r, "ledger")
 			before, had := onDisk(t, origins, r.State), countObjects(t, repo)
-			if at := onDisk(t, repo.path); at < history<<20 {
+			if at := onDisk(t, repo); at < history<<20 {
 				t.Fatalf("the history takes %d bytes only", at)
 			}
 			var trees []*Worktree
@@ -97,10 +100,10 @@ func TestWorktreesShareTheObjects(t *testing.T) {
 }
 
 // countObjects is what git counts of a repository's own objects.
-func countObjects(t *testing.T, repo Repo) string {
+func countObjects(t *testing.T, repo string) string {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(repo.path, "objects", "info", "alternates")); err == nil {
+	if _, err := os.Stat(filepath.Join(repo, "objects", "info", "alternates")); err == nil {
 		t.Error("the objects are elsewhere")
 	}
-	return gitIn(t, repo.path, "count-objects", "-v")
+	return gitIn(t, repo, "count-objects", "-v")
 }

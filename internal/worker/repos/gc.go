@@ -3,8 +3,10 @@ package repos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,126 +30,210 @@ type Removal struct{ What, Why string }
 // Work that is not merged and is nowhere else is never removed, nor is a worktree in use; what
 // was not committed in a worktree is committed first. Called again it finds nothing more.
 func (r *Repos) GC(ctx context.Context, o GCOptions) ([]Removal, error) {
-	found, err := r.all(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var removed []Removal
-	var faults []error
-	for _, repo := range found {
-		for _, collect := range []func(context.Context, Repo, GCOptions) ([]Removal, error){r.gcTrees, r.gcBranches, r.gcMirror} {
-			some, err := collect(ctx, repo, o)
+	removed, err := r.gcTrees(ctx, o)
+	faults := []error{err}
+	some, err := r.gcMerges(o)
+	removed, faults = append(removed, some...), append(faults, err)
+	mirrors, err := r.mirrors(ctx)
+	faults = append(faults, err)
+	for _, m := range mirrors {
+		if !o.DryRun {
+			faults = append(faults, m.pack(ctx))
+		}
+		for _, collect := range []func(context.Context, *mirror, GCOptions) ([]Removal, error){r.gcBranches, r.gcMirror} {
+			some, err := collect(ctx, m, o)
 			removed, faults = append(removed, some...), append(faults, err)
 		}
 	}
 	return removed, errors.Join(faults...)
 }
 
-// all are the repositories of the host and its mirrors.
-func (r *Repos) all(ctx context.Context) ([]Repo, error) {
-	found, err := r.Discover(ctx)
+const (
+	// maxLoose and maxPacks are how many objects and packs a mirror may have before they are
+	// packed together.
+	maxLoose = 2000
+	maxPacks = 30
+)
+
+// pack packs the objects of a mirror together, where there are many files of them. No object
+// goes: attempts borrow them, also those that nothing names any more.
+func (m *mirror) pack(ctx context.Context) error {
+	counts, err := m.git().run(ctx, "count-objects", "-v")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found = slices.DeleteFunc(found, func(repo Repo) bool { return repo.path == "" })
-	mirrors, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
-	for _, dir := range mirrors {
-		found = append(found, describe(ctx, dir))
+	var loose, packs int
+	for line := range strings.Lines(counts) {
+		for name, n := range map[string]*int{"count: %d": &loose, "packs: %d": &packs} {
+			_, _ = fmt.Sscanf(line, name, n) // most lines are of others
+		}
 	}
-	return found, err
+	if loose < maxLoose && packs < maxPacks {
+		return nil
+	}
+	c := m.git()
+	c.longest = clonePatience
+	return c.do(ctx, "repack", "--quiet", "-d", "--geometric=2")
 }
 
-// gcTrees removes the worktrees that no process uses.
-func (r *Repos) gcTrees(ctx context.Context, repo Repo, o GCOptions) (removed []Removal, err error) {
-	dirs, err := filepath.Glob(filepath.Join(r.worktrees(repo.Name), "*"))
+// mirrors are those of the host. Those of its clones know them.
+func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
+	dirs, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue // its lock
+	known := map[string]source{}
+	clones, err := r.clones()
+	for _, at := range clones {
+		if s, err := cloneAt(ctx, at); err == nil {
+			known[s.base()] = s
 		}
-		l := flock.New(dir + ".lock")
-		if free, err := l.TryLock(); err != nil || !free {
+	}
+	var all []*mirror
+	for _, dir := range dirs {
+		s, ok := known[repoName(dir)]
+		if !ok {
+			s.name = mirrorSuffix.ReplaceAllString(repoName(dir), "")
+		}
+		all = append(all, &mirror{source: s, dir: dir, log: r.Log})
+	}
+	return all, err
+}
+
+// mirrorSuffix is what the name of a mirror has after that of the repository.
+var mirrorSuffix = regexp.MustCompile(`-[0-9a-f]{8}$`)
+
+// gcTrees removes the worktrees that no process uses, after it has saved what is in them.
+func (r *Repos) gcTrees(ctx context.Context, o GCOptions) (removed []Removal, err error) {
+	all, err := r.leftBehind(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range all {
+		w.lock = flock.New(w.Dir + ".lock")
+		if free, err := w.lock.TryLock(); err != nil || !free {
 			continue // an attempt works in it
 		}
-		removed = append(removed, Removal{"worktree " + dir, "no process works in it"})
-		if !o.DryRun {
-			w := &Worktree{Dir: dir, repos: r, repo: repo, lock: l}
-			if err := r.removeTree(ctx, w); err != nil {
-				return removed, errors.Join(err, l.Unlock())
-			}
+		if exists(w.Dir) && w.owner() == w.attempt.Name() {
+			removed = append(removed, Removal{"worktree " + w.Dir, "no process works in it"})
+			err = w.putAway(ctx, o)
+		} else if w.tip == "" && !o.DryRun { // its work is elsewhere, or it never had any
+			err = os.RemoveAll(w.private)
 		}
-		if err := l.Unlock(); err != nil {
+		if err := errors.Join(err, w.lock.Unlock()); err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-func (r *Repos) removeTree(ctx context.Context, w *Worktree) error {
-	unlock, err := r.lock(ctx, w.repo)
-	if err != nil {
-		return err
+// putAway saves what is in a worktree and removes its directory. What is known of the attempt
+// stays as long as its branch does: its report may not have been sent.
+func (w *Worktree) putAway(ctx context.Context, o GCOptions) error {
+	if o.DryRun {
+		return nil
 	}
-	defer unlock()
-	return w.clear(ctx)
+	if w.tip != "" {
+		w.saveLeft(ctx, "the worker was killed")
+	}
+	return w.removeDir()
 }
 
-// gcBranches removes the branches of attempts whose work is elsewhere too.
-func (r *Repos) gcBranches(ctx context.Context, repo Repo, o GCOptions) (removed []Removal, err error) {
-	unlock, err := r.lock(ctx, repo)
+// gcMerges removes the directories of merges whose process is gone: nothing of theirs is
+// anybody's work.
+func (r *Repos) gcMerges(o GCOptions) (removed []Removal, err error) {
+	places, err := filepath.Glob(filepath.Join(r.State, "merges", "merge-*"))
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	list, err := git(
-		ctx,
-		repo.path,
-		"for-each-ref",
-		"--format=%(refname:short)",
-		"refs/heads/"+branchPrefix,
-		"refs/heads/"+quarantinePrefix,
-	)
-	if err != nil {
-		return nil, err
-	}
-	for branch := range strings.FieldsSeq(list) {
-		if place, err := placeOf(ctx, repo, branch); err != nil || place != "" {
-			continue // it is checked out
+	for _, place := range places {
+		if strings.HasSuffix(place, ".lock") {
+			continue
 		}
-		where, err := elsewhere(ctx, repo, branch)
+		l := flock.New(place + ".lock")
+		if free, err := l.TryLock(); err != nil || !free {
+			continue
+		}
+		removed = append(removed, Removal{"merge " + place, "no process works in it"})
+		if !o.DryRun {
+			err = errors.Join(removeAll(place), os.Remove(place+".lock"))
+		}
+		if err := errors.Join(err, l.Unlock()); err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// gcBranches removes the branches of attempts whose work is elsewhere too, but for those
+// that an attempt works on.
+func (r *Repos) gcBranches(ctx context.Context, m *mirror, o GCOptions) (removed []Removal, err error) {
+	list, err := m.git().run(ctx, "for-each-ref", "--format=%(refname)", ours+branchPrefix, ours+quarantinePrefix)
+	if err != nil {
+		return nil, err
+	}
+	used, err := r.branchesInUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := map[string]bool{} // a dry run says what a run does
+	for ref := range strings.FieldsSeq(list) {
+		branch := strings.TrimPrefix(ref, ours)
+		if used[branch] {
+			continue
+		}
+		where, err := m.elsewhere(ctx, branch, gone)
 		if err != nil {
 			return removed, err
 		}
 		if where == "" {
 			continue
 		}
-		removed = append(removed, Removal{"branch " + branch + " of " + repo.Name, "its work is in " + where})
-		if o.DryRun {
-			continue
-		}
-		if _, err := git(ctx, repo.path, "branch", "--quiet", "--delete", "--force", branch); err != nil {
-			return removed, err
+		gone[branch] = true
+		removed = append(removed, Removal{"branch " + branch + " of " + m.name, "its work is in " + where})
+		if !o.DryRun {
+			if err := m.dropBranch(ctx, branch); err != nil {
+				return removed, err
+			}
 		}
 	}
 	return removed, nil
 }
 
-// elsewhere is another branch that holds the newest commit of a branch: the default one
-// before others; "" for none.
-func elsewhere(ctx context.Context, repo Repo, branch string) (string, error) {
-	for _, ref := range []string{"refs/remotes/origin/" + repo.DefaultBranch, "refs/heads/" + repo.DefaultBranch} {
-		if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", "refs/heads/"+branch, ref); err == nil {
-			return repo.DefaultBranch, nil
+// branchesInUse are those of attempts that have not ended.
+func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
+	all, err := r.leftBehind(ctx)
+	used := map[string]bool{}
+	for _, w := range all {
+		used[w.Branch] = exists(w.Dir) && w.owner() == w.attempt.Name()
+	}
+	return used, err
+}
+
+// dropBranch removes a branch of the mirror and, where there is no origin, the one that was
+// put into the clone, if it is the same.
+func (m *mirror) dropBranch(ctx context.Context, branch string) error {
+	commit, ok := m.commitOf(ctx, ours+branch)
+	if ok && m.origin == "" && m.clone != "" {
+		if place, err := m.placeOf(ctx, branch); err == nil && place == "" {
+			_ = m.inClone().do(ctx, "update-ref", "-d", ours+branch, commit) // the person may have moved it
 		}
 	}
-	holders, err := git(ctx, repo.path, "for-each-ref", "--format=%(refname:short)", "--contains", "refs/heads/"+branch, "refs/heads/")
+	return m.git().do(ctx, "update-ref", "-d", ours+branch)
+}
+
+// elsewhere is another branch that holds the newest commit of a branch: the default one
+// before others; "" for none.
+func (m *mirror) elsewhere(ctx context.Context, branch string, gone map[string]bool) (string, error) {
+	if name := m.knownDefault(); name != "" && m.git().ok(ctx, "merge-base", "--is-ancestor", ours+branch, theirs+name) {
+		return name, nil
+	}
+	holders, err := m.git().run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", "--contains", ours+branch, ours)
 	if err != nil {
 		return "", err
 	}
 	for holder := range strings.FieldsSeq(holders) {
-		if holder != branch {
+		if holder != branch && !gone[holder] {
 			return holder, nil
 		}
 	}
@@ -155,26 +241,26 @@ func elsewhere(ctx context.Context, repo Repo, branch string) (string, error) {
 }
 
 // gcMirror removes a mirror that nobody used for long and that holds nothing of its own.
-func (r *Repos) gcMirror(ctx context.Context, repo Repo, o GCOptions) ([]Removal, error) {
-	if filepath.Dir(repo.path) != filepath.Join(r.State, "mirrors") || time.Since(fetched(repo.path)) < o.KeepUnused {
+func (r *Repos) gcMirror(ctx context.Context, m *mirror, o GCOptions) ([]Removal, error) {
+	if time.Since(m.fetched()) < o.KeepUnused {
 		return nil, nil
 	}
-	l := flock.New(repo.path + ".lock")
+	l := flock.New(m.dir + ".lock")
 	if free, err := l.TryLock(); err != nil || !free {
 		return nil, err
 	}
 	defer func() { _ = l.Unlock() }() // closing the file frees it
-	trees, err := git(ctx, repo.path, "worktree", "list", "--porcelain")
-	if err != nil || strings.Count(trees, "worktree ") > 1 {
+	all, err := r.leftBehind(ctx)
+	if err != nil || slices.ContainsFunc(all, func(w *Worktree) bool { return w.mirror.dir == m.dir && exists(w.Dir) }) {
 		return nil, err
 	}
-	own, err := git(ctx, repo.path, "log", "--format=%h", "--max-count=1", "--branches", "--not", "--remotes")
+	own, err := m.git().run(ctx, "rev-list", "--max-count=1", "--branches", "--glob="+leftPrefix, "--not", "--remotes")
 	if err != nil || own != "" {
 		return nil, err
 	}
-	removal := []Removal{{"mirror " + repo.path, "it was not used for " + o.KeepUnused.String()}}
+	removal := []Removal{{"mirror " + m.dir, "it was not used for " + o.KeepUnused.String()}}
 	if o.DryRun {
 		return removal, nil
 	}
-	return removal, os.RemoveAll(repo.path)
+	return removal, os.RemoveAll(m.dir)
 }

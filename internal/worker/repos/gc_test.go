@@ -25,12 +25,12 @@ func gc(t *testing.T, r *Repos, o GCOptions) string {
 // merged, in use, left by a killed process, unmerged, continued by a later attempt: only
 // what is nowhere needed goes.
 func TestGCRemovesWhatNobodyNeeds(t *testing.T) {
-	r, at, _ := withOrigin(t)
-	_, merged := approved(t, r, "FB-1", "one.txt", "one")
+	r, _, _ := withOrigin(t)
+	one, merged := approved(t, r, "FB-1", "one.txt", "one")
 	if _, err := r.Merge(t.Context(), MergeRequest{Repo: "ledger", Commit: merged}); err != nil {
 		t.Fatal(err)
 	}
-	_, unmerged := approved(t, r, "FB-2", "two.txt", "two")
+	two, unmerged := approved(t, r, "FB-2", "two.txt", "two")
 	again := begin(t, r, Attempt{Repo: "ledger", Job: "FB-2", Epoch: 2, Continue: unmerged})
 	write(t, again.Dir, "more.txt", "more")
 	later := must[string](t)(again.SaveWIP(t.Context(), "asks"))
@@ -44,16 +44,16 @@ func TestGCRemovesWhatNobodyNeeds(t *testing.T) {
 	_ = dead.lock.Unlock() // its process was killed
 
 	plan := gc(t, r, GCOptions{DryRun: true})
-	if plan != gc(t, r, GCOptions{DryRun: true}) || gitIn(t, at, "rev-parse", "fleet/FB-1-e1") != merged {
+	if plan != gc(t, r, GCOptions{DryRun: true}) || gitIn(t, one.mirror.dir, "rev-parse", one.Branch) != merged {
 		t.Error("a dry run removes something")
 	}
 	did := gc(t, r, GCOptions{})
-	for _, want := range []string{"fleet/FB-1-e1 of ledger: its work is in main", "fleet/FB-2-e1 of ledger: its work is in fleet/FB-2-e2", filepath.Base(dead.Dir) + ": no process"} {
+	for _, want := range []string{one.Branch + " of ledger: its work is in main", two.Branch + " of ledger: its work is in " + again.Branch, filepath.Base(dead.Dir) + ": no process"} {
 		if !strings.Contains(did, want) || !strings.Contains(plan, want) {
 			t.Errorf("it lacks %q:\n%s\nplanned:\n%s", want, did, plan)
 		}
 	}
-	if gitIn(t, at, "rev-parse", "fleet/FB-2-e2") != later || gitIn(t, at, "show", "fleet/FB-4-e1:four.txt") != "four" {
+	if gitIn(t, one.mirror.dir, "rev-parse", again.Branch) != later || gitIn(t, one.mirror.dir, "show", dead.Branch+":four.txt") != "four" {
 		t.Error("work is lost")
 	}
 	if text, err := os.ReadFile(filepath.Join(used.Dir, "three.txt")); err != nil || string(text) != "three" {
@@ -77,8 +77,8 @@ func TestGCKeepsMirrorsWithWorkOfTheirOwn(t *testing.T) {
 	if did := gc(t, r, GCOptions{KeepUnused: time.Nanosecond}); did != "" {
 		t.Errorf("it removes\n%s", did)
 	}
-	gitIn(t, filepath.Join(state, "mirrors", "ledger.git"), "push", "-q", "origin", "fleet/FB-1-e1")
-	gitIn(t, filepath.Join(state, "mirrors", "ledger.git"), "fetch", "-q", "origin")
+	gitIn(t, w.mirror.dir, "push", "-q", at, w.Branch)
+	gitIn(t, w.mirror.dir, "fetch", "-q", at, "+refs/heads/*:refs/remotes/origin/*")
 	if did := gc(t, r, GCOptions{KeepUnused: time.Hour}); did != "" {
 		t.Errorf("before its time it removes\n%s", did)
 	}
@@ -87,7 +87,7 @@ func TestGCKeepsMirrorsWithWorkOfTheirOwn(t *testing.T) {
 		r,
 		GCOptions{KeepUnused: time.Nanosecond},
 	); !strings.Contains(did, "mirror ") ||
-		gitIn(t, at, "rev-parse", "fleet/FB-1-e1") != saved {
+		gitIn(t, at, "rev-parse", w.Branch) != saved {
 		t.Errorf("it removes %q", did)
 	}
 }

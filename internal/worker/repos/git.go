@@ -2,13 +2,18 @@ package repos
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -17,52 +22,156 @@ const (
 	patience = 2 * time.Minute
 	// clonePatience is how long the first fetch of a repository may take.
 	clonePatience = time.Hour
+	// maxComplaints is how much of what git complained is kept, in bytes.
+	maxComplaints = 16 << 10
 )
 
-// git runs git in a directory, without the repository's hooks, without questions, and
-// without what the caller's environment says about repositories. It returns what was
-// printed, without the last end of line.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	return gitWith(ctx, dir, nil, args...)
+// call is where and with what git runs. Its repository is named, never looked for: nothing
+// in a work tree says which one it is.
+type call struct {
+	dir      string // the current directory; "" is the repository's
+	repo     string // GIT_DIR
+	workTree string // "" for none
+	index    string // "" is the repository's own
+	objects  string // where objects are written; "" is the repository's own
+	env      []string
+	settings []setting // beside those that each call has
+	global   string    // a file of more, which git's own children read too; "" for none
+	stdin    io.Reader
+	longest  time.Duration // 0 is patience
 }
 
-func gitWith(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	return gitFor(ctx, patience, dir, env, args...)
+// setting is one of git's configuration.
+type setting struct{ key, value string }
+
+// fixed are the settings of each call: nothing that a repository says is run.
+var fixed = []string{
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.attributesFile=/dev/null",
+	"core.autocrlf=false", "core.safecrlf=false", "core.quotePath=false", "core.bigFileThreshold=16m", "commit.gpgSign=false",
+	"gc.auto=0", "maintenance.auto=false", "fetch.prune=false", "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false",
+	"submodule.recurse=false", "protocol.ext.allow=never", "protocol.file.allow=always", "diff.ignoreSubmodules=all",
+	"advice.detachedHead=false",
 }
 
-// gitFor runs git for so long at most.
-func gitFor(ctx context.Context, longest time.Duration, dir string, env []string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	all := append(
-		[]string{"-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-			"-c", "core.quotePath=false", "-c", "protocol.ext.allow=never"},
-		args...)
-	cmd := exec.CommandContext(ctx, "git", all...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(cleanEnvironment(), env...), 5*time.Second
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	if err := cmd.Run(); err != nil {
-		said := strings.TrimSpace(complaints.String())
-		if said == "" {
-			said = strings.TrimSpace(out.String())
-		}
-		return "", fmt.Errorf("git %s: %w: %s", args[0], err, withoutCredentials(said))
+// run runs git and returns what it printed, without the last end of line.
+func (c call) run(ctx context.Context, args ...string) (string, error) {
+	var out bytes.Buffer
+	if err := c.stream(ctx, &out, args...); err != nil {
+		return "", err
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
 
-// cleanEnvironment is the process's own without GIT_ variables, with which the caller may
-// be in another repository.
-func cleanEnvironment() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}
+// do runs git for what it does.
+func (c call) do(ctx context.Context, args ...string) error {
+	return c.stream(ctx, io.Discard, args...)
+}
+
+// ok reports whether git ends without an error.
+func (c call) ok(ctx context.Context, args ...string) bool { return c.do(ctx, args...) == nil }
+
+// stream runs git and writes what it prints.
+func (c call) stream(ctx context.Context, out io.Writer, args ...string) error {
+	longest := c.longest
+	if longest == 0 {
+		longest = patience
+	}
+	limited, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	var all []string
+	for _, f := range fixed {
+		all = append(all, "-c", f)
+	}
+	cmd := exec.CommandContext(limited, "git", append(all, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.directory(), c.environment(), c.stdin, 5*time.Second
+	// Programs that git starts, such as ssh, end with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	complaints := &beginning{left: maxComplaints}
+	said := &beginning{left: maxComplaints}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, said), complaints
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("it took longer than %s", longest)
+	}
+	words := strings.TrimSpace(complaints.String())
+	if words == "" {
+		words = strings.TrimSpace(said.String())
+	}
+	return fmt.Errorf("git %s: %w: %s", args[0], err, withoutCredentials(strings.ToValidUTF8(words, "?")))
+}
+
+func (c call) directory() string {
+	if c.dir != "" {
+		return c.dir
+	}
+	return c.repo
+}
+
+// keptVariables are the variables of the worker's environment that git gets, and those that
+// begin with one of keptBeginnings: the way to the origin and the keys to it.
+var (
+	keptVariables = []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS",
+		"SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME", "KRB5CCNAME", "KRB5_CONFIG",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "SSL_CERT_FILE",
+		"SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH",
+		"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY"}
+	keptBeginnings = []string{"XDG_", "GIT_SSL_", "GIT_HTTP_", "GCM_", "AWS_"}
+)
+
+// environment is git's. Settings of the system and of the person are not read; those that are
+// allowed come with the call.
+func (c call) environment() []string {
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"),
+		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
+	env = append(env, keptEnvironment()...)
+	for name, value := range map[string]string{"GIT_DIR": c.repo, "GIT_WORK_TREE": c.workTree, "GIT_INDEX_FILE": c.index,
+		"GIT_OBJECT_DIRECTORY": c.objects, "GIT_CEILING_DIRECTORIES": c.directory()} {
+		if value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	env = append(env, fmt.Sprint("GIT_CONFIG_COUNT=", len(c.settings)))
+	for i, s := range c.settings {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, s.value))
+	}
+	return append(env, c.env...) // the last one of a name counts
+}
+
+// keptEnvironment is what of the worker's environment git gets.
+func keptEnvironment() (env []string) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "GIT_SSH") || name == "GIT_ASKPASS" {
+		if slices.Contains(keptVariables, name) || slices.ContainsFunc(keptBeginnings, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			env = append(env, v)
 		}
 	}
 	return env
+}
+
+// beginning keeps the beginning of what is written, and takes all.
+type beginning struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), b.left)]
+	b.left -= len(kept)
+	_, _ = b.Buffer.Write(kept) // it never fails
+	return len(p), nil
+}
+
+// status is the status that git ended with, -1 where it did not run or was killed.
+func status(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
 }
 
 // credentials are a name, or a name and a password, in an address.
@@ -79,8 +188,14 @@ func publicURL(origin string) string {
 		at.User = nil
 		return at.String()
 	}
-	if strings.Contains(origin, "@") && strings.Contains(origin, ":") && !strings.HasPrefix(origin, "/") {
+	if isRemotePath(origin) && strings.Contains(origin, "@") {
 		return origin // git@host:team/name
 	}
 	return ""
+}
+
+// isRemotePath reports whether an address has the form host:path.
+func isRemotePath(address string) bool {
+	host, _, ok := strings.Cut(address, ":")
+	return ok && !strings.Contains(address, "://") && !strings.Contains(host, "/")
 }

@@ -47,296 +47,226 @@ const mergeTries = 5
 // Merge merges exactly the commit that was approved and returns the branch's new commit.
 // Where there is an origin, it is pushed there, and nothing that somebody else pushes
 // meanwhile is lost. A commit that is merged already is no error.
-func (r *Repos) Merge(ctx context.Context, m MergeRequest) (commit string, err error) {
-	repo, m, remote, err := r.whereTo(ctx, m)
+func (r *Repos) Merge(ctx context.Context, q MergeRequest) (commit string, err error) {
+	m, q, err := r.whereTo(ctx, q)
 	if err != nil {
 		return "", err
 	}
 	for range mergeTries {
-		commit, err = r.mergeOnce(ctx, repo, m, remote)
+		commit, err = r.mergeOnce(ctx, m, q)
 		if !errors.Is(err, errMoved) {
 			return commit, err
 		}
 	}
-	return "", fmt.Errorf("%s moves faster than it can be merged into: %w", m.Into, err)
+	return "", fmt.Errorf("%s moves faster than it can be merged into: %w", q.Into, err)
 }
 
-// whereTo finds the repository of a merge, fills in the branch, and tells whether there is
-// an origin.
-func (r *Repos) whereTo(ctx context.Context, m MergeRequest) (Repo, MergeRequest, bool, error) {
-	repo, err := r.Find(ctx, m.Repo)
+// whereTo finds the mirror of a merge's repository, and fills in the branch.
+func (r *Repos) whereTo(ctx context.Context, q MergeRequest) (*mirror, MergeRequest, error) {
+	s, err := r.source(ctx, q.Repo)
 	if err != nil {
-		return Repo{}, m, false, err
+		return nil, q, err
 	}
-	if m.Into == "" {
-		m.Into = cmp.Or(repo.DefaultBranch, unborn(ctx, repo))
-	}
-	if !goodBranch(m.Into) || !isHash.MatchString(m.Commit) {
-		return Repo{}, m, false, fmt.Errorf("%q cannot be merged into %q", m.Commit, m.Into)
-	}
-	remote, err := hasOrigin(ctx, repo)
-	return repo, m, remote, err
-}
-
-// errMoved is a branch that somebody else moved meanwhile.
-var errMoved = errors.New("the branch was moved meanwhile")
-
-// mergeOnce merges into what the branch is now.
-func (r *Repos) mergeOnce(ctx context.Context, repo Repo, m MergeRequest, remote bool) (string, error) {
-	old, err := r.target(ctx, repo, m, remote)
-	if err != nil {
-		return "", err
-	}
-	if old != "" {
-		if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
-			return old, nil // it is in there
+	m := r.mirrorOf(s)
+	if q.Into == "" || !exists(m.dir) {
+		if _, err := m.fresh(ctx); err != nil {
+			return nil, q, err
 		}
 	}
-	merged, err := r.result(ctx, repo, m, old)
-	if err != nil {
-		return "", err
+	if q.Into == "" {
+		q.Into = cmp.Or(m.knownDefault(), m.unborn(ctx))
 	}
-	return merged, r.move(ctx, repo, m.Into, old, merged, remote)
+	if !goodBranch(q.Into) || !isHash.MatchString(q.Commit) {
+		return nil, q, fmt.Errorf("%q cannot be merged into %q", q.Commit, q.Into)
+	}
+	return m, q, nil
 }
 
-// result is the commit that comes out of a merge into a commit. No branch has it yet.
-func (r *Repos) result(ctx context.Context, repo Repo, m MergeRequest, old string) (string, error) {
-	dir, drop, err := r.mergePlace(repo)
+// mergeOnce merges into what the branch is now.
+func (r *Repos) mergeOnce(ctx context.Context, m *mirror, q MergeRequest) (string, error) {
+	old, err := m.target(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	defer func() { drop(context.WithoutCancel(ctx)) }()
-	if err := r.detach(ctx, repo, dir, cmp.Or(old, m.Commit)); err != nil {
+	if old != "" && m.git().ok(ctx, "merge-base", "--is-ancestor", q.Commit, old) {
+		return old, nil // it is in there
+	}
+	merged, err := r.result(ctx, m, q, old)
+	if err != nil {
 		return "", err
 	}
-	merged := m.Commit // the first one of a branch is the branch
+	return merged, m.move(ctx, q.Into, old, merged)
+}
+
+// result is the commit that comes out of a merge into a commit. No branch has it yet. A check
+// runs in a directory that has a repository of its own.
+func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old string) (string, error) {
+	place, drop, err := r.mergePlace()
+	if err != nil {
+		return "", err
+	}
+	defer drop()
+	dir, index := filepath.Join(place, repoName(m.name)), filepath.Join(place, "index")
+	if err := m.checkout(ctx, dir, index, cmp.Or(old, q.Commit)); err != nil {
+		return "", err
+	}
+	merged := q.Commit // the first one of a branch is the branch
 	if old != "" {
-		if merged, err = r.combine(ctx, dir, m); err != nil {
+		if merged, err = r.combine(ctx, m, place, dir, old, q); err != nil {
 			return "", err
 		}
 	}
-	if m.Check != nil {
-		if err := m.Check(ctx, dir); err != nil {
-			return "", fmt.Errorf("%w: %w", ErrCheck, err)
-		}
+	if q.Check == nil {
+		return merged, nil
+	}
+	if err := m.furnish(ctx, dir, index, "", merged, r.Author); err != nil {
+		return "", err
+	}
+	if err := q.Check(ctx, dir); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrCheck, err)
 	}
 	return merged, nil
 }
 
 // target is the commit of the branch that is merged into, "" where nothing is committed in
 // the repository yet, and makes sure that the approved one is here.
-func (r *Repos) target(ctx context.Context, repo Repo, m MergeRequest, remote bool) (string, error) {
-	ref := "refs/heads/" + m.Into
-	if remote {
-		ref = "refs/remotes/origin/" + m.Into
-		if _, err := git(ctx, repo.path, "fetch", "--quiet", "origin", "+refs/heads/"+m.Into+":"+ref); err != nil {
-			return "", r.orEmpty(ctx, repo, m, remote, err)
-		}
-	}
-	if err := r.bring(ctx, repo, m, remote); err != nil {
+func (m *mirror) target(ctx context.Context, q MergeRequest) (string, error) {
+	unlock, err := m.lock(ctx)
+	if err != nil {
 		return "", err
 	}
-	old, err := git(ctx, repo.path, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
-	if err != nil {
-		return "", r.orEmpty(ctx, repo, m, remote, fmt.Errorf("there is no branch %s in %s", m.Into, repo.Name))
+	defer unlock()
+	if err := m.fetchBranch(ctx, q.Into); err != nil {
+		return "", m.orEmpty(ctx, q, err)
+	}
+	if err := m.bring(ctx, q); err != nil {
+		return "", err
+	}
+	old, ok := m.commitOf(ctx, theirs+q.Into)
+	if !ok {
+		return "", fmt.Errorf("there is no branch %s in %s", q.Into, m.name)
 	}
 	return old, nil
 }
 
+// fetchBranch fetches a branch from where the repository comes from.
+func (m *mirror) fetchBranch(ctx context.Context, branch string) error {
+	return m.network().do(ctx, "fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--end-of-options", m.from(),
+		"+"+ours+branch+":"+theirs+branch)
+}
+
 // bring makes sure that the approved commit is here.
-func (r *Repos) bring(ctx context.Context, repo Repo, m MergeRequest, remote bool) error {
-	if _, err := git(ctx, repo.path, "cat-file", "-e", m.Commit+"^{commit}"); err == nil {
+func (m *mirror) bring(ctx context.Context, q MergeRequest) error {
+	if m.git().ok(ctx, "cat-file", "-e", q.Commit+"^{commit}") {
 		return nil
 	}
-	if !remote || !goodBranch(m.Branch) {
-		return fmt.Errorf("the commit %s is not in %s", m.Commit, repo.Name)
+	if !goodBranch(q.Branch) {
+		return fmt.Errorf("the commit %s is not in %s", q.Commit, m.name)
 	}
-	_, err := git(ctx, repo.path, "fetch", "--quiet", "origin", "+refs/heads/"+m.Branch+":refs/remotes/origin/"+m.Branch)
-	return err
+	if err := m.fetchBranch(ctx, q.Branch); err != nil {
+		return err
+	}
+	if !m.git().ok(ctx, "cat-file", "-e", q.Commit+"^{commit}") {
+		return fmt.Errorf("the commit %s is not on %s", q.Commit, q.Branch)
+	}
+	return nil
 }
 
 // orEmpty forgives that there is no branch to merge into where there is none at all, but for
 // those of attempts: the approved commit becomes the first one.
-func (r *Repos) orEmpty(ctx context.Context, repo Repo, m MergeRequest, remote bool, missing error) error {
-	list := []string{"for-each-ref", "--format=%(objectname)\t%(refname)", "refs/heads"}
-	if remote {
-		list = []string{"ls-remote", "--quiet", "--heads", "origin"}
-	}
-	branches, err := git(ctx, repo.path, list...)
+func (m *mirror) orEmpty(ctx context.Context, q MergeRequest, missing error) error {
+	branches, err := m.network().run(ctx, "ls-remote", "--quiet", "--heads", "--end-of-options", m.from())
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(branches) {
-		_, name, _ := strings.Cut(strings.TrimSpace(line), "\trefs/heads/")
-		if !strings.HasPrefix(name, branchPrefix) && !strings.HasPrefix(name, quarantinePrefix) && !strings.HasPrefix(name, asidePrefix) && name != "" {
+		_, name, _ := strings.Cut(strings.TrimSpace(line), "\t"+ours)
+		if !isOurs(name) && name != "" {
 			return missing
 		}
 	}
-	return r.bring(ctx, repo, m, remote)
-}
-
-// unborn is the branch that the first commit of an empty repository is for, "" where there is
-// none.
-func unborn(ctx context.Context, repo Repo) string {
-	head, err := git(ctx, repo.path, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err != nil || strings.HasPrefix(head, branchPrefix) {
-		return ""
-	}
-	return head
-}
-
-// detach makes a worktree of a commit without a branch.
-func (r *Repos) detach(ctx context.Context, repo Repo, dir, commit string) error {
-	unlock, err := r.lock(ctx, repo)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	_, err = git(ctx, repo.path, "worktree", "add", "--quiet", "--force", "--detach", dir, commit)
-	return err
+	return m.bring(ctx, q)
 }
 
 // mergePlace makes a directory for a merge. Its lock keeps gc out as long as this process
 // lives.
-func (r *Repos) mergePlace(repo Repo) (dir string, drop func(context.Context), err error) {
-	if err := os.MkdirAll(r.worktrees(repo.Name), 0o700); err != nil {
+func (r *Repos) mergePlace() (place string, drop func(), err error) {
+	parent := filepath.Join(r.State, "merges")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
-	if dir, err = os.MkdirTemp(r.worktrees(repo.Name), "merge-"); err != nil {
+	if place, err = os.MkdirTemp(parent, "merge-"); err != nil {
 		return "", nil, err
 	}
-	l := flock.New(dir + ".lock")
+	l := flock.New(place + ".lock")
 	if err := l.Lock(); err != nil {
 		return "", nil, err
 	}
-	return dir, func(ctx context.Context) {
-		r.dropTree(ctx, repo, dir)
-		_ = errors.Join(l.Unlock(), os.Remove(dir+".lock")) // gc finds what stays
+	return place, func() {
+		if err := errors.Join(removeAll(place), l.Unlock(), os.Remove(place+".lock")); err != nil {
+			r.Log.Warn("the directory of a merge stays: "+err.Error(), "dir", place)
+		}
 	}, nil
 }
 
-// dropTree removes a worktree of a merge.
-func (r *Repos) dropTree(ctx context.Context, repo Repo, dir string) {
-	unlock, err := r.lock(ctx, repo)
-	if err == nil {
-		defer unlock()
-		_, err = git(ctx, repo.path, "worktree", "remove", "--force", "--force", dir)
+// combine merges the approved commit into what is checked out in a directory, in a repository
+// that writes its objects into the mirror.
+func (r *Repos) combine(ctx context.Context, m *mirror, place, dir, old string, q MergeRequest) (string, error) {
+	c, err := m.mergeIn(ctx, place, dir, old)
+	if err != nil {
+		return "", err
 	}
-	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
-		r.Log.Warn("the worktree of a merge stays: "+err.Error(), "dir", dir)
+	c.env = r.identity()
+	how := []string{"--no-ff", "-m", q.Message}
+	if q.Message == "" {
+		how[2] = "Merge " + q.Commit
 	}
-}
-
-// combine merges the approved commit into what is checked out in a directory.
-func (r *Repos) combine(ctx context.Context, dir string, m MergeRequest) (string, error) {
-	how := []string{"--no-ff", "-m", m.Message}
-	if m.Message == "" {
-		how[2] = "Merge " + m.Commit
-	}
-	if m.FastForward {
+	if q.FastForward {
 		how = []string{"--ff-only"}
 	}
-	args := append([]string{"merge", "--quiet", "--no-verify", "--no-gpg-sign"}, append(how, m.Commit)...)
-	if _, err := gitWith(ctx, dir, r.identity(), args...); err != nil {
+	args := append([]string{"merge", "--quiet", "--no-verify", "--no-gpg-sign"}, append(how, q.Commit)...)
+	if _, err := c.run(ctx, args...); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		conflicts, listed := git(ctx, dir, "diff", "--name-only", "--diff-filter=U")
+		conflicts, listed := c.run(ctx, "diff", "--name-only", "--diff-filter=U")
 		if listed == nil && conflicts != "" {
 			return "", fmt.Errorf("%w in %s", ErrConflict, strings.ReplaceAll(conflicts, "\n", ", "))
 		}
-		if m.FastForward {
+		if q.FastForward {
 			return "", fmt.Errorf(
 				"%w: %s has moved on since the work began, and the product merges by fast-forward only",
 				ErrConflict,
-				m.Into,
+				q.Into,
 			)
 		}
 		return "", fmt.Errorf("%w: %w", ErrConflict, err)
 	}
-	return git(ctx, dir, "rev-parse", "HEAD")
+	return c.run(ctx, "rev-parse", "HEAD")
 }
 
-// move moves a branch from one commit to another: at the origin where there is one, and
-// here where nobody's work is in the way. The error is errMoved where the branch was moved
-// meanwhile.
-func (r *Repos) move(ctx context.Context, repo Repo, branch, from, to string, remote bool) error {
-	if remote {
-		_, err := git(
-			ctx,
-			repo.path,
-			"push",
-			"--quiet",
-			"--no-verify",
-			"--force-with-lease=refs/heads/"+branch+":"+from,
-			"origin",
-			to+":refs/heads/"+branch,
-		)
-		if err != nil {
-			if now, fetched := r.target(ctx, repo, MergeRequest{Into: branch, Commit: to}, true); fetched == nil && now != from {
-				return errMoved
-			}
-			return err
+// mergeIn makes the repository of a merge, beside the directory.
+func (m *mirror) mergeIn(ctx context.Context, place, dir, old string) (call, error) {
+	format := "sha1"
+	if len(old) == 64 {
+		format = "sha256"
+	}
+	at := filepath.Join(place, "merge.git")
+	if err := (call{dir: place}).do(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, at); err != nil {
+		return call{}, err
+	}
+	for name, from := range map[string]string{"shallow": filepath.Join(m.dir, "shallow")} {
+		if err := copyText(from, filepath.Join(at, name), 64<<20); err != nil {
+			return call{}, err
 		}
-		if from == "" {
-			noteFirst(ctx, repo, branch, to)
-		}
-		return nil // a person's own branch follows when the person pulls
 	}
-	unlock, err := r.lock(ctx, repo)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	place, err := placeOf(ctx, repo, branch)
-	if err != nil {
-		return err
-	}
-	if place == "" {
-		if _, err := git(ctx, repo.path, "update-ref", "refs/heads/"+branch, to, from); err != nil {
-			return errMoved
-		}
-		return nil
-	}
-	return r.moveCheckedOut(ctx, place, from, to)
-}
-
-// noteFirst has later attempts begin from what was just pushed as the first branch.
-func noteFirst(ctx context.Context, repo Repo, branch, commit string) {
-	_, _ = git(ctx, repo.path, "update-ref", "refs/remotes/origin/"+branch, commit) // the next fetch does it too
-	_, _ = git(ctx, repo.path, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/"+branch)
-}
-
-// moveCheckedOut moves a branch that a person has checked out, with its files.
-func (r *Repos) moveCheckedOut(ctx context.Context, dir, from, to string) error {
-	now, err := git(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
-	if now != from || err != nil && from != "" {
-		return errMoved
-	}
-	changes, err := git(ctx, dir, "status", "--porcelain", "--untracked-files=no")
-	if err != nil {
-		return err
-	}
-	if changes != "" {
-		return fmt.Errorf("%w, in %s", ErrInTheWay, filepath.Base(dir))
-	}
-	_, err = git(ctx, dir, "merge", "--quiet", "--ff-only", to)
-	return err
+	c := call{dir: dir, repo: at, workTree: dir, index: filepath.Join(place, "index"), objects: filepath.Join(m.dir, "objects"),
+		settings: m.filters(), longest: clonePatience}
+	return c, c.do(ctx, "update-ref", "--no-deref", "HEAD", old)
 }
 
 // goodBranch reports whether a name may be that of a branch, and is no option.
 func goodBranch(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, ".lock") &&
 		!strings.ContainsAny(name, " ~^:?*[\\\x00\n") && !strings.Contains(name, "..") && !strings.Contains(name, "@{")
-}
-
-// hasOrigin reports whether a repository has a remote of that name.
-func hasOrigin(ctx context.Context, repo Repo) (bool, error) {
-	remotes, err := git(ctx, repo.path, "remote")
-	for name := range strings.FieldsSeq(remotes) {
-		if name == "origin" {
-			return true, err
-		}
-	}
-	return false, err
 }

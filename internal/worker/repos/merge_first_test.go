@@ -31,10 +31,10 @@ func TestTheFirstCommitOfAnEmptyRepositoryIsMerged(t *testing.T) {
 		"here, into another branch": {into: "trunk"}} {
 		t.Run(name, func(t *testing.T) {
 			r, clone, origin := empty(t, at.origin)
-			_, one := approved(t, r, "FB-1", "one.txt", "one")
+			first, one := approved(t, r, "FB-1", "one.txt", "one")
 			_, two := approved(t, r, "FB-2", "two.txt", "two")
 			checked := false
-			merged, err := r.Merge(t.Context(), MergeRequest{Repo: "ledger", Commit: one, Branch: "fleet/FB-1-e1", Into: at.into, FastForward: at.fast,
+			merged, err := r.Merge(t.Context(), MergeRequest{Repo: "ledger", Commit: one, Branch: first.Branch, Into: at.into, FastForward: at.fast,
 				Message: "Merge FB-1", Check: func(context.Context, string) error { checked = true; return nil }})
 			if err != nil || merged != one || !checked {
 				t.Fatalf("merged %s, checked %v: %v", merged, checked, err)

@@ -24,73 +24,63 @@ var ErrNoOrigin = errors.New("the repository has no origin")
 // that the work was handed in on or, where that is another commit or must not be written
 // to, fleetboard/merge/JOB, which is nobody else's. The first commit of an empty repository is
 // merged at once.
-func (r *Repos) Publish(ctx context.Context, m MergeRequest, job string) (Published, error) {
-	repo, m, remote, err := r.whereTo(ctx, m)
+func (r *Repos) Publish(ctx context.Context, q MergeRequest, job string) (Published, error) {
+	m, q, err := r.whereTo(ctx, q)
 	if err != nil {
 		return Published{}, err
 	}
-	if !remote {
+	if m.origin == "" {
 		return Published{}, ErrNoOrigin
 	}
-	old, err := r.target(ctx, repo, m, true)
+	old, err := m.target(ctx, q)
 	if err != nil {
 		return Published{}, err
 	}
 	if old == "" { // no pull request can be opened against nothing
-		return Published{Into: m.Into, Merged: m.Commit}, r.move(ctx, repo, m.Into, "", m.Commit, true)
+		return Published{Into: q.Into, Merged: q.Commit}, m.move(ctx, q.Into, "", q.Commit)
 	}
-	p, aside := Published{Branch: m.Branch, Into: m.Into}, asidePrefix+badInName.ReplaceAllString(job, "_")
-	if _, err := git(ctx, repo.path, "merge-base", "--is-ancestor", m.Commit, old); err == nil {
+	p, aside := Published{Branch: q.Branch, Into: q.Into}, asidePrefix+badInName.ReplaceAllString(job, "_")
+	if m.git().ok(ctx, "merge-base", "--is-ancestor", q.Commit, old) {
 		p.Merged = old
 		return p, nil
 	}
-	if !goodBranch(p.Branch) || p.Branch == m.Into || p.Branch == repo.DefaultBranch {
+	if !goodBranch(p.Branch) || p.Branch == q.Into || p.Branch == m.knownDefault() {
 		p.Branch = aside
 	}
-	there, err := atOrigin(ctx, repo, p.Branch)
+	there, err := m.atOrigin(ctx, p.Branch)
 	if err != nil {
 		return Published{}, err
 	}
-	if there != "" && there != m.Commit && p.Branch != aside {
+	if there != "" && there != q.Commit && p.Branch != aside {
 		p.Branch = aside
-		if there, err = atOrigin(ctx, repo, aside); err != nil {
+		if there, err = m.atOrigin(ctx, aside); err != nil {
 			return Published{}, err
 		}
 	}
-	if there == m.Commit {
+	if there == q.Commit {
 		return p, nil
 	}
-	_, err = git(
-		ctx,
-		repo.path,
-		"push",
-		"--quiet",
-		"--no-verify",
-		"--force-with-lease=refs/heads/"+p.Branch+":"+there,
-		"origin",
-		m.Commit+":refs/heads/"+p.Branch,
-	)
-	return p, err
+	return p, m.pushCommit(ctx, p.Branch, there, q.Commit)
 }
 
 // atOrigin is the newest commit of a branch there, "" where there is no such branch.
-func atOrigin(ctx context.Context, repo Repo, branch string) (string, error) {
-	said, err := git(ctx, repo.path, "ls-remote", "origin", "refs/heads/"+branch)
+func (m *mirror) atOrigin(ctx context.Context, branch string) (string, error) {
+	said, err := m.network().run(ctx, "ls-remote", "--quiet", "--end-of-options", m.origin, ours+branch)
 	commit, _, _ := strings.Cut(said, "\t")
 	return commit, err
 }
 
 // Fits reports whether work can be merged into what the branch is now, without merging it.
 // The error is ErrConflict where it cannot.
-func (r *Repos) Fits(ctx context.Context, m MergeRequest) error {
-	repo, m, remote, err := r.whereTo(ctx, m)
+func (r *Repos) Fits(ctx context.Context, q MergeRequest) error {
+	m, q, err := r.whereTo(ctx, q)
 	if err != nil {
 		return err
 	}
-	old, err := r.target(ctx, repo, m, remote)
+	old, err := m.target(ctx, q)
 	if err != nil {
 		return err
 	}
-	_, err = r.result(ctx, repo, m, old)
+	_, err = r.result(ctx, m, q, old)
 	return err
 }

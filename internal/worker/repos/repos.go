@@ -1,7 +1,10 @@
 package repos
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/gofrs/flock"
 )
 
 // Options say where repositories are.
@@ -37,6 +38,7 @@ type Repos struct {
 	Options
 	mu      sync.Mutex
 	reached map[string]string // addresses by the names that Clone reaches
+	faults  map[string]string // what keeps clones from being offered, by their directories
 }
 
 // Repo is a repository that is offered.
@@ -44,9 +46,9 @@ type Repo struct {
 	Name string
 	// URL is where it comes from, without credentials; "" where it is of this host alone.
 	URL string
-	// DefaultBranch is the one that attempts begin from; "" where nothing is committed yet.
+	// DefaultBranch is the one that attempts begin from, as far as it is known; "" where
+	// nothing is committed yet.
 	DefaultBranch string
-	path          string // of the clone or mirror
 }
 
 // Open checks the options. The error says what is wrong with them.
@@ -77,28 +79,61 @@ func Open(o Options) (*Repos, error) {
 			)
 		}
 	}
-	return &Repos{Options: o, reached: map[string]string{}}, nil
+	return &Repos{Options: o, reached: map[string]string{}, faults: map[string]string{}}, nil
 }
 
 // Discover finds the repositories in Dir and those that Reach found, sorted by name.
 func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	var found []Repo
-	if r.Dir != "" && isRepository(r.Dir) {
-		found = append(found, describe(ctx, r.Dir))
-	} else if r.Dir != "" {
-		entries, err := os.ReadDir(r.Dir)
+	clones, err := r.clones()
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range clones {
+		s, err := cloneAt(ctx, at)
 		if err != nil {
-			return nil, err
+			r.notOffered(at, err)
+			continue
 		}
-		for _, e := range entries {
-			if at := filepath.Join(r.Dir, e.Name()); isRepository(at) && goodName.MatchString(e.Name()) {
-				found = append(found, describe(ctx, at))
-			}
-		}
+		r.offered(at)
+		found = append(found, r.describe(ctx, s))
 	}
 	found = append(found, r.reachable(found)...)
 	slices.SortFunc(found, func(a, b Repo) int { return strings.Compare(a.Name, b.Name) })
 	return found, ctx.Err()
+}
+
+// notOffered says once why a clone is not offered.
+func (r *Repos) notOffered(dir string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.faults[dir] != err.Error() {
+		r.faults[dir] = err.Error()
+		r.Log.Warn("a repository is not offered: "+err.Error(), "dir", dir)
+	}
+}
+
+func (r *Repos) offered(dir string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.faults, dir)
+}
+
+// clones are the directories of repositories in Dir.
+func (r *Repos) clones() (dirs []string, err error) {
+	if r.Dir == "" {
+		return nil, nil
+	}
+	if isRepository(r.Dir) {
+		return []string{r.Dir}, nil
+	}
+	entries, err := os.ReadDir(r.Dir)
+	for _, e := range entries {
+		if at := filepath.Join(r.Dir, e.Name()); goodName.MatchString(e.Name()) && isRepository(at) {
+			dirs = append(dirs, at)
+		}
+	}
+	return dirs, err
 }
 
 // goodName is the name of a repository as the API takes it, without what paths and options
@@ -107,37 +142,18 @@ var goodName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_. -]{0,63}$`)
 
 // isRepository reports whether a directory is a clone or a bare repository.
 func isRepository(dir string) bool {
-	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-		return true
-	}
-	_, head := os.Stat(filepath.Join(dir, "HEAD"))
-	_, objects := os.Stat(filepath.Join(dir, "objects"))
-	return head == nil && objects == nil
+	return exists(filepath.Join(dir, ".git")) || exists(filepath.Join(dir, "HEAD")) && exists(filepath.Join(dir, "objects"))
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // describe says what is offered of a repository.
-func describe(ctx context.Context, path string) Repo {
-	repo := Repo{Name: strings.TrimSuffix(filepath.Base(path), ".git"), path: path}
-	if origin, err := git(ctx, path, "remote", "get-url", "origin"); err == nil {
-		repo.URL = publicURL(origin)
-	}
-	repo.DefaultBranch = defaultBranch(ctx, path)
-	return repo
-}
-
-// defaultBranch is that of the origin, else the one that is checked out.
-func defaultBranch(ctx context.Context, path string) string {
-	if head, err := git(ctx, path, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
-		return strings.TrimPrefix(head, "origin/")
-	}
-	head, err := git(ctx, path, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err != nil || strings.HasPrefix(head, branchPrefix) {
-		return ""
-	}
-	if _, err := git(ctx, path, "rev-parse", "--verify", "--quiet", "refs/heads/"+head); err != nil {
-		return ""
-	}
-	return head
+func (r *Repos) describe(ctx context.Context, s source) Repo {
+	return Repo{Name: s.name, URL: publicURL(s.origin), DefaultBranch: cmp.Or(r.mirrorOf(s).knownDefault(), s.offered(ctx))}
 }
 
 // ErrUnknown is a repository that this host does not have.
@@ -145,28 +161,87 @@ var ErrUnknown = errors.New("this host does not have the repository")
 
 // Find returns a repository by its name. The error is ErrUnknown where the host has none.
 func (r *Repos) Find(ctx context.Context, name string) (Repo, error) {
+	s, err := r.source(ctx, name)
+	if err != nil {
+		return Repo{}, err
+	}
+	return r.describe(ctx, s), nil
+}
+
+// source is where a repository of a name comes from.
+func (r *Repos) source(ctx context.Context, name string) (source, error) {
 	if !goodName.MatchString(name) {
-		return Repo{}, fmt.Errorf("%w %q", ErrUnknown, name)
+		return source{}, fmt.Errorf("%w %q", ErrUnknown, name)
 	}
 	if r.Dir != "" {
 		for _, at := range []string{filepath.Join(r.Dir, name), filepath.Join(r.Dir, name+".git"), r.Dir} {
-			if strings.TrimSuffix(filepath.Base(at), ".git") == name && isRepository(at) {
-				return describe(ctx, at), nil
+			if repoName(at) == name && isRepository(at) {
+				return cloneAt(ctx, at)
 			}
 		}
 	}
-	return r.mirror(ctx, name)
+	return r.reach(ctx, name)
 }
 
-// lock takes a repository's lock of this host, for what attempts share.
-func (r *Repos) lock(ctx context.Context, repo Repo) (unlock func(), err error) {
-	common, err := git(ctx, repo.path, "rev-parse", "--path-format=absolute", "--git-common-dir")
+// repoName is the name of a repository in a directory.
+func repoName(dir string) string { return strings.TrimSuffix(filepath.Base(dir), ".git") }
+
+// source is where a repository comes from: a person's clone, or an address.
+type source struct {
+	name   string
+	clone  string // the directory of the person's clone; "" for none
+	gitDir string // that of the clone
+	person
+}
+
+// cloneAt reads a person's clone. The error has git's words where it cannot be read.
+func cloneAt(ctx context.Context, dir string) (source, error) {
+	p, err := personIn(ctx, dir)
 	if err != nil {
-		return nil, err
+		return source{}, err
 	}
-	l := flock.New(filepath.Join(common, "fleetboard.lock"))
-	if _, err := l.TryLockContext(ctx, retryLock); err != nil {
-		return nil, fmt.Errorf("the lock of %s: %w", repo.Name, err)
+	s := source{name: repoName(dir), clone: dir, person: p}
+	s.gitDir, err = s.inClone().run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	return s, err
+}
+
+// from is the address that the mirror is fetched from.
+func (s source) from() string { return cmp.Or(s.origin, s.gitDir) }
+
+// base is a name that no other repository of the host has: two of one name never share.
+func (s source) base() string { return s.name + "-" + digest(withoutCredentials(s.from())) }
+
+// digest is a short name of a text.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:8]
+}
+
+// inClone is a call in the person's clone.
+func (s source) inClone() call { return call{dir: s.clone, settings: s.settings} }
+
+// offered is the branch that attempts probably begin from, as far as the clone says; "" where
+// nothing is committed yet.
+func (s source) offered(ctx context.Context) string {
+	if s.clone == "" {
+		return ""
 	}
-	return func() { _ = l.Unlock() }, nil // closing the file frees it
+	if at, err := s.inClone().run(ctx, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"); err == nil {
+		return strings.TrimPrefix(at, "refs/remotes/origin/")
+	}
+	branch := s.headBranch(ctx)
+	if branch == "" || !s.inClone().ok(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch) {
+		return ""
+	}
+	return branch
+}
+
+// headBranch is the branch that the clone's HEAD names, whether or not it has a commit; ""
+// where it is detached, and for a branch of the worker's.
+func (s source) headBranch(ctx context.Context) string {
+	at, err := s.inClone().run(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if branch := strings.TrimPrefix(at, "refs/heads/"); err == nil && !strings.HasPrefix(branch, branchPrefix) {
+		return branch
+	}
+	return ""
 }

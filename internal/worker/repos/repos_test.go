@@ -84,6 +84,12 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
+// mirrorIn is the mirror of a repository.
+func mirrorIn(t *testing.T, r *Repos, name string) string {
+	t.Helper()
+	return r.mirrorOf(must[source](t)(r.source(t.Context(), name))).dir
+}
+
 func TestAnAttemptFromItsBeginningToItsEnd(t *testing.T) {
 	dir := t.TempDir()
 	origin := filepath.Join(t.TempDir(), "origin.git")
@@ -94,11 +100,10 @@ func TestAnAttemptFromItsBeginningToItsEnd(t *testing.T) {
 	if err := os.Chmod(filepath.Join(at, ".git", "hooks", "pre-commit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("GIT_DIR", "/nowhere") // the caller's, which is none of ours
-	os.Unsetenv("GIT_DIR")
 	r := host(t, dir, t.TempDir())
-	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1, Place: "FB-1"})
-	if w.Branch != "fleet/FB-1-e1" || filepath.Base(w.Dir) != "FB-1" {
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	name := Attempt{Job: "FB-1", Epoch: 1}.Name()
+	if w.Branch != "fleet/"+name || filepath.Base(w.Dir)+"-e1" != name {
 		t.Errorf("branch %s in %s", w.Branch, w.Dir)
 	}
 	write(t, w.Dir, "new.txt", "one\ntwo\n")
@@ -108,7 +113,7 @@ func TestAnAttemptFromItsBeginningToItsEnd(t *testing.T) {
 	}
 	if said := gitIn(
 		t,
-		at,
+		w.Dir,
 		"log",
 		"-1",
 		"--format=%an|%B",
@@ -124,7 +129,7 @@ func TestAnAttemptFromItsBeginningToItsEnd(t *testing.T) {
 		t.Errorf("the diff is %+v", d)
 	}
 	for range 2 { // a second time does no harm
-		if pushed := must[bool](t)(w.Push(t.Context())); !pushed || gitIn(t, origin, "rev-parse", "fleet/FB-1-e1") != commit {
+		if pushed := must[bool](t)(w.Push(t.Context())); !pushed || gitIn(t, origin, "rev-parse", w.Branch) != commit {
 			t.Error("it was not pushed")
 		}
 	}
@@ -141,8 +146,8 @@ func TestAttemptsDoNotSeeEachOther(t *testing.T) {
 	dir := t.TempDir()
 	repository(t, dir, "ledger")
 	r := host(t, dir, t.TempDir())
-	a := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1, Place: "FB-1"})
-	b := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 2, Place: "FB-1"})
+	a := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	b := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 2})
 	write(t, a.Dir, "a.txt", "a")
 	if _, err := os.Stat(filepath.Join(b.Dir, "a.txt")); err == nil || a.Dir == b.Dir {
 		t.Errorf("both are in %s", b.Dir)
@@ -152,31 +157,32 @@ func TestAttemptsDoNotSeeEachOther(t *testing.T) {
 // A process that was killed leaves its worktree, with a lock in it; the next one goes on.
 func TestReopenAfterAKill(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
-	at := repository(t, dir, "ledger")
-	first := begin(t, host(t, dir, state), Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1, Place: "FB-1"})
+	repository(t, dir, "ledger")
+	first := begin(t, host(t, dir, state), Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
 	write(t, first.Dir, "half.txt", "half")
-	write(t, gitIn(t, first.Dir, "rev-parse", "--path-format=absolute", "--git-dir"), "index.lock", "")
-	if _, err := host(t, dir, state).Reopen(t.Context(), "ledger", "FB-1", 1); err == nil {
+	write(t, filepath.Join(first.Dir, ".git"), "index.lock", "")
+	write(t, first.private, "index.lock", "")
+	if _, err := host(t, dir, state).Reopen(t.Context(), first.attempt); err == nil {
 		t.Fatal("two processes work in one worktree")
 	}
 	_ = first.lock.Unlock() // as the kernel does when a process ends
 
-	w := must[*Worktree](t)(host(t, dir, state).Reopen(t.Context(), "ledger", "FB-1", 1))
+	w := must[*Worktree](t)(host(t, dir, state).Reopen(t.Context(), first.attempt))
 	if w.Dir != first.Dir || w.Base != first.Base {
 		t.Errorf("it is in %s from %s", w.Dir, w.Base)
 	}
-	if saved := must[string](t)(w.SaveWIP(t.Context(), "killed")); gitIn(t, at, "show", saved+":half.txt") != "half" {
+	if saved := must[string](t)(w.SaveWIP(t.Context(), "killed")); gitIn(t, w.mirror.dir, "show", saved+":half.txt") != "half" {
 		t.Error("the work is lost")
 	}
 	_ = w.lock.Unlock()
 	if err := os.RemoveAll(w.Dir); err != nil { // somebody cleaned up by hand
 		t.Fatal(err)
 	}
-	w = must[*Worktree](t)(host(t, dir, state).Reopen(t.Context(), "ledger", "FB-1", 1))
+	w = must[*Worktree](t)(host(t, dir, state).Reopen(t.Context(), first.attempt))
 	if text, err := os.ReadFile(filepath.Join(w.Dir, "half.txt")); err != nil || string(text) != "half" {
 		t.Errorf("it was made again with %q, %v", text, err)
 	}
-	if _, err := host(t, dir, state).Reopen(t.Context(), "ledger", "FB-1", 9); !errors.Is(err, ErrGone) {
+	if _, err := host(t, dir, state).Reopen(t.Context(), Attempt{Repo: "ledger", Job: "FB-1", Epoch: 9}); !errors.Is(err, ErrGone) {
 		t.Errorf("another attempt: %v", err)
 	}
 }
@@ -224,10 +230,14 @@ func TestQuarantineIsNeverTakenForAccepted(t *testing.T) {
 	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if branches := gitIn(t, at, "for-each-ref", "--format=%(refname:short)", "refs/heads"); branches != "fleet-quarantine/FB-1-e1\nmain" {
+	aside := "fleet-quarantine/" + w.attempt.Name()
+	if branches := gitIn(t, w.mirror.dir, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"); branches != aside {
 		t.Errorf("branches are %q", branches)
 	}
-	if gitIn(t, at, "rev-parse", "fleet-quarantine/FB-1-e1") != saved {
+	if branches := gitIn(t, at, "for-each-ref", "--format=%(refname:short)"); branches != "main" {
+		t.Errorf("branches of the clone are %q", branches)
+	}
+	if gitIn(t, w.mirror.dir, "rev-parse", aside) != saved {
 		t.Error("the work is lost")
 	}
 }
@@ -240,25 +250,16 @@ func TestMirrorsAreClonedOnDemand(t *testing.T) {
 	a := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
 	b := begin(t, r, Attempt{Repo: "ledger", Job: "FB-2", Epoch: 1})
 	for _, w := range []*Worktree{a, b} {
-		if common := gitIn(
-			t,
-			w.Dir,
-			"rev-parse",
-			"--path-format=absolute",
-			"--git-common-dir",
-		); common != filepath.Join(
-			state,
-			"mirrors",
-			"ledger.git",
-		) {
-			t.Errorf("it has its own objects in %s", common)
+		objects, err := os.ReadFile(filepath.Join(w.Dir, ".git", "objects", "info", "alternates"))
+		if err != nil || string(objects) != filepath.Join(mirrorIn(t, r, "ledger"), "objects")+"\n" {
+			t.Errorf("it borrows objects from %q, %v", objects, err)
 		}
 	}
 	write(t, a.Dir, "new.txt", "new")
 	if _, _, err := a.Commit(t.Context(), "New"); err != nil {
 		t.Fatal(err)
 	}
-	if pushed := must[bool](t)(a.Push(t.Context())); !pushed || gitIn(t, at, "show", "fleet/FB-1-e1:new.txt") != "new" {
+	if pushed := must[bool](t)(a.Push(t.Context())); !pushed || gitIn(t, at, "show", a.Branch+":new.txt") != "new" {
 		t.Error("it was not pushed")
 	}
 	if _, err := r.Begin(t.Context(), Attempt{Repo: "other", Job: "FB-3", Epoch: 1}); err == nil {
@@ -295,7 +296,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	for i, from := range []string{"--output=x", "main..HEAD", "@{-1}", "HEAD~1", "main:README.md"} {
 		w := begin(t, r, Attempt{Repo: "ledger", Job: fmt.Sprintf("../%d\n--x", i), Epoch: 1, Continue: from})
-		if w.Continued || strings.Contains(w.Branch, "..") || filepath.Dir(w.Dir) != r.worktrees("ledger") {
+		if w.Continued || strings.Contains(w.Branch, "..") || filepath.Dir(w.Dir) != r.worktrees(w.mirror) {
 			t.Errorf("%q goes on in %s on %s", from, w.Dir, w.Branch)
 		}
 	}
@@ -311,6 +312,10 @@ func TestNoCredentialIsTold(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	write(t, w.Dir, "new.txt", "new")
+	if _, _, err := w.Commit(t.Context(), "New"); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Push(t.Context()); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("pushing nowhere: %v", err)
 	}

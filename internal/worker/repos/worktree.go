@@ -2,6 +2,7 @@ package repos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,284 +20,423 @@ const (
 
 // Attempt is what a worktree is made for.
 type Attempt struct {
-	Repo, Job string
-	Epoch     int64
+	Repo string
+	// Job is the job's key and ID what no other job of any server has.
+	Job, ID string
+	Epoch   int64
 	// Base is a branch or commit to begin from; "" is the default branch.
 	Base string
 	// Continue is a commit or branch of an earlier attempt to go on from; where it is not to
 	// be found, the attempt begins from Base.
 	Continue string
-	// Place names the worktree's directory; "" and one that is in use stand for the name of
-	// the attempt. A later attempt of the job finds itself at the same path so.
-	Place string
 }
+
+// Name names an attempt among branches and files: two servers may have jobs of one key.
+func (a Attempt) Name() string { return fmt.Sprintf("%s-e%d", a.place(), a.Epoch) }
+
+// place names the directory of a job's attempts, one after the other: programs find their
+// sessions by it. What a name of a branch may not hold is written as _.
+func (a Attempt) place() string {
+	return strings.Trim(badInName.ReplaceAllString(a.Job, "_"), ".") + "-" + digest(a.ID+"\n"+a.Job)
+}
+
+// badInName is what must not be in names of branches and directories.
+var badInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // Worktree is the work of an attempt. Its methods are for one goroutine at a time.
 type Worktree struct {
+	// Dir is where the agent works. It has a repository of its own, which borrows objects of
+	// the mirror and shares nothing else with anybody.
 	Dir    string
 	Branch string
 	// Base is the commit that the changes count from.
 	Base string
 	// Continued: it went on from Attempt.Continue.
 	Continued bool
+	// Notes are sentences that a person should read: what was not as it should be.
+	Notes []string
 
-	repos *Repos
-	repo  Repo
-	job   string
-	epoch int64
-	lock  *flock.Flock
+	repos   *Repos
+	mirror  *mirror
+	attempt Attempt
+	private string // the directory of what the worker keeps of it
+	tip     string // the newest commit of the branch
+	lock    *flock.Flock
+	rescued string // where the directory goes in the end, since not all in it was saved; "" nowhere
 }
+
+// kept is what the worker keeps of an attempt in its private directory, from before the
+// worktree is made until it is gone. The addresses are those of the claim.
+type kept struct {
+	Attempt
+	Dir, Branch, BaseCommit string
+	Mirror                  string
+	Clone, Origin, Push     string
+}
+
+// keptFile is in the private directory.
+const keptFile = "attempt.json"
 
 // ErrGone is an attempt of which nothing is left.
 var ErrGone = errors.New("nothing is left of the attempt")
 
-// attemptName is the end of an attempt's branch and the name of its directory. What a
-// name of a branch may not hold is written as _.
-func attemptName(job string, epoch int64) string {
-	return fmt.Sprintf("%s-e%d", strings.Trim(badInName.ReplaceAllString(job, "_"), "."), epoch)
-}
-
-// badInName is what must not be in names of branches and directories.
-var badInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-
 // Begin makes the worktree and the branch of an attempt. Called again for the same one it
 // is Reopen.
 func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
-	w, err := r.Reopen(ctx, a.Repo, a.Job, a.Epoch)
+	w, err := r.Reopen(ctx, a)
 	if !errors.Is(err, ErrGone) {
 		return w, err
 	}
-	repo, err := r.Find(ctx, a.Repo)
+	s, err := r.source(ctx, a.Repo)
 	if err != nil {
 		return nil, err
 	}
-	r.refresh(ctx, repo)
-	w = &Worktree{repos: r, repo: repo, job: a.Job, epoch: a.Epoch, Branch: branchPrefix + attemptName(a.Job, a.Epoch)}
-	if err := w.takePlace(a); err != nil {
+	m := r.mirrorOf(s)
+	warning, err := m.fresh(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := w.add(ctx, a); err != nil {
-		_ = w.lock.Unlock() // closing the file frees it
+	w = &Worktree{repos: r, mirror: m, attempt: a, Branch: branchPrefix + a.Name(), private: r.privateDir(a)}
+	w.note(warning)
+	if err := w.takePlace(a.place(), a.Name()); err != nil {
 		return nil, err
+	}
+	if err := w.add(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(w.private), w.lock.Unlock())
 	}
 	return w, nil
 }
 
-// takePlace takes a directory for the worktree that no other process uses.
-func (w *Worktree) takePlace(a Attempt) error {
-	parent := w.repos.worktrees(w.repo.Name)
+// Mirror is the directory of the worker's own repository, which has the branch.
+func (w *Worktree) Mirror() string { return w.mirror.dir }
+
+// note keeps a sentence for people, "" none.
+func (w *Worktree) note(sentence string) {
+	if sentence != "" {
+		w.Notes = append(w.Notes, sentence)
+		w.repos.Log.Warn(sentence, "job", w.attempt.Job, "epoch", w.attempt.Epoch)
+	}
+}
+
+// privateDir is where the worker keeps what is its own of an attempt.
+func (r *Repos) privateDir(a Attempt) string { return filepath.Join(r.State, "private", a.Name()) }
+
+// worktrees is where those of a repository are.
+func (r *Repos) worktrees(m *mirror) string { return filepath.Join(r.State, "worktrees", m.base()) }
+
+// takePlace takes the first of the directories for the worktree that no other process uses.
+func (w *Worktree) takePlace(names ...string) error {
+	parent := w.repos.worktrees(w.mirror)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return err
 	}
-	for _, place := range []string{a.Place, attemptName(a.Job, a.Epoch)} {
-		if place == "" {
-			continue
-		}
-		w.Dir = filepath.Join(parent, badInName.ReplaceAllString(place, "_"))
+	for _, place := range names {
+		w.Dir = filepath.Join(parent, place)
 		w.lock = flock.New(w.Dir + ".lock")
 		if taken, err := w.lock.TryLock(); err != nil || taken {
 			return err
 		}
 	}
-	return fmt.Errorf("another process works on %s in %s", attemptName(a.Job, a.Epoch), w.repo.Name)
+	return fmt.Errorf("another process works on %s in %s", w.attempt.Name(), w.mirror.name)
 }
 
 // add makes the branch and checks it out in the directory, in place of what an earlier
 // attempt left there.
-func (w *Worktree) add(ctx context.Context, a Attempt) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
-		return err
-	}
-	defer unlock()
+func (w *Worktree) add(ctx context.Context) error {
 	if err := w.clear(ctx); err != nil {
 		return err
 	}
-	base, err := w.start(ctx, a)
+	from, err := w.start(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := git(ctx, w.repo.path, "worktree", "add", "--quiet", "--no-track", "-b", w.Branch, w.Dir, base); err != nil {
+	if err := w.keep(); err != nil {
 		return err
 	}
-	return w.noteBase(ctx)
+	// One that stands there without a private directory is nobody's any more: it is ours by
+	// its name, which has the job's own id in it.
+	if err := w.moveBranch(ctx, from); err != nil {
+		return err
+	}
+	return w.checkout(ctx, from)
 }
 
-// clear removes what stands in the worktree's place. Its branch keeps what was committed;
-// what was not is committed as work in progress first.
+// moveBranch moves the attempt's branch in the mirror.
+func (w *Worktree) moveBranch(ctx context.Context, to string) error {
+	if err := w.mirror.git().do(ctx, "update-ref", ours+w.Branch, to); err != nil {
+		return err
+	}
+	w.tip = to
+	return nil
+}
+
+// keep writes down what a process that starts after a crash must know.
+func (w *Worktree) keep() error {
+	if err := os.MkdirAll(w.private, 0o700); err != nil {
+		return err
+	}
+	m := w.mirror
+	raw, err := json.Marshal(kept{Attempt: w.attempt, Dir: w.Dir, Branch: w.Branch, BaseCommit: w.Base, Mirror: m.dir, Clone: m.clone,
+		Origin: m.origin, Push: m.push})
+	if err != nil {
+		return err
+	}
+	half := filepath.Join(w.private, keptFile+".half")
+	if err := os.WriteFile(half, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(half, filepath.Join(w.private, keptFile))
+}
+
+// clear saves and removes what stands in the worktree's place.
 func (w *Worktree) clear(ctx context.Context) error {
-	if _, err := os.Stat(w.Dir); err == nil {
-		left := &Worktree{Dir: w.Dir, repos: w.repos, repo: w.repo}
-		if _, err := left.commit(ctx, "Work in progress: found by a later attempt"); err != nil {
-			w.repos.Log.Warn("what an earlier attempt left could not be committed: "+err.Error(), "dir", w.Dir)
-		}
-		if _, err := git(ctx, w.repo.path, "worktree", "remove", "--force", "--force", w.Dir); err != nil {
-			if err := os.RemoveAll(w.Dir); err != nil {
+	if !exists(w.Dir) {
+		return nil
+	}
+	all, err := w.repos.leftBehind(ctx)
+	if err != nil {
+		return err
+	}
+	for _, left := range all {
+		if left.Dir == w.Dir && left.owner() == left.attempt.Name() {
+			left.saveLeft(ctx, "found by a later attempt")
+			if err := left.removeDir(); err != nil {
 				return err
 			}
 		}
 	}
-	_, err := git(ctx, w.repo.path, "worktree", "prune")
-	return err
+	if exists(w.Dir) { // nobody knows whose it is
+		return rescue(w.Dir, w.repos.rescuePlace(filepath.Base(w.Dir)), "No attempt is known that worked here.")
+	}
+	return nil
+}
+
+// saveLeft commits what a process that was killed left. What cannot be committed is rescued.
+func (w *Worktree) saveLeft(ctx context.Context, reason string) {
+	if _, err := w.SaveWIP(ctx, reason); err != nil {
+		w.repos.Log.Warn("what an earlier attempt left could not be committed: "+err.Error(), "dir", w.Dir, "kept_in", w.rescued)
+	}
+}
+
+// leftBehind are the attempts of which there is a private directory. They have no lock.
+func (r *Repos) leftBehind(ctx context.Context) ([]*Worktree, error) {
+	files, err := filepath.Glob(filepath.Join(r.State, "private", "*", keptFile))
+	var all []*Worktree
+	for _, file := range files {
+		w, err := r.read(ctx, filepath.Dir(file))
+		if err != nil {
+			r.Log.Warn("what is known of an attempt cannot be read: "+err.Error(), "file", file)
+			continue
+		}
+		all = append(all, w)
+	}
+	return all, err
+}
+
+// read reads the private directory of an attempt.
+func (r *Repos) read(ctx context.Context, private string) (*Worktree, error) {
+	raw, err := os.ReadFile(filepath.Join(private, keptFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, ErrGone
+	}
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(raw, &k)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &mirror{dir: k.Mirror, log: r.Log, source: source{name: k.Repo, clone: k.Clone}}
+	at := r.State
+	if exists(k.Clone) {
+		at = k.Clone
+		if m.source, err = cloneAt(ctx, k.Clone); err != nil {
+			r.Log.Warn("the clone cannot be read: "+err.Error(), "repo", k.Repo)
+		}
+	}
+	if m.person, err = personIn(ctx, at); err != nil {
+		return nil, err
+	}
+	m.name, m.origin, m.push = k.Repo, k.Origin, k.Push
+	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit}
+	w.tip, _ = m.commitOf(ctx, ours+k.Branch) // "" where it was killed before it had one
+	return w, nil
 }
 
 // start is the commit that the attempt begins from, and sets Base: the commit that its
 // changes count from.
-func (w *Worktree) start(ctx context.Context, a Attempt) (commit string, err error) {
-	from := a.Base
-	if from == "" {
-		from = w.repo.DefaultBranch
+func (w *Worktree) start(ctx context.Context) (commit string, err error) {
+	if w.Base, err = w.base(ctx); err != nil {
+		return "", err
 	}
-	if from == "" { // nothing is committed yet
-		w.Base, err = w.repos.firstCommit(ctx, w.repo)
-		return w.Base, err
+	if w.attempt.Continue == "" {
+		return w.Base, nil
 	}
-	base, ok := w.resolve(ctx, from)
+	left, ok := w.mirror.resolve(ctx, w.attempt.Continue)
 	if !ok {
-		return "", fmt.Errorf("there is no %s in %s", from, w.repo.Name)
-	}
-	w.Base = base
-	if a.Continue == "" {
-		return base, nil
-	}
-	left, ok := w.resolve(ctx, a.Continue)
-	if !ok {
-		return base, nil
+		return w.Base, nil
 	}
 	w.Continued = true
-	if common, err := git(ctx, w.repo.path, "merge-base", base, left); err == nil {
+	if common, err := w.mirror.git().run(ctx, "merge-base", w.Base, left); err == nil {
 		w.Base = common
 	}
 	return left, nil
 }
 
+// base is where the attempt would begin if there were none before it.
+func (w *Worktree) base(ctx context.Context) (string, error) {
+	if from := w.attempt.Base; from != "" {
+		base, ok := w.mirror.resolve(ctx, from)
+		if !ok {
+			return "", fmt.Errorf("there is no %s in %s", from, w.mirror.name)
+		}
+		return base, nil
+	}
+	_, commit, err := w.mirror.beginning(ctx)
+	if err != nil || commit != "" {
+		return commit, err
+	}
+	return w.repos.firstCommit(ctx, w.mirror)
+}
+
+// isHash is the whole name of a commit.
+var isHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
 // resolve is the commit of a branch or of a commit's name. The origin's branch comes before
-// a person's own of that name, which may hold what is not for others.
-func (w *Worktree) resolve(ctx context.Context, name string) (string, bool) {
+// one of an attempt, and both before a person's own, which may hold what is not for others.
+func (m *mirror) resolve(ctx context.Context, name string) (string, bool) {
 	if !goodBranch(name) {
 		return "", false
 	}
-	for _, prefix := range []string{"refs/remotes/origin/", "refs/heads/"} {
-		if commit, err := git(
-			ctx,
-			w.repo.path,
-			"rev-parse",
-			"--verify",
-			"--quiet",
-			"--end-of-options",
-			prefix+name+"^{commit}",
-		); err == nil {
+	for _, prefix := range []string{theirs, ours, "refs/clone/"} {
+		if commit, ok := m.commitOf(ctx, prefix+name); ok {
 			return commit, true
 		}
 	}
 	if !isHash.MatchString(name) {
 		return "", false
 	}
-	if commit, err := git(ctx, w.repo.path, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}"); err == nil {
-		return commit, true
-	}
-	if _, err := git(
-		ctx,
-		w.repo.path,
-		"fetch",
-		"--quiet",
-		"origin",
-		"+refs/heads/"+branchPrefix+"*:refs/remotes/origin/"+branchPrefix+"*",
-	); err != nil {
-		return "", false
-	}
-	commit, err := git(ctx, w.repo.path, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
-	return commit, err == nil
+	return m.commitOf(ctx, name)
 }
-
-// isHash is the whole name of a commit.
-var isHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
-
-// baseKey is where the base of a branch is kept, for Reopen.
-func baseKey(branch string) string { return "branch." + branch + ".fleetboard-base" }
-
-func (w *Worktree) noteBase(ctx context.Context) error {
-	_, err := git(ctx, w.repo.path, "config", baseKey(w.Branch), w.Base)
-	return err
-}
-
-// worktrees is where those of a repository are.
-func (r *Repos) worktrees(repo string) string { return filepath.Join(r.State, "worktrees", repo) }
 
 // Reopen returns the worktree of an attempt whose process has ended: where it was, or made
 // again from its branch. The error is ErrGone where there is neither.
-func (r *Repos) Reopen(ctx context.Context, name, job string, epoch int64) (*Worktree, error) {
-	repo, err := r.Find(ctx, name)
+func (r *Repos) Reopen(ctx context.Context, a Attempt) (*Worktree, error) {
+	w, err := r.read(ctx, r.privateDir(a))
 	if err != nil {
 		return nil, err
 	}
-	w := &Worktree{repos: r, repo: repo, job: job, epoch: epoch, Branch: branchPrefix + attemptName(job, epoch)}
-	if _, err := git(ctx, repo.path, "rev-parse", "--verify", "--quiet", "refs/heads/"+w.Branch); err != nil {
-		return nil, ErrGone
-	}
-	if w.Base, err = git(ctx, repo.path, "config", baseKey(w.Branch)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(w.Dir), 0o700); err != nil {
 		return nil, err
-	}
-	w.Dir, err = placeOf(ctx, repo, w.Branch)
-	if err != nil {
-		return nil, err
-	}
-	made := w.Dir == ""
-	if made {
-		w.Dir = filepath.Join(r.worktrees(name), attemptName(job, epoch))
-		if err := os.MkdirAll(filepath.Dir(w.Dir), 0o700); err != nil {
-			return nil, err
-		}
 	}
 	w.lock = flock.New(w.Dir + ".lock")
 	if taken, err := w.lock.TryLock(); err != nil || !taken {
 		return nil, errors.Join(err, fmt.Errorf("another process works in %s", w.Dir))
 	}
-	if err := w.again(ctx, made); err != nil {
-		_ = w.lock.Unlock() // closing the file frees it
-		return nil, err
+	if err := w.again(ctx); err != nil {
+		return nil, errors.Join(err, w.lock.Unlock())
 	}
 	return w, nil
 }
 
-// again makes the directory good again: one that is gone is made, and a lock that a
-// killed git left is removed.
-func (w *Worktree) again(ctx context.Context, made bool) error {
-	unlock, err := w.repos.lock(ctx, w.repo)
-	if err != nil {
-		return err
+// again makes the directory good again where it is gone or only half made, or has become
+// that of another attempt.
+func (w *Worktree) again(ctx context.Context) error {
+	if w.tip == "" { // killed before anything was made
+		return errors.Join(ErrGone, os.RemoveAll(w.private))
 	}
-	defer unlock()
-	if !made {
-		if dir, err := git(ctx, w.Dir, "rev-parse", "--path-format=absolute", "--git-dir"); err == nil {
-			_ = os.Remove(filepath.Join(dir, "index.lock")) // its process is dead; often there is none
-			return nil
+	if exists(w.Dir) && w.owner() != w.attempt.Name() {
+		if err := errors.Join(w.lock.Unlock(), w.takePlace(w.attempt.Name()), w.clear(ctx), w.keep()); err != nil {
+			return err
 		}
 	}
-	if err := w.clear(ctx); err != nil {
+	if exists(w.Dir) && exists(filepath.Join(w.private, madeFile)) {
+		return nil
+	}
+	if err := os.RemoveAll(w.Dir); err != nil { // the agent had not begun
 		return err
 	}
-	_, err = git(ctx, w.repo.path, "worktree", "add", "--quiet", w.Dir, w.Branch)
-	return err
+	return w.checkout(ctx, w.tip)
 }
 
-// placeOf is where a branch is checked out, "" for nowhere.
-func placeOf(ctx context.Context, repo Repo, branch string) (string, error) {
-	out, err := git(ctx, repo.path, "worktree", "list", "--porcelain")
+// owner is the attempt whose files are in the directory; the file that is locked says so.
+func (w *Worktree) owner() string {
+	name, _ := os.ReadFile(w.Dir + ".lock") // it is there: it is locked
+	return string(name)
+}
+
+// madeFile is in the private directory as soon as the worktree is whole.
+const madeFile = "made"
+
+// checkout makes the directory: the files of a commit, and a repository for the agent.
+func (w *Worktree) checkout(ctx context.Context, commit string) error {
+	if err := os.WriteFile(w.Dir+".lock", []byte(w.attempt.Name()), 0o600); err != nil {
+		return err
+	}
+	made := filepath.Join(w.private, madeFile)
+	if err := removeFile(made); err != nil {
+		return err
+	}
+	index := filepath.Join(w.private, "index")
+	for _, stale := range []string{index, index + ".lock"} {
+		if err := removeFile(stale); err != nil {
+			return err
+		}
+	}
+	if err := w.mirror.checkout(ctx, w.Dir, index, commit); err != nil {
+		return err
+	}
+	if err := w.mirror.furnish(ctx, w.Dir, index, w.Branch, commit, w.repos.Author); err != nil {
+		return err
+	}
+	if err := w.rememberRefs(); err != nil {
+		return err
+	}
+	said, err := w.lacks(ctx, commit)
+	for _, sentence := range said {
+		w.note(sentence)
+	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	dir := ""
-	for line := range strings.SplitSeq(out, "\n") {
-		if at, ok := strings.CutPrefix(line, "worktree "); ok {
-			dir = at
-		}
-		if line == "branch refs/heads/"+branch {
-			if _, err := os.Stat(dir); err != nil {
-				return "", nil
-			}
-			return dir, nil
-		}
+	return os.WriteFile(made, nil, 0o600)
+}
+
+// Leave removes the directory, so that a later attempt may have its place; the branch stays,
+// and can be pushed. What could not be saved whole is moved to the rescue directory instead.
+// Called again it changes nothing.
+func (w *Worktree) Leave() error {
+	if w.lock == nil {
+		return nil
 	}
-	return "", nil
+	return errors.Join(w.removeDir(), w.lock.Unlock())
+}
+
+// Close leaves the directory and forgets the attempt; its branch stays in the mirror.
+func (w *Worktree) Close(context.Context) error {
+	if err := w.Leave(); err != nil {
+		return err
+	}
+	return os.RemoveAll(w.private)
+}
+
+// Left returns what is left of an attempt that needs no directory any more, to push its branch.
+// The error is ErrGone where nothing is.
+func (r *Repos) Left(ctx context.Context, a Attempt) (*Worktree, error) {
+	w, err := r.read(ctx, r.privateDir(a))
+	if err == nil && w.tip == "" {
+		err = errors.Join(ErrGone, os.RemoveAll(w.private))
+	}
+	return w, err
+}
+
+// removeDir removes the directory of the files, or rescues it, if it is the attempt's.
+func (w *Worktree) removeDir() error {
+	if exists(w.Dir) && w.owner() != w.attempt.Name() {
+		return nil
+	}
+	if w.rescued != "" && exists(w.Dir) {
+		return rescue(w.Dir, w.rescued, strings.Join(w.Notes, "\n"))
+	}
+	return removeAll(w.Dir)
 }

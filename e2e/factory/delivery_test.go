@@ -1,0 +1,37 @@
+package factory
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"fleetboard/handlers/api/apiclient"
+)
+
+// An origin that is away for a while costs no seat and no work: the branch is pushed once it
+// is back, also by the next process.
+func TestABranchWaitsForItsOrigin(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	s.untilStatus(s.submit(step{"run": "true"}), apiclient.JobStatusCompleted) // the mirror is there
+	if err := os.Rename(s.origin("ledger"), s.origin("ledger")+".away"); err != nil {
+		t.Fatal(err)
+	}
+	first, second := s.submit(step{"run": "echo one > one.txt"}), s.submit(step{"run": "echo two > two.txt"})
+	s.untilStatus(first, apiclient.JobStatusCompleted)
+	s.untilStatus(second, apiclient.JobStatusCompleted)
+	s.until("both could not be pushed", func() bool {
+		log := w.log.String()
+		return strings.Contains(log, "branch="+s.branch(first, 1)) && strings.Contains(log, "branch="+s.branch(second, 1))
+	})
+	w.kill()
+	if err := os.Rename(s.origin("ledger")+".away", s.origin("ledger")); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	s.until("both are pushed", func() bool {
+		pushed := s.branches(s.origin("ledger"))
+		return slices.Contains(pushed, s.branch(first, 1)) && slices.Contains(pushed, s.branch(second, 1))
+	})
+}

@@ -1,0 +1,222 @@
+package repositories
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fleetboard/db/dbtest"
+	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/client"
+)
+
+// patience is how long a test waits for what must happen; it does not say how fast it is.
+const patience = 90 * time.Second
+
+// world is a server, the hosts that work for it, and a person who watches.
+type world struct {
+	t       *testing.T
+	dir     string
+	address string
+	person  *client.Client
+	server  *process
+}
+
+// newWorld starts a server on a database of its own.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t)}
+	w.server = &process{t: t, path: serverBinary, env: []string{"DATABASE_URL=" + dbtest.URL(t),
+		"FLEETBOARD_DATA_DIR=" + filepath.Join(w.dir, "data"), "FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_RATE_LIMIT=0",
+		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}}
+	w.server.start()
+	until(t, "the server is ready", func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url()+"/readyz", nil)
+		if err != nil {
+			return false
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	var err error
+	if w.person, err = client.New(w.url(), w.token("owner-token"), client.Options{Retries: 20, LongestPause: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) url() string { return "http://" + w.address }
+
+// token is one of those that the first start wrote.
+func (w *world) token(name string) string {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir, "data", name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// host is a machine with a worker: its own home, settings of git, and repositories.
+type host struct {
+	name string
+	// system is what stands in the machine's /etc/gitconfig, user in the ~/.gitconfig of its
+	// user, beside who that is. @DIR@ is a directory of the host's own.
+	system, user string
+	files        map[string]string // below @DIR@
+	flags        []string
+	// pause is how long a call of git that writes waits first, in seconds; "" not at all.
+	pause string
+}
+
+// tools are the programs that agents use. A worker that finds no others has less to probe.
+var tools = []string{"sh", "bash", "env", "cat", "chmod", "cp", "dirname", "find", "git", "git-lfs", "head", "ln", "ls", "mkdir", "mkfifo", "mv", "rm", "setsid",
+	"sleep", "touch", "tr", "true", "false", "uname", "sed", "id", "ps"}
+
+// dir is where all of a host is.
+func (w *world) hostDir(h host) string { return filepath.Join(w.dir, h.name) }
+
+// newHost makes the home of a host, without its worker.
+func (w *world) newHost(h host) {
+	w.t.Helper()
+	dir := w.hostDir(h)
+	expand := func(text string) string { return strings.ReplaceAll(text, "@DIR@", dir) }
+	for _, sub := range []string{"repos", "origins", "state", "bin"} {
+		w.check(os.MkdirAll(filepath.Join(dir, sub), 0o700))
+	}
+	w.write(filepath.Join(dir, ".gitconfig"), "[user]\n\tname = Mara\n\temail = mara@kestrel.example\n"+expand(h.user))
+	for name, text := range h.files {
+		w.check(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		w.check(os.WriteFile(filepath.Join(dir, name), []byte(expand(text)), 0o700))
+	}
+	for _, name := range tools {
+		path, err := exec.LookPath(name)
+		w.check(err)
+		w.check(os.Symlink(path, filepath.Join(dir, "bin", name)))
+	}
+	w.wrapGit(h)
+}
+
+// wrapGit makes the host's git, where its machine has settings or is slow.
+func (w *world) wrapGit(h host) {
+	w.t.Helper()
+	dir := w.hostDir(h)
+	script := "#!/bin/sh\n"
+	if h.system != "" {
+		w.write(filepath.Join(dir, "gitconfig"), strings.ReplaceAll(h.system, "@DIR@", dir))
+		script += "[ -n \"${GIT_CONFIG_SYSTEM+x}${GIT_CONFIG_NOSYSTEM+x}\" ] || export GIT_CONFIG_SYSTEM=" + dir + "/gitconfig\n"
+	}
+	if h.pause != "" {
+		script += "case \" $* \" in *' add '*|*' commit-tree '*|*' update-ref '*|*' write-tree '*|*' fetch '*|*' push '*|*' read-tree '*) sleep " + h.pause + ";; esac\n"
+	}
+	git, err := exec.LookPath("git")
+	w.check(err)
+	path := filepath.Join(dir, "bin", "git")
+	w.check(os.Remove(path))
+	w.check(os.WriteFile(path, fmt.Appendf(nil, "%sexec %s \"$@\"\n", script, git), 0o700))
+}
+
+func (w *world) write(path, text string) {
+	w.t.Helper()
+	w.check(os.WriteFile(path, []byte(text), 0o600))
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// startWorker starts the worker of a host.
+func (w *world) startWorker(h host) *process {
+	w.t.Helper()
+	dir := w.hostDir(h)
+	p := &process{t: w.t, path: fleetBinary, args: append([]string{"worker", "--repos", filepath.Join(dir, "repos"), "--engine", "scripted",
+		"--name", h.name, "--factory", h.name, "--state", filepath.Join(dir, "state"), "--lease", "30s", "--heartbeat", "1s"}, h.flags...),
+		env: []string{"FLEETBOARD_URL=" + w.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + w.token("enrolment-token"), "HOME=" + dir,
+			"PATH=" + filepath.Join(dir, "bin")}}
+	p.start()
+	return p
+}
+
+// submit submits a job for a repository whose agent runs a script of the shell, and returns
+// its key.
+func (w *world) submit(t *testing.T, repo, script string, more func(*apiclient.NewJob, map[string]any)) string {
+	t.Helper()
+	in := map[string]any{"script": map[string]any{"steps": []map[string]any{{"run": script}}}}
+	j := apiclient.NewJob{Title: "Work in " + repo, Repo: &repo, MaxRetries: new(0)}
+	if more != nil {
+		more(&j, in)
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.InputContext = raw
+	answer, err := w.person.CreateJobWithResponse(t.Context(), nil, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.JSON201.Key
+}
+
+// untilEnded waits until a job is in a status that its worker does not change.
+func (w *world) untilEnded(t *testing.T, key string) (j *apiclient.Job) {
+	t.Helper()
+	until(t, key+" has ended", func() bool {
+		answer, err := w.person.GetJobWithResponse(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j = answer.JSON200
+		return j.Status == apiclient.JobStatusCompleted || j.Status == apiclient.JobStatusFailed || j.Status == apiclient.JobStatusBlocked
+	})
+	return j
+}
+
+// logOf is the log of a job.
+func (w *world) logOf(t *testing.T, key string) string {
+	t.Helper()
+	answer, err := w.person.ListJobLogsWithResponse(context.Background(), key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answer.Body)
+}
+
+// until waits until something is so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	if !soon(so) {
+		t.Fatalf("it is not so within %s that %s", patience, what)
+	}
+}
+
+// soon reports whether something is so before patience ends.
+func soon(so func() bool) bool {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}

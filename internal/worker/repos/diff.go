@@ -1,0 +1,122 @@
+package repos
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxPatch is how much of a patch is shown, in bytes, maxWhole how much of it is kept,
+	// and maxFiles how many files are named.
+	maxPatch = 100 << 10
+	maxWhole = 64_000_000
+	maxFiles = 1000
+)
+
+// Diff is what an attempt changed. However much that is, little of it is in memory.
+type Diff struct {
+	Files          []string // as git has their names, at most maxFiles
+	Count          int      // of all files
+	Added, Deleted int      // lines
+	// Patch is cut at maxPatch; Truncated says so.
+	Patch     string
+	Truncated bool
+	// Whole is the file that holds the patch where Patch is cut, until the worktree is closed.
+	// It is Cut at a size that the server may take.
+	Whole string
+	Cut   bool
+}
+
+// Diff compares the branch with Base.
+func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
+	var d Diff
+	if err := w.countChanges(ctx, &d); err != nil {
+		return Diff{}, err
+	}
+	return d, w.writePatch(ctx, &d)
+}
+
+// diff is a call that compares, and its arguments.
+func (w *Worktree) diff(ctx context.Context, out io.Writer, how ...string) error {
+	c := w.mirror.git()
+	c.longest = clonePatience
+	args := append([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, how...)
+	return c.stream(ctx, out, append(args, w.Base, w.tip, "--")...)
+}
+
+// countChanges counts files and lines.
+func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
+	read, write := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := w.diff(ctx, write, "--no-renames", "--numstat", "-z")
+		done <- errors.Join(err, write.CloseWithError(err))
+	}()
+	in := bufio.NewReader(read)
+	for {
+		line, err := in.ReadString(0)
+		if parts := strings.SplitN(strings.TrimSuffix(line, "\x00"), "\t", 3); len(parts) == 3 {
+			added, _ := strconv.Atoi(parts[0]) // "-" for what is no text
+			deleted, _ := strconv.Atoi(parts[1])
+			d.Added, d.Deleted, d.Count = d.Added+added, d.Deleted+deleted, d.Count+1
+			if len(d.Files) < maxFiles {
+				d.Files = append(d.Files, parts[2])
+			}
+		}
+		if err != nil {
+			return <-done
+		}
+	}
+}
+
+// writePatch writes the patch into a file, and the beginning of it into d.
+func (w *Worktree) writePatch(ctx context.Context, d *Diff) error {
+	whole := filepath.Join(w.private, "patch")
+	file, err := os.OpenFile(whole, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	out := &bounded{to: file, left: maxWhole}
+	if err := w.diff(ctx, out); err != nil && !out.full {
+		return errors.Join(err, file.Close())
+	}
+	shown, err := io.ReadAll(io.NewSectionReader(file, 0, maxPatch+1))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if d.Truncated = len(shown) > maxPatch; d.Truncated {
+		shown = shown[:maxPatch]
+		shown = shown[:bytes.LastIndexByte(shown, '\n')+1]
+		d.Whole, d.Cut = whole, out.full
+	}
+	d.Patch = strings.ToValidUTF8(string(shown), "?")
+	return nil
+}
+
+// bounded takes so many bytes.
+type bounded struct {
+	to   io.Writer
+	left int
+	full bool
+}
+
+// errFull ends a program that prints more than is wanted.
+var errFull = errors.New("it is more than is kept")
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if len(p) <= b.left {
+		b.left -= len(p)
+		return b.to.Write(p)
+	}
+	b.full = true
+	n, err := b.to.Write(p[:b.left])
+	b.left -= n
+	return n, errors.Join(err, errFull)
+}

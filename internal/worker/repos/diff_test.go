@@ -1,0 +1,56 @@
+package repos
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// However much an attempt changes, little of it is in memory, and what is left out is said.
+func TestALargeDiffIsBounded(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	line := strings.Repeat("x", 99) + "\n"
+	for i := range 9 {
+		write(t, w.Dir, fmt.Sprintf("%d.txt", i), strings.Repeat(line, 80_000))
+	}
+	write(t, w.Dir, "one-line.txt", strings.Repeat("y", 40<<20))
+	if _, _, err := w.Commit(t.Context(), "Much"); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := must[Diff](t)(w.Diff(t.Context()))
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+		t.Errorf("it takes %d MB of memory", used>>20)
+	}
+	if d.Count != 10 || d.Added < 9*80_000 || !d.Truncated || !d.Cut || len(d.Patch) > maxPatch || !strings.HasSuffix(d.Patch, "\n") {
+		t.Errorf("of the diff it tells %d files, %d lines, %d bytes, cut %v", d.Count, d.Added, len(d.Patch), d.Cut)
+	}
+	if info, err := os.Stat(d.Whole); err != nil || info.Size() != maxWhole {
+		t.Errorf("the whole patch is %v, %v", info, err)
+	}
+}
+
+// A diff that is not much longer than what is shown is kept whole.
+func TestALongDiffIsKeptWhole(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	for i := range maxFiles + 5 {
+		write(t, w.Dir, fmt.Sprintf("%04d.txt", i), strings.Repeat("a line of text\n", 10))
+	}
+	if _, _, err := w.Commit(t.Context(), "Many"); err != nil {
+		t.Fatal(err)
+	}
+	d := must[Diff](t)(w.Diff(t.Context()))
+	whole, err := os.ReadFile(d.Whole)
+	if err != nil || d.Cut || !strings.HasPrefix(string(whole), d.Patch) || strings.Count(string(whole), "\n+a line") != 10*(maxFiles+5) {
+		t.Errorf("the whole patch has %d bytes, cut %v: %v", len(whole), d.Cut, err)
+	}
+	if len(d.Files) != maxFiles || d.Count != maxFiles+5 {
+		t.Errorf("%d of %d files are named", len(d.Files), d.Count)
+	}
+}

@@ -1,0 +1,116 @@
+package repos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// errMoved is a branch that somebody else moved meanwhile.
+var errMoved = errors.New("the branch was moved meanwhile")
+
+// move moves a branch from one commit to another: at the origin or, where there is none, in
+// the person's clone where nobody's work is in the way. The error is errMoved where the branch
+// was moved meanwhile.
+func (m *mirror) move(ctx context.Context, branch, from, to string) error {
+	if m.origin == "" {
+		return m.moveInClone(ctx, branch, from, to)
+	}
+	err := m.pushCommit(ctx, branch, from, to)
+	if err == nil {
+		return m.noteMoved(ctx, branch, to)
+	}
+	if now, fetched := m.target(ctx, MergeRequest{Into: branch, Commit: to}); fetched == nil && now != from {
+		return errMoved
+	}
+	return err
+}
+
+// pushCommit has a branch at the origin be a commit, if it is another one now.
+func (m *mirror) pushCommit(ctx context.Context, branch, from, to string) error {
+	c := m.network()
+	c.longest = clonePatience
+	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from, "--end-of-options", m.push, to+":"+ours+branch)
+}
+
+// noteMoved has later attempts begin from what was just pushed.
+func (m *mirror) noteMoved(ctx context.Context, branch, commit string) error {
+	if m.knownDefault() == "" {
+		if err := os.WriteFile(filepath.Join(m.dir, defaultFile), []byte(branch), 0o600); err != nil {
+			return err
+		}
+	}
+	return m.git().do(ctx, "update-ref", theirs+branch, commit)
+}
+
+// moveInClone moves a branch of the person's clone.
+func (m *mirror) moveInClone(ctx context.Context, branch, from, to string) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	handed := "refs/fleet/merged/" + to
+	if err := m.git().do(ctx, "update-ref", handed, to); err != nil {
+		return err
+	}
+	if err := m.give(ctx, handed, ""); err != nil {
+		return err
+	}
+	if err := m.git().do(ctx, "update-ref", "-d", handed); err != nil {
+		return err
+	}
+	place, err := m.placeOf(ctx, branch)
+	if err != nil {
+		return err
+	}
+	if place != "" {
+		return m.moveCheckedOut(ctx, place, from, to)
+	}
+	if !m.inClone().ok(ctx, "update-ref", ours+branch, to, from) {
+		return errMoved
+	}
+	return nil
+}
+
+// placeOf is where a branch is checked out by the person, "" for nowhere.
+func (m *mirror) placeOf(ctx context.Context, branch string) (string, error) {
+	out, err := m.inClone().run(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	dir, bare := "", false
+	for line := range strings.SplitSeq(out, "\n") {
+		if at, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir, bare = at, false
+		}
+		if line == "bare" {
+			bare = true
+		}
+		if line == "branch "+ours+branch && !bare && exists(dir) {
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+// moveCheckedOut moves a branch that a person has checked out, with its files.
+func (m *mirror) moveCheckedOut(ctx context.Context, dir, from, to string) error {
+	c := m.inClone()
+	c.dir = dir
+	now, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+	if now != from || err != nil && from != "" {
+		return errMoved
+	}
+	changes, err := c.run(ctx, "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return err
+	}
+	if changes != "" {
+		return fmt.Errorf("%w, in %s", ErrInTheWay, filepath.Base(dir))
+	}
+	return c.do(ctx, "merge", "--quiet", "--ff-only", to)
+}
