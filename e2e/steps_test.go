@@ -55,7 +55,7 @@ func spends(t *testing.T, agent *apiclient.ClientWithResponses, key, id, usd str
 	t.Helper()
 	answer, err := agent.ReportUsageWithResponse(t.Context(), apiclient.UsageReport{Job: &key, Epoch: new(int64(1)), Entries: []apiclient.UsageEntry{{
 		ID: id, Provider: "house", Model: "house-1", InputTokens: 12_000, OutputTokens: 900, CostUSD: json.RawMessage(usd), At: time.Now()}}})
-	if err != nil || answer.JSON200 == nil || answer.JSON200.Results[0].Status != apiclient.Recorded {
+	if err != nil || answer.JSON200 == nil || answer.JSON200.Results[0].Status != apiclient.UsageResultStatusRecorded {
 		t.Fatalf("tell usage: %v %s", err, body(answer))
 	}
 }

@@ -56,6 +56,50 @@ func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, arg AttemptEndParams)
 	return i, err
 }
 
+const attemptEnds = `-- name: AttemptEnds :many
+SELECT outcome, error_kind FROM attempt
+WHERE workspace_id = $1 AND job_id = $2 AND epoch < $3
+ORDER BY epoch DESC LIMIT $4
+`
+
+type AttemptEndsParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	BeforeEpoch int64
+	MaxRows     int32
+}
+
+type AttemptEndsRow struct {
+	Outcome   string
+	ErrorKind string
+}
+
+// How the last attempts of a job before an epoch ended, the newest first.
+func (q *Queries) AttemptEnds(ctx context.Context, db DBTX, arg AttemptEndsParams) ([]AttemptEndsRow, error) {
+	rows, err := db.Query(ctx, attemptEnds,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.BeforeEpoch,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AttemptEndsRow{}
+	for rows.Next() {
+		var i AttemptEndsRow
+		if err := rows.Scan(&i.Outcome, &i.ErrorKind); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const attemptList = `-- name: AttemptList :many
 SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `

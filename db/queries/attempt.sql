@@ -38,3 +38,9 @@ WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND o
 UPDATE attempt SET submitted = submitted + 1
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch AND submitted < @most::int
 RETURNING submitted;
+
+-- name: AttemptEnds :many
+-- How the last attempts of a job before an epoch ended, the newest first.
+SELECT outcome, error_kind FROM attempt
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch < @before_epoch
+ORDER BY epoch DESC LIMIT @max_rows;

@@ -90,7 +90,7 @@ func usageResult(id string, a report.UsageAnswer) UsageResult {
 	out := UsageResult{ID: id, Status: UsageResultStatus(a.Outcome)}
 	if a.Refused != nil {
 		code := ProblemCode(a.Refused.Code)
-		out.Status, out.Code, out.Message = Refused, &code, &a.Refused.Message
+		out.Status, out.Code, out.Message = UsageResultStatusRefused, &code, &a.Refused.Message
 		if len(a.Refused.Fields) > 0 {
 			out.Fields = &a.Refused.Fields
 		}

@@ -395,22 +395,31 @@ func (e ExportSource) Valid() bool {
 
 // Defines values for FailureKind.
 const (
+	FailureKindAuth               FailureKind = "auth"
+	FailureKindBilling            FailureKind = "billing"
 	FailureKindBudgetExceeded     FailureKind = "budget_exceeded"
 	FailureKindCapabilityMismatch FailureKind = "capability_mismatch"
 	FailureKindChecksFailed       FailureKind = "checks_failed"
 	FailureKindCloneFailed        FailureKind = "clone_failed"
+	FailureKindContextOverflow    FailureKind = "context_overflow"
 	FailureKindCrash              FailureKind = "crash"
 	FailureKindEmpty              FailureKind = ""
+	FailureKindEngineGarbage      FailureKind = "engine_garbage"
 	FailureKindEngineMissing      FailureKind = "engine_missing"
 	FailureKindMergeConflict      FailureKind = "merge_conflict"
 	FailureKindOther              FailureKind = "other"
 	FailureKindRateLimited        FailureKind = "rate_limited"
+	FailureKindRefused            FailureKind = "refused"
 	FailureKindTimeout            FailureKind = "timeout"
 )
 
 // Valid indicates whether the value is a known member of the FailureKind enum.
 func (e FailureKind) Valid() bool {
 	switch e {
+	case FailureKindAuth:
+		return true
+	case FailureKindBilling:
+		return true
 	case FailureKindBudgetExceeded:
 		return true
 	case FailureKindCapabilityMismatch:
@@ -419,9 +428,13 @@ func (e FailureKind) Valid() bool {
 		return true
 	case FailureKindCloneFailed:
 		return true
+	case FailureKindContextOverflow:
+		return true
 	case FailureKindCrash:
 		return true
 	case FailureKindEmpty:
+		return true
+	case FailureKindEngineGarbage:
 		return true
 	case FailureKindEngineMissing:
 		return true
@@ -430,6 +443,8 @@ func (e FailureKind) Valid() bool {
 	case FailureKindOther:
 		return true
 	case FailureKindRateLimited:
+		return true
+	case FailureKindRefused:
 		return true
 	case FailureKindTimeout:
 		return true
@@ -1208,22 +1223,22 @@ func (e UsageDimension) Valid() bool {
 
 // Defines values for UsageResultStatus.
 const (
-	Known    UsageResultStatus = "known"
-	Raised   UsageResultStatus = "raised"
-	Recorded UsageResultStatus = "recorded"
-	Refused  UsageResultStatus = "refused"
+	UsageResultStatusKnown    UsageResultStatus = "known"
+	UsageResultStatusRaised   UsageResultStatus = "raised"
+	UsageResultStatusRecorded UsageResultStatus = "recorded"
+	UsageResultStatusRefused  UsageResultStatus = "refused"
 )
 
 // Valid indicates whether the value is a known member of the UsageResultStatus enum.
 func (e UsageResultStatus) Valid() bool {
 	switch e {
-	case Known:
+	case UsageResultStatusKnown:
 		return true
-	case Raised:
+	case UsageResultStatusRaised:
 		return true
-	case Recorded:
+	case UsageResultStatusRecorded:
 		return true
-	case Refused:
+	case UsageResultStatusRefused:
 		return true
 	default:
 		return false
@@ -2189,7 +2204,7 @@ type Failure struct {
 	// Job Key or id of the job.
 	Job JobRef `json:"job"`
 
-	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed and other; another word is 422.
+	// Kind One of timeout, budget_exceeded, crash, checks_failed, capability_mismatch, engine_missing, rate_limited, merge_conflict, clone_failed, auth, billing, refused, context_overflow, engine_garbage and other; another word is 422. auth, billing, engine_missing, rate_limited and clone_failed are the host's: the attempt ends as a release, and counts neither as a failure nor as a loss.
 	Kind *string `json:"kind,omitempty"`
 
 	// Next What the agent wants for the seat that becomes free: the jobs that `POST /fleet/claim` would give it, in the same transaction. It never waits. A call that is repeated is to carry the same `request_id`. In `POST /fleet/batch` one item may have it.
@@ -2201,7 +2216,7 @@ type Failure struct {
 	// RetryAfterSeconds With `rate_limited`: how long the provider takes no requests. The job waits as long, the provider's agents are given no jobs until then, and it counts neither as a failure nor as a loss.
 	RetryAfterSeconds *int `json:"retry_after_seconds,omitempty"`
 
-	// Retryable Always true of `rate_limited`.
+	// Retryable Always true of what is the host's.
 	Retryable *bool   `json:"retryable,omitempty"`
 	Stack     *string `json:"stack,omitempty"`
 

@@ -49,6 +49,52 @@ func TestARateLimitCountsAsNothing(t *testing.T) {
 	w.Consistent()
 }
 
+// What is a host's fault costs the job nothing, however many hosts give it back, and each
+// time the job waits longer; what the model does is a failure as any other.
+func TestWhatIsTheHostsCostsTheJobNothing(t *testing.T) {
+	w := newWorld(t)
+	agent := w.Agent("claude-1")
+	fail := func(kind jobs.FailureKind, retryable bool) jobs.Job {
+		t.Helper()
+		w.backoffOver()
+		failed, err := w.Dispatch.Fail(w.Ctx, agent, ref(w.Claim(agent)), report.Failure{Error: "no", Kind: string(kind), Retryable: retryable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return failed.Job
+	}
+	w.Job("one", retries(1, 60))
+	var longest time.Duration
+	for i, kind := range []jobs.FailureKind{jobs.FailedAuth, jobs.FailedBilling, jobs.FailedEngine, jobs.FailedClone, jobs.FailedAuth} {
+		got := fail(kind, false)
+		wait := got.NotBefore.Sub(got.StatusAt)
+		if got.Status != jobs.Waiting || got.WaitReason != jobs.WaitRetryBackoff || got.FailureCount+got.LostCount != 0 || got.FailureKind != kind {
+			t.Fatalf("%s: it is %s (%s), %d failures, %d losses", kind, got.Status, got.WaitReason, got.FailureCount, got.LostCount)
+		}
+		if want := 5 * time.Second << i; wait < want*3/4 || wait > want*5/4 {
+			t.Errorf("%s: it waits for %s; want about %s", kind, wait, want)
+		}
+		longest = max(longest, wait)
+	}
+	if got := fail(jobs.FailedGarbage, true); got.FailureCount != 1 || got.FailureKind != jobs.FailedGarbage {
+		t.Errorf("of an engine's garbage it has %d failures of the kind %s", got.FailureCount, got.FailureKind)
+	}
+	if got := fail(jobs.FailedAuth, false); got.NotBefore.Sub(got.StatusAt) > longest/2 {
+		t.Error("what hosts gave back before another end of an attempt counts for the wait")
+	}
+	w.backoffOver()
+	for range 20 {
+		fail(jobs.FailedClone, false)
+	}
+	if got := fail(jobs.FailedBilling, false); got.NotBefore.Sub(got.StatusAt) > 13*time.Minute {
+		t.Errorf("it waits for %s", got.NotBefore.Sub(got.StatusAt))
+	}
+	if got := fail(jobs.FailedRefused, false); got.Status != jobs.Failed {
+		t.Errorf("refused by the model it is %s", got.Status)
+	}
+	w.Consistent()
+}
+
 // The agents of a provider that takes no requests get no jobs, also those that register
 // later; the others do. Afterwards all do.
 func TestARateLimitHoldsTheProvider(t *testing.T) {

@@ -193,9 +193,13 @@ func (c *claudeLines) result() (Result, bool) {
 		return Result{OK: true, Summary: c.end.Result}, true
 	}
 	message := cmp.Or(strings.Join(c.end.Errors, "\n"), c.end.Result, claudeCode+" failed: "+c.end.Subtype)
-	switch {
-	case c.end.Subtype == "error_max_budget_usd":
+	if c.end.Subtype == "error_max_budget_usd" {
 		return failed("budget_exceeded", message, false), true
+	}
+	why, known := refusedBy(c.end.APIStatus, message)
+	switch {
+	case known && (why.kind == "billing" || c.end.APIStatus != 429):
+		return failed(why.kind, message, why.retryable), true
 	case c.end.APIStatus == 429:
 		r := failed("rate_limited", message, true)
 		r.Failure.RetryAfter = c.wait

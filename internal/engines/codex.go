@@ -231,8 +231,12 @@ func (c *codexLines) refused(message string) {
 var rateLimited = regexp.MustCompile(`(?i)\b429\b|rate limit|usage limit`)
 
 func (c *codexLines) result() (Result, bool) {
+	why, known := refusedBy(0, c.failure)
+	limited := rateLimited.MatchString(c.failure)
 	switch {
-	case rateLimited.MatchString(c.failure):
+	case known && (why.kind == "billing" || !limited):
+		return failed(why.kind, c.failure, why.retryable), true
+	case limited:
 		return failed("rate_limited", c.failure, true), true
 	case c.failure != "":
 		return failed("other", c.failure, !c.final), true

@@ -85,8 +85,8 @@ type Result struct {
 
 // Failure is why a program did not do its task.
 type Failure struct {
-	// Kind is one of those of the API: crash, timeout, budget_exceeded, rate_limited,
-	// engine_missing, other.
+	// Kind is one of those of the API: crash, timeout, budget_exceeded, rate_limited, auth,
+	// billing, refused, context_overflow, engine_missing, engine_garbage, other.
 	Kind    string
 	Message string
 	// RetryAfter is when a provider that limits its rate may be asked again; 0 where it did

@@ -140,6 +140,10 @@ func (o *openCodeLines) result() (Result, bool) {
 		return Result{OK: true, Summary: o.said}, o.done
 	}
 	message := cmp.Or(f.Data.Message, f.Name, "OpenCode failed.")
+	why, known := refusedBy(f.Data.Status, message)
+	if known && (why.kind == "billing" || f.Data.Status != 429) {
+		return failed(why.kind, message, why.retryable), true
+	}
 	if f.Data.Status == 429 {
 		r := failed("rate_limited", message, true)
 		if wait, err := time.ParseDuration(f.Data.Headers["retry-after"] + "s"); err == nil {

@@ -116,6 +116,9 @@ func ended(ctx context.Context, in invocation, exit process.Exit) Result {
 		if exit.Tail != "" {
 			message += "\n" + exit.Tail
 		}
+		if exit.Status == 0 {
+			return failed("engine_garbage", message, true)
+		}
 		return failed("crash", message, true)
 	}
 	return r

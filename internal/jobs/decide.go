@@ -353,12 +353,12 @@ func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string)
 	})
 }
 
-// LimitRate ends an attempt because the provider takes no requests for a time. The job
-// waits as long, or for its first backoff where wait is 0; it counts neither as a failure
-// nor as a loss.
-func (j Job) LimitRate(now time.Time, wait time.Duration, message string) (Decision, error) {
+// HandBack ends an attempt for what is its host's: a provider that takes no requests, a key
+// that is not valid, a repository that cannot be read. The job waits for the time, or for its
+// first backoff where wait is 0; it counts neither as a failure nor as a loss.
+func (j Job) HandBack(now time.Time, of FailureKind, wait time.Duration, message string) (Decision, error) {
 	return j.decide(ByFailure, Waiting, eventlog.JobAttemptFailed, func(d *Decision) {
-		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), FailedRateLimit
+		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
 		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, true
 		d.backOff(now, 1)
 		if until := now.Add(wait); wait > 0 {

@@ -22,12 +22,39 @@ const (
 	FailedRateLimit     FailureKind = "rate_limited"
 	FailedMergeConflict FailureKind = "merge_conflict"
 	FailedClone         FailureKind = "clone_failed"
+	FailedAuth          FailureKind = "auth"             // the host's key of a provider is not taken
+	FailedBilling       FailureKind = "billing"          // the host's account has no money left
+	FailedRefused       FailureKind = "refused"          // the model does not want to
+	FailedContext       FailureKind = "context_overflow" // the work does not fit into the model's context
+	FailedGarbage       FailureKind = "engine_garbage"   // the engine ended without a result that can be read
 	FailedOther         FailureKind = "other"
 )
 
 // FailureKinds are all kinds of failures.
 var FailureKinds = []FailureKind{FailedTimeout, FailedBudget, FailedCrash, FailedChecks, FailedCapability, FailedEngine,
-	FailedRateLimit, FailedMergeConflict, FailedClone, FailedOther}
+	FailedRateLimit, FailedMergeConflict, FailedClone, FailedAuth, FailedBilling, FailedRefused, FailedContext, FailedGarbage, FailedOther}
+
+// IsHosts reports whether a failure is the host's and not the job's: it costs the job nothing.
+func (k FailureKind) IsHosts() bool {
+	switch k {
+	case FailedAuth, FailedBilling, FailedEngine, FailedRateLimit, FailedClone:
+		return true
+	}
+	return false
+}
+
+// Bounds of the wait of a job that hosts give back one after the other.
+const (
+	minHostWait = 5 * time.Second
+	maxHostWait = 10 * time.Minute
+)
+
+// HostWait is how long a job waits that a host gives back, after as many hosts have done so
+// before, without an attempt between that ended otherwise. The first wait is short, since
+// another host may do better; a host that claims such a job again and again is slowed down.
+func HostWait(before int) time.Duration {
+	return signal.Jitter(min(minHostWait<<min(before, 10), maxHostWait), backoffJitter)
+}
 
 // Bounds of the wait that an agent asks for with FailedRateLimit.
 const (

@@ -48,8 +48,11 @@ type End struct {
 // will or that failed; "" of the others.
 func (e End) logMessage() string {
 	what := map[string]string{Failed: "The attempt failed", Lost: "The lease was lost", TimedOut: "The attempt timed out"}[e.Outcome]
-	if e.Outcome == Released && e.Who.Kind != tenancy.KindAgent {
+	switch {
+	case e.Outcome == Released && e.Who.Kind != tenancy.KindAgent:
 		what = "The job was taken back"
+	case e.Outcome == Released && e.Kind != "":
+		what = "The host could not work on it"
 	}
 	if what != "" && e.Error != "" {
 		what += ": " + e.Error

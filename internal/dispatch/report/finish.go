@@ -205,8 +205,16 @@ func kindsOfFailures() string {
 	return strings.Join(words, ", ")
 }
 
+// outcome is how an attempt ends that failed so: what is the host's is given back.
+func (f Failure) outcome() string {
+	if jobs.FailureKind(f.Kind).IsHosts() {
+		return lease.Released
+	}
+	return lease.Failed
+}
+
 // Fail ends an attempt that went wrong: the job waits for its backoff, or fails
-// for good. The lease ends now. Faults as of Complete.
+// for good. What is the host's fault ends as a release: neither failure nor loss. The lease ends now. Faults as of Complete.
 func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (Ended, error) {
 	err := errors.Join(f.check(), lease.RequireAgent(who), ref.Check())
 	if err != nil {
@@ -231,7 +239,7 @@ func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref
 			return d, lease.AttemptEnd{}, err
 		}
 		d.Payload["kind"], d.Payload["stack"] = f.Kind, f.Stack
-		return d, lease.AttemptEnd{Outcome: lease.Failed, Error: d.After.LastError, Kind: f.Kind}, nil
+		return d, lease.AttemptEnd{Outcome: f.outcome(), Error: d.After.LastError, Kind: f.Kind}, nil
 	}, digest: func(red *redact.Redactor) ([]byte, error) { return digestWords("fail", said.redacted(red)) }})
 }
 

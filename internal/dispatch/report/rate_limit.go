@@ -32,14 +32,23 @@ func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref 
 	return provider, err
 }
 
-// judgeFailure says what becomes of a job whose attempt has failed. A rate limit is
-// nobody's failure: the provider is held for the time that it asks for, for the agents of
-// the same enrolment token.
+// judgeFailure says what becomes of a job whose attempt has failed. What is its host's costs
+// it nothing. With a rate limit the provider is held for the time that it asks for, for the
+// agents of the same enrolment token.
 func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, f Failure) (jobs.Decision, error) {
-	if !f.isRateLimit() {
-		return job.Fail(job.Now, f.Retryable, jobs.FailureKindOf(f.Kind), f.Error)
+	kind := jobs.FailureKindOf(f.Kind)
+	if !kind.IsHosts() {
+		return job.Fail(job.Now, f.Retryable, kind, f.Error)
 	}
-	d, err := job.LimitRate(job.Now, f.RetryAfter, f.Error)
+	wait := f.RetryAfter
+	if !f.isRateLimit() {
+		before, err := handedBack(ctx, tx, who.Workspace, job.Job)
+		if err != nil {
+			return jobs.Decision{}, err
+		}
+		wait = jobs.HostWait(before)
+	}
+	d, err := job.HandBack(job.Now, kind, wait, f.Error)
 	if err != nil || !f.holdsProvider() {
 		return d, err
 	}

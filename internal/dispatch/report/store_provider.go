@@ -10,6 +10,9 @@ import (
 
 	"fleetboard/db"
 	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 
@@ -25,6 +28,26 @@ func agentProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, under l
 		return "", fmt.Errorf("provider of an agent: %w", err)
 	}
 	return provider, nil
+}
+
+// hostsAsked bounds how many hosts that gave a job back count for its wait.
+const hostsAsked = 10
+
+// handedBack is how many attempts of a job before this one were given back for what was
+// their hosts', one after the other.
+func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (n int, err error) {
+	ends, err := q.AttemptEnds(ctx, tx, dbsqlc.AttemptEndsParams{WorkspaceID: workspace, JobID: job.ID, BeforeEpoch: job.Epoch,
+		MaxRows: hostsAsked})
+	if err != nil {
+		return 0, fmt.Errorf("ends of attempts: %w", err)
+	}
+	for _, e := range ends {
+		if e.Outcome != lease.Released || !jobs.FailureKind(e.ErrorKind).IsHosts() {
+			break
+		}
+		n++
+	}
+	return n, nil
 }
 
 // holdProvider keeps the agents of a provider that registered with the same token from new
