@@ -302,7 +302,7 @@ func TestTheLogTellsWhatWentWrong(t *testing.T) {
 	w.claim(ada)
 	w.as(w.owner, "POST", "/jobs/"+key+"/release", object{"reason": "mine"}).want(200)
 	said := w.as(w.owner, "GET", "/jobs/"+key+"/logs", nil).want(200).raw
-	for _, line := range []string{"The attempt failed: too many", "The job was taken back: mine"} {
+	for _, line := range []string{"The host could not work on it: too many", "The job was taken back: mine"} {
 		if !strings.Contains(string(said), line) {
 			t.Errorf("the log does not say %q: %s", line, said)
 		}

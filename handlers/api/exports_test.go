@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fault"
 )
 
@@ -28,6 +29,7 @@ func TestAnExportMovesOnlyWhereItWasRead(t *testing.T) {
 				return w.as(w.owner, "POST", export+"/ack", object{"position": position})
 			}
 			export, scout := make("disk"), make("scout")
+			dbfactory.Readable(t, w.db)
 			all := next(scout, "")
 			last := all.text("position")
 			future := map[string]string{"messages": "9223372036854775807", "events": "9223372036854775807-1"}[source]

@@ -37,7 +37,7 @@ func refusedUsage(results *apiclient.UsageResults) (list []string) {
 		return nil
 	}
 	for _, r := range *results {
-		if r.Status != apiclient.Refused {
+		if r.Status != apiclient.UsageResultStatusRefused {
 			continue
 		}
 		why := said(r.Message)
