@@ -893,20 +893,21 @@ type MessageWordsPlace struct {
 }
 
 type Price struct {
-	WorkspaceID  uuid.UUID
-	ID           int64
-	Provider     string
-	Model        string
-	ValidFrom    time.Time
-	Input        int64
-	CacheRead    int64
-	CacheWrite   int64
-	CacheWrite1h int64
-	Output       int64
-	FlatRate     bool
-	Source       string
-	CreatedBy    string
-	CreatedAt    time.Time
+	WorkspaceID   uuid.UUID
+	ID            int64
+	Provider      string
+	Model         string
+	ValidFrom     time.Time
+	Input         int64
+	CacheRead     int64
+	CacheWrite    int64
+	CacheWrite1h  int64
+	Output        int64
+	FlatRate      bool
+	Source        string
+	CreatedBy     string
+	CreatedAt     time.Time
+	BatchPermille int16
 }
 
 type Product struct {
@@ -1020,6 +1021,7 @@ type UsageEntry struct {
 	ChargedNanos       int64
 	Late               bool
 	BookedAt           time.Time
+	Batch              bool
 }
 
 type UsageHour struct {

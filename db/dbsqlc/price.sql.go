@@ -13,32 +13,33 @@ import (
 )
 
 const priceInsert = `-- name: PriceInsert :many
-INSERT INTO price (workspace_id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, flat_rate,
+INSERT INTO price (workspace_id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, batch_permille, flat_rate,
     source, created_by)
-SELECT $1, t.provider, t.model, t.valid_from, t.input, t.cache_read, t.cache_write, t.cache_write_1h, t.output, t.flat_rate,
+SELECT $1, t.provider, t.model, t.valid_from, t.input, t.cache_read, t.cache_write, t.cache_write_1h, t.output, t.batch_permille, t.flat_rate,
     t.source, $2
 FROM (SELECT unnest($3::text[]) AS provider, unnest($4::text[]) AS model, unnest($5::timestamptz[]) AS valid_from,
     unnest($6::bigint[]) AS input, unnest($7::bigint[]) AS cache_read, unnest($8::bigint[]) AS cache_write,
-    unnest($9::bigint[]) AS cache_write_1h, unnest($10::bigint[]) AS output,
-    unnest($11::boolean[]) AS flat_rate, unnest($12::text[]) AS source) t
+    unnest($9::bigint[]) AS cache_write_1h, unnest($10::bigint[]) AS output, unnest($11::smallint[]) AS batch_permille,
+    unnest($12::boolean[]) AS flat_rate, unnest($13::text[]) AS source) t
 ORDER BY t.provider COLLATE "C", t.model COLLATE "C", t.valid_from
 ON CONFLICT (workspace_id, provider, model, valid_from) DO NOTHING
 RETURNING id, provider, model, valid_from
 `
 
 type PriceInsertParams struct {
-	WorkspaceID   uuid.UUID
-	CreatedBy     string
-	Providers     []string
-	Models        []string
-	ValidFroms    []time.Time
-	Inputs        []int64
-	CacheReads    []int64
-	CacheWrites   []int64
-	CacheWrites1h []int64
-	Outputs       []int64
-	FlatRates     []bool
-	Sources       []string
+	WorkspaceID    uuid.UUID
+	CreatedBy      string
+	Providers      []string
+	Models         []string
+	ValidFroms     []time.Time
+	Inputs         []int64
+	CacheReads     []int64
+	CacheWrites    []int64
+	CacheWrites1h  []int64
+	Outputs        []int64
+	BatchPermilles []int16
+	FlatRates      []bool
+	Sources        []string
 }
 
 type PriceInsertRow struct {
@@ -61,6 +62,7 @@ func (q *Queries) PriceInsert(ctx context.Context, db DBTX, arg PriceInsertParam
 		arg.CacheWrites,
 		arg.CacheWrites1h,
 		arg.Outputs,
+		arg.BatchPermilles,
 		arg.FlatRates,
 		arg.Sources,
 	)
@@ -88,24 +90,25 @@ func (q *Queries) PriceInsert(ctx context.Context, db DBTX, arg PriceInsertParam
 }
 
 const priceList = `-- name: PriceList :many
-SELECT id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, flat_rate, source, created_by, created_at
+SELECT id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, batch_permille, flat_rate, source, created_by, created_at
 FROM price WHERE workspace_id = $1 ORDER BY id
 `
 
 type PriceListRow struct {
-	ID           int64
-	Provider     string
-	Model        string
-	ValidFrom    time.Time
-	Input        int64
-	CacheRead    int64
-	CacheWrite   int64
-	CacheWrite1h int64
-	Output       int64
-	FlatRate     bool
-	Source       string
-	CreatedBy    string
-	CreatedAt    time.Time
+	ID            int64
+	Provider      string
+	Model         string
+	ValidFrom     time.Time
+	Input         int64
+	CacheRead     int64
+	CacheWrite    int64
+	CacheWrite1h  int64
+	Output        int64
+	BatchPermille int16
+	FlatRate      bool
+	Source        string
+	CreatedBy     string
+	CreatedAt     time.Time
 }
 
 // A workspace's own prices: few hundred rows at most.
@@ -128,6 +131,7 @@ func (q *Queries) PriceList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 			&i.CacheWrite,
 			&i.CacheWrite1h,
 			&i.Output,
+			&i.BatchPermille,
 			&i.FlatRate,
 			&i.Source,
 			&i.CreatedBy,

@@ -231,14 +231,14 @@ func (q *Queries) UsageHold(ctx context.Context, db DBTX, arg UsageHoldParams) (
 const usageInsert = `-- name: UsageInsert :many
 INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
-    charged_nanos, late, operation, at, booked_at)
+    charged_nanos, late, operation, at, booked_at, batch)
 SELECT $1, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
     t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
-    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at
+    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
 FROM jsonb_to_recordset($2::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
     provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
     cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
-    operation text, at timestamptz, booked_at timestamptz)
+    operation text, at timestamptz, booked_at timestamptz, batch boolean)
 ORDER BY t.job_id, t.id COLLATE "C"
 ON CONFLICT (workspace_id, job_id, id) DO NOTHING
 RETURNING job_id, id
@@ -375,9 +375,9 @@ func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParam
 
 const usageLock = `-- name: UsageLock :many
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
-    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos, e.batch
 FROM (SELECT u.job_id, u.id FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
-CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at, x.batch FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
     OFFSET 0 FOR NO KEY UPDATE) e
 `
 
@@ -403,6 +403,7 @@ type UsageLockRow struct {
 	PriceID            *int64
 	ChargedNanos       int64
 	ComputedNanos      *int64
+	Batch              bool
 }
 
 // Locks entries that are there, in the order of their jobs and ids, and reads what may be
@@ -433,6 +434,7 @@ func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) (
 			&i.PriceID,
 			&i.ChargedNanos,
 			&i.ComputedNanos,
+			&i.Batch,
 		); err != nil {
 			return nil, err
 		}
@@ -446,9 +448,9 @@ func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) (
 
 const usageLockFree = `-- name: UsageLockFree :many
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
-    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos, e.batch
 FROM (SELECT u.job_id, u.id FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
-CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
+CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at, x.batch FROM usage_entry x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id
     OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) e
 `
 
@@ -474,6 +476,7 @@ type UsageLockFreeRow struct {
 	PriceID            *int64
 	ChargedNanos       int64
 	ComputedNanos      *int64
+	Batch              bool
 }
 
 // Those of the entries that nobody else has locked, locked, and what they are booked under.
@@ -502,6 +505,7 @@ func (q *Queries) UsageLockFree(ctx context.Context, db DBTX, arg UsageLockFreeP
 			&i.PriceID,
 			&i.ChargedNanos,
 			&i.ComputedNanos,
+			&i.Batch,
 		); err != nil {
 			return nil, err
 		}

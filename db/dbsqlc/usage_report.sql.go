@@ -15,7 +15,7 @@ import (
 const usageEntries = `-- name: UsageEntries :many
 SELECT e.id, e.booked_at, e.at, e.recorded_at, e.job_id, coalesce(j.key, '')::text AS job_key, e.epoch, e.provider, e.model, e.provider_session, e.operation,
     e.input_tokens, e.output_tokens, e.cache_read_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.computed_nanos,
-    e.charged_nanos, e.price_id, e.late, coalesce(p.name, '')::text AS product, e.phase, e.repo, e.agent, e.factory
+    e.charged_nanos, e.price_id, e.late, e.batch, coalesce(p.name, '')::text AS product, e.phase, e.repo, e.agent, e.factory
 FROM (
     SELECT DISTINCT h.hour FROM usage_hour h
     WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.hour <= $4::timestamptz
@@ -30,7 +30,7 @@ FROM (
     ORDER BY h.hour DESC
 ) hours
 CROSS JOIN LATERAL (
-    SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at, h.phase, h.repo, h.agent, h.factory FROM usage_entry x
+    SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, x.product_id, x.provider, x.model, x.provider_session, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.reported_nanos, x.operation, x.at, x.recorded_at, x.cache_write_1h_tokens, x.price_id, x.computed_nanos, x.charged_nanos, x.late, x.booked_at, x.batch, h.phase, h.repo, h.agent, h.factory FROM usage_entry x
     JOIN usage_hour h ON h.workspace_id = x.workspace_id AND h.hour = hours.hour AND h.job_id = x.job_id AND h.epoch = x.epoch
         AND h.provider = x.provider AND h.model = x.model AND h.product_id = x.product_id
     WHERE x.workspace_id = $1 AND x.booked_at >= hours.hour AND x.booked_at < hours.hour + interval '1 hour'
@@ -90,6 +90,7 @@ type UsageEntriesRow struct {
 	ChargedNanos       int64
 	PriceID            *int64
 	Late               bool
+	Batch              bool
 	Product            string
 	Phase              string
 	Repo               string
@@ -146,6 +147,7 @@ func (q *Queries) UsageEntries(ctx context.Context, db DBTX, arg UsageEntriesPar
 			&i.ChargedNanos,
 			&i.PriceID,
 			&i.Late,
+			&i.Batch,
 			&i.Product,
 			&i.Phase,
 			&i.Repo,

@@ -1,17 +1,17 @@
 -- name: PriceList :many
 -- A workspace's own prices: few hundred rows at most.
-SELECT id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, flat_rate, source, created_by, created_at
+SELECT id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, batch_permille, flat_rate, source, created_by, created_at
 FROM price WHERE workspace_id = @workspace_id ORDER BY id;
 
 -- name: PriceInsert :many
 -- Adds prices that are not there yet, and gives their ids.
-INSERT INTO price (workspace_id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, flat_rate,
+INSERT INTO price (workspace_id, provider, model, valid_from, input, cache_read, cache_write, cache_write_1h, output, batch_permille, flat_rate,
     source, created_by)
-SELECT @workspace_id, t.provider, t.model, t.valid_from, t.input, t.cache_read, t.cache_write, t.cache_write_1h, t.output, t.flat_rate,
+SELECT @workspace_id, t.provider, t.model, t.valid_from, t.input, t.cache_read, t.cache_write, t.cache_write_1h, t.output, t.batch_permille, t.flat_rate,
     t.source, @created_by
 FROM (SELECT unnest(@providers::text[]) AS provider, unnest(@models::text[]) AS model, unnest(@valid_froms::timestamptz[]) AS valid_from,
     unnest(@inputs::bigint[]) AS input, unnest(@cache_reads::bigint[]) AS cache_read, unnest(@cache_writes::bigint[]) AS cache_write,
-    unnest(@cache_writes_1h::bigint[]) AS cache_write_1h, unnest(@outputs::bigint[]) AS output,
+    unnest(@cache_writes_1h::bigint[]) AS cache_write_1h, unnest(@outputs::bigint[]) AS output, unnest(@batch_permilles::smallint[]) AS batch_permille,
     unnest(@flat_rates::boolean[]) AS flat_rate, unnest(@sources::text[]) AS source) t
 ORDER BY t.provider COLLATE "C", t.model COLLATE "C", t.valid_from
 ON CONFLICT (workspace_id, provider, model, valid_from) DO NOTHING

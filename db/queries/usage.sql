@@ -31,14 +31,14 @@ LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM atte
 -- the sums only then. An amount or a price of a null is unknown.
 INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
-    charged_nanos, late, operation, at, booked_at)
+    charged_nanos, late, operation, at, booked_at, batch)
 SELECT @workspace_id, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
     t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
-    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at
+    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
 FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
     provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
     cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
-    operation text, at timestamptz, booked_at timestamptz)
+    operation text, at timestamptz, booked_at timestamptz, batch boolean)
 ORDER BY t.job_id, t.id COLLATE "C"
 ON CONFLICT (workspace_id, job_id, id) DO NOTHING
 RETURNING job_id, id;
@@ -48,7 +48,7 @@ RETURNING job_id, id;
 -- raised of them and what they are booked under. One look for each, whatever the statistics
 -- say.
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
-    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos, e.batch
 FROM (SELECT u.job_id, u.id FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@ids::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
 CROSS JOIN LATERAL (SELECT x.* FROM usage_entry x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.id = n.id
     OFFSET 0 FOR NO KEY UPDATE) e;
@@ -69,7 +69,7 @@ ORDER BY u.job_id, u.epoch FOR NO KEY UPDATE SKIP LOCKED;
 -- name: UsageLockFree :many
 -- Those of the entries that nobody else has locked, locked, and what they are booked under.
 SELECT e.id, e.job_id, e.epoch, e.product_id, e.provider, e.model, e.input_tokens, e.output_tokens, e.cache_read_tokens,
-    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos
+    e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.price_id, e.charged_nanos, e.computed_nanos, e.batch
 FROM (SELECT u.job_id, u.id FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@ids::text[]) AS id) u ORDER BY u.job_id, u.id COLLATE "C") n
 CROSS JOIN LATERAL (SELECT x.* FROM usage_entry x WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.id = n.id
     OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) e;

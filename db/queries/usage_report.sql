@@ -53,7 +53,7 @@ WHERE r.place <= @max_groups::bigint ORDER BY r.dimension, r.place;
 -- are sums that pass the filters are looked into.
 SELECT e.id, e.booked_at, e.at, e.recorded_at, e.job_id, coalesce(j.key, '')::text AS job_key, e.epoch, e.provider, e.model, e.provider_session, e.operation,
     e.input_tokens, e.output_tokens, e.cache_read_tokens, e.cache_write_tokens, e.cache_write_1h_tokens, e.reported_nanos, e.computed_nanos,
-    e.charged_nanos, e.price_id, e.late, coalesce(p.name, '')::text AS product, e.phase, e.repo, e.agent, e.factory
+    e.charged_nanos, e.price_id, e.late, e.batch, coalesce(p.name, '')::text AS product, e.phase, e.repo, e.agent, e.factory
 FROM (
     SELECT DISTINCT h.hour FROM usage_hour h
     WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until AND h.hour <= @before_at::timestamptz

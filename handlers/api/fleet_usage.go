@@ -67,7 +67,8 @@ func usageLines(of lease.Ref, entries []UsageEntry) ([]report.UsageLine, error) 
 			Lease: lease.Ref{Job: cmp.Or(value(e.Job), of.Job), Epoch: cmp.Or(value(e.Epoch), of.Epoch)},
 			Entry: spend.Entry{ID: e.ID, Provider: e.Provider, Model: e.Model, Session: value(e.ProviderSession),
 				Input: e.InputTokens, Output: e.OutputTokens, CacheRead: value(e.CacheReadTokens), CacheWrite: value(e.CacheWriteTokens),
-				CacheWrite1h: value(e.CacheWrite1HTokens), CostUSD: cost, Operation: value(e.Operation), At: e.At}})
+				CacheWrite1h: value(e.CacheWrite1HTokens), CostUSD: cost, Batch: value(e.Batch), Operation: value(e.Operation),
+				At: e.At}})
 	}
 	return lines, nil
 }

@@ -2984,6 +2984,9 @@ type NewMessages struct {
 
 // NewPrice defines model for NewPrice.
 type NewPrice struct {
+	// BatchFactor What tokens cost that are used in a provider's batches (entries with `batch`): this part of the price, 0 to 1 with at most three decimal places.
+	BatchFactor *string `json:"batch_factor,omitempty"`
+
 	// CacheRead As input.
 	CacheRead string `json:"cache_read"`
 
@@ -3054,6 +3057,9 @@ type PlainAction struct {
 
 // Price defines model for Price.
 type Price struct {
+	// BatchFactor The part of the price that usage in batches costs: `0.5`.
+	BatchFactor string `json:"batch_factor"`
+
 	// BuiltIn Of the built-in list, and not of the workspace.
 	BuiltIn      bool   `json:"built_in"`
 	CacheRead    string `json:"cache_read"`
@@ -3462,6 +3468,9 @@ type UsageBooked struct {
 	// At As the agent said.
 	At time.Time `json:"at"`
 
+	// Batch Used in a provider's batch.
+	Batch bool `json:"batch"`
+
 	// BookedAt The instant that its price, its hour and its budgets' periods go by.
 	BookedAt           time.Time `json:"booked_at"`
 	CacheReadTokens    int64     `json:"cache_read_tokens"`
@@ -3518,6 +3527,9 @@ type UsageEntries = []UsageEntry
 type UsageEntry struct {
 	// At By the agent's clock.
 	At time.Time `json:"at"`
+
+	// Batch Whether it was used in a provider's batch, at the price's `batch_factor`. What is told first counts.
+	Batch *bool `json:"batch,omitempty"`
 
 	// CacheReadTokens 0 where it is left out.
 	CacheReadTokens *int64 `json:"cache_read_tokens,omitempty"`

@@ -29,7 +29,7 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 	list := make(prices.List, len(r.Body.Prices))
 	for i, p := range r.Body.Prices {
 		list[i] = prices.Price{Provider: p.Provider, Model: p.Model, From: p.ValidFrom, FlatRate: value(p.FlatRate),
-			Source: value(p.Source),
+			Source: value(p.Source), BatchPermille: prices.ParseFactor(value(p.BatchFactor)),
 			Rates: prices.Tokens{Input: rate(p.Input), Output: rate(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
 				CacheWrite1h: rate(p.CacheWrite1H)}}
 	}
@@ -82,6 +82,7 @@ func rate(text string) int64 {
 func priceModel(p prices.Price) Price {
 	dollars := func(rate int64) string { return spend.Nanos(rate * nanosOfRate).Fixed() }
 	return Price{Provider: p.Provider, Model: p.Model, ValidFrom: p.From.UTC(), FlatRate: p.FlatRate, Source: p.Source, BuiltIn: p.ID < 0,
-		Input: dollars(p.Rates.Input), Output: dollars(p.Rates.Output), CacheRead: dollars(p.Rates.CacheRead),
+		BatchFactor: prices.Factor(p.BatchPermille),
+		Input:       dollars(p.Rates.Input), Output: dollars(p.Rates.Output), CacheRead: dollars(p.Rates.CacheRead),
 		CacheWrite: dollars(p.Rates.CacheWrite), CacheWrite1H: dollars(p.Rates.CacheWrite1h)}
 }

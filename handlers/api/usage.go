@@ -165,5 +165,6 @@ func usageBookedModel(e usage.Entry) UsageBooked {
 		Model: e.Model, ProviderSession: e.Session,
 		Operation: e.Operation, InputTokens: e.Input, OutputTokens: e.Output, CacheReadTokens: e.CacheRead,
 		CacheWriteTokens: e.CacheWrite, CacheWrite1HTokens: e.CacheWrite1h, ChargedUSD: e.Charged.Fixed(),
-		ComputedUSD: usdOrNull(e.ComputedNanos), ReportedUSD: usdOrNull(e.ReportedNanos), Price: e.Price, Late: e.Late}
+		ComputedUSD: usdOrNull(e.ComputedNanos), ReportedUSD: usdOrNull(e.ReportedNanos), Price: e.Price, Late: e.Late,
+		Batch: e.Batch}
 }

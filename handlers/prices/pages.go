@@ -95,7 +95,11 @@ func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f view.F
 }
 
 func row(p prices.Price) view.Row {
-	return view.Row{Provider: p.Provider, Model: p.Model, From: p.From.UTC().Format("2 Jan 2006"), FlatRate: p.FlatRate, Source: p.Source,
+	batch := ""
+	if p.BatchPermille != prices.WholePrice {
+		batch = prices.Factor(p.BatchPermille)
+	}
+	return view.Row{Batch: batch, Provider: p.Provider, Model: p.Model, From: p.From.UTC().Format("2 Jan 2006"), FlatRate: p.FlatRate, Source: p.Source,
 		Input: dollars(p.Rates.Input), CacheRead: dollars(p.Rates.CacheRead), CacheWrite: dollars(p.Rates.CacheWrite),
 		CacheWrite1h: dollars(p.Rates.CacheWrite1h), Output: dollars(p.Rates.Output)}
 }
@@ -139,7 +143,7 @@ func parseForm(typed url.Values) form {
 	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
 	return form{Provider: get("provider"), Model: get("model"), From: get("valid_from"), Input: get("input"), CacheRead: get("cache_read"),
 		CacheWrite: get("cache_write"), CacheWrite1h: get("cache_write_1h"), Output: get("output"), FlatRate: get("flat_rate") == "1",
-		Source: get("source")}
+		Batch: get("batch_factor"), Source: get("source")}
 }
 
 // price is what was typed as a price, and what of it is none.
@@ -156,7 +160,8 @@ func (f form) price() (prices.Price, map[string]string) {
 	if err != nil {
 		wrong["valid_from"] = "It must be a day such as 2030-01-31."
 	}
-	return prices.Price{Provider: f.Provider, Model: f.Model, From: from, FlatRate: f.FlatRate, Source: f.Source, Rates: prices.Tokens{
-		Input: rate("input", f.Input), CacheRead: rate("cache_read", f.CacheRead), CacheWrite: rate("cache_write", f.CacheWrite),
-		CacheWrite1h: rate("cache_write_1h", f.CacheWrite1h), Output: rate("output", f.Output)}}, wrong
+	return prices.Price{Provider: f.Provider, Model: f.Model, From: from, FlatRate: f.FlatRate, Source: f.Source,
+		BatchPermille: prices.ParseFactor(f.Batch), Rates: prices.Tokens{
+			Input: rate("input", f.Input), CacheRead: rate("cache_read", f.CacheRead), CacheWrite: rate("cache_write", f.CacheWrite),
+			CacheWrite1h: rate("cache_write_1h", f.CacheWrite1h), Output: rate("output", f.Output)}}, wrong
 }

@@ -41,7 +41,7 @@ func WriteSums(w io.Writer, by usage.Dimension, sums []usage.Sum) error {
 func WriteEntries(w io.Writer, page []usage.Entry, more bool, next func(usage.Position) ([]usage.Entry, bool, error)) error {
 	head := append([]string{"id", "booked_at", "job", "epoch", "product", "phase", "repo", "agent", "factory", "provider", "model",
 		"provider_session", "operation"}, meters...)
-	err := write(w, [][]string{append(head, "charged_usd", "computed_usd", "reported_usd", "late")})
+	err := write(w, [][]string{append(head, "charged_usd", "computed_usd", "reported_usd", "late", "batch")})
 	for err == nil {
 		if err = write(w, entryLines(page)); err != nil || !more {
 			return err
@@ -57,7 +57,8 @@ func entryLines(list []usage.Entry) [][]string {
 		line := append([]string{text(e.ID), e.BookedAt.UTC().Format(time.RFC3339Nano), text(e.JobKey), number(e.Epoch), text(e.Product),
 			text(e.Phase), text(e.Repo), text(e.Agent), text(e.Factory), text(e.Provider), text(e.Model), text(e.Session),
 			text(e.Operation)}, tokens(e.Usage)...)
-		lines = append(lines, append(line, e.Charged.Fixed(), amount(e.ComputedNanos), amount(e.ReportedNanos), strconv.FormatBool(e.Late)))
+		lines = append(lines, append(line, e.Charged.Fixed(), amount(e.ComputedNanos), amount(e.ReportedNanos), strconv.FormatBool(e.Late),
+			strconv.FormatBool(e.Batch)))
 	}
 	return lines
 }

@@ -9,10 +9,11 @@ const unknown Nanos = -1
 type numbers struct {
 	tokens   prices.Tokens
 	reported Nanos // as the agent says, or unknown
+	batch    bool  // as it was told first, which is never raised
 }
 
 func (e Entry) numbers() (numbers, error) {
-	n := numbers{reported: unknown, tokens: prices.Tokens{Input: e.Input, CacheRead: e.CacheRead, CacheWrite: e.CacheWrite,
+	n := numbers{reported: unknown, batch: e.Batch, tokens: prices.Tokens{Input: e.Input, CacheRead: e.CacheRead, CacheWrite: e.CacheWrite,
 		CacheWrite1h: e.CacheWrite1h, Output: e.Output}}
 	var err error
 	if e.CostUSD != nil {
@@ -24,7 +25,7 @@ func (e Entry) numbers() (numbers, error) {
 // raised is n with each meter that is larger in m. In whatever order an entry is told,
 // and however often, it ends with the same numbers.
 func (n numbers) raised(m numbers) numbers {
-	return numbers{reported: max(n.reported, m.reported), tokens: prices.Tokens{
+	return numbers{reported: max(n.reported, m.reported), batch: n.batch, tokens: prices.Tokens{
 		Input: max(n.tokens.Input, m.tokens.Input), CacheRead: max(n.tokens.CacheRead, m.tokens.CacheRead),
 		CacheWrite: max(n.tokens.CacheWrite, m.tokens.CacheWrite), CacheWrite1h: max(n.tokens.CacheWrite1h, m.tokens.CacheWrite1h),
 		Output: max(n.tokens.Output, m.tokens.Output)}}
@@ -44,7 +45,7 @@ func (n numbers) cost(p *prices.Price) cost {
 	if p == nil {
 		return cost{computed: unknown, charged: max(n.reported, 0), unpriced: n.tokens.Sum()}
 	}
-	amount := Nanos(p.Cost(n.tokens))
+	amount := Nanos(p.Cost(n.tokens, n.batch))
 	if p.FlatRate {
 		return cost{computed: amount, imputed: amount}
 	}

@@ -34,6 +34,7 @@ type row struct {
 	Computed     *Nanos    `json:"computed_nanos"`
 	Charged      Nanos     `json:"charged_nanos"`
 	Late         bool      `json:"late"`
+	Batch        bool      `json:"batch"`
 	Operation    string    `json:"operation"`
 	At           time.Time `json:"at"`
 	BookedAt     time.Time `json:"booked_at"`
@@ -63,7 +64,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) 
 	rows := make([]row, len(list))
 	for i, t := range list {
 		rows[i] = row{ID: t.ID, Job: t.Job, Epoch: t.Epoch, Agent: t.Agent, Product: t.Product, Provider: t.Provider, Model: t.Model,
-			Session: t.Session, Late: t.Late, Operation: t.Operation, At: t.At, BookedAt: t.bookedAt()}
+			Session: t.Session, Late: t.Late, Batch: t.Batch, Operation: t.Operation, At: t.At, BookedAt: t.bookedAt()}
 		rows[i].write(t.numbers, t.price)
 	}
 	encoded, err := json.Marshal(rows)
@@ -117,7 +118,7 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (m
 
 func keptOf(r dbsqlc.UsageLockRow, booked map[Lease]Booking) keptEntry {
 	k := keptEntry{id: r.ID, provider: r.Provider, model: r.Model, Booking: booked[Lease{r.JobID, r.Epoch}],
-		numbers: numbers{reported: unknown, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
+		numbers: numbers{reported: unknown, batch: r.Batch, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
 			CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}}
 	k.Job, k.Epoch, k.Product = r.JobID, r.Epoch, r.ProductID
 	if r.ReportedNanos != nil {

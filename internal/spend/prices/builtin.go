@@ -25,6 +25,7 @@ func readBuiltin(text []byte) List {
 		CacheWrite   int64  `json:"cache_write"`
 		CacheWrite1h int64  `json:"cache_write_1h"`
 		Output       int64  `json:"output"`
+		Batch        *int64 `json:"batch_permille"` // nothing is the whole price
 		Source       string `json:"source"`
 	}
 	if err := json.Unmarshal(text, &rows); err != nil {
@@ -36,7 +37,11 @@ func readBuiltin(text []byte) List {
 		if err != nil {
 			panic(fmt.Errorf("the built-in price %d: %w", r.ID, err))
 		}
-		list = append(list, Price{ID: r.ID, Provider: r.Provider, Model: r.Model, From: from, Source: r.Source,
+		batch := int64(WholePrice)
+		if r.Batch != nil {
+			batch = *r.Batch
+		}
+		list = append(list, Price{ID: r.ID, BatchPermille: batch, Provider: r.Provider, Model: r.Model, From: from, Source: r.Source,
 			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
 				Output: r.Output}})
 	}

@@ -1,6 +1,7 @@
 package prices
 
 import (
+	"math/bits"
 	"strings"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 // MaxRate is the highest rate: a thousand dollars for a million tokens. With it the cost of
 // the largest usage entry is a number of 63 bits.
 const MaxRate = 1_000_000_000
+
+// WholePrice is the BatchPermille of a price that is the same in batches.
+const WholePrice = 1000
 
 // Tokens are numbers of tokens by meter, or rates by meter. The meters are disjoint: input
 // is without what was read from or written to a cache.
@@ -33,17 +37,26 @@ type Price struct {
 	Model    string // exact, or with one *; in the built-in list as its maker calls it
 	From     time.Time
 	Rates    Tokens // pico-dollars a token, 0..MaxRate
+	// BatchPermille is what tokens cost that are used in a provider's batches, in thousandths
+	// of their price, 0..WholePrice.
+	BatchPermille int64
 	// FlatRate is a plan that costs the same whatever is used: what the tokens would have
 	// cost is imputed and not charged.
 	FlatRate bool
 	Source   string // where it was read
 }
 
-// Cost is what tokens cost in nano-dollars, rounded once, half up.
-func (p Price) Cost(t Tokens) int64 {
+// Cost is what tokens cost in nano-dollars, used in a batch or not, rounded once, half up.
+func (p Price) Cost(t Tokens, batch bool) int64 {
 	picos := t.Input*p.Rates.Input + t.CacheRead*p.Rates.CacheRead + t.CacheWrite*p.Rates.CacheWrite +
 		t.CacheWrite1h*p.Rates.CacheWrite1h + t.Output*p.Rates.Output
-	return picos/1000 + picos%1000/500
+	if !batch {
+		return picos/1000 + picos%1000/500
+	}
+	high, low := bits.Mul64(uint64(picos), uint64(p.BatchPermille)) //nolint:gosec // neither is below 0
+	const unit = 1000 * WholePrice
+	nanos, rest := bits.Div64(high, low, unit)
+	return int64(nanos + rest*2/unit) //nolint:gosec // at most picos / 1000
 }
 
 // lower is a name as it is compared where letters do not count.

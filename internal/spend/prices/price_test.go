@@ -57,28 +57,48 @@ func TestFindAPrice(t *testing.T) {
 // A cost is rounded once, half up, and the largest entry's is a number.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	p := prices.Price{Rates: prices.Tokens{Input: 3_000_000, CacheRead: 37_500, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000, Output: 15_000_000}}
+	p := prices.Price{BatchPermille: 500, Rates: prices.Tokens{Input: 3_000_000, CacheRead: 37_500, CacheWrite: 3_750_000, CacheWrite1h: 6_000_000, Output: 15_000_000}}
 	for _, c := range []struct {
-		t    prices.Tokens
-		want int64
+		t           prices.Tokens
+		want, batch int64
 	}{
-		{prices.Tokens{}, 0},
-		{prices.Tokens{Input: 1}, 3000},
-		{prices.Tokens{CacheRead: 1}, 38},
-		{prices.Tokens{CacheRead: 2}, 75},
-		{prices.Tokens{CacheRead: 3}, 113},
-		{prices.Tokens{Input: 1, CacheRead: 1, CacheWrite: 1, CacheWrite1h: 1, Output: 1}, 27_788},
-		{prices.Tokens{Input: 1_000_000, Output: 1_000_000}, 18_000_000_000},
+		{prices.Tokens{}, 0, 0},
+		{prices.Tokens{Input: 1}, 3000, 1500},
+		{prices.Tokens{CacheRead: 1}, 38, 19}, // 37.5 and 18.75
+		{prices.Tokens{CacheRead: 2}, 75, 38},
+		{prices.Tokens{CacheRead: 3}, 113, 56}, // 112.5 and 56.25
+		{prices.Tokens{Input: 1, CacheRead: 1, CacheWrite: 1, CacheWrite1h: 1, Output: 1}, 27_788, 13_894},
+		{prices.Tokens{Input: 1_000_000, Output: 1_000_000}, 18_000_000_000, 9_000_000_000},
 	} {
-		if got := p.Cost(c.t); got != c.want {
-			t.Errorf("%+v costs %d; want %d", c.t, got, c.want)
+		if got, batch := p.Cost(c.t, false), p.Cost(c.t, true); got != c.want || batch != c.batch {
+			t.Errorf("%+v costs %d, %d in a batch; want %d and %d", c.t, got, batch, c.want, c.batch)
 		}
 	}
-	most := prices.Price{Rates: prices.Tokens{Input: prices.MaxRate, CacheRead: prices.MaxRate, CacheWrite: prices.MaxRate,
+	most := prices.Price{BatchPermille: prices.WholePrice, Rates: prices.Tokens{Input: prices.MaxRate, CacheRead: prices.MaxRate, CacheWrite: prices.MaxRate,
 		CacheWrite1h: prices.MaxRate, Output: prices.MaxRate}}
 	const billion = 1_000_000_000
-	if got := most.Cost(prices.Tokens{Input: billion, CacheRead: billion, CacheWrite: billion, CacheWrite1h: billion, Output: billion}); got != 5_000_000*billion {
-		t.Errorf("the dearest entry costs %d", got)
+	for _, batch := range []bool{false, true} {
+		got := most.Cost(prices.Tokens{Input: billion, CacheRead: billion, CacheWrite: billion, CacheWrite1h: billion, Output: billion}, batch)
+		if got != 5_000_000*billion {
+			t.Errorf("the dearest entry costs %d", got)
+		}
+	}
+}
+
+// A part of a price is read as people write it, with three places, and written as short.
+func TestFactors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"": 1000, "1": 1000, "0.5": 500, "0.50": 500, "0.125": 125, "0": 0, "0.001": 1, "1.000000": 1000,
+		"2": 2000, "0.0001": -1, "0.5000000000001": -1, "-1": -1, "-0": -1, "half": -1, "0.": -1, ".5": -1, "00.5": -1, "0,5": -1, "0.5 ": -1,
+		"+1": -1, "0.5.5": -1, "5e-1": -1, "0.-5": -1, "0.+5": -1, "0.5_0": -1} {
+		if got := prices.ParseFactor(text); got != want {
+			t.Errorf("%q is %d; want %d", text, got, want)
+		}
+	}
+	for permille, want := range map[int64]string{0: "0", 1: "0.001", 500: "0.5", 125: "0.125", 1000: "1"} {
+		if got := prices.Factor(permille); got != want {
+			t.Errorf("%d is %s; want %s", permille, got, want)
+		}
 	}
 }
 
@@ -92,6 +112,9 @@ func TestTheBuiltInList(t *testing.T) {
 			t.Errorf("row %d: %+v", p.ID, p)
 		}
 		known[p.ID] = true
+		if p.BatchPermille != 500 {
+			t.Errorf("in batches row %d costs %d of a thousand", p.ID, p.BatchPermille)
+		}
 		for _, rate := range []int64{p.Rates.Input, p.Rates.CacheRead, p.Rates.CacheWrite, p.Rates.CacheWrite1h, p.Rates.Output} {
 			if rate <= 0 || rate > prices.MaxRate {
 				t.Errorf("row %d has a rate of %d", p.ID, rate)

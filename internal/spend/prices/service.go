@@ -92,7 +92,8 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	}
 	for i, price := range list {
 		kept, _ := all.own(price)
-		if price.ID = kept.ID; kept.Rates != price.Rates || kept.FlatRate != price.FlatRate {
+		if price.ID = kept.ID; kept.Rates != price.Rates || kept.FlatRate != price.FlatRate ||
+			kept.BatchPermille != price.BatchPermille {
 			p.Add(fmt.Sprintf("prices[%d].valid_from", i),
 				"It must be another instant: %s has other prices from then on already, and what was booked keeps them.", price.Model)
 		}
@@ -158,6 +159,9 @@ func check(list List) error {
 			if rate < 0 || rate > MaxRate {
 				p.Add(at+field, "It must be an amount of dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places.")
 			}
+		}
+		if price.BatchPermille < 0 || price.BatchPermille > WholePrice {
+			p.Add(at+"batch_factor", "It must be a part of the price like 0.5, 0 to 1, with at most 3 decimal places.")
 		}
 		if year := price.From.UTC().Year(); year < 2000 || year > 2200 {
 			p.Add(at+"valid_from", "Its year must be 2000 to 2200 (it is %d).", year)

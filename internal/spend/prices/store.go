@@ -22,6 +22,7 @@ func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	own := make(List, 0, len(rows)+len(Builtin))
 	for _, r := range rows {
 		own = append(own, Price{ID: r.ID, Provider: r.Provider, Model: r.Model, From: r.ValidFrom, FlatRate: r.FlatRate, Source: r.Source,
+			BatchPermille: int64(r.BatchPermille),
 			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
 				Output: r.Output}})
 	}
@@ -38,6 +39,7 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 		p.ValidFroms, p.Inputs = append(p.ValidFroms, price.From), append(p.Inputs, price.Rates.Input)
 		p.CacheReads, p.CacheWrites = append(p.CacheReads, price.Rates.CacheRead), append(p.CacheWrites, price.Rates.CacheWrite)
 		p.CacheWrites1h, p.Outputs = append(p.CacheWrites1h, price.Rates.CacheWrite1h), append(p.Outputs, price.Rates.Output)
+		p.BatchPermilles = append(p.BatchPermilles, int16(price.BatchPermille)) //nolint:gosec // 0..WholePrice
 		p.FlatRates, p.Sources = append(p.FlatRates, price.FlatRate), append(p.Sources, price.Source)
 	}
 	added, err := q.PriceInsert(ctx, tx, p)

@@ -165,6 +165,7 @@ type Entry struct {
 	// Price is the price that it was booked by: below zero a built-in one, nil for none.
 	Price *int64
 	Late  bool // told after its lease had ended
+	Batch bool // used in a provider's batch
 }
 
 // Entries lists usage entries by the instant that they are booked at, newest first, and

@@ -72,7 +72,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 	for _, r := range rows {
 		e := Entry{ID: r.ID, BookedAt: r.BookedAt, At: r.At, JobID: r.JobID, JobKey: r.JobKey, Epoch: r.Epoch, Product: r.Product,
 			Phase: r.Phase, Repo: r.Repo, Agent: r.Agent, Factory: r.Factory, Provider: r.Provider, Model: r.Model,
-			Session: r.ProviderSession, Operation: r.Operation, Price: r.PriceID, Late: r.Late,
+			Session: r.ProviderSession, Operation: r.Operation, Price: r.PriceID, Late: r.Late, Batch: r.Batch,
 			ComputedNanos: (*spend.Nanos)(r.ComputedNanos), ReportedNanos: (*spend.Nanos)(r.ReportedNanos),
 			Usage: spend.Usage{Entries: 1, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
 				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: spend.Nanos(r.ChargedNanos)}}
