@@ -63,6 +63,7 @@ func fairness(ctx context.Context, s *environment) (figures []figure, err error)
 		}
 		s.sayf("| call | worst input | p99 alone: claim, heartbeat, read | beside | factor | answers a second: 2xx, 429, other |")
 		s.sayf("|---|---|---|---|---|---|")
+		var failed []error
 		for _, name := range names {
 			got, err := f.measure(ctx, name, 1)
 			if err == nil && got.factor() > fairnessLimit {
@@ -70,12 +71,14 @@ func fairness(ctx context.Context, s *environment) (figures []figure, err error)
 				got, err = f.measure(ctx, name, 2)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				s.sayf("%s: %v", name, err)
+				failed = append(failed, fmt.Errorf("%s: %w", name, err))
+				continue
 			}
 			s.sayf("%s", got)
 			figures = append(figures, got.figure())
 		}
-		return nil
+		return errors.Join(failed...)
 	}, "FLEETBOARD_RATE_LIMIT=200")
 	return figures, err
 }
