@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -217,7 +217,7 @@ func (f *fair) once(ctx context.Context, c *caller, in worst) (status int, err e
 		a, err := c.call(in.method, path, body)
 		return a.status, err
 	}
-	r, err := http.NewRequestWithContext(ctx, in.method, f.web.url+path, strings.NewReader(string(body)))
+	r, err := http.NewRequestWithContext(ctx, in.method, f.web.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
