@@ -139,10 +139,7 @@ func (f *fair) measure(ctx context.Context, name string, times int) (*unfairness
 		if err := f.others(ctx, f.lasting(fairnessAlone)*time.Duration(times), &u.alone); err != nil {
 			return nil, err
 		}
-		stop, err := f.attack(ctx, in, u)
-		if err != nil {
-			return nil, err
-		}
+		stop := f.attack(ctx, in, u)
 		lasting := f.lasting(fairnessBeside) * time.Duration(times)
 		if err := errors.Join(f.others(ctx, lasting, &u.beside), stop()); err != nil {
 			return nil, err
@@ -152,7 +149,7 @@ func (f *fair) measure(ctx context.Context, name string, times int) (*unfairness
 }
 
 // attack makes a call over some connections at once, as fast as it is answered, until stop.
-func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func() error, err error) {
+func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func() error) {
 	within, end := context.WithCancel(ctx)
 	var group errgroup.Group
 	began := time.Now()
@@ -183,7 +180,7 @@ func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func()
 		err := group.Wait()
 		u.lasted += time.Since(began)
 		return err
-	}, nil
+	}
 }
 
 // legal makes each call once. One that is not understood, or not allowed, measures nothing;

@@ -138,7 +138,7 @@ func (s *Server) guard(route web.Route) echo.HandlerFunc {
 func (s *Server) turn(c echo.Context, route web.Route, who tenancy.Principal) (*quota.Turn, error) {
 	s.Turns.See(who)
 	if route.Method != http.MethodGet || route.Long {
-		return nil, nil //nolint:nilnil // a nil turn holds nothing
+		return nil, nil
 	}
 	turn, err := s.Turns.Take(c.Request().Context(), who)
 	c.Response().Before(turn.End)

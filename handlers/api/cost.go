@@ -33,7 +33,7 @@ func (s *Server) turn(ctx context.Context, op operation, who *tenancy.Principal,
 	case body > cheapBody || !op.cheap:
 		return s.turns.Take(ctx, *who)
 	case op.waits || op.need == tenancy.Public:
-		return nil, nil //nolint:nilnil // a nil turn holds nothing
+		return nil, nil
 	}
 	return s.turns.TakeCheap(ctx, *who)
 }

@@ -99,7 +99,7 @@ func (t *Turns) See(who tenancy.Principal) {
 // askers have too many under way or in line, Unavailable where all together do.
 func (t *Turns) Take(ctx context.Context, who tenancy.Principal) (*Turn, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // nil Turns allow everything, and a nil Turn holds nothing
+		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
@@ -122,7 +122,7 @@ func (t *Turns) Take(ctx context.Context, who tenancy.Principal) (*Turn, error) 
 // TakeCheap is Take for a request that is cheap.
 func (t *Turns) TakeCheap(ctx context.Context, who tenancy.Principal) (*Turn, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // as of Take
+		return nil, nil
 	}
 	return t.cheap.Take(ctx, who)
 }
@@ -131,7 +131,7 @@ func (t *Turns) TakeCheap(ctx context.Context, who tenancy.Principal) (*Turn, er
 // waits as long as ctx, however many are in line. Its caller has a seat already.
 func (t *Turns) Await(ctx context.Context, who tenancy.Principal) (*Turn, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // as of Take
+		return nil, nil
 	}
 	turn, _ := t.line(who, false)
 	if !turn.await(ctx) {
