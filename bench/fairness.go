@@ -1,13 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +63,7 @@ func fairness(ctx context.Context, s *environment) (figures []figure, err error)
 		}
 		s.sayf("| call | worst input | p99 alone: claim, heartbeat, read | beside | factor | answers a second: 2xx, 429, other |")
 		s.sayf("|---|---|---|---|---|---|")
+		var failed []error
 		for _, name := range names {
 			got, err := f.measure(ctx, name, 1)
 			if err == nil && got.factor() > fairnessLimit {
@@ -70,12 +71,14 @@ func fairness(ctx context.Context, s *environment) (figures []figure, err error)
 				got, err = f.measure(ctx, name, 2)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				s.sayf("%s: %v", name, err)
+				failed = append(failed, fmt.Errorf("%s: %w", name, err))
+				continue
 			}
 			s.sayf("%s", got)
 			figures = append(figures, got.figure())
 		}
-		return nil
+		return errors.Join(failed...)
 	}, "FLEETBOARD_RATE_LIMIT=200")
 	return figures, err
 }
@@ -136,10 +139,7 @@ func (f *fair) measure(ctx context.Context, name string, times int) (*unfairness
 		if err := f.others(ctx, f.lasting(fairnessAlone)*time.Duration(times), &u.alone); err != nil {
 			return nil, err
 		}
-		stop, err := f.attack(ctx, in, u)
-		if err != nil {
-			return nil, err
-		}
+		stop := f.attack(ctx, in, u)
 		lasting := f.lasting(fairnessBeside) * time.Duration(times)
 		if err := errors.Join(f.others(ctx, lasting, &u.beside), stop()); err != nil {
 			return nil, err
@@ -149,7 +149,7 @@ func (f *fair) measure(ctx context.Context, name string, times int) (*unfairness
 }
 
 // attack makes a call over some connections at once, as fast as it is answered, until stop.
-func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func() error, err error) {
+func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func() error) {
 	within, end := context.WithCancel(ctx)
 	var group errgroup.Group
 	began := time.Now()
@@ -180,7 +180,7 @@ func (f *fair) attack(ctx context.Context, in worst, u *unfairness) (stop func()
 		err := group.Wait()
 		u.lasted += time.Since(began)
 		return err
-	}, nil
+	}
 }
 
 // legal makes each call once. One that is not understood, or not allowed, measures nothing;
@@ -214,7 +214,7 @@ func (f *fair) once(ctx context.Context, c *caller, in worst) (status int, err e
 		a, err := c.call(in.method, path, body)
 		return a.status, err
 	}
-	r, err := http.NewRequestWithContext(ctx, in.method, f.web.url+path, strings.NewReader(string(body)))
+	r, err := http.NewRequestWithContext(ctx, in.method, f.web.url+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}

@@ -39,7 +39,7 @@ type fair struct {
 	beside []*other
 	inputs map[string]worst
 	calls  atomic.Int64 // so far, of the one credential
-	owners []*caller    // one of each workspace
+	owners []*caller    // of the workspaces, none of them the one credential
 }
 
 func (f *fair) close() {
@@ -85,7 +85,7 @@ func (w *web) fairness(ctx context.Context) (*fair, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.tokens[asOwner], f.tokens[asEnrolment], f.owners = owner.token, enrol.token, []*caller{owner}
+	f.tokens[asOwner], f.tokens[asEnrolment] = owner.token, enrol.token
 	if err := f.join(ctx, enrol, owner); err != nil {
 		return nil, err
 	}
@@ -130,27 +130,28 @@ func textOf(body []byte, field string) (string, error) {
 	return fmt.Sprint(fields[field]), err
 }
 
-// second makes the other workspace, with an owner and agents of its own.
+// second makes the other workspace, with an owner and agents of its own, and another owner
+// of the first one.
 func (f *fair) second(ctx context.Context) error {
-	owner, enrol := f.web.caller(ctx, secrets.New(secrets.Person)), f.web.caller(ctx, secrets.New(secrets.Enrolment))
+	beside, owner, enrol := f.web.caller(ctx, secrets.New(secrets.Person)), f.web.caller(ctx, secrets.New(secrets.Person)),
+		f.web.caller(ctx, secrets.New(secrets.Enrolment))
 	err := f.web.asOwner(ctx, func(db *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			for _, sql := range []string{
 				`INSERT INTO workspace (id, slug, name) VALUES ('01900003-0000-7000-8000-000000000000', 'beside', 'Beside')`,
 				`INSERT INTO job_number (workspace_id) SELECT id FROM workspace WHERE slug = 'beside'`,
 				`INSERT INTO product (workspace_id, id, name) SELECT id, gen_random_uuid(), 'default' FROM workspace WHERE slug = 'beside'`,
-				`INSERT INTO account (id, email, name) VALUES ('01900004-0000-7000-8000-000000000000', 'beside@example.org', 'Beside')`,
-				`INSERT INTO membership (workspace_id, account_id, role)
-					SELECT id, '01900004-0000-7000-8000-000000000000', 'owner' FROM workspace WHERE slug = 'beside'`,
+				`INSERT INTO account (id, email, name) SELECT w.id, w.slug || '@example.org', 'Owner of ' || w.name FROM workspace w`,
+				`INSERT INTO membership (workspace_id, account_id, role) SELECT id, id, 'owner' FROM workspace`,
 			} {
 				if _, err := tx.Exec(ctx, sql); err != nil {
 					return err
 				}
 			}
 			_, err := tx.Exec(ctx, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id, created_by)
-				SELECT w.id, gen_random_uuid(), t.kind, t.kind, t.hash, '', t.account, 'Beside' FROM workspace w,
-					(VALUES ('person', $1::bytea, '01900004-0000-7000-8000-000000000000'::uuid), ('enrolment', $2, NULL)) t (kind, hash, account)
-				WHERE w.slug = 'beside'`, secrets.Hash(owner.token), secrets.Hash(enrol.token))
+				SELECT w.id, gen_random_uuid(), t.kind, t.kind, t.hash, '', CASE t.kind WHEN 'person' THEN w.id END, 'Beside' FROM workspace w
+				JOIN (VALUES ('person', $1::bytea, false), ('person', $2, true), ('enrolment', $3, true)) t (kind, hash, beside)
+					ON t.beside = (w.slug = 'beside')`, secrets.Hash(beside.token), secrets.Hash(owner.token), secrets.Hash(enrol.token))
 			return err
 		})
 	})
@@ -158,7 +159,7 @@ func (f *fair) second(ctx context.Context) error {
 		return err
 	}
 	defer enrol.close()
-	f.owners = append(f.owners, owner)
+	f.owners = []*caller{beside, owner}
 	return f.join(ctx, enrol, owner)
 }
 

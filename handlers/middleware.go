@@ -16,6 +16,7 @@ import (
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 	"fleetboard/views/links"
 )
 
@@ -123,8 +124,25 @@ func (s *Server) guard(route web.Route) echo.HandlerFunc {
 		if !who.Can(route.Need) {
 			return fault.New(fault.Forbidden, "Your role in this workspace does not allow this. Ask an owner.")
 		}
+		turn, err := s.turn(c, route, who)
+		if err != nil {
+			return err
+		}
+		defer turn.End()
 		return route.Handle(c, who)
 	}
+}
+
+// turn is what a page waits for before it is read, until its answer begins: nobody's slow
+// reading holds one.
+func (s *Server) turn(c echo.Context, route web.Route, who tenancy.Principal) (*quota.Turn, error) {
+	s.Turns.See(who)
+	if route.Method != http.MethodGet || route.Long {
+		return nil, nil
+	}
+	turn, err := s.Turns.Take(c.Request().Context(), who)
+	c.Response().Before(turn.End)
+	return turn, err
 }
 
 // countStranger counts a request that needs no credentials by its address. Files

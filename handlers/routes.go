@@ -42,7 +42,7 @@ func (s *Server) pages() []web.Route {
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry, Streams: live.NewStreams(streams)})
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry, Streams: live.NewStreams(streams), Turns: d.Turns})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
@@ -57,13 +57,13 @@ func (s *Server) pages() []web.Route {
 		money.Live(), threads.Live())
 
 	return slices.Concat(
-		[]web.Route{web.Get("/live", tenancy.ReadBoard, s.Live.Show)},
+		[]web.Route{web.GetLong("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
 		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
 		standing.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
-		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage}).Routes(),
+		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage, Turns: d.Turns}).Routes(),
 		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),

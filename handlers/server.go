@@ -72,6 +72,8 @@ type Deps struct {
 	Secure bool
 	// Quota is how much each person and each address may send; nil is no limit.
 	Quota *quota.Quota
+	// Turns are those of pages, which are expensive; nil is no limit.
+	Turns *quota.Turns
 	// ClientAddress says where a request comes from. Nil is the connection's
 	// address.
 	ClientAddress func(*http.Request) string

@@ -71,7 +71,7 @@ func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) 
 	if wanted == nil {
 		wanted = nothing
 	}
-	if h.share != nil && h.turn == nil {
+	if h.share != nil && op.cheap && len(raw) <= cheapBody {
 		// Half of the processors are left to the calls with small bodies.
 		if err := s.decoding.Acquire(c.Request().Context(), 1); err != nil {
 			return nil, h, err

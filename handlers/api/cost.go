@@ -23,11 +23,17 @@ var cheapCalls = []string{
 	"ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",
 }
 
-// turn is the turn that a call with a body of so many bytes has to wait for, nil where it
-// is cheap. Blobs and streams take one for each piece.
+// waiting are cheap calls that wait or go on for long: they have seats of their own. A
+// heartbeat waits for nothing.
+var waiting = []string{"claimJobs", "heartbeat", "readMessages", "streamEvents"}
+
+// turn is the turn that a call with a body of so many bytes has to wait for. Blobs and streams take one for each piece.
 func (s *Server) turn(ctx context.Context, op operation, who *tenancy.Principal, body int) (*quota.Turn, error) {
-	if op.cheap && body <= cheapBody {
-		return nil, nil //nolint:nilnil // a nil turn holds nothing
+	switch {
+	case body > cheapBody || !op.cheap:
+		return s.turns.Take(ctx, *who)
+	case op.waits || op.need == tenancy.Public:
+		return nil, nil
 	}
-	return s.turns.Take(ctx, *who)
+	return s.turns.TakeCheap(ctx, *who)
 }

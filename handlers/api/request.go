@@ -64,6 +64,8 @@ func (s *Server) guard(op operation) echo.MiddlewareFunc {
 				return err
 			}
 			defer held.End()
+			// Nobody's slow reading of an answer holds a turn.
+			c.Response().Before(held.turn.End)
 			return next(c)
 		}
 	}

@@ -149,7 +149,7 @@ func New(d Deps) *Server {
 		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},
 		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Kanban},
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
-		usageHandlers:       usageHandlers{usage: d.Usage},
+		usageHandlers:       usageHandlers{usage: d.Usage, turns: d.Turns},
 
 		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns, memory: quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),

@@ -28,6 +28,7 @@ type operation struct {
 	// there are.
 	transfers bool
 	cheap     bool // see cheapCalls
+	waits     bool // see waiting
 }
 
 // operations reads the description, and its version. It panics where a call has no permission:
@@ -58,6 +59,7 @@ func operations() (all map[string]operation, version string) {
 			}
 			op.once = op.params.GetByInAndName(openapi3.ParameterInHeader, idempotencyKey) != nil
 			op.cheap = slices.Contains(cheapCalls, op.id)
+			op.waits = slices.Contains(waiting, op.id)
 			op.transfers = slices.Contains(o.Tags, "blobs")
 			all[op.id] = op
 		}

@@ -159,3 +159,42 @@ func TestRefusalsAreHeldBack(t *testing.T) {
 		t.Errorf("%d %s", res.Code, res.Body)
 	}
 }
+
+// slowReader takes no byte of an answer before it is released.
+type slowReader struct {
+	*httptest.ResponseRecorder
+
+	reached, release chan struct{}
+}
+
+func (s *slowReader) Write(p []byte) (int, error) {
+	s.reached <- struct{}{}
+	<-s.release
+	return s.ResponseRecorder.Write(p)
+}
+
+// Nobody's slow reading of an answer holds a turn.
+func TestATurnEndsWhenTheAnswerBegins(t *testing.T) {
+	t.Parallel()
+	m := newMatrix(t)
+	turns := quota.NewTurns(2)
+	m.handler = m.serve(func(d *api.Deps) { d.Turns = turns })
+	b := &busy{matrix: m}
+	owner, stranger := b.named("owner"), b.named("owner of another workspace")
+	turns.See(stranger.who)
+	slow := &slowReader{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		r := httptest.NewRequestWithContext(t.Context(), "GET", api.BasePath+"/jobs", nil)
+		r.Header.Set("Authorization", "Bearer "+owner.token)
+		m.handler.ServeHTTP(slow, r)
+	}()
+	<-slow.reached
+	turns.See(stranger.who)
+	if res := call(t, m.handler, "", owner.token, "GET", "/jobs", ""); res.Code != http.StatusOK {
+		t.Errorf("%d %s", res.Code, res.Body)
+	}
+	close(slow.release)
+	<-answered
+}

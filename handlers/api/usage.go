@@ -13,10 +13,14 @@ import (
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // usageHandlers answer the calls about what was used.
-type usageHandlers struct{ usage usageReporter }
+type usageHandlers struct {
+	usage usageReporter
+	turns *quota.Turns
+}
 
 type usageReporter interface {
 	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
@@ -112,7 +116,7 @@ func (s *usageHandlers) ListUsageEntries(ctx context.Context, r ListUsageEntries
 		return nil, err
 	}
 	if csv {
-		return entriesCSV{ctx: ctx, usage: s.usage, query: query, first: list, more: more}, nil
+		return entriesCSV{ctx: ctx, usage: s.usage, turns: s.turns, query: query, first: list, more: more}, nil
 	}
 	return ListUsageEntries200JSONResponse{Items: models(list, usageBookedModel), NextCursor: usageCursor(list, more)}, nil
 }
@@ -137,6 +141,7 @@ func usagePosition(cursor *string) (usage.Position, error) {
 type entriesCSV struct {
 	ctx   context.Context //nolint:containedctx // of the call; it ends when the reader leaves
 	usage usageReporter
+	turns *quota.Turns
 	query usage.EntryQuery
 	first []usage.Entry
 	more  bool
@@ -151,6 +156,11 @@ func (e entriesCSV) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
 		// Where the connection cannot be given more time, the server's own limit holds.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 		e.query.Before = last
+		turn, err := e.turns.Await(e.ctx, whoOf(e.ctx))
+		if err != nil {
+			return nil, false, err
+		}
+		defer turn.End()
 		return e.usage.Entries(e.ctx, whoOf(e.ctx), e.query)
 	})
 	if err != nil {

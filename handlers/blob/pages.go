@@ -26,7 +26,7 @@ func New(b Blobs) *Pages { return &Pages{b} }
 
 // Routes are the downloads, with the permission that they need.
 func (p *Pages) Routes() []web.Route {
-	return []web.Route{web.Get("/blobs/:blob", tenancy.ReadBoard, p.download)}
+	return []web.Route{web.GetLong("/blobs/:blob", tenancy.ReadBoard, p.download)}
 }
 
 // download is a blob as a file that has its SHA-256 for a name.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"fleetboard/handlers/web"
+	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 	"fleetboard/views/ui"
@@ -28,7 +30,7 @@ func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 	}
 	v := logViewOf(c)
 	v.Text, v.Before, v.Line = "", 0, 0
-	lines, err := p.Logs.LogsAfter(ctx, who, job.ID, 0, logFilterOf(v))
+	lines, err := p.linesAfter(ctx, who, job.ID, 0, logFilterOf(v))
 	if err != nil {
 		return err
 	}
@@ -46,12 +48,22 @@ func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 			return nil //nolint:nilerr // the reader left
 		}
 		_ = control.SetWriteDeadline(time.Now().Add(partTime))
-		if lines, err = p.Logs.LogsAfter(ctx, who, job.ID, lines[len(lines)-1].ID, logFilterOf(v)); err != nil {
+		if lines, err = p.linesAfter(ctx, who, job.ID, lines[len(lines)-1].ID, logFilterOf(v)); err != nil {
 			_, _ = out.WriteString("The file ends here, because the server could not read on. The log is longer.\n")
 			_ = out.Flush()
 			return err
 		}
 	}
+}
+
+// linesAfter reads the next part of a log, in a turn of its own.
+func (p *Pages) linesAfter(ctx context.Context, who tenancy.Principal, job ids.ID, after int64, f joblog.Filter) ([]joblog.Line, error) {
+	turn, err := p.Turns.Await(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.End()
+	return p.Logs.LogsAfter(ctx, who, job, after, f)
 }
 
 // writeLine writes a line with the time in UTC; the further lines of its message are

@@ -18,6 +18,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 )
 
 // Deps is what the page needs.
@@ -34,6 +35,8 @@ type Deps struct {
 	Blobs    messageparts.Blobs
 	Registry *live.Registry
 	Streams  *live.Streams
+	// Turns are those in which a log is read part by part; nil is no limit.
+	Turns *quota.Turns
 }
 
 // Dispatch is what the page asks of the work of agents.
@@ -99,8 +102,8 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key", tenancy.ReadBoard, p.show),
 		web.Get("/jobs/:key/panel", tenancy.ReadBoard, p.panel),
 		web.Get("/jobs/:key/log", tenancy.ReadBoard, p.showLog),
-		web.Get("/jobs/:key/log/text", tenancy.ReadBoard, p.downloadLog),
-		web.Get("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
+		web.GetLong("/jobs/:key/log/text", tenancy.ReadBoard, p.downloadLog),
+		web.GetLong("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
 		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),
 		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),

@@ -72,7 +72,7 @@ func New(d Deps) *Pages { return &Pages{d} }
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Review, tenancy.ReadBoard, p.show),
-		web.Get("/review/:key/patch", tenancy.ReadBoard, p.downloadPatch),
+		web.GetLong("/review/:key/patch", tenancy.ReadBoard, p.downloadPatch),
 		web.Post("/review/:key/:action", tenancy.WriteJobs, p.act),
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/usage"
 	"fleetboard/internal/tenancy"
+	"fleetboard/internal/tenancy/quota"
 	"fleetboard/views/layout"
 	"fleetboard/views/links"
 	view "fleetboard/views/usage"
@@ -28,6 +29,8 @@ type Deps struct {
 	Web    *web.Site
 	Usage  Usage
 	Kanban Kanban
+	// Turns are those of the pages of a download; nil is no limit.
+	Turns *quota.Turns
 }
 
 // Usage is what the page asks of usage.
@@ -141,6 +144,11 @@ func (p *Pages) entries(c echo.Context, who tenancy.Principal) error {
 		// Where the connection cannot be given more time, the server's own limit holds.
 		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
 		query.Before = last
+		turn, err := p.Turns.Await(ctx, who)
+		if err != nil {
+			return nil, false, err
+		}
+		defer turn.End()
 		return p.Usage.Entries(ctx, who, query)
 	})
 	if err != nil {

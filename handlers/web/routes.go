@@ -19,11 +19,19 @@ type Route struct {
 	// Principal, without a look at the session.
 	Need   tenancy.Permission
 	Handle Handler
+	// Long is an answer that goes on for long, such as a stream or a download: it takes no
+	// turn.
+	Long bool
 }
 
 // Get is a route that changes nothing.
 func Get(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle}
+}
+
+// GetLong is a route that changes nothing, and whose answer goes on for long.
+func GetLong(path string, need tenancy.Permission, handle Handler) Route {
+	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle, Long: true}
 }
 
 // Post is a route that may change something.

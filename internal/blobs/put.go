@@ -171,7 +171,11 @@ func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 	if err != nil {
 		return err
 	}
-	return u.writer.Write(ctx, pieces)
+	if err := u.writer.Write(ctx, pieces); err != nil {
+		return err
+	}
+	turn.Rest(ctx)
+	return nil
 }
 
 // finish gives the bytes their name. Those that have it already stay, unless they were

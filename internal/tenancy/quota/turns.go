@@ -3,12 +3,14 @@ package quota
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
+	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -20,6 +22,8 @@ const (
 	turnPatience = 5 * time.Second
 	// turnLine is how many requests may wait for each turn that an asker has.
 	turnLine = 16
+	// maxRest is the longest rest between two pieces.
+	maxRest = 500 * time.Millisecond
 	// aloneAfter is how long the others must have been silent for an asker to be alone.
 	aloneAfter = time.Second
 )
@@ -30,23 +34,27 @@ const (
 // is left to the others. An asker who has been alone for a second may take all. Of those
 // who wait whoever has the least goes first. Methods are safe for concurrent use, and
 // those of nil Turns allow everything.
+//
+// Cheap requests have turns too, as many as there are askers: one asker has one more of
+// them than of the expensive ones.
 type Turns struct {
 	total  int64
 	shares Shares
+	seen   *sightings
+	cheap  *Turns // nil in those of cheap requests
 
 	mu      sync.Mutex
 	used    int64
 	of      map[ids.ID]*turnsOf
 	waiting []*Turn // in the order in which they came
 	served  int64   // turns given so far
-	last    sighting
-	before  time.Time // when somebody else than last was seen last
 }
 
-// sighting is the asker that was seen last.
-type sighting struct {
-	asker ids.ID
-	at    time.Time
+// sightings are who was seen last, and when somebody else was.
+type sightings struct {
+	mu         sync.Mutex
+	asker      ids.ID
+	at, before time.Time
 }
 
 // turnsOf is what an asker has and waits for.
@@ -60,13 +68,16 @@ type Turn struct {
 	turns  *Turns
 	askers []Asker
 	given  chan struct{}
+	began  time.Time
 	once   sync.Once
 }
 
 // NewTurns returns the turns of a process that has so many processors.
 func NewTurns(processors int) *Turns {
 	n := int64(min(max(processors, 1), maxTurns-1))
-	return &Turns{total: n + 1, shares: Shares{Asker: max(n/2, 1), Enrolment: n, Workspace: n}, of: map[ids.ID]*turnsOf{}}
+	one, all, seen := max(n/2, 1), int64(math.MaxInt64)/turnLine, &sightings{}
+	cheap := &Turns{total: all, shares: Shares{Asker: one + 1, Enrolment: all, Workspace: all}, seen: seen, of: map[ids.ID]*turnsOf{}}
+	return &Turns{total: n + 1, shares: Shares{Asker: one, Enrolment: n, Workspace: n}, seen: seen, cheap: cheap, of: map[ids.ID]*turnsOf{}}
 }
 
 // See notes that somebody asks for something, be it cheap: the others are not alone.
@@ -75,19 +86,20 @@ func (t *Turns) See(who tenancy.Principal) {
 		return
 	}
 	asker, now := who.Asker(), time.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last.asker != asker {
-		t.before = t.last.at
+	s := t.seen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asker != asker {
+		s.asker, s.before = asker, s.at
 	}
-	t.last = sighting{asker, now}
+	s.at = now
 }
 
 // Take gives a request its turn, after at most some seconds. Faults: TooMany where its
 // askers have too many under way or in line, Unavailable where all together do.
 func (t *Turns) Take(ctx context.Context, who tenancy.Principal) (*Turn, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // nil Turns allow everything, and a nil Turn holds nothing
+		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
@@ -107,11 +119,19 @@ func (t *Turns) Take(ctx context.Context, who tenancy.Principal) (*Turn, error) 
 	return nil, fault.New(fault.Unavailable, "Too many expensive requests run right now. Try again in a moment.")
 }
 
+// TakeCheap is Take for a request that is cheap.
+func (t *Turns) TakeCheap(ctx context.Context, who tenancy.Principal) (*Turn, error) {
+	if t == nil {
+		return nil, nil
+	}
+	return t.cheap.Take(ctx, who)
+}
+
 // Await is Take for one of the pieces of what goes on for long, such as a transfer: it
 // waits as long as ctx, however many are in line. Its caller has a seat already.
 func (t *Turns) Await(ctx context.Context, who tenancy.Principal) (*Turn, error) {
 	if t == nil {
-		return nil, nil //nolint:nilnil // as of Take
+		return nil, nil
 	}
 	turn, _ := t.line(who, false)
 	if !turn.await(ctx) {
@@ -121,7 +141,7 @@ func (t *Turns) Await(ctx context.Context, who tenancy.Principal) (*Turn, error)
 }
 
 func tooMany(full *Asker) error {
-	return fault.New(fault.TooMany, "Too many expensive requests of this %s are under way. Send fewer at once.", full.What)
+	return fault.New(fault.TooMany, "Too many requests of this %s are under way. Send fewer at once.", full.What)
 }
 
 // line puts a request into line, unless that is bounded and too long for an asker.
@@ -172,6 +192,15 @@ func (u *Turn) await(ctx context.Context) bool {
 	return false
 }
 
+// Rest keeps the turn for as long as it has lasted, at most maxRest, unless its asker is
+// alone: what goes on for long, piece by piece, leaves the disk to others half of the time.
+func (u *Turn) Rest(ctx context.Context) {
+	if u == nil || u.turns.alone(u) {
+		return
+	}
+	_ = signal.Sleep(ctx, min(time.Since(u.began), maxRest)) // who has left rests no longer
+}
+
 // End ends the turn; it may be called again.
 func (u *Turn) End() {
 	if u == nil {
@@ -202,7 +231,7 @@ func (t *Turns) serve() {
 	for t.used < t.total {
 		next := -1
 		for i, u := range t.waiting {
-			if (t.alone(u) || t.fullOf(u) == nil) && (next < 0 || t.compare(u, t.waiting[next]) < 0) {
+			if (t.fullOf(u) == nil || t.alone(u)) && (next < 0 || t.compare(u, t.waiting[next]) < 0) {
 				next = i
 			}
 		}
@@ -217,15 +246,19 @@ func (t *Turns) serve() {
 			of := t.of[a.ID]
 			of.held, of.waiting, of.served = of.held+1, of.waiting-1, t.served
 		}
+		u.began = time.Now()
 		close(u.given)
 	}
 }
 
 // alone reports whether nobody else was seen lately.
 func (t *Turns) alone(u *Turn) bool {
-	others := t.before
-	if t.last.asker != u.askers[0].ID {
-		others = t.last.at
+	s := t.seen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	others := s.before
+	if s.asker != u.askers[0].ID {
+		others = s.at
 	}
 	return time.Since(others) >= aloneAfter
 }

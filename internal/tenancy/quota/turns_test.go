@@ -173,3 +173,64 @@ func TestNoTurnsAreNoLimit(t *testing.T) {
 		t.Error(turn, err)
 	}
 }
+
+// Cheap requests of one asker take turns among themselves, and among nobody else.
+func TestCheapRequestsTakeTurnsOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2)
+		here := ids.New()
+		ada, bob := personOf(here), personOf(here)
+		seen(turns, ada, bob)
+		held := taken(t, turns, ada)
+		for _, who := range []tenancy.Principal{ada, ada, bob, bob} {
+			turn, err := turns.TakeCheap(t.Context(), who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, turn)
+		}
+		came := false
+		go func() {
+			turn, err := turns.TakeCheap(t.Context(), ada)
+			came = err == nil
+			turn.End()
+		}()
+		synctest.Wait()
+		if came {
+			t.Error("a third cheap request at once")
+		}
+		held[1].End()
+		synctest.Wait()
+		if !came {
+			t.Error("the third does not come after the first")
+		}
+		for _, turn := range held {
+			turn.End()
+		}
+		var none *Turns
+		if turn, err := none.TakeCheap(t.Context(), ada); turn != nil || err != nil {
+			t.Error(turn, err)
+		}
+	})
+}
+
+// What goes on for long rests as long as it works, unless it is alone.
+func TestATurnRestsAsLongAsItWorks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(2)
+		ada, bob := personOf(ids.New()), personOf(ids.New())
+		for _, c := range []struct{ works, rests time.Duration }{{10 * time.Millisecond, 10 * time.Millisecond}, {900 * time.Millisecond, maxRest},
+			{aloneAfter, 0}} {
+			seen(turns, ada, bob)
+			turn := taken(t, turns, ada)[0]
+			<-time.After(c.works)
+			began := time.Now()
+			if turn.Rest(t.Context()); time.Since(began) != c.rests {
+				t.Errorf("after %v it rests %v, want %v", c.works, time.Since(began), c.rests)
+			}
+			turn.End()
+		}
+		var none *Turn
+		none.Rest(t.Context())
+	})
+}
