@@ -43,8 +43,8 @@ func firstLine(text string) string {
 // commit takes the agent's commits, commits all other changes on top, and returns the newest
 // commit. Where that fails, the directory is rescued in the end.
 func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
-	if !exists(w.Dir) {
-		w.note("The agent's directory is gone; what was committed before is handed in.")
+	if !w.repos.isOwnDir(w.Dir) {
+		w.note("The agent's directory is gone, or is a link to elsewhere; what was committed before is handed in.")
 		return w.tip, nil
 	}
 	err := w.take(ctx)

@@ -162,7 +162,7 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 // meanwhile.
 func makeReadable(dir string) (changed bool) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil { //nolint:gosec // a directory must be entered
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil {
 		changed = true
 		root, err = os.OpenRoot(dir)
 	}
