@@ -5,26 +5,36 @@
 -- second time with another result where it was changed meanwhile.
 
 -- name: AgentsBeat :many
--- Signs of life, and the longer right to go on for every live lease of these
--- agents: one row for each lease, or one without: its job is nil then. An agent is left out
--- where its row is locked or is not there. One of which a lease is locked is busy;
--- of it nothing is written, as of one with another boot or a newer generation of
--- tokens. A number below zero is one that was not said, also in the answer.
+-- Signs of life, and the longer right to go on for the live leases of these agents that
+-- they list: one row for each live lease, listed or not, or one without: its job is nil then.
+-- An agent is left out where its row is locked or is not there. One of which a listed lease is
+-- locked is busy; of it nothing is written, as of one with another boot or a newer generation
+-- of tokens. A number below zero is one that was not said, also in the answer.
 WITH said AS MATERIALIZED (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@boot_ids::text[]) AS boot_id, unnest(@generations::bigint[]) AS generation,
         unnest(@statuses::text[]) AS status, unnest(@memory_mb::int[]) AS memory_mb, unnest(@cpu_percent::real[]) AS cpu_percent
+), named AS MATERIALIZED (
+    SELECT unnest(@lease_agents::uuid[]) AS agent_id, unnest(@lease_epochs::bigint[]) AS epoch, unnest(@lease_jobs::text[]) AS job
 ), held AS MATERIALIZED (
     SELECT a.id FROM agent a WHERE a.workspace_id = @workspace_id AND a.id = ANY(@ids::uuid[])
     ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED
 ), live AS MATERIALIZED (
-    SELECT l.job_id, l.agent_id FROM job_lease l
+    SELECT l.job_id, l.agent_id, l.epoch, l.expires_at, l.directive, l.directive_reason, l.progress_percent, l.current_step
+    FROM job_lease l
     WHERE l.workspace_id = @workspace_id AND l.agent_id = ANY(ARRAY(SELECT h.id FROM held h)) AND l.expires_at > clock_timestamp()
+), work AS MATERIALIZED (
+    SELECT j.id, j.key, j.answer, j.status FROM job j
+    WHERE j.workspace_id = @workspace_id AND j.id = ANY(ARRAY(SELECT v.job_id FROM live v))
+), listed AS MATERIALIZED (
+    SELECT v.job_id, v.agent_id FROM live v JOIN work w ON w.id = v.job_id
+    WHERE (v.agent_id, v.epoch, w.key) IN (SELECT n.agent_id, n.epoch, n.job FROM named n)
+        OR (v.agent_id, v.epoch, v.job_id::text) IN (SELECT n.agent_id, n.epoch, n.job FROM named n)
 ), kept AS MATERIALIZED (
     SELECT l.job_id FROM job_lease l
-    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT v.job_id FROM live v)) AND l.expires_at > clock_timestamp()
+    WHERE l.workspace_id = @workspace_id AND l.job_id = ANY(ARRAY(SELECT i.job_id FROM listed i)) AND l.expires_at > clock_timestamp()
     ORDER BY l.job_id FOR UPDATE SKIP LOCKED
 ), busy AS MATERIALIZED (
-    SELECT DISTINCT v.agent_id FROM live v WHERE v.job_id NOT IN (SELECT k.job_id FROM kept k)
+    SELECT DISTINCT i.agent_id FROM listed i WHERE i.job_id NOT IN (SELECT k.job_id FROM kept k)
 ), beat AS (
     UPDATE agent a SET last_heartbeat_at = clock_timestamp(), status = s.status,
         memory_mb = CASE WHEN s.memory_mb < 0 THEN a.memory_mb ELSE s.memory_mb END,
@@ -37,21 +47,22 @@ WITH said AS MATERIALIZED (
 ), extended AS (
     UPDATE job_lease l SET expires_at = greatest(l.expires_at, clock_timestamp() + make_interval(secs => l.ttl_seconds))
     WHERE l.workspace_id = @workspace_id
-        AND l.job_id = ANY(ARRAY(SELECT v.job_id FROM live v JOIN beat b ON b.id = v.agent_id))
+        AND l.job_id = ANY(ARRAY(SELECT i.job_id FROM listed i JOIN beat b ON b.id = i.agent_id))
     RETURNING l.job_id, l.agent_id, l.epoch, l.expires_at, l.directive, l.directive_reason, l.progress_percent, l.current_step
-), work AS (
-    SELECT x.*, j.key, j.answer, j.status FROM extended x
-    JOIN job j ON j.workspace_id = @workspace_id AND j.id = ANY(ARRAY(SELECT e.job_id FROM extended e)) AND j.id = x.job_id
+), known AS (
+    SELECT x.* FROM extended x
+    UNION ALL
+    SELECT v.* FROM live v WHERE v.job_id NOT IN (SELECT i.job_id FROM listed i)
 )
 SELECT h.id AS agent_id, (b.id IS NOT NULL)::boolean AS heard, (h.id = ANY(ARRAY(SELECT u.agent_id FROM busy u)))::boolean AS busy,
     coalesce(b.heartbeat_interval_seconds, 0)::int AS heartbeat_interval_seconds, coalesce(b.draining, false)::boolean AS draining,
     clock_timestamp()::timestamptz AS now,
-    coalesce(w.job_id, '00000000-0000-0000-0000-000000000000')::uuid AS job_id, coalesce(w.key, '')::text AS key,
-    coalesce(w.answer, '')::text AS answer, coalesce(w.status, '')::text AS status, coalesce(w.epoch, 0)::bigint AS epoch,
-    coalesce(w.expires_at, now())::timestamptz AS expires_at, coalesce(w.directive, '')::text AS directive,
-    coalesce(w.directive_reason, '')::text AS directive_reason, coalesce(w.progress_percent, -1)::smallint AS progress_percent,
-    coalesce(w.current_step, '')::text AS current_step
-FROM held h LEFT JOIN beat b ON b.id = h.id LEFT JOIN work w ON w.agent_id = h.id;
+    coalesce(k.job_id, '00000000-0000-0000-0000-000000000000')::uuid AS job_id, coalesce(w.key, '')::text AS key,
+    coalesce(w.answer, '')::text AS answer, coalesce(w.status, '')::text AS status, coalesce(k.epoch, 0)::bigint AS epoch,
+    coalesce(k.expires_at, now())::timestamptz AS expires_at, coalesce(k.directive, '')::text AS directive,
+    coalesce(k.directive_reason, '')::text AS directive_reason, coalesce(k.progress_percent, -1)::smallint AS progress_percent,
+    coalesce(k.current_step, '')::text AS current_step
+FROM held h LEFT JOIN beat b ON b.id = h.id LEFT JOIN (known k JOIN work w ON w.id = k.job_id) ON k.agent_id = b.id;
 
 -- name: AgentsTouch :many
 -- The agents that call with their present boot. A call is a sign of life, written

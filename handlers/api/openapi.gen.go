@@ -2265,12 +2265,14 @@ type Health string
 // Heartbeat defines model for Heartbeat.
 type Heartbeat struct {
 	// BootID New on every start of the agent, and random.
-	BootID     BootID            `json:"boot_id"`
-	CPUPercent *float64          `json:"cpu_percent,omitempty"`
-	Factory    *FactoryInfo      `json:"factory,omitempty"`
-	Leases     *[]ProgressReport `json:"leases,omitempty"`
-	MemoryMB   *int              `json:"memory_mb,omitempty"`
-	Status     HeartbeatStatus   `json:"status"`
+	BootID     BootID       `json:"boot_id"`
+	CPUPercent *float64     `json:"cpu_percent,omitempty"`
+	Factory    *FactoryInfo `json:"factory,omitempty"`
+
+	// Leases The leases that the agent works on. They are extended, and no others.
+	Leases   *[]ProgressReport `json:"leases,omitempty"`
+	MemoryMB *int              `json:"memory_mb,omitempty"`
+	Status   HeartbeatStatus   `json:"status"`
 }
 
 // HeartbeatStatus defines model for Heartbeat.Status.
@@ -4304,7 +4306,7 @@ type ServerInterface interface {
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx echo.Context, agent AgentPath) error
-	// Heartbeat Says that the agent lives, extends its leases and asks how each of them stands.
+	// Heartbeat Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	// (POST /agents/{agent}/heartbeat)
 	Heartbeat(ctx echo.Context, agent AgentPath) error
 	// ListAgentJobs The jobs that an agent holds now.
@@ -12390,7 +12392,7 @@ type StrictServerInterface interface {
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx context.Context, request GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error)
-	// Heartbeat Says that the agent lives, extends its leases and asks how each of them stands.
+	// Heartbeat Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	// (POST /agents/{agent}/heartbeat)
 	Heartbeat(ctx context.Context, request HeartbeatRequestObject) (HeartbeatResponseObject, error)
 	// ListAgentJobs The jobs that an agent holds now.

@@ -150,10 +150,11 @@ func BenchmarkCompletions(b *testing.B) {
 func BenchmarkHeartbeats(b *testing.B) {
 	forEach(b, func(b *testing.B, together int) {
 		o := newOffice(b, together)
-		o.hand(len(o.agents))
+		held := o.hand(len(o.agents))
 		o.measure(together, "calls/s", func(i int) error {
-			who := o.agentOf(i)
-			answer, err := o.Dispatch.Heartbeat(o.Ctx, who, report.Heartbeat{Agent: who.Name, BootID: "boot-1", Status: "working"})
+			who, on := o.agentOf(i), held[i%len(held)]
+			answer, err := o.Dispatch.Heartbeat(o.Ctx, who, report.Heartbeat{Agent: who.Name, BootID: "boot-1", Status: "working",
+				Leases: []report.HeartbeatLease{{Job: on.Key, Epoch: on.Epoch}}})
 			if err == nil && len(answer.Leases) != 1 {
 				err = fmt.Errorf("a heartbeat was answered with %d leases", len(answer.Leases))
 			}

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -262,7 +263,8 @@ func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: "claude-1", BootID: "boot-1", Status: "working",
-		Leases: []report.HeartbeatLease{{Job: one.Key, Epoch: one.Epoch, ProgressPercent: number(10)}, {Job: "FB-404", Epoch: 1}, {Job: two.Key, Epoch: 7}}})
+		Leases: []report.HeartbeatLease{{Job: one.Key, Epoch: one.Epoch, ProgressPercent: number(10)}, {Job: two.ID.String(), Epoch: two.Epoch},
+			{Job: "FB-404", Epoch: 1}, {Job: two.Key, Epoch: 7}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +287,51 @@ func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
 	paused, err := w.Dispatch.Release(w.Ctx, agent, ref(two), report.Release{Reason: "as asked", Checkpoint: []byte(`{"step": 3}`)})
 	if err != nil || paused.Status != jobs.Paused || string(paused.Checkpoint) != `{"step": 3}` {
 		t.Errorf("released = %s with %s, %v; want paused", paused.Status, paused.Checkpoint, err)
+	}
+	w.Consistent()
+}
+
+// A heartbeat keeps what its agent works on. A lease that it does not list is answered, so
+// that the agent can give it back, and ends in its time: nobody works on it.
+func TestAHeartbeatExtendsOnlyWhatItLists(t *testing.T) {
+	w := newWorld(t)
+	agent := w.Agent("claude-1")
+	for name, listed := range map[string]func(claimed, other report.HeartbeatLease) []report.HeartbeatLease{
+		"by its key":         func(c, _ report.HeartbeatLease) []report.HeartbeatLease { return []report.HeartbeatLease{c} },
+		"twice":              func(c, _ report.HeartbeatLease) []report.HeartbeatLease { return []report.HeartbeatLease{c, c} },
+		"not at all":         func(_, _ report.HeartbeatLease) []report.HeartbeatLease { return nil },
+		"in another epoch":   func(c, _ report.HeartbeatLease) []report.HeartbeatLease { c.Epoch++; return []report.HeartbeatLease{c} },
+		"another one alone":  func(_, o report.HeartbeatLease) []report.HeartbeatLease { return []report.HeartbeatLease{o} },
+		"beside another one": func(c, o report.HeartbeatLease) []report.HeartbeatLease { return []report.HeartbeatLease{o, c} },
+	} {
+		w.Job("one")
+		w.Job("two")
+		one, two := w.Claim(agent), w.Claim(agent)
+		dbfactory.Exec(t, w.DB, `UPDATE job_lease SET expires_at = clock_timestamp() + interval '5 seconds'`)
+		leases := listed(report.HeartbeatLease{Job: one.Key, Epoch: one.Epoch}, report.HeartbeatLease{Job: two.Key, Epoch: two.Epoch})
+		answer, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: agent.Name, BootID: agent.Boot, Leases: leases})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := 0
+		for _, l := range answer.Leases {
+			if l.Directive == lease.Fenced {
+				continue
+			}
+			answered++
+			kept := slices.ContainsFunc(leases, func(said report.HeartbeatLease) bool { return said.Job == l.Job && said.Epoch == l.Epoch })
+			if extended := time.Until(*l.ExpiresAt) > time.Minute; extended != kept {
+				t.Errorf("%s: %s was extended: %v, listed: %v", name, l.Job, extended, kept)
+			}
+		}
+		if answered != 2 {
+			t.Errorf("%s: %d leases were answered", name, answered)
+		}
+		for _, j := range []jobs.Job{one, two} {
+			if _, err := w.Dispatch.Complete(w.Ctx, agent, ref(j), report.Completion{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	w.Consistent()
 }

@@ -83,6 +83,7 @@ type agent struct {
 	draw          *rand.Rand
 	api           *client.Client
 	silent        atomic.Bool
+	held          atomic.Pointer[apiclient.ProgressReport] // the lease on the job at work
 }
 
 // errKilled ends a boot of an agent.
@@ -136,7 +137,12 @@ func (a *agent) beat(ctx context.Context, id string) {
 		if a.silent.Load() {
 			continue
 		}
-		answer, err := a.api.HeartbeatWithResponse(ctx, a.name, apiclient.Heartbeat{BootID: id, Status: apiclient.HeartbeatStatusWorking})
+		var held []apiclient.ProgressReport
+		if lease := a.held.Load(); lease != nil {
+			held = append(held, *lease)
+		}
+		answer, err := a.api.HeartbeatWithResponse(ctx, a.name,
+			apiclient.Heartbeat{BootID: id, Status: apiclient.HeartbeatStatusWorking, Leases: &held})
 		if err == nil && answer.JSON200 != nil && answer.JSON200.Token != nil {
 			a.api.SetToken(*answer.JSON200.Token)
 		}
@@ -166,6 +172,8 @@ func (a *agent) work(ctx context.Context) error {
 
 // job works on a job, or does what befalls the agent instead.
 func (a *agent) job(ctx context.Context, j apiclient.Job) error {
+	a.held.Store(&apiclient.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
+	defer a.held.Store(nil)
 	pace, fate := a.Work, a.draw.Float64()
 	switch {
 	case fate < a.Kill:

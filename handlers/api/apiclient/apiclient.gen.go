@@ -2265,12 +2265,14 @@ type Health string
 // Heartbeat defines model for Heartbeat.
 type Heartbeat struct {
 	// BootID New on every start of the agent, and random.
-	BootID     BootID            `json:"boot_id"`
-	CPUPercent *float64          `json:"cpu_percent,omitempty"`
-	Factory    *FactoryInfo      `json:"factory,omitempty"`
-	Leases     *[]ProgressReport `json:"leases,omitempty"`
-	MemoryMB   *int              `json:"memory_mb,omitempty"`
-	Status     HeartbeatStatus   `json:"status"`
+	BootID     BootID       `json:"boot_id"`
+	CPUPercent *float64     `json:"cpu_percent,omitempty"`
+	Factory    *FactoryInfo `json:"factory,omitempty"`
+
+	// Leases The leases that the agent works on. They are extended, and no others.
+	Leases   *[]ProgressReport `json:"leases,omitempty"`
+	MemoryMB *int              `json:"memory_mb,omitempty"`
+	Status   HeartbeatStatus   `json:"status"`
 }
 
 // HeartbeatStatus defines model for Heartbeat.Status.
@@ -4395,14 +4397,14 @@ type ClientInterface interface {
 	// Corresponds with GET /agents/{agent}/health (the `GetAgentHealth` operationId).
 	GetAgentHealth(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// HeartbeatWithBody Says that the agent lives, extends its leases and asks how each of them stands.
+	// HeartbeatWithBody Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /agents/{agent}/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Heartbeat Says that the agent lives, extends its leases and asks how each of them stands.
+	// Heartbeat Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5468,7 +5470,7 @@ func (c *Client) GetAgentHealth(ctx context.Context, agent AgentPath, reqEditors
 	return c.Client.Do(req)
 }
 
-// HeartbeatWithBody Says that the agent lives, extends its leases and asks how each of them stands.
+// HeartbeatWithBody Says that the agent lives, extends the leases that it lists and asks how each one stands.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5485,7 +5487,7 @@ func (c *Client) HeartbeatWithBody(ctx context.Context, agent AgentPath, content
 	return c.Client.Do(req)
 }
 
-// Heartbeat Says that the agent lives, extends its leases and asks how each of them stands.
+// Heartbeat Says that the agent lives, extends the leases that it lists and asks how each one stands.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13725,14 +13727,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /agents/{agent}/health (the `GetAgentHealth` operationId).
 	GetAgentHealthWithResponse(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*GetAgentHealthResponse, error)
 
-	// HeartbeatWithBodyWithResponse Says that the agent lives, extends its leases and asks how each of them stands.
+	// HeartbeatWithBodyWithResponse Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /agents/{agent}/heartbeat (the `Heartbeat` operationId).
 	HeartbeatWithBodyWithResponse(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*HeartbeatResponse, error)
 
-	// HeartbeatWithResponse Says that the agent lives, extends its leases and asks how each of them stands.
+	// HeartbeatWithResponse Says that the agent lives, extends the leases that it lists and asks how each one stands.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20905,7 +20907,7 @@ func (c *ClientWithResponses) GetAgentHealthWithResponse(ctx context.Context, ag
 	return ParseGetAgentHealthResponse(rsp)
 }
 
-// HeartbeatWithBodyWithResponse Says that the agent lives, extends its leases and asks how each of them stands.
+// HeartbeatWithBodyWithResponse Says that the agent lives, extends the leases that it lists and asks how each one stands.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20918,7 +20920,7 @@ func (c *ClientWithResponses) HeartbeatWithBodyWithResponse(ctx context.Context,
 	return ParseHeartbeatResponse(rsp)
 }
 
-// HeartbeatWithResponse Says that the agent lives, extends its leases and asks how each of them stands.
+// HeartbeatWithResponse Says that the agent lives, extends the leases that it lists and asks how each one stands.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -32,7 +32,7 @@ type Heartbeat struct {
 	MemoryMB   *int
 	CPUPercent *float64
 	Factory    *fleet.FactoryInfo // nil where nothing changed
-	Leases     []HeartbeatLease
+	Leases     []HeartbeatLease   // those that the agent works on
 }
 
 // HeartbeatLease is what an agent says of one of its leases.
@@ -54,10 +54,10 @@ type HeartbeatResult struct {
 	Leases          []lease.Status
 }
 
-// Heartbeat is a sign of life. It keeps every lease of the agent, records the
-// progress it carries, and answers with the directive for each lease: those
-// that the server knows of, and "fenced" for those listed that are not the
-// agent's any more.
+// Heartbeat is a sign of life. It extends the leases that it lists and no others, so that
+// one on which nobody works ends; it records the progress it carries, and answers with the
+// directive for each lease that the server knows of, and "fenced" for those listed that are
+// not the agent's any more.
 //
 // Faults: Forbidden for another agent's name; Superseded; Validation.
 func (s *Service) Heartbeat(ctx context.Context, who tenancy.Principal, in Heartbeat) (HeartbeatResult, error) {

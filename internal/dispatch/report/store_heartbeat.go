@@ -36,7 +36,7 @@ type beatLease struct {
 	step      string
 }
 
-// writeBeats writes signs of life, extends the leases of their agents, and returns the
+// writeBeats writes signs of life, extends the leases that the agents list, and returns the
 // agents that nobody else has locked. Each agent is in the list once.
 func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatItem) (map[ids.ID]beatAgent, error) {
 	p := dbsqlc.AgentsBeatParams{WorkspaceID: workspace}
@@ -51,6 +51,10 @@ func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatIte
 		p.Ids, p.BootIds, p.Generations = append(p.Ids, h.who.Agent), append(p.BootIds, h.who.Boot), append(p.Generations, h.who.Generation)
 		p.Statuses = append(p.Statuses, cmp.Or(h.in.Status, "idle"))
 		p.MemoryMb, p.CpuPercent = append(p.MemoryMb, memory), append(p.CpuPercent, load)
+		for _, l := range h.in.Leases {
+			p.LeaseAgents, p.LeaseEpochs = append(p.LeaseAgents, h.who.Agent), append(p.LeaseEpochs, l.Epoch)
+			p.LeaseJobs = append(p.LeaseJobs, l.Job)
+		}
 	}
 	rows, err := q.AgentsBeat(ctx, tx, p)
 	if err != nil {

@@ -54,6 +54,9 @@ func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
 			err = w.moveBranch(ctx, commit)
 		}
 	}
+	if err == nil {
+		w.saveBeside(ctx)
+	}
 	if err != nil {
 		w.toRescue()
 		return "", fmt.Errorf("%w (the directory is kept in %s)", err, w.rescued)
@@ -108,7 +111,7 @@ func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 		c := w.mirror.network()
 		c.longest = clonePatience
 		// A second call pushes the same.
-		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, ref+":"+ref)
+		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, w.tip+":"+ref)
 		return err == nil, refusal(err)
 	}
 	return false, w.mirror.give(ctx, ref, ref)

@@ -88,6 +88,7 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 		"in the middle of a conflict":            {"git checkout -qb x; echo x > README.md; git commit -qam x; git checkout -q -; echo y > README.md; git commit -qam y; git merge -q x >/dev/null || true; echo z > README.md", map[string]string{"README.md": "z"}, "also left commits on x"},
 		"commits on another branch":              {"git checkout -qb x; echo a > a; git add a; git commit -qm a; git checkout -q -; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on x"},
 		"another work tree of its own":           {"git worktree add -q .wt -b x; echo a > .wt/a; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left work in its work tree .wt"},
+		"a work tree beside its directory":       {"git worktree add -q ../beside -b x; echo a > ../beside/a; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left work in its work tree beside"},
 		"an unused work tree of its own":         {"git worktree add -q .wt -b x; echo b > b", map[string]string{"b": "b", "README.md": readme}, ""},
 		"a stash":                                {"echo a > README.md; git stash -q; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on refs/stash"},
 		"repacked and pruned":                    {"echo a > a; git add a; git commit -qm a; git gc -q --prune=now", map[string]string{"a": "a", "README.md": readme}, ""},
@@ -127,7 +128,7 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 			if after := fingerprint(t, at); after != before {
 				t.Errorf("the person's clone was\n%s\nand is\n%s", before, after)
 			}
-			if exists(w.Dir) || w.rescued != "" {
+			if exists(w.Dir) || w.rescued != "" || exists(filepath.Join(filepath.Dir(w.Dir), "beside")) {
 				t.Errorf("the directory stays, rescued to %q", w.rescued)
 			}
 		})

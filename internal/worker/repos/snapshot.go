@@ -110,9 +110,9 @@ func (w *Worktree) addAll(ctx context.Context, c call) error {
 		return err
 	}
 	for _, path := range nested {
-		switch name := w.linkedTo(path); {
+		switch name := w.linkedTo(filepath.Join(w.Dir, path)); {
 		case name != "":
-			err = w.saveLinked(ctx, path, name)
+			w.saveLinked(ctx, filepath.Join(w.Dir, path), name)
 		case modules[path]:
 			err = w.addSubmodule(ctx, c, path)
 		default:
