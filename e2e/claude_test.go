@@ -13,6 +13,7 @@ import (
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines/scripted"
+	"fleetboard/internal/worker/repos"
 )
 
 // From the line of the Connect page to a completed job, with the real Claude Code against
@@ -64,10 +65,12 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	if j.Status != apiclient.JobStatusCompleted || j.Attempts != 2 {
 		t.Errorf("it is %s after %d attempts: %s", j.Status, j.Attempts, j.LastError)
 	}
-	if got := git(t, filepath.Join(home, "src/atlas"), "show", "fleet/FB-1-e2:greeting.txt"); got != "hello\nhallo" {
+	branch, at := "fleet/"+repos.Attempt{Job: "FB-1", ID: j.ID.String(), Epoch: 2}.Name(), filepath.Join(home, "src/atlas")
+	eventually(t, "the branch is in the clone", func() bool { return strings.Contains(git(t, at, "for-each-ref"), branch) })
+	if got := git(t, at, "show", branch+":greeting.txt"); got != "hello\nhallo" {
 		t.Errorf("the file says %q", got)
 	}
-	if trailer := git(t, filepath.Join(home, "src/atlas"), "log", "-1", "--format=%(trailers:key=Fleetboard-Job,valueonly)", "fleet/FB-1-e2"); trailer != "FB-1" {
+	if trailer := git(t, at, "log", "-1", "--format=%(trailers:key=Fleetboard-Job,valueonly)", branch); trailer != "FB-1" {
 		t.Errorf("the commit's trailer is %q", trailer)
 	}
 	thread, err := s.owner().ReadThreadWithResponse(t.Context(), "FB-1", nil)

@@ -2,6 +2,7 @@ package factory
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,4 +35,24 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 		pushed := s.branches(s.origin("ledger"))
 		return slices.Contains(pushed, s.branch(first, 1)) && slices.Contains(pushed, s.branch(second, 1))
 	})
+}
+
+// An origin that refuses a branch is heard in the job's thread, in its own words, and the work
+// stays in the mirror.
+func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
+	s := newStage(t)
+	hook := filepath.Join(s.origin("ledger"), "hooks", "pre-receive")
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\necho branches need a ticket >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("desk")
+	key := s.submit(step{"run": "echo one > one.txt"})
+	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.until("the refusal is told", func() bool {
+		thread, err := s.person.ReadThreadWithResponse(t.Context(), key, nil)
+		return err == nil && strings.Contains(string(thread.Body), "branches need a ticket")
+	})
+	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(key, 1)+":one.txt"); got != "one" {
+		t.Errorf("the mirror has %q", got)
+	}
 }

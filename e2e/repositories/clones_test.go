@@ -35,8 +35,8 @@ func conflict(r *repository) {
 	r.commit(r.clone(), "In French")
 }
 
-// alone is a clone without an origin.
-func alone(r *repository) {
+// buildAlone makes a clone without an origin.
+func (r *repository) buildAlone() {
 	r.build()
 	r.git(r.clone(), "remote", "remove", "origin")
 }
@@ -65,9 +65,9 @@ func clones() []situation {
 			r.git(r.clone(), "checkout", "-q", "--detach")
 			r.git(r.clone(), "remote", "set-head", "origin", "--delete")
 		}, agent: edits, adds: edited()},
-		{name: "detached-alone", build: alone, local: true, prepare: func(r *repository) { r.git(r.clone(), "checkout", "-q", "--detach") },
+		{name: "detached-alone", build: (*repository).buildAlone, local: true, prepare: func(r *repository) { r.git(r.clone(), "checkout", "-q", "--detach") },
 			agent: edits, adds: local},
-		{name: "detached-and-no-branch", build: alone, local: true, prepare: func(r *repository) {
+		{name: "detached-and-no-branch", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			r.git(r.clone(), "checkout", "-q", "--detach")
 			r.git(r.clone(), "branch", "-D", "main")
 		}, base: "HEAD", agent: edits, adds: local},
@@ -107,7 +107,7 @@ func clones() []situation {
 		}, agent: edits, adds: edited()},
 		{name: "behind", prepare: more, agent: "cat colleague.txt > seen.txt", adds: map[string]entry{"seen.txt": file("hello\n")}},
 		{name: "ahead-and-dirty", prepare: private, agent: edits, adds: edited()},
-		{name: "dirty-alone", build: alone, local: true, prepare: func(r *repository) {
+		{name: "dirty-alone", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			r.put(r.clone(), "README.md", "# Changed by me\n", 0o600)
 			r.git(r.clone(), "add", "README.md")
 			r.put(r.clone(), "untracked.txt", "mine\n", 0o600)
@@ -173,9 +173,9 @@ func clones() []situation {
 			r.cloneAgain("--shared", r.origin())
 			r.git(r.clone(), "remote", "remove", "origin")
 		}, agent: edits, adds: local},
-		{name: "alone", build: alone, local: true, agent: edits, adds: local},
-		{name: "alone-with-hooks", build: alone, local: true, prepare: refusing, agent: edits, adds: local},
-		{name: "alone-and-bare-worktree", build: alone, local: true, prepare: func(r *repository) {
+		{name: "alone", build: (*repository).buildAlone, local: true, agent: edits, adds: local},
+		{name: "alone-with-hooks", build: (*repository).buildAlone, local: true, prepare: refusing, agent: edits, adds: local},
+		{name: "alone-and-bare-worktree", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			r.git(r.clone(), "config", "receive.denyCurrentBranch", "updateInstead")
 			r.git(r.clone(), "config", "receive.denyDeletes", "true")
 		}, agent: edits, adds: local},
@@ -200,7 +200,7 @@ func clones() []situation {
 			}
 		}, agent: edits, adds: edited()},
 		{name: "sha256", format: "sha256", agent: edits, adds: edited()},
-		{name: "sha256-alone", format: "sha256", build: alone, local: true, agent: edits, adds: local},
+		{name: "sha256-alone", format: "sha256", build: (*repository).buildAlone, local: true, agent: edits, adds: local},
 		{name: "packed", prepare: func(r *repository) { r.git(r.clone(), "gc", "-q", "--prune=now") }, agent: edits, adds: edited()},
 		{name: "replaced-objects", prepare: func(r *repository) {
 			text := r.blobName("one\ntwo\nthree\n")
@@ -216,7 +216,7 @@ func clones() []situation {
 			r.git(r.clone(), "push", "-q", "origin", "refs/tags/main")
 		}, base: "refs/heads/main", agent: edits, adds: edited()},
 		{name: "branches-of-another-server", prepare: othersBranches, agent: edits, adds: edited()},
-		{name: "branches-of-another-server-alone", build: alone, local: true, prepare: othersBranches, agent: edits, adds: local},
+		{name: "branches-of-another-server-alone", build: (*repository).buildAlone, local: true, prepare: othersBranches, agent: edits, adds: local},
 		{name: "origin-is-a-file-url", prepare: func(r *repository) { r.git(r.clone(), "remote", "set-url", "origin", "file://"+r.origin()) },
 			agent: edits, adds: edited()},
 		{name: "origin-is-relative", prepare: func(r *repository) {
@@ -241,7 +241,7 @@ func clones() []situation {
 				r.t.Fatal(err)
 			}
 		}, bare: true, whole: true, agent: edits, adds: all(edited()), pushes: []string{"refs/heads/main"}},
-		{name: "broken-objects", build: alone, local: true, prepare: func(r *repository) {
+		{name: "broken-objects", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			head := r.git(r.clone(), "rev-parse", "HEAD")
 			if err := os.Remove(filepath.Join(r.clone(), ".git/objects", head[:2], head[2:])); err != nil {
 				r.t.Fatal(err)

@@ -71,5 +71,10 @@ func hostile() []situation {
 	modules.host = foul
 	modules.adds = map[string]entry{"notes.txt": file("new\n")}
 	modules.loose = []string{".gitmodules", "dep"}
-	return append(list, filter, modules)
+	home := situation{name: "hostile-home", host: host{name: "home"}, adds: map[string]entry{"notes.txt": file("new\n")},
+		agent: evil + "echo new > notes.txt; for k in core.fsmonitor core.hooksPath gpg.program core.editor core.pager diff.external core.askPass " +
+			"alias.add alias.commit filter.evil.clean; do git config --global $k @OTHER@evil; done; git config --global commit.gpgSign true; " +
+			"git config --global core.attributesFile @OTHER@attributes; echo '* filter=evil' > @OTHER@attributes",
+		next: "echo next > next.txt", nextAdds: map[string]entry{"next.txt": file("next\n")}}
+	return append(list, filter, modules, home)
 }

@@ -2,7 +2,7 @@ package repositories
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // git names objects by it
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -132,7 +132,7 @@ func (r *repository) blobName(text string) string {
 		sum := sha256.Sum256(object)
 		return hex.EncodeToString(sum[:])
 	}
-	sum := sha1.Sum(object) //nolint:gosec // git names objects by it
+	sum := sha1.Sum(object)
 	return hex.EncodeToString(sum[:])
 }
 

@@ -17,7 +17,7 @@ func secrets() []situation {
 		{name: "secret-as-a-name", secret: "plain-secret-name", agent: `echo x > "$FLEETBOARD_SECRET_TOKEN"`, fails: "other", says: []string{"name"}},
 		{name: "secret-on-a-branch", secret: value, agent: `git checkout -q -b mine; echo "$FLEETBOARD_SECRET_TOKEN" > mine.env; git add -A; git commit -qm Mine`,
 			fails: "other", says: []string{"mine.env"}},
-		{name: "secret-alone", secret: value, build: alone, local: true, agent: `echo "$FLEETBOARD_SECRET_TOKEN" > mine.env`, fails: "other",
+		{name: "secret-alone", secret: value, build: (*repository).buildAlone, local: true, agent: `echo "$FLEETBOARD_SECRET_TOKEN" > mine.env`, fails: "other",
 			says: []string{"mine.env"}},
 		{name: "secret-is-a-word-of-the-repository", secret: "Ledger", agent: "echo 'More of Ledger' > more.txt", adds: map[string]entry{"more.txt": file("More of Ledger\n")}},
 		{name: "secret-of-large-files", secret: value, prepare: largeFiles(true), agent: `printf %s "$FLEETBOARD_SECRET_TOKEN" > new.bin`, fails: "other",

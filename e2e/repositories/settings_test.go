@@ -133,7 +133,7 @@ func settings() []situation {
 		situation{name: "renames", agent: "mv README.md LIESMICH.md", gone: []string{"README.md"}, adds: map[string]entry{"LIESMICH.md": file("# Ledger\n")}},
 		situation{name: "odd-name", agent: `echo x > "$(printf 'a\rb\303\251')"`, adds: map[string]entry{"a\rb\u00e9": file("x\n")}},
 		situation{name: "line-ends", prepare: crlf, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
-		situation{name: "alone", build: alone, local: true, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
+		situation{name: "alone", build: (*repository).buildAlone, local: true, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
 		situation{name: "unborn", build: empty, bare: true, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
 		situation{name: "abbreviated-address", prepare: func(r *repository) {
 			r.git(r.clone(), "remote", "set-url", "origin", "corp:"+r.name+".git")
@@ -143,8 +143,8 @@ func settings() []situation {
 			adds: map[string]entry{"x": file("x\n")}},
 	)
 	return append(found, on(closed,
-		situation{name: "alone", build: alone, local: true, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
-		situation{name: "line-ends", build: alone, local: true, prepare: func(r *repository) {
+		situation{name: "alone", build: (*repository).buildAlone, local: true, agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}},
+		situation{name: "line-ends", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			r.put(r.clone(), "windows.bat", "echo one\r\necho two\r\n", 0o600)
 			r.put(r.clone(), "unix.sh", "echo one\necho two\n", 0o600)
 			r.commit(r.clone(), "For all")

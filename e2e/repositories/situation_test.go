@@ -28,6 +28,9 @@ type situation struct {
 	// agent is what the agent does, in the shell. secret is a secret of the job, for the agent
 	// in FLEETBOARD_SECRET_TOKEN.
 	agent, secret string
+	// attempts is how many the job takes; 0 is one. An attempt that fails is followed by
+	// another.
+	attempts int
 
 	// base is the branch that the work begins from; "" is main. Where bare is said, the
 	// attempt begins from nothing.
@@ -115,7 +118,7 @@ func TestRepositories(t *testing.T) {
 	for _, s := range all {
 		if s.repo != nil {
 			agent := strings.ReplaceAll(s.repo.expand(s.agent), "@ENROLMENT@", w.token("enrolment-token"))
-			s.key = w.submit(t, s.repo.name, agent, s.withSecret)
+			s.key = w.submit(t, s.repo.name, agent, s.describe)
 		}
 	}
 	each(func(t *testing.T, s *situation) { s.judge(t, w) })
@@ -134,7 +137,7 @@ func TestRepositories(t *testing.T) {
 
 // situations are all of them.
 func situations() (all []*situation) {
-	for _, list := range [][]situation{ordinary(), names(), clones(), settings(), agents(), hostile(), secrets(), extensions()} {
+	for _, list := range [][]situation{ordinary(), names(), clones(), settings(), agents(), attempts(), hostile(), secrets(), extensions()} {
 		for _, s := range list {
 			all = append(all, &s)
 		}
@@ -142,8 +145,11 @@ func situations() (all []*situation) {
 	return all
 }
 
-// withSecret gives a job its secret.
-func (s *situation) withSecret(j *apiclient.NewJob, in map[string]any) {
+// describe gives a job its secret and its attempts.
+func (s *situation) describe(j *apiclient.NewJob, in map[string]any) {
+	if s.attempts > 1 {
+		j.MaxRetries, j.RetryBackoffSeconds = new(s.attempts-1), new(1)
+	}
 	if s.secret != "" {
 		in["token"], j.SecretKeys = s.secret, &[]string{"token"}
 	}
@@ -227,8 +233,8 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 	} else if o.job.Status != apiclient.JobStatusCompleted {
 		t.Errorf("it is %s", o.job.Status)
 	}
-	if o.job.Attempts != 1 {
-		t.Errorf("it took %d attempts", o.job.Attempts)
+	if want := max(1, s.attempts); o.job.Attempts != want {
+		t.Errorf("it took %d attempts, not %d", o.job.Attempts, want)
 	}
 	said := o.job.LastError + string(o.job.Result) + w.logOf(t, s.key)
 	for _, want := range s.says {
@@ -294,6 +300,9 @@ func (s *situation) judgeNames(o outcome) {
 	t.Helper()
 	now := r.refs(o.at)
 	delete(now, "refs/heads/"+o.branch)
+	if s.attempts > 1 && s.secret == "" { // those that failed are handed over too
+		maps.DeleteFunc(now, func(name, _ string) bool { return strings.HasPrefix(name, "refs/heads/fleet/"+s.key+"-") })
+	}
 	before := maps.Clone(s.before.refs)
 	for _, name := range s.pushes {
 		delete(now, name)

@@ -49,13 +49,12 @@ func (s *Search) In(r io.Reader) (bool, error) {
 	if s == nil {
 		return false, nil
 	}
-	block, at := make([]byte, 64<<10), int32(0)
+	block, at := make([]byte, 32<<10), int32(0)
 	for {
 		n, err := r.Read(block)
-		for _, c := range block[:n] {
-			if at = s.forms.step(at, c); s.forms.nodes[at].match > 0 {
-				return true, nil
-			}
+		found := false
+		if at, found = search(s.forms, at, block[:n]); found {
+			return true, nil
 		}
 		if errors.Is(err, io.EOF) {
 			return false, nil
@@ -64,4 +63,23 @@ func (s *Search) In(r io.Reader) (bool, error) {
 			return false, err
 		}
 	}
+}
+
+// InText reports whether one of the values is in a text.
+func (s *Search) InText(text string) bool {
+	if s == nil {
+		return false
+	}
+	_, found := search(s.forms, 0, text)
+	return found
+}
+
+// search goes on in an automaton, and ends where a form does.
+func search[T string | []byte](a *automaton, at int32, text T) (int32, bool) {
+	for i := range len(text) {
+		if at = a.step(at, text[i]); a.nodes[at].match > 0 {
+			return at, true
+		}
+	}
+	return at, false
 }

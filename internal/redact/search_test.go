@@ -32,6 +32,9 @@ func TestSearchFindsAValue(t *testing.T) {
 		`Basic bWU6cCJzcy93b3JkKyA5Nw==`:        true,
 		"x in an object x":                      true,
 	} {
+		if got := s.InText(text); got != want {
+			t.Errorf("in the text %.60q it is %v", text, got)
+		}
 		for _, r := range []io.Reader{strings.NewReader(text), iotest.HalfReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
 			if got, err := s.In(r); err != nil || got != want {
 				t.Errorf("in %.60q it is %v, %v", text, got, err)
@@ -42,7 +45,7 @@ func TestSearchFindsAValue(t *testing.T) {
 
 func TestASearchForNothingFindsNothing(t *testing.T) {
 	for _, s := range []*redact.Search{redact.NewSearch(), redact.NewSearch(json.RawMessage(`""`), json.RawMessage(`"a"`))} {
-		if found, err := s.In(strings.NewReader("a")); found || err != nil {
+		if found, err := s.In(strings.NewReader("a")); found || err != nil || s.InText("a") {
 			t.Errorf("it is %v, %v", found, err)
 		}
 	}

@@ -59,6 +59,9 @@ func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) 
 	defer w.asks()()
 	id, wait, ttl := random(), claimWait, int(w.Lease.Seconds())
 	body := apiclient.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
+	// A lease is reckoned from the call that brings it: what waited as long as a short one
+	// lasts would bring it at its end.
+	wait = min(wait, ttl/3)
 	for range 5 {
 		sent := sinceBoot()
 		var answer *apiclient.ClaimJobsResponse

@@ -231,13 +231,31 @@ func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree
 			return nil
 		case errors.Is(err, repos.ErrRefused):
 			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(), "job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
-			return nil
+			return w.tellRefusal(ctx, r, tree, err)
 		}
 		w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
 		if w.leaving.Err() != nil || signal.Sleep(w.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
 			return errors.New("the worker ends; the next start pushes it")
 		}
 	}
+}
+
+// tellRefusal says in the job's thread, whose lease has ended by now, that the origin refused
+// its branch. The message is for this agent: the next attempt on the job gets it too.
+func (w *Worker) tellRefusal(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) error {
+	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v",
+		tree.Branch, tree.Mirror(), w.Factory, refusal)), maxReason)})
+	if err != nil {
+		return err
+	}
+	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: note, To: apiclient.NewMessageAddress{Agent: &w.Name}, Job: &r.Job, Payload: payload})
+	if !decided(err) {
+		return err
+	}
+	if err != nil {
+		w.Log.Warn("the refusal could not be told in the job's thread: "+err.Error(), "job", r.Job)
+	}
+	return nil
 }
 
 // refuse deals with an attempt that the server has fenced off: nothing of it is pushed.

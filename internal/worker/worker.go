@@ -109,6 +109,9 @@ func Run(ctx, stop context.Context, o Options) error {
 		return err
 	}
 	defer lock.unlock()
+	if err := o.Repos.ClearLocks(); err != nil {
+		o.Log.Warn("what a killed git left is not all cleared: " + err.Error())
+	}
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ func firstLine(text string) string {
 // commit takes the agent's commits, commits all other changes on top, and returns the newest
 // commit. Where that fails, the directory is rescued in the end.
 func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
-	if !exists(w.Dir) {
-		w.note("The agent's directory is gone; what was committed before is handed in.")
+	if !w.repos.isOwnDir(w.Dir) {
+		w.note("The agent's directory is gone, or is a link to elsewhere; what was committed before is handed in.")
 		return w.tip, nil
 	}
 	err := w.take(ctx)
@@ -53,6 +53,9 @@ func (w *Worktree) commit(ctx context.Context, message string) (string, error) {
 		if commit, err = w.snapshot(ctx, w.tip, message); err == nil && commit != w.tip {
 			err = w.moveBranch(ctx, commit)
 		}
+	}
+	if err == nil {
+		w.saveBeside(ctx)
 	}
 	if err != nil {
 		w.toRescue()
@@ -108,7 +111,7 @@ func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 		c := w.mirror.network()
 		c.longest = clonePatience
 		// A second call pushes the same.
-		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, ref+":"+ref)
+		err = c.do(ctx, "push", "--quiet", "--no-verify", "--end-of-options", w.mirror.push, w.tip+":"+ref)
 		return err == nil, refusal(err)
 	}
 	return false, w.mirror.give(ctx, ref, ref)

@@ -200,12 +200,17 @@ func (r *Repos) gcBranches(ctx context.Context, m *mirror, o GCOptions) (removed
 	return removed, nil
 }
 
+// keepPending is how long the branch of an attempt stays whose directory is gone and that may
+// still be pushed.
+const keepPending = 24 * time.Hour
+
 // branchesInUse are those of attempts that have not ended.
 func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 	all, err := r.leftBehind(ctx)
 	used := map[string]bool{}
 	for _, w := range all {
-		used[w.Branch] = exists(w.Dir) && w.owner() == w.attempt.Name()
+		info, err := os.Stat(filepath.Join(w.private, keptFile))
+		used[w.Branch] = exists(w.Dir) && w.owner() == w.attempt.Name() || err == nil && time.Since(info.ModTime()) < keepPending
 	}
 	return used, err
 }

@@ -50,7 +50,7 @@ var fixed = []string{
 	"core.autocrlf=false", "core.safecrlf=false", "core.quotePath=false", "core.bigFileThreshold=16m", "commit.gpgSign=false",
 	"gc.auto=0", "maintenance.auto=false", "fetch.prune=false", "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false",
 	"submodule.recurse=false", "protocol.ext.allow=never", "protocol.file.allow=always", "diff.ignoreSubmodules=all",
-	"advice.detachedHead=false",
+	"advice.detachedHead=false", "core.fsync=committed,reference", "core.fsyncMethod=batch",
 }
 
 // run runs git and returns what it printed, without the last end of line.
@@ -86,6 +86,7 @@ func (c call) stream(ctx context.Context, out io.Writer, args ...string) error {
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = c.directory(), c.environment(), c.stdin, 5*time.Second
 	// Programs that git starts, such as ssh, end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	complaints := &beginning{left: maxComplaints}
 	said := &beginning{left: maxComplaints}

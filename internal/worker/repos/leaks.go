@@ -29,19 +29,15 @@ func (w *Worktree) Leaks(ctx context.Context, s *redact.Search) (places []string
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = w.eachNew(ctx, func(o object) error {
-		for _, place := range []struct {
-			name string
-			text io.Reader
-		}{{"the name of a file", strings.NewReader(o.path)}, {o.place(), o.text}} {
-			found, err := s.In(place.text)
-			if err != nil {
-				return err
-			}
-			if found && len(places) < maxPlaces && !slices.Contains(places, place.name) {
-				places = append(places, place.name)
+		add := func(found bool, place string) {
+			if found && len(places) < maxPlaces && !slices.Contains(places, place) {
+				places = append(places, place)
 			}
 		}
-		return nil
+		add(s.InText(o.path), "the name of a file")
+		found, err := s.In(o.text)
+		add(found, o.place())
+		return err
 	})
 	return places, err
 }

@@ -59,12 +59,9 @@ func TestALeakInAMessageIsNamedByItsCommit(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	repository(t, dir, "ledger")
 	w := begin(t, host(t, dir, state), Attempt{Repo: "ledger", Job: "FB-1", ID: "1", Epoch: 1})
-	commit, _, err := w.Commit(t.Context(), "Nothing yet")
-	if err != nil {
-		t.Fatal(err)
-	}
 	write(t, w.Dir, "a.txt", "a\n")
-	if commit, _, err = w.Commit(t.Context(), "With quiet-watch-room"); err != nil {
+	commit, _, err := w.Commit(t.Context(), "With quiet-watch-room")
+	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := w.Leaks(t.Context(), redact.NewSearch(json.RawMessage(`"quiet-watch-room"`)))

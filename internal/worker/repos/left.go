@@ -39,13 +39,13 @@ func (w *Worktree) take(ctx context.Context) error {
 	w.Notes = nil
 	if info, err := os.Lstat(filepath.Join(w.Dir, ".git")); err != nil || !info.IsDir() {
 		w.note("The agent removed or replaced the repository in its directory; its files are handed in, and none of its own commits.")
-		return nil
+		return nil //nolint:nilerr // the files are handed in
 	}
 	reading := filepath.Join(w.private, "reading.git")
 	if err := w.copyRefs(ctx, reading); err != nil {
 		w.toRescue()
 		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
-		return nil //nolint:nilerr // the files are handed in
+		return nil
 	}
 	c := call{repo: reading}
 	head, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -60,7 +60,7 @@ func (w *Worktree) take(ctx context.Context) error {
 	if err := w.bring(ctx, c, head, refs); err != nil {
 		w.toRescue()
 		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
-		return nil //nolint:nilerr // the files are handed in
+		return nil
 	}
 	w.noteBase(ctx, head)
 	if head == w.tip {

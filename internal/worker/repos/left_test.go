@@ -60,39 +60,42 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 		want   map[string]string
 		note   string // a part of one, "" where there must be none
 	}{
-		"on its branch, committed":       {"echo a > a; git add a; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, ""},
-		"on a branch of its own":         {"git checkout -qb x; echo a > a; git add a; git commit -qm a; echo b > b", map[string]string{"a": "a", "b": "b", "README.md": readme}, ""},
-		"detached":                       {"git checkout -q --detach; echo a > a; git add a; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, ""},
-		"amended what it began from":     {"echo a > a; git add a; git commit -q --amend -m other", map[string]string{"a": "a", "README.md": readme}, "rewrote"},
-		"a history of its own":           {"git checkout -q --orphan x; git rm -qrf .; echo a > a; git add a; git commit -qm a", map[string]string{"a": "a"}, "rewrote"},
-		"an orphan without a commit":     {"git checkout -q --orphan x; echo a > a", map[string]string{"a": "a", "README.md": readme}, "no commit"},
-		"removed .git":                   {"echo a > a; rm -rf .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
-		".git is a file":                 {"echo a > a; rm -rf .git; echo 'gitdir: /nowhere' > .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
-		".git is a link":                 {"echo a > a; mv .git ../git-$$; ln -s ../git-$$ .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
-		".git is begun anew":             {"rm -rf .git; git init -q; echo a > a; git add -A; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, "rewrote"},
-		"a lock of a killed git":         {"echo a > a; touch .git/index.lock .git/HEAD.lock", map[string]string{"a": "a", "README.md": readme}, ""},
-		"a broken index":                 {"echo a > a; echo nonsense > .git/index", map[string]string{"a": "a", "README.md": readme}, ""},
-		"a broken HEAD":                  {"echo a > a; echo nonsense > .git/HEAD", map[string]string{"a": "a", "README.md": readme}, "no commit"},
-		"a repository inside":            {"git init -q lib; cd lib; echo l > l; git add l; git commit -qm l", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
-		"one inside without a commit":    {"git init -q lib; echo l > lib/l", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
-		"one inside that was added":      {"git init -q lib; (cd lib; echo l > l; git add l; git commit -qm l); git add lib 2>/dev/null; git commit -qm lib", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
-		"a read-only directory":          {"mkdir d; echo a > d/a; chmod 500 d", map[string]string{"d/a": "a", "README.md": readme}, ""},
-		"files that nobody may read":     {"mkdir d; echo a > d/a; chmod 000 d/a; echo b > b; chmod 000 b d", map[string]string{"d/a": "a", "b": "b", "README.md": readme}, ""},
-		"ignored, but added":             {"echo a > .gitignore; echo a > a; git add -f a", map[string]string{"a": "a", ".gitignore": "a", "README.md": readme}, ""},
-		"ignored, but committed":         {"echo a > .gitignore; echo a > a; git add -f a; git commit -qm a", map[string]string{"a": "a", ".gitignore": "a", "README.md": readme}, ""},
-		"left out by info/exclude":       {"mkdir -p .git/info; echo a > .git/info/exclude; echo a > a; echo b > b", map[string]string{"b": "b", "README.md": readme}, ""},
-		"all removed":                    {"git rm -qr .; echo a > a", map[string]string{"a": "a"}, ""},
-		"marked as unchanged":            {"git update-index --assume-unchanged README.md; echo new > README.md", map[string]string{"README.md": "new"}, ""},
-		"in the middle of a conflict":    {"git checkout -qb x; echo x > README.md; git commit -qam x; git checkout -q -; echo y > README.md; git commit -qam y; git merge -q x >/dev/null || true; echo z > README.md", map[string]string{"README.md": "z"}, "also left commits on x"},
-		"commits on another branch":      {"git checkout -qb x; echo a > a; git add a; git commit -qm a; git checkout -q -; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on x"},
-		"another work tree of its own":   {"git worktree add -q .wt -b x; echo a > .wt/a; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left work in its work tree .wt"},
-		"an unused work tree of its own": {"git worktree add -q .wt -b x; echo b > b", map[string]string{"b": "b", "README.md": readme}, ""},
-		"a stash":                        {"echo a > README.md; git stash -q; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on refs/stash"},
-		"repacked and pruned":            {"echo a > a; git add a; git commit -qm a; git gc -q --prune=now", map[string]string{"a": "a", "README.md": readme}, ""},
-		"pipes and links":                {"mkfifo p; ln -s /etc/passwd l; ln -s README.md m; ln README.md h", map[string]string{"l": "/etc/passwd", "m": "README.md", "h": readme, "README.md": readme}, ""},
-		"line ends of its own":           {`printf 'a\r\nb\n' > a; git config core.autocrlf true`, map[string]string{"a": "a\r\nb", "README.md": readme}, ""},
-		"settings that are none":         {"echo a > a; echo '[' > .git/config", map[string]string{"a": "a", "README.md": readme}, ""},
-		"names like options and globs":   {`echo a > ./--a; echo b > ':(glob)b'; echo c > 'c*'; printf d > "$(printf 'd\n\r\t"d')"`, map[string]string{"--a": "a", ":(glob)b": "b", "c*": "c", "d\n\r\t\"d": "d", "README.md": readme}, ""},
+		"on its branch, committed":               {"echo a > a; git add a; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, ""},
+		"on a branch of its own":                 {"git checkout -qb x; echo a > a; git add a; git commit -qm a; echo b > b", map[string]string{"a": "a", "b": "b", "README.md": readme}, ""},
+		"detached":                               {"git checkout -q --detach; echo a > a; git add a; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, ""},
+		"amended what it began from":             {"echo a > a; git add a; git commit -q --amend -m other", map[string]string{"a": "a", "README.md": readme}, "rewrote"},
+		"a history of its own":                   {"git checkout -q --orphan x; git rm -qrf .; echo a > a; git add a; git commit -qm a", map[string]string{"a": "a"}, "rewrote"},
+		"an orphan without a commit":             {"git checkout -q --orphan x; echo a > a", map[string]string{"a": "a", "README.md": readme}, "no commit"},
+		"removed .git":                           {"echo a > a; rm -rf .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
+		".git is a file":                         {"echo a > a; rm -rf .git; echo 'gitdir: /nowhere' > .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
+		".git is a link":                         {"echo a > a; mv .git ../git-$$; ln -s ../git-$$ .git", map[string]string{"a": "a", "README.md": readme}, "removed or replaced"},
+		".git is begun anew":                     {"rm -rf .git; git init -q; echo a > a; git add -A; git commit -qm a", map[string]string{"a": "a", "README.md": readme}, "rewrote"},
+		"a lock of a killed git":                 {"echo a > a; touch .git/index.lock .git/HEAD.lock", map[string]string{"a": "a", "README.md": readme}, ""},
+		"a broken index":                         {"echo a > a; echo nonsense > .git/index", map[string]string{"a": "a", "README.md": readme}, ""},
+		"a broken HEAD":                          {"echo a > a; echo nonsense > .git/HEAD", map[string]string{"a": "a", "README.md": readme}, "no commit"},
+		"a repository inside":                    {"git init -q lib; cd lib; echo l > l; git add l; git commit -qm l", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
+		"one inside without a commit":            {"git init -q lib; echo l > lib/l", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
+		"one inside that was added":              {"git init -q lib; (cd lib; echo l > l; git add l; git commit -qm l); git add lib 2>/dev/null; git commit -qm lib", map[string]string{"lib/l": "l", "README.md": readme}, "lib is a repository"},
+		"a read-only directory":                  {"mkdir d; echo a > d/a; chmod 500 d", map[string]string{"d/a": "a", "README.md": readme}, ""},
+		"files that nobody may read":             {"mkdir d; echo a > d/a; chmod 000 d/a; echo b > b; chmod 000 b d", map[string]string{"d/a": "a", "b": "b", "README.md": readme}, ""},
+		"ignored, but added":                     {"echo a > .gitignore; echo a > a; git add -f a", map[string]string{"a": "a", ".gitignore": "a", "README.md": readme}, ""},
+		"ignored, but committed":                 {"echo a > .gitignore; echo a > a; git add -f a; git commit -qm a", map[string]string{"a": "a", ".gitignore": "a", "README.md": readme}, ""},
+		"left out by info/exclude":               {"mkdir -p .git/info; echo a > .git/info/exclude; echo a > a; echo b > b", map[string]string{"b": "b", "README.md": readme}, ""},
+		"its directory is gone":                  {"git checkout -qb x; echo a > a; cd /; rm -rf \"$OLDPWD\"", map[string]string{}, "is gone"},
+		"its directory is a link to another one": {"echo a > a; here=$PWD; mkdir ../home; echo secret > ../home/key; cd ..; mv $here gone; ln -s home $here", map[string]string{}, "is gone"},
+		"all removed":                            {"git rm -qr .; echo a > a", map[string]string{"a": "a"}, ""},
+		"marked as unchanged":                    {"git update-index --assume-unchanged README.md; echo new > README.md", map[string]string{"README.md": "new"}, ""},
+		"in the middle of a conflict":            {"git checkout -qb x; echo x > README.md; git commit -qam x; git checkout -q -; echo y > README.md; git commit -qam y; git merge -q x >/dev/null || true; echo z > README.md", map[string]string{"README.md": "z"}, "also left commits on x"},
+		"commits on another branch":              {"git checkout -qb x; echo a > a; git add a; git commit -qm a; git checkout -q -; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on x"},
+		"another work tree of its own":           {"git worktree add -q .wt -b x; echo a > .wt/a; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left work in its work tree .wt"},
+		"a work tree beside its directory":       {"git worktree add -q ../beside -b x; echo a > ../beside/a; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left work in its work tree beside"},
+		"an unused work tree of its own":         {"git worktree add -q .wt -b x; echo b > b", map[string]string{"b": "b", "README.md": readme}, ""},
+		"a stash":                                {"echo a > README.md; git stash -q; echo b > b", map[string]string{"b": "b", "README.md": readme}, "also left commits on refs/stash"},
+		"repacked and pruned":                    {"echo a > a; git add a; git commit -qm a; git gc -q --prune=now", map[string]string{"a": "a", "README.md": readme}, ""},
+		"pipes and links":                        {"mkfifo p; ln -s /etc/passwd l; ln -s README.md m; ln README.md h", map[string]string{"l": "/etc/passwd", "m": "README.md", "h": readme, "README.md": readme}, ""},
+		"line ends of its own":                   {`printf 'a\r\nb\n' > a; git config core.autocrlf true`, map[string]string{"a": "a\r\nb", "README.md": readme}, ""},
+		"settings that are none":                 {"echo a > a; echo '[' > .git/config", map[string]string{"a": "a", "README.md": readme}, ""},
+		"names like options and globs":           {`echo a > ./--a; echo b > ':(glob)b'; echo c > 'c*'; printf d > "$(printf 'd\n\r\t"d')"`, map[string]string{"--a": "a", ":(glob)b": "b", "c*": "c", "d\n\r\t\"d": "d", "README.md": readme}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +104,7 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 			w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
 			agent(t, w, strings.ReplaceAll(c.script, "git commit", "git -c user.name=a -c user.email=a@example.com commit"))
 			commit, changed, err := w.Commit(t.Context(), "FB-1: Work")
-			if err != nil || !changed {
+			if err != nil || changed != (len(c.want) > 0) {
 				t.Fatalf("commit: %v, changed %v", err, changed)
 			}
 			if _, err := w.Push(t.Context()); err != nil {
@@ -109,6 +112,12 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 			}
 			if err := w.Close(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+			if !changed {
+				if strings.Contains(gitIn(t, origin, "for-each-ref"), "fleet/") || !strings.Contains(strings.Join(w.Notes, "\n"), c.note) {
+					t.Errorf("something is pushed, or the notes are %q", w.Notes)
+				}
+				return
 			}
 			if got := filesAt(t, origin, w.Branch); !maps.Equal(got, c.want) || gitIn(t, origin, "rev-parse", w.Branch) != commit {
 				t.Errorf("handed in is %q", got)
@@ -119,7 +128,7 @@ func TestWhatTheAgentLeftIsHandedIn(t *testing.T) {
 			if after := fingerprint(t, at); after != before {
 				t.Errorf("the person's clone was\n%s\nand is\n%s", before, after)
 			}
-			if exists(w.Dir) || w.rescued != "" {
+			if exists(w.Dir) || w.rescued != "" || exists(filepath.Join(filepath.Dir(w.Dir), "beside")) {
 				t.Errorf("the directory stays, rescued to %q", w.rescued)
 			}
 		})

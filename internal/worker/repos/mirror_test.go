@@ -77,6 +77,36 @@ func TestAttemptsBeginFromTheDefaultBranch(t *testing.T) {
 	}
 }
 
+// A repository whose objects have names of SHA-256 is worked on and merged as every other.
+func TestARepositoryOfSHA256(t *testing.T) {
+	dir := t.TempDir()
+	at, origin := filepath.Join(dir, "ledger"), filepath.Join(t.TempDir(), "origin.git")
+	gitIn(t, dir, "init", "-q", "-b", "main", "--object-format=sha256", at)
+	write(t, at, "README.md", "# ledger\n")
+	gitIn(t, at, "add", "-A")
+	gitIn(t, at, "commit", "-q", "-m", "Begin")
+	gitIn(t, dir, "clone", "-q", "--bare", at, origin)
+	gitIn(t, at, "remote", "add", "origin", origin)
+	for name, r := range map[string]*Repos{"FB-1": host(t, dir, t.TempDir()), "FB-2": host(t, "", t.TempDir(), "file://"+filepath.Dir(origin)+"/*.git")} {
+		repo := "ledger"
+		if name == "FB-2" {
+			repo = "origin"
+		}
+		w := begin(t, r, Attempt{Repo: repo, Job: name, Epoch: 1})
+		agent(t, w, "echo a > "+name+"; git add -A; git commit -qm a; echo b > b"+name)
+		commit, _, err := w.Commit(t.Context(), "Work")
+		if err != nil || len(commit) != 64 {
+			t.Fatalf("%s: commit %s, %v", name, commit, err)
+		}
+		if _, err := w.Push(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Merge(t.Context(), MergeRequest{Repo: repo, Commit: commit, Message: "Merge"}); err != nil || gitIn(t, origin, "show", "main:b"+name) != "b" {
+			t.Errorf("%s: merged %v", name, err)
+		}
+	}
+}
+
 // A clone that git does not read is a reason, in git's words, and not an empty repository.
 func TestUnreadableIsNotEmpty(t *testing.T) {
 	for name, c := range map[string]struct{ prepare, want string }{

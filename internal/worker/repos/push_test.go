@@ -24,7 +24,7 @@ func TestARefusalIsADecision(t *testing.T) {
 	r, _, origin := withOrigin(t)
 	w := work(t, r, "FB-1")
 	hook := filepath.Join(origin, "hooks", "pre-receive")
-	if err := os.WriteFile(hook, []byte("#!/bin/sh\necho branches need a ticket >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // a hook is run
+	if err := os.WriteFile(hook, []byte("#!/bin/sh\necho branches need a ticket >&2\nexit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.Push(t.Context()); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "branches need a ticket") {

@@ -151,6 +151,22 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// isOwnDir reports whether a path below the state is a directory there, and not a link to
+// somebody else's.
+func (r *Repos) isOwnDir(path string) bool {
+	state, err := filepath.EvalSymlinks(r.State)
+	if err != nil {
+		return false
+	}
+	name, err := filepath.Rel(r.State, path)
+	if err != nil {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(path)
+	info, gone := os.Lstat(path)
+	return err == nil && gone == nil && info.IsDir() && real == filepath.Join(state, name)
+}
+
 // describe says what is offered of a repository.
 func (r *Repos) describe(ctx context.Context, s source) Repo {
 	return Repo{Name: s.name, URL: publicURL(s.origin), DefaultBranch: cmp.Or(r.mirrorOf(s).knownDefault(), s.offered(ctx))}

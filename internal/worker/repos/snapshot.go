@@ -110,9 +110,9 @@ func (w *Worktree) addAll(ctx context.Context, c call) error {
 		return err
 	}
 	for _, path := range nested {
-		switch name := w.linkedTo(path); {
+		switch name := w.linkedTo(filepath.Join(w.Dir, path)); {
 		case name != "":
-			err = w.saveLinked(ctx, path, name)
+			w.saveLinked(ctx, filepath.Join(w.Dir, path), name)
 		case modules[path]:
 			err = w.addSubmodule(ctx, c, path)
 		default:
@@ -162,7 +162,7 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 // meanwhile.
 func makeReadable(dir string) (changed bool) {
 	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil { //nolint:gosec // a directory must be entered
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(dir, 0o700) == nil {
 		changed = true
 		root, err = os.OpenRoot(dir)
 	}

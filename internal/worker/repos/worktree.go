@@ -62,7 +62,8 @@ type Worktree struct {
 	private string // the directory of what the worker keeps of it
 	tip     string // the newest commit of the branch
 	lock    *flock.Flock
-	rescued string // where the directory goes in the end, since not all in it was saved; "" nowhere
+	beside  []string // other work trees of the agent's, of which all is kept
+	rescued string   // where the directory goes in the end, since not all in it was saved; "" nowhere
 }
 
 // kept is what the worker keeps of an attempt in its private directory, from before the
@@ -434,6 +435,11 @@ func (r *Repos) Left(ctx context.Context, a Attempt) (*Worktree, error) {
 func (w *Worktree) removeDir() error {
 	if exists(w.Dir) && w.owner() != w.attempt.Name() {
 		return nil
+	}
+	for _, dir := range w.beside {
+		if err := removeAll(dir); err != nil {
+			return err
+		}
 	}
 	if w.rescued != "" && exists(w.Dir) {
 		return rescue(w.Dir, w.rescued, strings.Join(w.Notes, "\n"))
