@@ -155,6 +155,9 @@ func (a *attempt) result(d repos.Diff) json.RawMessage {
 	if d.Cut {
 		said["whole_diff_stored"] = false
 	}
+	if len(d.Conflicts) > 0 {
+		said["conflict_markers"] = d.Conflicts
+	}
 	if more := d.Count - len(d.Files); more > 0 {
 		said["files_not_named"] = more
 	}
