@@ -188,9 +188,10 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 }
 
 // body is what the call sends: all have the lease, its usage, and what the next attempt
-// needs.
+// needs. It names the job by its id: a report that waits may reach a server that was begun
+// anew, which may have another job of that key.
 func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessage, error) {
-	job, epoch := a.job.Key, a.lease.epoch
+	job, epoch := a.at.ID, a.lease.epoch
 	var told *apiclient.UsageEntries
 	if len(usage) > 0 {
 		told = &usage
