@@ -1,9 +1,6 @@
 package engines
 
-import (
-	"net/http"
-	"regexp"
-)
+import "regexp"
 
 // refusal is what a provider's answer means for the attempt.
 type refusal struct {
@@ -36,11 +33,11 @@ func refusedBy(status int, message string) (r refusal, ok bool) {
 		}
 	}
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case 401, 403:
 		return refusal{"auth", true}, true
-	case http.StatusPaymentRequired:
+	case 402:
 		return refusal{"billing", true}, true
-	case http.StatusRequestEntityTooLarge:
+	case 413: // the request is too large
 		return refusal{"context_overflow", true}, true
 	}
 	return refusal{}, false
