@@ -63,7 +63,7 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			_, err := q.UsageInsert(ctx, c, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Entries: []byte(fmt.Sprintf(
 				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "provider_session": "",
 				"input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
-				"charged_nanos": 1, "late": false, "operation": "", "at": "2026-11-21T10:00:00Z", "booked_at": "2026-11-21T10:00:00Z"}]`,
+				"charged_nanos": 1, "late": false, "batch": false, "operation": "", "at": "2026-11-21T10:00:00Z", "booked_at": "2026-11-21T10:00:00Z"}]`,
 				when, job, job, job))})
 			return err
 		},
