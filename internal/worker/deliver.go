@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	}
 	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
 	for part := range slices.Chunk(lines, maxSent) {
-		raw, err := json.Marshal(apiclient.LogBatch{Job: a.job.Key, Epoch: a.lease.epoch, Lines: part})
+		raw, err := json.Marshal(apiclient.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
 		if err != nil {
 			return err
 		}
@@ -82,13 +83,13 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 			return w.deliver(attempts, instead, tree)
 		}
 		if refusal != nil {
-			return errors.Join(quarantine(ctx, tree), w.out.Remove(r.Job, r.Epoch))
+			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
 		}
 		r.Accepted, r.Logs = true, nil
 		w.writeDown(r)
 	}
 	if tree == nil {
-		return w.out.Remove(r.Job, r.Epoch)
+		return w.out.Remove(r)
 	}
 	if err := tree.Leave(); err != nil {
 		w.Log.Error("the directory of an attempt stays: "+err.Error(), "job", r.Job, "dir", tree.Dir)
@@ -105,7 +106,7 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
 	err := w.push(ctx, r, tree)
 	if err == nil {
-		err = errors.Join(tree.Close(ctx), w.out.Remove(r.Job, r.Epoch))
+		err = errors.Join(tree.Close(ctx), w.out.Remove(r))
 	}
 	if err != nil {
 		w.Log.Error("the branch is not handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
@@ -119,7 +120,7 @@ func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 		return r, false
 	}
 	kind, retryable := "other", false
-	body, err := json.Marshal(apiclient.Failure{Job: r.Job, Epoch: r.Epoch, Kind: &kind, Retryable: &retryable, Error: redact.Cut(plainText(
+	body, err := json.Marshal(apiclient.Failure{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, Kind: &kind, Retryable: &retryable, Error: redact.Cut(plainText(
 		fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)), maxError)})
 	if err != nil {
 		return r, false // texts and numbers only
@@ -245,7 +246,8 @@ func (w *Worker) tellRefusal(ctx context.Context, r outbox.Report, tree *repos.W
 	if err != nil {
 		return err
 	}
-	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: note, To: apiclient.NewMessageAddress{Agent: &w.Name}, Job: &r.Job, Payload: payload})
+	job := cmp.Or(r.ID, r.Job)
+	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: note, To: apiclient.NewMessageAddress{Agent: &w.Name}, Job: &job, Payload: payload})
 	if !decided(err) {
 		return err
 	}

@@ -158,6 +158,9 @@ func (a *attempt) result(d repos.Diff) json.RawMessage {
 	if d.Cut {
 		said["whole_diff_stored"] = false
 	}
+	if len(d.Conflicts) > 0 {
+		said["conflict_markers"] = d.Conflicts
+	}
 	if more := d.Count - len(d.Files); more > 0 {
 		said["files_not_named"] = more
 	}
@@ -188,9 +191,10 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 }
 
 // body is what the call sends: all have the lease, its usage, and what the next attempt
-// needs.
+// needs. It names the job by its id: a report that waits may reach a server that was begun
+// anew, which may have another job of that key.
 func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessage, error) {
-	job, epoch := a.job.Key, a.lease.epoch
+	job, epoch := a.at.ID, a.lease.epoch
 	var told *apiclient.UsageEntries
 	if len(usage) > 0 {
 		told = &usage

@@ -116,7 +116,7 @@ func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
 			w.Log.Error("a branch of before could not be handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 			return
 		}
-		err = errors.Join(w.out.Remove(r.Job, r.Epoch), os.RemoveAll(filepath.Join(w.State, "attempts", at.Name())))
+		err = errors.Join(w.out.Remove(r), os.RemoveAll(filepath.Join(w.State, "attempts", at.Name())))
 		if err != nil {
 			w.Log.Error("a report of before stays: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 		}

@@ -55,12 +55,12 @@ func (o *Outbox) Put(r Report) error {
 	if err != nil {
 		return err
 	}
-	return writeDurably(o.path(r.Job, r.Epoch), text)
+	return writeDurably(o.path(r), text)
 }
 
-// Remove takes the report of a lease away. One that is not there is no error.
-func (o *Outbox) Remove(job string, epoch int64) error {
-	if err := os.Remove(o.path(job, epoch)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// Remove takes a report away. One that is not there is no error.
+func (o *Outbox) Remove(r Report) error {
+	if err := os.Remove(o.path(r)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return syncDir(o.dir)
@@ -96,9 +96,14 @@ func (o *Outbox) Pending() ([]Report, error) {
 // ending is that of a report's file; one that is being written has another.
 const ending = ".json"
 
-// path is the file of a lease. Keys of jobs may hold what file names may not.
-func (o *Outbox) path(job string, epoch int64) string {
-	return filepath.Join(o.dir, fmt.Sprintf("%x-e%d%s", job, epoch, ending))
+// path is the file of a lease, also where another server has a job of the same key. Keys of
+// jobs may hold what file names may not.
+func (o *Outbox) path(r Report) string {
+	name := fmt.Sprintf("%x-e%d", r.Job, r.Epoch)
+	if r.ID != "" {
+		name += fmt.Sprintf("-%x", r.ID)
+	}
+	return filepath.Join(o.dir, name+ending)
 }
 
 // writeDurably replaces a file at once: after a crash it holds the old text or the new one.

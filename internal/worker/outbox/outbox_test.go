@@ -54,12 +54,28 @@ func TestReportsOutliveTheProcess(t *testing.T) {
 		t.Errorf("the second is %+v", pending[1])
 	}
 	for range 2 { // a second time does no harm
-		if err := again.Remove("FB-1", 3); err != nil {
+		if err := again.Remove(outbox.Report{Job: "FB-1", Epoch: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if pending, err := again.Pending(); err != nil || len(pending) != 1 {
 		t.Errorf("after removing: %v, %v", pending, err)
+	}
+}
+
+// Two servers may have jobs of one key: neither report takes the place of the other.
+func TestReportsToTwoServersAreTwo(t *testing.T) {
+	o := open(t, t.TempDir())
+	one := outbox.Report{Job: "FB-1", ID: "018f-a", Epoch: 1, Verb: "complete", At: noon}
+	two := one
+	two.ID = "018f-b"
+	put(t, o, one)
+	put(t, o, two)
+	if err := o.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	if pending, err := o.Pending(); err != nil || len(pending) != 1 || pending[0].ID != "018f-b" {
+		t.Errorf("pending: %+v, %v", pending, err)
 	}
 }
 

@@ -18,6 +18,8 @@ const (
 	maxPatch = 100 << 10
 	maxWhole = 64_000_000
 	maxFiles = 1000
+	// maxConflicts is how many places with markers of conflicts are told.
+	maxConflicts = 20
 )
 
 // Diff is what an attempt changed. However much that is, little of it is in memory.
@@ -25,6 +27,9 @@ type Diff struct {
 	Files          []string // as git has their names, at most maxFiles
 	Count          int      // of all files
 	Added, Deleted int      // lines
+	// Conflicts are places, as FILE:LINE, where markers of a conflict were left; at most
+	// maxConflicts.
+	Conflicts []string
 	// Patch is cut at maxPatch; Truncated says so.
 	Patch     string
 	Truncated bool
@@ -40,40 +45,70 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 	if err := w.countChanges(ctx, &d); err != nil {
 		return Diff{}, err
 	}
+	if err := w.findConflicts(ctx, &d); err != nil {
+		return Diff{}, err
+	}
 	return d, w.writePatch(ctx, &d)
 }
 
-// diff is a call that compares, and its arguments.
+// diff is a call that compares, and its arguments. Of what is wrong with spaces it says
+// nothing.
 func (w *Worktree) diff(ctx context.Context, out io.Writer, how ...string) error {
 	c := w.mirror.git()
 	c.longest = clonePatience
+	c.settings = []setting{{"core.whitespace", "-blank-at-eol,-blank-at-eof,-space-before-tab"}}
 	args := append([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, how...)
 	return c.stream(ctx, out, append(args, w.Base, w.tip, "--")...)
 }
 
-// countChanges counts files and lines.
-func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
+// parts reads what a comparison prints, up to each delimiter; none of it is long.
+func (w *Worktree) parts(ctx context.Context, delimiter byte, take func(part string), how ...string) error {
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := w.diff(ctx, write, "--no-renames", "--numstat", "-z")
+		err := w.diff(ctx, write, how...)
 		done <- errors.Join(err, write.CloseWithError(err))
 	}()
 	in := bufio.NewReader(read)
 	for {
-		line, err := in.ReadString(0)
-		if parts := strings.SplitN(strings.TrimSuffix(line, "\x00"), "\t", 3); len(parts) == 3 {
-			added, _ := strconv.Atoi(parts[0]) // "-" for what is no text
-			deleted, _ := strconv.Atoi(parts[1])
-			d.Added, d.Deleted, d.Count = d.Added+added, d.Deleted+deleted, d.Count+1
-			if len(d.Files) < maxFiles {
-				d.Files = append(d.Files, parts[2])
-			}
-		}
+		part, err := in.ReadString(delimiter)
+		take(strings.TrimSuffix(part, string(delimiter)))
 		if err != nil {
 			return <-done
 		}
 	}
+}
+
+// countChanges counts files and lines.
+func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
+	return w.parts(ctx, 0, func(part string) {
+		parts := strings.SplitN(part, "\t", 3)
+		if len(parts) < 3 {
+			return
+		}
+		added, _ := strconv.Atoi(parts[0]) // "-" for what is no text
+		deleted, _ := strconv.Atoi(parts[1])
+		d.Added, d.Deleted, d.Count = d.Added+added, d.Deleted+deleted, d.Count+1
+		if len(d.Files) < maxFiles {
+			d.Files = append(d.Files, parts[2])
+		}
+	}, "--no-renames", "--numstat", "-z")
+}
+
+// findConflicts finds what was left of conflicts in added lines.
+func (w *Worktree) findConflicts(ctx context.Context, d *Diff) error {
+	found := false
+	err := w.parts(ctx, '\n', func(line string) {
+		place, ok := strings.CutSuffix(line, ": leftover conflict marker")
+		found = found || ok
+		if ok && len(d.Conflicts) < maxConflicts {
+			d.Conflicts = append(d.Conflicts, strings.ToValidUTF8(place, "?"))
+		}
+	}, "--check")
+	if found && status(err) == 2 { // that it has found some
+		return nil
+	}
+	return err
 }
 
 // writePatch writes the patch into a file, and the beginning of it into d.

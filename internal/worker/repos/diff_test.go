@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,27 @@ func TestALargeDiffIsBounded(t *testing.T) {
 	}
 	if info, err := os.Stat(d.Whole); err != nil || info.Size() != maxWhole {
 		t.Errorf("the whole patch is %v, %v", info, err)
+	}
+}
+
+// Markers of conflicts that an agent left are found, and nothing else that git finds wrong.
+func TestMarkersOfConflictsAreFound(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	write(t, w.Dir, "a.txt", "one\n<<<<<<< HEAD\ntwo\n=======\nthree\n>>>>>>> x\n")
+	write(t, w.Dir, "b.txt", "spaces at the end  \n \ttabs\n\n\n")
+	if _, _, err := w.Commit(t.Context(), "Work"); err != nil {
+		t.Fatal(err)
+	}
+	if d := must[Diff](t)(w.Diff(t.Context())); !slices.Equal(d.Conflicts, []string{"a.txt:2", "a.txt:4", "a.txt:6"}) {
+		t.Errorf("it finds %q", d.Conflicts)
+	}
+	write(t, w.Dir, "a.txt", "one\n")
+	if _, _, err := w.Commit(t.Context(), "Work"); err != nil {
+		t.Fatal(err)
+	}
+	if d := must[Diff](t)(w.Diff(t.Context())); len(d.Conflicts) > 0 {
+		t.Errorf("it finds %q", d.Conflicts)
 	}
 }
 

@@ -153,6 +153,36 @@ func TestClonesOfOtherOwnersNeedTrust(t *testing.T) {
 	}
 }
 
+// Whatever a person does to the clone, an attempt loses no object: not even where the branch
+// that it began from is removed and pruned.
+func TestThePersonsGCTakesNothing(t *testing.T) {
+	for _, withOrigin := range []bool{true, false} {
+		dir := t.TempDir()
+		at := repository(t, dir, "ledger")
+		if withOrigin {
+			origin := filepath.Join(t.TempDir(), "origin.git")
+			gitIn(t, dir, "clone", "-q", "--bare", at, origin)
+			gitIn(t, at, "remote", "add", "origin", origin)
+			gitIn(t, at, "fetch", "-q", "origin")
+		}
+		r := host(t, dir, t.TempDir())
+		w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+		agent(t, &Worktree{Dir: at}, `git checkout -q --orphan other; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m other
+			git branch -qD main; git update-ref -d refs/remotes/origin/main; git reflog expire --expire=now --all; git gc -q --prune=now; find .git/objects -name 'tmp*' -delete`)
+		agent(t, w, "git fsck --connectivity-only; git log -p >/dev/null; echo a > a; git add a; git -c user.name=a -c user.email=a@b commit -qm a")
+		commit, _, err := w.Commit(t.Context(), "Work")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Push(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !withOrigin && (gitIn(t, at, "rev-parse", w.Branch) != commit || gitIn(t, at, "show", w.Branch+":README.md") == "") {
+			t.Error("the work is not whole in the clone")
+		}
+	}
+}
+
 // Packing a mirror takes no object from those who borrow it, also not one that nothing names.
 func TestPackingTakesNoObject(t *testing.T) {
 	r, _, _ := withOrigin(t)
