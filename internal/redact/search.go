@@ -52,10 +52,11 @@ func (s *Search) In(r io.Reader) (bool, error) {
 	block, at := make([]byte, 32<<10), int32(0)
 	for {
 		n, err := r.Read(block)
-		found := false
-		if at, found = search(s.forms, at, block[:n]); found {
+		next, found := search(s.forms, at, block[:n])
+		if found {
 			return true, nil
 		}
+		at = next
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}

@@ -88,3 +88,24 @@ func TestAPlaceThatWasTakenIsNotTouched(t *testing.T) {
 		t.Error("the files of the next attempt are gone")
 	}
 }
+
+// A beginning that fails leaves nothing in its place, and nothing of others is touched.
+func TestABeginningThatFailsLeavesNothing(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(w.mirror.dir, "objects")); err != nil { // the disk broke
+		t.Fatal(err)
+	}
+	if _, err := r.Begin(t.Context(), Attempt{Repo: "ledger", Job: "FB-1", Epoch: 2}); err == nil {
+		t.Fatal("it begins")
+	}
+	if exists(w.Dir) || len(must[[]Rescued](t)(r.Rescued())) > 0 {
+		t.Error("a directory is left")
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.State, "private", "*")); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}

@@ -103,7 +103,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 		return nil, err
 	}
 	if err := w.add(ctx); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(w.private), w.lock.Unlock())
+		return nil, errors.Join(err, w.Close(ctx)) // no agent has been there
 	}
 	return w, nil
 }
