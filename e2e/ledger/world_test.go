@@ -64,7 +64,7 @@ func (w *world) newLife(t *testing.T, seed uint64) *life {
 	here.T, here.Ctx, here.Workspace = t, t.Context(), ids.New()
 	here.Owner = dbfactory.Person(here.Workspace, tenancy.RoleOwner)
 	l := &life{world: &world{World: &here, money: w.money, conn: w.conn, zone: w.zone}, model: newModel(), seed: seed,
-		r: rand.New(rand.NewPCG(seed, 32))} //nolint:gosec // repeatable
+		r: rand.New(rand.NewPCG(seed, 32))}
 	l.exec(`INSERT INTO workspace (id, slug, name) VALUES ($1, $2, 'Kestrel Labs')`, l.Workspace, fmt.Sprint("life-", seed))
 	l.exec(`INSERT INTO job_number (workspace_id) VALUES ($1)`, l.Workspace)
 	l.exec(`INSERT INTO product (workspace_id, id, name) SELECT $1, gen_random_uuid(), unnest($2::text[])`, l.Workspace, products)

@@ -100,7 +100,7 @@ func clones() []situation {
 			r.git(r.origin(), "branch", "old", "main~1")
 			r.git(r.origin(), "update-ref", "refs/heads/dev", "main")
 			r.git(r.origin(), "update-ref", "-d", "refs/heads/main")
-		}, agent: edits, fails: "clone_failed", says: []string{"default branch"}},
+		}, agent: edits, fails: cloneFailed, says: []string{"default branch"}},
 		{name: "on-another-branch", prepare: func(r *repository) {
 			r.git(r.clone(), "checkout", "-q", "-b", "topic")
 			private(r)
@@ -246,7 +246,7 @@ func clones() []situation {
 			if err := os.Remove(filepath.Join(r.clone(), ".git/objects", head[:2], head[2:])); err != nil {
 				r.t.Fatal(err)
 			}
-		}, agent: edits, fails: "clone_failed"},
+		}, agent: edits, fails: cloneFailed},
 	}
 }
 

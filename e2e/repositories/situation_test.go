@@ -47,7 +47,8 @@ type situation struct {
 	loose []string
 	// nothing says that there is nothing to hand in: no branch is made.
 	nothing bool
-	// fails is the kind of failure of an attempt that hands nothing in.
+	// fails is the kind of failure of an attempt that hands nothing in: the job has failed then,
+	// or waits for another host where the repository cannot be read.
 	fails string
 	// says is what a person must be able to read: in the job's log, its error or its result.
 	says []string
@@ -201,7 +202,11 @@ func (s *situation) judge(t *testing.T, w *world) {
 		return // it could not be made, or was not asked for
 	}
 	s.repo.t = t
-	o := outcome{job: w.untilEnded(t, s.key), at: s.at(s.repo)}
+	wait := w.untilEnded
+	if s.fails == cloneFailed {
+		wait = w.untilGivenBack
+	}
+	o := outcome{job: wait(t, s.key), at: s.at(s.repo)}
 	defer func() {
 		if t.Failed() {
 			t.Logf("%s is %s (%s): %s\nresult %s\nlog %s", s.key, o.job.Status, o.job.FailureKind, o.job.LastError, o.job.Result, w.logOf(t, s.key))
@@ -227,7 +232,7 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 	t := s.repo.t
 	t.Helper()
 	if s.fails != "" {
-		if o.job.Status != apiclient.JobStatusFailed || string(o.job.FailureKind) != s.fails {
+		if o.job.Status == apiclient.JobStatusCompleted || string(o.job.FailureKind) != s.fails {
 			t.Errorf("it is %s, %q; it must have failed with %q", o.job.Status, o.job.FailureKind, s.fails)
 		}
 	} else if o.job.Status != apiclient.JobStatusCompleted {

@@ -173,6 +173,30 @@ func (w *world) submit(t *testing.T, repo, script string, more func(*apiclient.N
 	return answer.JSON201.Key
 }
 
+// cloneFailed is the kind of failure where a host cannot read a repository.
+const cloneFailed = "clone_failed"
+
+// untilGivenBack waits until a host has given a job back because it cannot read its repository,
+// and cancels the job, which would be tried again and again.
+func (w *world) untilGivenBack(t *testing.T, key string) (j *apiclient.Job) {
+	t.Helper()
+	until(t, key+" is given back", func() bool {
+		answer, err := w.person.GetJobWithResponse(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j = answer.JSON200
+		return j.Status == apiclient.JobStatusWaiting && string(j.FailureKind) == cloneFailed
+	})
+	if j.FailureCount+j.LostCount != 0 {
+		t.Errorf("it counts %d failures and %d losses", j.FailureCount, j.LostCount)
+	}
+	if _, err := w.person.CancelJobWithResponse(t.Context(), key, apiclient.ReasonedAction{Reason: "Seen."}); err != nil {
+		t.Error(err)
+	}
+	return j
+}
+
 // untilEnded waits until a job is in a status that its worker does not change.
 func (w *world) untilEnded(t *testing.T, key string) (j *apiclient.Job) {
 	t.Helper()

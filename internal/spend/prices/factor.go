@@ -21,7 +21,7 @@ func ParseFactor(text string) int64 {
 	if _, rest := strconv.ParseUint("0"+fraction, 10, 64); err != nil || rest != nil {
 		return -1
 	}
-	return int64(n) //nolint:gosec // at most 9999
+	return int64(n)
 }
 
 // Factor is a part of a price as people write it.
