@@ -55,7 +55,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptOf(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
-		a.scratch = filepath.Join(w.State, "attempts", a.at.Name())
+		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
 		a.run(ctx)

@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"fleetboard/internal/signal"
@@ -9,16 +11,18 @@ import (
 )
 
 const (
-	// cleanUpEvery is how often a worker removes what nobody needs.
+	// cleanUpEvery is how often a worker removes what nobody needs; firstCleanUp is when it
+	// does so for the first time, after what a killed worker left was taken up.
 	cleanUpEvery = time.Hour
+	firstCleanUp = 10 * time.Second
 	// KeepUnused is how long a mirror stays that nobody uses.
 	KeepUnused = 30 * 24 * time.Hour
 )
 
 // cleanUps removes from time to time what nobody needs any more, until ctx ends.
 func (w *Worker) cleanUps(ctx context.Context) {
-	for signal.Sleep(ctx, signal.Jitter(cleanUpEvery, 0.5)) == nil {
-		removed, err := w.Repos.GC(ctx, repos.GCOptions{KeepUnused: KeepUnused})
+	for wait := firstCleanUp; signal.Sleep(ctx, signal.Jitter(wait, 0.5)) == nil; wait = cleanUpEvery {
+		removed, err := w.Repos.GC(ctx, repos.GCOptions{KeepUnused: KeepUnused, Awaited: w.remembers})
 		for _, r := range removed {
 			w.Log.Info("removed "+r.What, "why", r.Why)
 		}
@@ -26,4 +30,14 @@ func (w *Worker) cleanUps(ctx context.Context) {
 			w.Log.Warn("cleaning up failed: " + err.Error())
 		}
 	}
+}
+
+// scratch is the directory of an attempt, by its name: what is there is taken up again after
+// a kill.
+func (w *Worker) scratch(attempt string) string { return filepath.Join(w.State, "attempts", attempt) }
+
+// remembers reports whether an attempt has not ended.
+func (w *Worker) remembers(attempt string) bool {
+	_, err := os.Lstat(w.scratch(attempt))
+	return err == nil
 }

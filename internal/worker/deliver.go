@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -106,7 +107,10 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
 	err := w.push(ctx, r, tree)
 	if err == nil {
-		err = errors.Join(tree.Close(ctx), w.out.Remove(r))
+		// The report goes last: what is left without one is taken for work that nobody accepted.
+		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptOfReport(r).Name()))); err == nil {
+			err = w.out.Remove(r)
+		}
 	}
 	if err != nil {
 		w.Log.Error("the branch is not handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines/process"
@@ -99,7 +98,7 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 			err = w.deliver(ctx, r, tree)
 		}
 		if err == nil {
-			err = os.RemoveAll(filepath.Join(w.State, "attempts", attemptOfReport(r).Name()))
+			err = os.RemoveAll(w.scratch(attemptOfReport(r).Name()))
 		}
 		if err != nil {
 			w.Log.Error("a report of before could not be dealt with: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
@@ -116,7 +115,7 @@ func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
 			w.Log.Error("a branch of before could not be handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 			return
 		}
-		err = errors.Join(w.out.Remove(r), os.RemoveAll(filepath.Join(w.State, "attempts", at.Name())))
+		err = errors.Join(w.out.Remove(r), os.RemoveAll(w.scratch(at.Name())))
 		if err != nil {
 			w.Log.Error("a report of before stays: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 		}
@@ -169,7 +168,7 @@ func (w *Worker) clearAway(ctx context.Context, j apiclient.Job) {
 		err = errors.Join(saved, quarantine(ctx, tree))
 	}
 	if err == nil {
-		err = os.RemoveAll(filepath.Join(w.State, "attempts", at.Name()))
+		err = os.RemoveAll(w.scratch(at.Name()))
 	}
 	if err != nil {
 		w.Log.Error("what a killed attempt left could not be put aside: "+err.Error(), "job", j.Key)

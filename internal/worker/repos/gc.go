@@ -18,6 +18,9 @@ import (
 type GCOptions struct {
 	// DryRun removes nothing.
 	DryRun bool
+	// Awaited reports whether the worktree of an attempt, by its name, waits for the worker to go
+	// on with it: it stays. nil is none.
+	Awaited func(name string) bool
 	// KeepUnused is how long a mirror stays that nobody uses.
 	KeepUnused time.Duration
 }
@@ -110,6 +113,9 @@ func (r *Repos) gcTrees(ctx context.Context, o GCOptions) (removed []Removal, er
 		return nil, err
 	}
 	for _, w := range all {
+		if o.Awaited != nil && o.Awaited(w.attempt.Name()) {
+			continue
+		}
 		w.lock = flock.New(w.Dir + ".lock")
 		if free, err := w.lock.TryLock(); err != nil || !free {
 			continue // an attempt works in it

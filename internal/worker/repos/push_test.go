@@ -72,6 +72,18 @@ func TestABranchIsPushedAfterItsDirectoryIsGone(t *testing.T) {
 	}
 }
 
+// A directory that a killed process had not removed yet goes when its branch has been handed
+// over.
+func TestADirectoryThatStayedIsRemovedWithItsAttempt(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := work(t, r, "FB-1")
+	_ = w.lock.Unlock() // its process was killed
+	left := must[*Worktree](t)(r.Left(t.Context(), w.attempt))
+	if err := left.Close(t.Context()); err != nil || exists(w.Dir) {
+		t.Errorf("the directory stays: %v", err)
+	}
+}
+
 // Work of a killed process whose place another attempt has taken is made again elsewhere.
 func TestAPlaceThatWasTakenIsNotTouched(t *testing.T) {
 	r, _, _ := withOrigin(t)

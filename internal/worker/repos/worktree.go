@@ -422,13 +422,22 @@ func (w *Worktree) Close(context.Context) error {
 }
 
 // Left returns what is left of an attempt that needs no directory any more, to push its branch.
-// The error is ErrGone where nothing is.
+// A directory that a killed process had not removed yet is removed with Leave. The error is
+// ErrGone where nothing is left.
 func (r *Repos) Left(ctx context.Context, a Attempt) (*Worktree, error) {
 	w, err := r.read(ctx, r.privateDir(a))
 	if err == nil && w.tip == "" {
 		err = errors.Join(ErrGone, os.RemoveAll(w.private))
 	}
-	return w, err
+	if err != nil || !exists(w.Dir) {
+		return w, err
+	}
+	lock := flock.New(w.Dir + ".lock")
+	if free, err := lock.TryLock(); err != nil || !free {
+		return w, err // a later attempt works there
+	}
+	w.lock = lock
+	return w, nil
 }
 
 // removeDir removes the directory of the files, or rescues it, if it is the attempt's.
