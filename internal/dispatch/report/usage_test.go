@@ -221,7 +221,7 @@ func TestALineThatIsRefused(t *testing.T) {
 	list := []report.UsageLine{
 		entry(ref(one), "a"),
 		bad(func(e *spend.Entry) { e.Input = -1 }),
-		bad(func(e *spend.Entry) { much := "0.30000000000000004"; e.CostUSD = &much }),
+		bad(func(e *spend.Entry) { less := "-0.3"; e.CostUSD = &less }),
 		entry(lease.Ref{Job: one.Key}, "", func(e *spend.Entry) { e.Model = "" }),
 		entry(ref(two), "full"),
 		entry(ref(one), "b"),

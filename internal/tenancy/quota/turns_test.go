@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,7 +83,13 @@ func TestTurnsGoRound(t *testing.T) {
 		ada, bob, eve := personOf(here), personOf(here), personOf(there)
 		seen(turns, ada, bob, eve)
 		first := taken(t, turns, ada, eve)
+		var mu sync.Mutex
 		var order []string
+		came := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(order)
+		}
 		for _, one := range []struct {
 			name string
 			who  tenancy.Principal
@@ -92,7 +99,9 @@ func TestTurnsGoRound(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
+				mu.Lock()
 				order = append(order, one.name)
+				mu.Unlock()
 				<-time.After(time.Millisecond)
 				turn.End()
 			}()
@@ -100,14 +109,14 @@ func TestTurnsGoRound(t *testing.T) {
 		}
 		first[0].End()
 		synctest.Wait()
-		if !slices.Equal(order, []string{"bob"}) {
-			t.Errorf("after ada's turn came %v", order)
+		if got := came(); !slices.Equal(got, []string{"bob"}) {
+			t.Errorf("after ada's turn came %v", got)
 		}
 		<-time.After(10 * time.Millisecond)
 		first[1].End()
 		synctest.Wait()
-		if want := []string{"bob", "ada", "ada", "ada", "eve"}; !slices.Equal(order, want) {
-			t.Errorf("they came in the order %v, want %v", order, want)
+		if want := []string{"bob", "ada", "ada", "ada", "eve"}; !slices.Equal(came(), want) {
+			t.Errorf("they came in the order %v, want %v", came(), want)
 		}
 		<-time.After(10 * time.Millisecond)
 	})
