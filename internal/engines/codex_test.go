@@ -57,10 +57,13 @@ func TestCodex(t *testing.T) {
 	})
 	t.Run("what is refused is not tried again", func(t *testing.T) {
 		t.Parallel()
-		for status, want := range map[int]string{400: "The script refuses.", 401: "unexpected status 401 Unauthorized: The script refuses."} {
+		for status, want := range map[int]Failure{
+			400: {Kind: "other", Message: "The script refuses."},
+			401: {Kind: "auth", Message: "unexpected status 401 Unauthorized: The script refuses.", Retryable: true}, // on another host
+		} {
 			w := worldOf(t, codex, scripted.New([]scripted.Step{{Refuse: scripted.Refuse{Status: status, Times: 1000}}}))
 			f := w.run(t.Context(), t).result.Failure
-			if f == nil || f.Kind != "other" || f.Retryable || !strings.HasPrefix(f.Message, want) {
+			if f == nil || f.Kind != want.Kind || f.Retryable != want.Retryable || !strings.HasPrefix(f.Message, want.Message) {
 				t.Errorf("%d: failure %+v", status, f)
 			}
 		}
