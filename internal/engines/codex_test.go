@@ -57,7 +57,7 @@ func TestCodex(t *testing.T) {
 	})
 	t.Run("what is refused is not tried again", func(t *testing.T) {
 		t.Parallel()
-		for status, want := range map[int]Failure{
+		for status, want := range map[int]engines.Failure{
 			400: {Kind: "other", Message: "The script refuses."},
 			401: {Kind: "auth", Message: "unexpected status 401 Unauthorized: The script refuses.", Retryable: true}, // on another host
 		} {
