@@ -7,16 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 
-	"golang.org/x/sync/errgroup"
-
 	"fleetboard/handlers/status"
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/fault"
 	"fleetboard/internal/jobs"
 )
-
-// bulkAtOnce is how many jobs of a bulk are changed at the same moment.
-const bulkAtOnce = 8
 
 // bulkAction is a person's verb, and the field that it needs.
 type bulkAction struct {
@@ -41,17 +36,12 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	if err := s.keys.KeepKey(ctx, whoOf(ctx), callOf(ctx).once); err != nil {
 		return nil, err
 	}
+	// One after the other: a bulk has one turn, and others' claims do not stand behind it.
 	answers := make([]BulkItemAnswer, len(r.Body.Jobs))
-	var changes errgroup.Group
-	changes.SetLimit(bulkAtOnce)
 	for i, job := range r.Body.Jobs {
-		changes.Go(func() (err error) {
-			answers[i], err = s.bulkItem(ctx, job, action)
-			return err
-		})
-	}
-	if err := changes.Wait(); err != nil {
-		return nil, err
+		if answers[i], err = s.bulkItem(ctx, job, action); err != nil {
+			return nil, err
+		}
 	}
 	return BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}, nil
 }
