@@ -40,7 +40,7 @@ func TestPagesTakeTurns(t *testing.T) {
 	defer leave()
 	refused := make(chan struct{}, 1)
 	var line sync.WaitGroup
-	for range 17 { // one more than may wait
+	for range quota.TurnLine + 1 {
 		line.Go(func() {
 			if _, err := turns.Take(inLine, owner); fault.Is(err, fault.TooMany) {
 				refused <- struct{}{}

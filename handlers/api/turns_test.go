@@ -38,7 +38,7 @@ func newBusy(t *testing.T) *busy {
 	inLine, leave := context.WithCancel(t.Context())
 	t.Cleanup(leave)
 	refused := make(chan struct{}, 1)
-	for range 17 { // one more than may wait
+	for range quota.TurnLine + 1 {
 		go func() {
 			if _, err := turns.Take(inLine, b.owner.who); fault.Is(err, fault.TooMany) {
 				refused <- struct{}{}

@@ -83,26 +83,30 @@ func (b *claimBatch) hold(id ids.ID, r budgeting.Refusal) error {
 	return nil
 }
 
-// keepWithin narrows what leases may spend by their jobs' own ceilings.
+// keepWithin narrows what new leases may spend by their jobs' own ceilings.
 func (b *claimBatch) keepWithin(byID map[ids.ID]jobs.Job) error {
+	var own []jobs.Job
+	var again []ids.ID // a first attempt has cost nothing yet
 	for _, c := range b.items {
 		for _, id := range c.given {
 			j, ok := byID[id]
 			if !ok || c.done || j.BudgetNanos == nil {
 				continue
 			}
-			var used lease.OwnUse
-			if j.Epoch > 1 {
-				var err error
-				if used, err = lease.OwnUseTx(b.ctx, b.tx, b.workspace, id); err != nil {
-					return err
-				}
+			if own = append(own, j); j.Epoch > 1 {
+				again = append(again, id)
 			}
-			if b.grants == nil {
-				b.grants = map[ids.ID]budgeting.Grant{}
-			}
-			b.grants[id] = b.grants[id].Within(j.Key, spend.Nanos(*j.BudgetNanos)-used.Cost)
 		}
+	}
+	spent, err := spend.OfJobsTx(b.ctx, b.tx, b.workspace, again)
+	if err != nil || len(own) == 0 {
+		return err
+	}
+	if b.grants == nil {
+		b.grants = map[ids.ID]budgeting.Grant{}
+	}
+	for _, j := range own {
+		b.grants[j.ID] = b.grants[j.ID].Within(j.Key, spend.Nanos(*j.BudgetNanos)-spent[j.ID].Cost)
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ const (
 	maxTurns = 8
 	// turnPatience is how long a request waits for its turn.
 	turnPatience = 5 * time.Second
-	// turnLine is how many requests may wait for each turn that an asker has.
-	turnLine = 16
+	// TurnLine is how many requests may wait for each turn that an asker has.
+	TurnLine = 64
 	// maxRest is the longest rest between two pieces.
 	maxRest = 500 * time.Millisecond
 	// aloneAfter is how long the others must have been silent for an asker to be alone.
@@ -75,7 +75,7 @@ type Turn struct {
 // NewTurns returns the turns of a process that has so many processors.
 func NewTurns(processors int) *Turns {
 	n := int64(min(max(processors, 1), maxTurns-1))
-	one, all, seen := max(n/2, 1), int64(math.MaxInt64)/turnLine, &sightings{}
+	one, all, seen := max(n/2, 1), int64(math.MaxInt64)/TurnLine, &sightings{}
 	cheap := &Turns{total: all, shares: Shares{Asker: one + 1, Enrolment: all, Workspace: all}, seen: seen, of: map[ids.ID]*turnsOf{}}
 	return &Turns{total: n + 1, shares: Shares{Asker: one, Enrolment: n, Workspace: n}, seen: seen, cheap: cheap, of: map[ids.ID]*turnsOf{}}
 }
@@ -150,7 +150,7 @@ func (t *Turns) line(who tenancy.Principal, bounded bool) (*Turn, *Asker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, a := range turn.askers {
-		if of := t.of[a.ID]; bounded && of != nil && of.waiting >= turnLine*a.Most {
+		if of := t.of[a.ID]; bounded && of != nil && of.waiting >= TurnLine*a.Most {
 			return nil, &turn.askers[i]
 		}
 	}

@@ -155,7 +155,7 @@ func TestTheLineOfAnAskerIsShort(t *testing.T) {
 		seen(turns, ada, bob)
 		held := taken(t, turns, ada)
 		ctx, cancel := context.WithCancel(t.Context())
-		for range turnLine {
+		for range TurnLine {
 			go func() { _, _ = turns.Take(ctx, ada) }()
 		}
 		synctest.Wait()
