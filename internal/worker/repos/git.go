@@ -126,8 +126,8 @@ var (
 // environment is git's. Settings of the system and of the person are not read; those that are
 // allowed come with the call.
 func (c call) environment() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"),
-		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"), "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
 	env = append(env, keptEnvironment()...)
 	for name, value := range map[string]string{"GIT_DIR": c.repo, "GIT_WORK_TREE": c.workTree, "GIT_INDEX_FILE": c.index,
 		"GIT_OBJECT_DIRECTORY": c.objects, "GIT_CEILING_DIRECTORIES": c.directory()} {
@@ -146,7 +146,8 @@ func (c call) environment() []string {
 func keptEnvironment() (env []string) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if slices.Contains(keptVariables, name) || slices.ContainsFunc(keptBeginnings, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if slices.Contains(keptVariables, name) || slices.ContainsFunc(keptBeginnings, begins) {
 			env = append(env, v)
 		}
 	}

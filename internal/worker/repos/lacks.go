@@ -22,14 +22,15 @@ func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err
 		names := filtered[filter]
 		switch {
 		case filter != "lfs":
-			said = append(said, fmt.Sprintf("The filter %s is not run by the worker, so these files are as git stores them, and are handed in so: %s.",
-				filter, listed(names)))
+			said = append(said, fmt.Sprintf("The filter %s is not run by the worker, so these files are as git stores them, "+
+				"and are handed in so: %s.", filter, listed(names)))
 		case len(pointersIn(w.Dir, names)) > 0:
 			why := "the origin does not give the contents"
 			if !w.mirror.network().hasLargeFiles() {
 				why = "Git LFS is not set up on this host"
 			}
-			said = append(said, fmt.Sprintf("These files of Git LFS are pointers only, since %s: %s.", why, listed(pointersIn(w.Dir, names))))
+			said = append(said, fmt.Sprintf("These files of Git LFS are pointers only, since %s: %s.",
+				why, listed(pointersIn(w.Dir, names))))
 		}
 	}
 	list, err := w.mirror.git().run(ctx, "ls-tree", "-r", "-z", commit)

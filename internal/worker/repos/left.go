@@ -44,7 +44,8 @@ func (w *Worktree) take(ctx context.Context) error {
 	reading := filepath.Join(w.private, "reading.git")
 	if err := w.copyRefs(ctx, reading); err != nil {
 		w.toRescue()
-		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
+		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v",
+			w.rescued, err))
 		return nil
 	}
 	c := call{repo: reading}
@@ -59,7 +60,8 @@ func (w *Worktree) take(ctx context.Context) error {
 	}
 	if err := w.bring(ctx, c, head, refs); err != nil {
 		w.toRescue()
-		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
+		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v",
+			w.rescued, err))
 		return nil
 	}
 	w.noteBase(ctx, head)

@@ -33,7 +33,8 @@ func (m *mirror) move(ctx context.Context, branch, from, to string) error {
 func (m *mirror) pushCommit(ctx context.Context, branch, from, to string) error {
 	c := m.network()
 	c.longest = clonePatience
-	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from, "--end-of-options", m.push, to+":"+ours+branch)
+	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from,
+		"--end-of-options", m.push, to+":"+ours+branch)
 }
 
 // noteMoved has later attempts begin from what was just pushed.

@@ -178,8 +178,8 @@ func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 	if !m.hasBranches(ctx) || m.origin == "" {
 		c.longest = clonePatience
 	}
-	err = c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--end-of-options", m.from(),
-		"+refs/heads/*:"+theirs+"*", "+refs/tags/*:refs/tags/*")
+	err = c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head",
+		"--end-of-options", m.from(), "+refs/heads/*:"+theirs+"*", "+refs/tags/*:refs/tags/*")
 	if err == nil {
 		err = m.askDefault(ctx)
 	}
@@ -204,7 +204,8 @@ func notFetched(err error) string {
 func (m *mirror) borrow(ctx context.Context) error {
 	c := m.network()
 	c.longest = clonePatience
-	return c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head", m.gitDir, "+refs/heads/*:refs/clone/*")
+	return c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head",
+		m.gitDir, "+refs/heads/*:refs/clone/*")
 }
 
 // touch notes when a fetch began.
