@@ -76,7 +76,7 @@ func (r *Repos) firstCommit(ctx context.Context, m *mirror) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if commit, ok := m.commitOf(ctx, firstRef); ok {
+	if commit, ok := m.resolveCommit(ctx, firstRef); ok {
 		return commit, nil
 	}
 	c := m.git()

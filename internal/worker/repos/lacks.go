@@ -34,7 +34,7 @@ func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err
 		}
 	}
 	list, err := w.mirror.git().run(ctx, "ls-tree", "-r", "-z", commit)
-	if links := linksOf(list); len(links) > 0 {
+	if links := parseGitLinks(list); len(links) > 0 {
 		said = append(said, fmt.Sprintf("Submodules are not checked out, so these directories are empty: %s.", listed(links)))
 	}
 	return said, err

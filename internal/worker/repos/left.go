@@ -191,7 +191,7 @@ func (w *Worktree) bring(ctx context.Context, c call, head string, refs []ref) e
 	}
 	for _, r := range refs {
 		kept := at + strings.TrimPrefix(r.name, "refs/")
-		commit, ok := w.mirror.commitOf(ctx, kept)
+		commit, ok := w.mirror.resolveCommit(ctx, kept)
 		if !ok {
 			continue
 		}
