@@ -79,7 +79,7 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if instead, ok := insteadOf(r, refusal); ok {
+		if instead, ok := replaceRefused(r, refusal); ok {
 			w.writeDown(instead)
 			return w.deliver(attempts, instead, tree)
 		}
@@ -108,7 +108,7 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 	err := w.push(ctx, r, tree)
 	if err == nil {
 		// The report goes last: what is left without one is taken for work that nobody accepted.
-		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptOfReport(r).Name()))); err == nil {
+		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptForReport(r).Name()))); err == nil {
 			err = w.out.Remove(r)
 		}
 	}
@@ -120,9 +120,9 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 // formRefusals are the statuses by which the server refuses a report for its form.
 var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
-// insteadOf is the failure that takes the place of a report which was refused for its form:
+// replaceRefused is the failure that takes the place of a report which was refused for its form:
 // sent again it would be refused again, and nobody would hear of the attempt.
-func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
+func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
 		return r, false
 	}
@@ -145,7 +145,7 @@ func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 // decide sends a report until the server takes or refuses it. It returns the refusal, nil
 // where it was taken, and what the server gave in the place of the job, with its leases held.
 func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
-	defer w.asks()()
+	defer w.beginAsking()()
 	pause, next := time.Second/4, w.newNext()
 	for {
 		if w.leaving.Err() != nil {
