@@ -118,13 +118,13 @@ func (f *fair) join(ctx context.Context, enrol, owner *caller) error {
 	if err != nil {
 		return err
 	}
-	o.job, err = textOf(made.body, "key")
+	o.job, err = readField(made.body, "key")
 	f.beside = append(f.beside, o)
 	return err
 }
 
-// textOf is a field of an answer.
-func textOf(body []byte, field string) (string, error) {
+// readField reads a field of an answer as text.
+func readField(body []byte, field string) (string, error) {
 	var fields map[string]any
 	err := json.Unmarshal(body, &fields)
 	return fmt.Sprint(fields[field]), err
@@ -208,7 +208,7 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 			return nil, err
 		}
 		if one.into != nil {
-			if *one.into, err = textOf(got.body, one.field); err != nil {
+			if *one.into, err = readField(got.body, one.field); err != nil {
 				return nil, err
 			}
 		}
@@ -217,14 +217,14 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 	if err != nil {
 		return nil, err
 	}
-	if n.position, err = textOf(got.body, "position"); err != nil {
+	if n.position, err = readField(got.body, "position"); err != nil {
 		return nil, err
 	}
 	got, err = owner.must(http.MethodPut, "/api/v1/blobs", bytes.Repeat([]byte("blob"), fairnessBlob/4), http.StatusCreated)
 	if err != nil {
 		return nil, err
 	}
-	n.blob, err = textOf(got.body, "sha256")
+	n.blob, err = readField(got.body, "sha256")
 	return n, err
 }
 
