@@ -17,7 +17,7 @@ var signs = []struct {
 	words *regexp.Regexp
 	refusal
 }{
-	{anyOf(
+	{matchAny(
 		`credit balance is too low`,
 		`insufficient[_ ](quota|credits|balance|funds)`,
 		`exceeded your current quota`,
@@ -25,7 +25,7 @@ var signs = []struct {
 		`billing[_ ](error|hard limit|not active)`,
 		`(?-i:\b402 [A-Z])`,
 	), refusal{"billing", true}},
-	{anyOf(
+	{matchAny(
 		`prompt is too long`,
 		`context[_ ]length`,
 		`context window`,
@@ -33,7 +33,7 @@ var signs = []struct {
 		`input (is|length) too long`,
 		`too many (input )?tokens`,
 	), refusal{"context_overflow", true}},
-	{anyOf(
+	{matchAny(
 		`(in)?valid (x-)?api[- ]key`,
 		`authentication[_ ](error|failed)`,
 		`unauthori[sz]ed`,
@@ -44,7 +44,7 @@ var signs = []struct {
 		`(?-i:\b40[13] [A-Z])`,
 		`missing (environment variable|api key)`,
 	), refusal{"auth", true}},
-	{anyOf(
+	{matchAny(
 		`usage policy`,
 		`content[_ ](policy|filter)`,
 		`flagged as`,
@@ -53,8 +53,8 @@ var signs = []struct {
 	), refusal{"refused", false}},
 }
 
-// anyOf compiles a pattern that matches any of the alternatives, in upper or lower case.
-func anyOf(alternatives ...string) *regexp.Regexp {
+// matchAny compiles a pattern that matches any of the alternatives, in upper or lower case.
+func matchAny(alternatives ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(alternatives, "|"))
 }
 

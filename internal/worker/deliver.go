@@ -79,9 +79,9 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if instead, ok := replaceRefused(r, refusal); ok {
-			w.writeDown(instead)
-			return w.deliver(attempts, instead, tree)
+		if failed, ok := replaceRefused(r, refusal); ok {
+			w.writeDown(failed)
+			return w.deliver(attempts, failed, tree)
 		}
 		if refusal != nil {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
@@ -120,8 +120,8 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 // formRefusals are the statuses by which the server refuses a report for its form.
 var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
-// replaceRefused is the failure that takes the place of a report which was refused for its form:
-// sent again it would be refused again, and nobody would hear of the attempt.
+// replaceRefused returns the failure to send in the place of a report that was refused for its
+// form: sent again, the report would be refused again, and nobody would hear of the attempt.
 func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
 		return r, false
