@@ -197,8 +197,8 @@ func (f *fair) legal(ctx context.Context, names []string) error {
 		a, err := c.call(in.method, path, body)
 		c.close()
 		switch a.status {
-		case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed,
-			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
+		case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity,
+			http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType:
 			err = fmt.Errorf("%s: %d %.400s", name, a.status, a.body)
 		}
 		errs = append(errs, err)

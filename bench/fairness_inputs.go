@@ -51,8 +51,9 @@ func (in worst) next(n int64) (path string, body []byte) {
 // worstInputs are all calls of the API by their operations' names.
 func worstInputs(n *named) map[string]worst {
 	all := map[string]worst{}
-	for _, table := range []map[string]worst{jobInputs(n), jobActionInputs(), fleetInputs(n), agentInputs(), moneyInputs(n), messageInputs(n),
-		otherInputs(n)} {
+	for _, table := range []map[string]worst{
+		jobInputs(n), jobActionInputs(), fleetInputs(n), agentInputs(), moneyInputs(n), messageInputs(n), otherInputs(n),
+	} {
 		for name, in := range table {
 			in.filled = n.filled
 			all[name] = in
@@ -97,27 +98,30 @@ func jobInputs(n *named) map[string]worst {
 	return map[string]worst{
 		"createJob": send("body of 50 KB", "POST", "/jobs", `{"title":"A job {n}","body":`+text(50_000)+`}`),
 		"createJobs": send("1,000 jobs, 200 KB", "POST", "/jobs/batch", `{"jobs":`+list(1000,
-			`{"title":"A job {i} of {n} with words","body":"about some other words, word{i} and more","capabilities":["nobody:0"],"tags":["a"]}`)+`}`),
+			`{"title":"A job {i} of {n} with words","body":"about some other words, word{i} and more",`+
+				`"capabilities":["nobody:0"],"tags":["a"]}`)+`}`),
 		"bulkJobs": send("500 jobs, paused", "POST", "/jobs/bulk", `{"action":"pause","jobs":`+list(500, `"L-{i}"`)+`}`),
-		"listJobs": get("200 jobs, all fields, words, 12 statuses, 200 keys", "/jobs?limit=200&q=invoice+cents&sort=updated&"+times(200, "key=L-{i}")+
-			"&status=ready&status=waiting&status=completed"),
-		"searchJobs":         get("200 letters, 45 words", "/search/jobs?limit=50&q="+search),
-		"getJob":             get("job with 100 dependencies and 90 KB", "/jobs/"+n.wide),
-		"patchJob":           send("body of 60 KB", "PATCH", "/jobs/"+n.wide, `{"version":{n},"body":`+text(60_000)+`}`),
-		"deleteJob":          send("a job each", "DELETE", "/jobs/{job}", ``),
-		"getDependencies":    get("100 dependencies", "/jobs/"+n.wide+"/dependencies"),
-		"linkJob":            send("a link each", "POST", "/jobs/"+n.wide+"/dependencies", `{"depends_on":"L-{n}"}`),
-		"unlinkJob":          send("a link each", "DELETE", "/jobs/"+n.wide+"/dependencies/{job}", ``),
-		"listJobLogs":        get("200 of 20,000 lines", "/jobs/"+n.leases[0].key+"/logs?limit=200"),
-		"listAttempts":       get("200 attempts", "/jobs/{job}/attempts?limit=200"),
-		"listJobEvents":      get("200 events", "/jobs/"+n.wide+"/events?limit=200"),
-		"explainJob":         get("job with 100 dependencies", "/jobs/"+n.wide+"/explanation"),
-		"estimateJob":        get("a job each", "/jobs/{job}/estimate"),
-		"previewEstimate":    send("all filters", "POST", "/estimates", `{"kind":"code","product":"default","estimated_minutes":100,"priority":5}`),
-		"previewRoutability": send("64 capabilities", "POST", "/routability", `{"product":"default","capabilities":`+list(32, `"bench:{i}"`)+`}`),
-		"getStats":           get("all", "/stats"),
-		"reclaimLeases":      send("all", "POST", "/reclaim", `{}`),
-		"answerJob":          send("10 KB", "POST", "/jobs/{job}/answer", `{"answer":`+text(9_900)+`}`),
+		"listJobs": get("200 jobs, all fields, words, 12 statuses, 200 keys",
+			"/jobs?limit=200&q=invoice+cents&sort=updated&"+times(200, "key=L-{i}")+"&status=ready&status=waiting&status=completed"),
+		"searchJobs":      get("200 letters, 45 words", "/search/jobs?limit=50&q="+search),
+		"getJob":          get("job with 100 dependencies and 90 KB", "/jobs/"+n.wide),
+		"patchJob":        send("body of 60 KB", "PATCH", "/jobs/"+n.wide, `{"version":{n},"body":`+text(60_000)+`}`),
+		"deleteJob":       send("a job each", "DELETE", "/jobs/{job}", ``),
+		"getDependencies": get("100 dependencies", "/jobs/"+n.wide+"/dependencies"),
+		"linkJob":         send("a link each", "POST", "/jobs/"+n.wide+"/dependencies", `{"depends_on":"L-{n}"}`),
+		"unlinkJob":       send("a link each", "DELETE", "/jobs/"+n.wide+"/dependencies/{job}", ``),
+		"listJobLogs":     get("200 of 20,000 lines", "/jobs/"+n.leases[0].key+"/logs?limit=200"),
+		"listAttempts":    get("200 attempts", "/jobs/{job}/attempts?limit=200"),
+		"listJobEvents":   get("200 events", "/jobs/"+n.wide+"/events?limit=200"),
+		"explainJob":      get("job with 100 dependencies", "/jobs/"+n.wide+"/explanation"),
+		"estimateJob":     get("a job each", "/jobs/{job}/estimate"),
+		"previewEstimate": send("all filters", "POST", "/estimates",
+			`{"kind":"code","product":"default","estimated_minutes":100,"priority":5}`),
+		"previewRoutability": send("64 capabilities", "POST", "/routability",
+			`{"product":"default","capabilities":`+list(32, `"bench:{i}"`)+`}`),
+		"getStats":      get("all", "/stats"),
+		"reclaimLeases": send("all", "POST", "/reclaim", `{}`),
+		"answerJob":     send("10 KB", "POST", "/jobs/{job}/answer", `{"answer":`+text(9_900)+`}`),
 	}
 }
 
@@ -126,11 +130,19 @@ func jobActionInputs() map[string]worst {
 	action := func(path, body string) worst { return send("a job each", "POST", "/jobs/{job}/"+path, body) }
 	const reason = `{"reason":"so"}`
 	return map[string]worst{
-		"blockJob": action("block", reason), "unblockJob": action("unblock", `{}`), "pauseJob": action("pause", `{}`),
-		"resumeJob": action("resume", `{}`), "cancelJob": action("cancel", reason), "finishJob": action("complete", `{"reason":`+text(1000)+`}`),
-		"retryJob": action("retry", `{}`), "approveJob": action("approve", `{}`), "rejectJob": action("reject", reason),
-		"mergeJob": action("merge", `{}`), "archiveJob": action("archive", `{}`), "releaseJob": action("release", reason),
-		"failMerge": action("merge-failed", reason),
+		"blockJob":   action("block", reason),
+		"unblockJob": action("unblock", `{}`),
+		"pauseJob":   action("pause", `{}`),
+		"resumeJob":  action("resume", `{}`),
+		"cancelJob":  action("cancel", reason),
+		"finishJob":  action("complete", `{"reason":`+text(1000)+`}`),
+		"retryJob":   action("retry", `{}`),
+		"approveJob": action("approve", `{}`),
+		"rejectJob":  action("reject", reason),
+		"mergeJob":   action("merge", `{}`),
+		"archiveJob": action("archive", `{}`),
+		"releaseJob": action("release", reason),
+		"failMerge":  action("merge-failed", reason),
 	}
 }
 
@@ -148,7 +160,8 @@ func fleetInputs(n *named) map[string]worst {
 		held = append(held, fmt.Sprintf(`{"job":%q,"epoch":%d,"progress_percent":%d,"current_step":"step {n}"}`, l.key, l.epoch, i))
 		items = append(items, fmt.Sprintf(`{"verb":"progress","job":%q,"epoch":%d,"current_step":"step {n}"}`, l.key, l.epoch))
 	}
-	entry := `{"id":"{n}-{i}","provider":"anthropic","model":"claude-haiku-4-5","at":"` + time.Now().UTC().Format(time.RFC3339) + `","input_tokens":1000,"output_tokens":10}`
+	entry := `{"id":"{n}-{i}","provider":"anthropic","model":"claude-haiku-4-5","at":"` + time.Now().UTC().Format(time.RFC3339) +
+		`","input_tokens":1000,"output_tokens":10}`
 	return map[string]worst{
 		"claimJobs":      send("50 jobs", "POST", "/fleet/claim", `{"max":50}`).by(asAgent),
 		"startJob":       report("the same", "start", ``),
@@ -171,8 +184,9 @@ func fleetInputs(n *named) map[string]worst {
 func agentInputs() map[string]worst {
 	const mine = "/agents/agent-900"
 	return map[string]worst{
-		"registerAgent": send("200 repos, 64 capabilities", "PUT", "/agents/spare-{n}", `{"boot_id":"b","capabilities":`+list(32, `"bench:{i}"`)+
-			`,"factory":{"name":"spare","seats":10,"repos":`+list(200, `{"name":"repo-{i}","url":"https://example.org/repo-{i}"}`)+`}}`).by(asEnrolment),
+		"registerAgent": send("200 repos, 64 capabilities", "PUT", "/agents/spare-{n}",
+			`{"boot_id":"b","capabilities":`+list(32, `"bench:{i}"`)+`,"factory":{"name":"spare","seats":10,"repos":`+
+				list(200, `{"name":"repo-{i}","url":"https://example.org/repo-{i}"}`)+`}}`).by(asEnrolment),
 		"listAgents":           get("200 agents", "/agents?limit=200"),
 		"getAgent":             get("one", mine),
 		"getAgentHealth":       get("one", mine+"/health"),
@@ -193,28 +207,32 @@ func agentInputs() map[string]worst {
 func moneyInputs(n *named) map[string]worst {
 	budget := "/budgets/" + n.budget
 	return map[string]worst{
-		"listPrices":          get("all", "/prices"),
-		"savePrices":          send("200 prices", "PUT", "/prices", `{"prices":`+list(200, `{"provider":"house","model":"m-{i}","valid_from":"2026-01-02T03:04:05Z","input":"1","output":"1","cache_read":"1","cache_write":"1","cache_write_1h":"1"}`)+`}`),
+		"listPrices": get("all", "/prices"),
+		"savePrices": send("200 prices", "PUT", "/prices", `{"prices":`+list(200,
+			`{"provider":"house","model":"m-{i}","valid_from":"2026-01-02T03:04:05Z","input":"1","output":"1",`+
+				`"cache_read":"1","cache_write":"1","cache_write_1h":"1"}`)+`}`),
 		"listUnpricedModels":  get("all", "/prices/models"),
 		"decideUnpricedModel": send("a model each", "PUT", "/prices/models", `{"model":"m{n}","decision":"pass"}`),
 		"getUsage":            get("by job, a year, 1,000 groups", "/usage?group_by=job&limit=1000&from="+yearAgo()),
 		"listUsageEntries":    get("200 entries, a year, by a name that few have", "/usage/entries?limit=200&agent=nobody&from="+yearAgo()),
 		"listBudgets":         get("all", "/budgets"),
-		"createBudget":        send("a budget each", "POST", "/budgets", `{"name":"B {n}","scope":"milestone","phase":"p{n}","period":"day","limit_usd":"10"}`),
-		"getBudget":           get("one", budget),
-		"patchBudget":         send("one", "PATCH", budget, `{"limit_usd":"{n}"}`),
-		"deleteBudget":        send("none that is there", "DELETE", "/budgets/01900005-0000-7000-8000-000000000000", ``),
-		"transferBudget":      send("one", "POST", budget+"/transfer", `{"to":"`+n.another+`","amount_usd":"0.000001"}`),
-		"raiseBudget":         send("one", "POST", budget+"/raise", `{"amount_usd":"0.000001"}`),
-		"undoBudgetLine":      send("none that is there", "POST", budget+"/undo", `{"line":1}`),
-		"listBudgetLines":     get("200 lines", budget+"/ledger?limit=200"),
-		"getBudgetSeries":     get("by hours", budget+"/series?bucket=hour"),
+		"createBudget": send("a budget each", "POST", "/budgets",
+			`{"name":"B {n}","scope":"milestone","phase":"p{n}","period":"day","limit_usd":"10"}`),
+		"getBudget":       get("one", budget),
+		"patchBudget":     send("one", "PATCH", budget, `{"limit_usd":"{n}"}`),
+		"deleteBudget":    send("none that is there", "DELETE", "/budgets/01900005-0000-7000-8000-000000000000", ``),
+		"transferBudget":  send("one", "POST", budget+"/transfer", `{"to":"`+n.another+`","amount_usd":"0.000001"}`),
+		"raiseBudget":     send("one", "POST", budget+"/raise", `{"amount_usd":"0.000001"}`),
+		"undoBudgetLine":  send("none that is there", "POST", budget+"/undo", `{"line":1}`),
+		"listBudgetLines": get("200 lines", budget+"/ledger?limit=200"),
+		"getBudgetSeries": get("by hours", budget+"/series?bucket=hour"),
 	}
 }
 
 func messageInputs(n *named) map[string]worst {
 	return map[string]worst{
-		"sendMessage": send("50 KB", "POST", "/messages", `{"type":"custom.x","to":{"role":"reviewer"},"payload":{"n":"{n}","text":`+text(50_000)+`}}`),
+		"sendMessage": send("50 KB", "POST", "/messages",
+			`{"type":"custom.x","to":{"role":"reviewer"},"payload":{"n":"{n}","text":`+text(50_000)+`}}`),
 		"sendMessages": send("500 messages", "POST", "/messages/batch", `{"messages":`+
 			list(500, `{"type":"custom.x","to":{"role":"reviewer"},"payload":{"n":"{n}"}}`)+`}`),
 		"readMessages":      get("100, without a wait", "/messages?limit=100"),
@@ -238,13 +256,20 @@ func messageInputs(n *named) map[string]worst {
 
 func otherInputs(n *named) map[string]worst {
 	return map[string]worst{
-		"listProducts":   get("all", "/products?limit=200"),
-		"getProduct":     get("one", "/products/default"),
-		"putProduct":     send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
-		"deleteProduct":  send("none that is there", "DELETE", "/products/none", ``),
-		"listEvents":     get("200 events of 50 types, of somebody without any", "/events?limit=200&actor=nobody&"+times(50, "type=job.created")),
-		"streamEvents":   {what: "from the beginning, again and again", method: "GET", path: "/events/stream?after=", bytes: true, accept: "text/event-stream"},
-		"putBlob":        {what: "64 MB", method: "PUT", path: "/blobs", body: bytes.Repeat([]byte("blob"), fairnessBlob/4), bytes: true, accept: "*/*"},
+		"listProducts":  get("all", "/products?limit=200"),
+		"getProduct":    get("one", "/products/default"),
+		"putProduct":    send("200 repos", "PUT", "/products/spare", `{"repos":`+list(200, `"repo-{i}-{n}"`)+`}`),
+		"deleteProduct": send("none that is there", "DELETE", "/products/none", ``),
+		"listEvents": get("200 events of 50 types, of somebody without any",
+			"/events?limit=200&actor=nobody&"+times(50, "type=job.created")),
+		"streamEvents": {
+			what: "from the beginning, again and again", method: "GET", path: "/events/stream?after=",
+			bytes: true, accept: "text/event-stream",
+		},
+		"putBlob": {
+			what: "64 MB", method: "PUT", path: "/blobs", body: bytes.Repeat([]byte("blob"), fairnessBlob/4),
+			bytes: true, accept: "*/*",
+		},
 		"getBlob":        {what: "64 MB", method: "GET", path: "/blobs/" + n.blob, bytes: true, accept: "*/*"},
 		"headBlob":       {what: "64 MB", method: "HEAD", path: "/blobs/" + n.blob, bytes: true, accept: "*/*"},
 		"getVersion":     get("all", "/version"),

@@ -113,18 +113,18 @@ func (f *fair) join(ctx context.Context, enrol, owner *caller) error {
 		}
 		o.agents = append(o.agents, &agent{name: agentName(i), caller: f.web.caller(ctx, token)})
 	}
-	made, err := owner.must(http.MethodPost, "/api/v1/jobs", []byte(`{"title":"A job that is read","priority":0,"capabilities":["nobody:0"]}`),
-		http.StatusCreated)
+	made, err := owner.must(http.MethodPost, "/api/v1/jobs",
+		[]byte(`{"title":"A job that is read","priority":0,"capabilities":["nobody:0"]}`), http.StatusCreated)
 	if err != nil {
 		return err
 	}
-	o.job, err = textOf(made.body, "key")
+	o.job, err = readField(made.body, "key")
 	f.beside = append(f.beside, o)
 	return err
 }
 
-// textOf is a field of an answer.
-func textOf(body []byte, field string) (string, error) {
+// readField reads a field of an answer as text.
+func readField(body []byte, field string) (string, error) {
 	var fields map[string]any
 	err := json.Unmarshal(body, &fields)
 	return fmt.Sprint(fields[field]), err
@@ -149,7 +149,8 @@ func (f *fair) second(ctx context.Context) error {
 				}
 			}
 			_, err := tx.Exec(ctx, `INSERT INTO access_token (workspace_id, id, kind, name, token_hash, hint, account_id, created_by)
-				SELECT w.id, gen_random_uuid(), t.kind, t.kind, t.hash, '', CASE t.kind WHEN 'person' THEN w.id END, 'Beside' FROM workspace w
+				SELECT w.id, gen_random_uuid(), t.kind, t.kind, t.hash, '', CASE t.kind WHEN 'person' THEN w.id END, 'Beside'
+				FROM workspace w
 				JOIN (VALUES ('person', $1::bytea, false), ('person', $2, true), ('enrolment', $3, true)) t (kind, hash, beside)
 					ON t.beside = (w.slug = 'beside')`, secrets.Hash(beside.token), secrets.Hash(owner.token), secrets.Hash(enrol.token))
 			return err
@@ -181,7 +182,8 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 		n.leases = append(n.leases, got...)
 	}
 	for from := 0; from < f.sized(fairnessLogLines, 1000); from += 1000 {
-		if _, err := attacker.must(http.MethodPost, "/api/v1/fleet/logs", logLines(n.leases[0], from, 1000, 100), http.StatusOK); err != nil {
+		lines := logLines(n.leases[0], from, 1000, 100)
+		if _, err := attacker.must(http.MethodPost, "/api/v1/fleet/logs", lines, http.StatusOK); err != nil {
 			return nil, err
 		}
 	}
@@ -193,9 +195,12 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 	}{
 		{"PUT", "/products/spare", `{}`, http.StatusCreated, nil, ""},
 		{"POST", "/exports", `{"name":"spare","source":"events"}`, http.StatusOK, nil, ""},
-		{"POST", "/budgets", `{"name":"Spare","scope":"milestone","phase":"spare","period":"once","limit_usd":"1000"}`, http.StatusCreated, &n.budget, "id"},
-		{"POST", "/budgets", `{"name":"Other","scope":"milestone","phase":"other","period":"once","limit_usd":"1000"}`, http.StatusCreated, &n.another, "id"},
-		{"POST", "/messages", `{"type":"custom.x","to":{"role":"orchestrator"},"correlation_id":"spare"}`, http.StatusCreated, &n.message, "id"},
+		{"POST", "/budgets", `{"name":"Spare","scope":"milestone","phase":"spare","period":"once","limit_usd":"1000"}`,
+			http.StatusCreated, &n.budget, "id"},
+		{"POST", "/budgets", `{"name":"Other","scope":"milestone","phase":"other","period":"once","limit_usd":"1000"}`,
+			http.StatusCreated, &n.another, "id"},
+		{"POST", "/messages", `{"type":"custom.x","to":{"role":"orchestrator"},"correlation_id":"spare"}`,
+			http.StatusCreated, &n.message, "id"},
 		{"POST", "/jobs", wideJob(), http.StatusCreated, &n.wide, "key"},
 	} {
 		got, err := owner.must(one.method, "/api/v1"+one.path, []byte(one.body), one.status, http.StatusOK)
@@ -203,7 +208,7 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 			return nil, err
 		}
 		if one.into != nil {
-			if *one.into, err = textOf(got.body, one.field); err != nil {
+			if *one.into, err = readField(got.body, one.field); err != nil {
 				return nil, err
 			}
 		}
@@ -212,14 +217,14 @@ func (f *fair) names(ctx context.Context, enrol, owner *caller) (*named, error) 
 	if err != nil {
 		return nil, err
 	}
-	if n.position, err = textOf(got.body, "position"); err != nil {
+	if n.position, err = readField(got.body, "position"); err != nil {
 		return nil, err
 	}
 	got, err = owner.must(http.MethodPut, "/api/v1/blobs", bytes.Repeat([]byte("blob"), fairnessBlob/4), http.StatusCreated)
 	if err != nil {
 		return nil, err
 	}
-	n.blob, err = textOf(got.body, "sha256")
+	n.blob, err = readField(got.body, "sha256")
 	return n, err
 }
 

@@ -42,7 +42,8 @@ func (s *Server) pages() []web.Route {
 
 	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
 	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry, Streams: live.NewStreams(streams), Turns: d.Turns})
+		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry,
+		Streams: live.NewStreams(streams), Turns: d.Turns})
 	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 )
 
@@ -26,7 +27,11 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 	t.Logf("FLEETBOARD_CHAOS_SEED=%d, %d seconds", seed, seconds)
 	s := newStage(t)
 	cut := newProxy(t, s.address)
-	workers := []*process{s.worker("atlas", "--seats", "2"), s.worker("basalt", "--seats", "2"), s.worker("cinder", "--server", cut.url())}
+	workers := []*processtest.Process{
+		s.worker("atlas", "--seats", "2"),
+		s.worker("basalt", "--seats", "2"),
+		s.worker("cinder", "--server", cut.url()),
+	}
 	var keys []string
 	many := 20
 	for i := range max(30, int(seconds)) {
@@ -40,8 +45,8 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 		s.untilStatus(key, apiclient.JobStatusCompleted)
 	}
 	for _, w := range workers {
-		w.signal(syscall.SIGTERM)
-		w.ends()
+		w.Signal(syscall.SIGTERM)
+		w.AwaitEnd(patience)
 	}
 	t.Logf("done to them: %v", m.did)
 	for _, key := range keys {
@@ -67,7 +72,7 @@ func setting(t *testing.T, name string, otherwise int64) int64 {
 // monkey does what hosts suffer.
 type monkey struct {
 	s       *stage
-	workers []*process
+	workers []*processtest.Process
 	cut     *proxy
 	draw    *rand.Rand
 	did     []string
@@ -93,22 +98,22 @@ func (m *monkey) strike() {
 	switch m.draw.IntN(8) {
 	case 0, 1, 2:
 		m.note("worker killed")
-		w.kill()
+		w.Kill()
 		m.wait(500)
-		w.start()
+		w.Start()
 	case 3, 4:
 		m.note("programs killed")
 		_ = exec.Command("pkill", "-KILL", "-f", "echo .FLEETBOARD_EPOCH").Run() //nolint:noctx // it ends at once; often there is none
 	case 5:
 		m.note("server killed")
-		m.s.server.kill()
+		m.s.server.Kill()
 		m.wait(1500)
 		m.s.startServer()
 	case 6:
 		m.note("worker stopped")
-		w.signal(syscall.SIGSTOP)
+		w.Signal(syscall.SIGSTOP)
 		m.wait(14_000) // its leases last ten seconds
-		w.signal(syscall.SIGCONT)
+		w.Signal(syscall.SIGCONT)
 	case 7:
 		m.note("worker cut off")
 		m.cut.set(true)
@@ -177,7 +182,7 @@ func (s *stage) judgeHouse() {
 // run runs a program with the environment of the server.
 func (s *stage) run(path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), path, args...)
-	cmd.Env = s.server.env
+	cmd.Env = s.server.Env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

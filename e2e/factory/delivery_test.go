@@ -23,14 +23,14 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 	s.untilStatus(first, apiclient.JobStatusCompleted)
 	s.untilStatus(second, apiclient.JobStatusCompleted)
 	s.until("both could not be pushed", func() bool {
-		log := w.log.String()
+		log := w.Output()
 		return strings.Contains(log, "branch="+s.branch(first, 1)) && strings.Contains(log, "branch="+s.branch(second, 1))
 	})
-	w.kill()
+	w.Kill()
 	if err := os.Rename(s.origin("ledger")+".away", s.origin("ledger")); err != nil {
 		t.Fatal(err)
 	}
-	w.start()
+	w.Start()
 	s.until("both are pushed", func() bool {
 		pushed := s.branches(s.origin("ledger"))
 		return slices.Contains(pushed, s.branch(first, 1)) && slices.Contains(pushed, s.branch(second, 1))

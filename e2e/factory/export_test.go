@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 )
 
@@ -36,9 +37,9 @@ func exportKills(t *testing.T) int {
 func TestAnExportUnderKills(t *testing.T) {
 	s := newStage(t)
 	file := filepath.Join(s.dir, "bus.jsonl")
-	exporter := &process{t: t, path: fleetBinary, args: []string{"bus", "export", "disk", "--follow", "-o", file},
-		env: []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_TOKEN=" + s.token("owner-token"), "HOME=" + s.dir}}
-	exporter.start()
+	exporter := &processtest.Process{T: t, Path: fleetBinary, Args: []string{"bus", "export", "disk", "--follow", "-o", file},
+		Env: []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_TOKEN=" + s.token("owner-token"), "HOME=" + s.dir}}
+	exporter.Start()
 	ctx, stop := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
 	sent := 0
@@ -46,17 +47,17 @@ func TestAnExportUnderKills(t *testing.T) {
 	for range exportKills(t) {
 		<-time.After(time.Duration(rand.IntN(700)) * time.Millisecond) // the moment is chance
 		if rand.IntN(3) == 0 {
-			s.server.kill()
+			s.server.Kill()
 			s.startServer()
 			continue
 		}
-		exporter.kill()
-		exporter.start()
+		exporter.Kill()
+		exporter.Start()
 	}
 	stop()
 	sending.Wait()
 	s.until("all is in the file", func() bool { return len(positions(t, file)) >= sent })
-	exporter.kill()
+	exporter.Kill()
 	last := int64(0)
 	for _, at := range positions(t, file) {
 		if at <= last {

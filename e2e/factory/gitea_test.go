@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 )
 
@@ -32,7 +33,7 @@ func newGitea(s *stage) *gitea {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	address, dir := freeAddress(s.t), filepath.Join(s.dir, "gitea")
+	address, dir := processtest.FreeAddress(s.t, firstPort), filepath.Join(s.dir, "gitea")
 	g := &gitea{s: s, url: "http://" + address, tokens: map[string]string{}}
 	host, port, _ := strings.Cut(address, ":")
 	file := filepath.Join(dir, "app.ini")
@@ -75,8 +76,8 @@ LEVEL = Warn
 		said := strings.Fields(run("admin", "user", "generate-access-token", "--username", name, "--token-name", "test", "--scopes", "all", "--raw"))
 		g.tokens[name] = said[len(said)-1]
 	}
-	p := &process{t: s.t, path: filepath.Join(at, "gitea"), args: []string{"--config", file, "web"}, env: env}
-	p.start()
+	p := &processtest.Process{T: s.t, Path: filepath.Join(at, "gitea"), Args: []string{"--config", file, "web"}, Env: env}
+	p.Start()
 	s.until("Gitea answers", func() bool { status, _ := g.try("mara", "GET", "/user", nil); return status == http.StatusOK })
 	g.call("mara", "POST", "/user/repos", map[string]any{"name": "ledger", "private": true, "default_branch": "main"})
 	g.call("mara", "PUT", "/repos/mara/ledger/collaborators/priya", map[string]any{"permission": "write"})
@@ -163,7 +164,7 @@ func TestARealGiteaMerges(t *testing.T) {
 	if j := s.untilStatus(merge, apiclient.JobStatusFailed); j.FailureKind != "merge_conflict" || !strings.Contains(j.LastError, "conflict.txt") {
 		t.Errorf("it failed as %s: %s", j.FailureKind, j.LastError)
 	}
-	if strings.Contains(w.log.String(), g.tokens["mara"]) {
+	if strings.Contains(w.Output(), g.tokens["mara"]) {
 		t.Error("the token is in the worker's log")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 )
 
@@ -28,27 +29,27 @@ func TestAWorkerStaysSmallBesideALargeDiff(t *testing.T) {
 			t.Errorf("the result lacks %s: %.300s", want, j.Result)
 		}
 	}
-	if peak := w.peak(); peak > 100<<10 {
+	if peak := peakMemory(w); peak > 100<<10 {
 		t.Errorf("the worker took %d KB", peak)
 	} else {
 		t.Logf("beside a diff of %d MB the worker took %d KB", megabytes, peak)
 	}
 }
 
-// peak is how much memory the process has taken at most, in KB.
-func (p *process) peak() int {
-	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+// peakMemory returns how much memory a process has taken at most, in KB.
+func peakMemory(p *processtest.Process) int {
+	p.T.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
 	if found == nil {
-		p.t.Fatalf("the status is %s", status)
+		p.T.Fatalf("the status is %s", status)
 	}
 	peak, err := strconv.Atoi(string(found[1]))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	return peak
 }

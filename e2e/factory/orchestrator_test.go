@@ -6,19 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 )
 
 // orchestrator runs examples/orchestrator.sh for one plan.
-func (s *stage) orchestrator() *process {
+func (s *stage) orchestrator() *processtest.Process {
 	s.t.Helper()
 	script, err := filepath.Abs("../../examples/orchestrator.sh")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	p := s.program("bash", script)
-	p.env = append(p.env, "AGENT_NAME=conductor", "ORCHESTRATOR_ONCE=1")
-	p.start()
+	p.Env = append(p.Env, "AGENT_NAME=conductor", "ORCHESTRATOR_ONCE=1")
+	p.Start()
 	return p
 }
 
@@ -45,7 +46,7 @@ func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
 	plan := answer.JSON201.Key
 	s.worker("desk", "--seats", "2")
 	conductor := s.orchestrator()
-	conductor.ends()
+	conductor.AwaitEnd(patience)
 	j := s.job(plan)
 	if j.Status != apiclient.JobStatusCompleted || !strings.HasPrefix(string(j.Result), "{") {
 		t.Fatalf("it is %s: %s", j.Status, j.LastError)

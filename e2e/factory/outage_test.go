@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/e2e/processtest"
 )
 
 // A worker has two jobs while the server is away, for FLEETBOARD_OUTAGE_SECONDS, and ends
@@ -50,8 +52,8 @@ func TestTwoJobsOutliveAnOutage(t *testing.T) {
 	s.until("nothing is left to send", func() bool { return s.unsent("desk")+s.unsent("basalt") == 0 })
 	s.judge(kept)
 	s.judge(lost)
-	for key, by := range map[string]*process{s.branch(kept, 1): desk, s.branch(lost, 2): basalt} {
-		if n := strings.Count(by.log.String(), "pushed "+key); n != 1 {
+	for key, by := range map[string]*processtest.Process{s.branch(kept, 1): desk, s.branch(lost, 2): basalt} {
+		if n := strings.Count(by.Output(), "pushed "+key); n != 1 {
 			t.Errorf("%s was pushed %d times", key, n)
 		}
 	}

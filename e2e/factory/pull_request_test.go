@@ -105,7 +105,7 @@ func TestAPullRequestMerges(t *testing.T) {
 	if texts := forge.Texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "Play a script\n") || !strings.Contains(texts[0], "Fleetboard-Job: FB-1") {
 		t.Errorf("the pull requests say %q", texts)
 	}
-	if strings.Contains(w.log.String(), forgetest.Token) {
+	if strings.Contains(w.Output(), forgetest.Token) {
 		t.Error("the token is in the worker's log")
 	}
 }
@@ -184,18 +184,18 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	forge.Refuse(forgetest.Refusal{Status: 502, Body: "<html>"})
 	forge.SetStatus(commit, "@build", "success")
 	s.until("it waits for a review", func() bool { return strings.Contains(s.job(merge).CurrentStep, "approving review") })
-	w.kill()
+	w.Kill()
 	opened := number()
-	w.start()
-	s.until("it goes on", func() bool { return strings.Contains(w.log.String(), "goes on with an attempt") })
+	w.Start()
+	s.until("it goes on", func() bool { return strings.Contains(w.Output(), "goes on with an attempt") })
 	// Told to end, it gives the job back, although nobody has approved yet.
-	w.signal(syscall.SIGTERM)
-	w.ends()
+	w.Signal(syscall.SIGTERM)
+	w.AwaitEnd(patience)
 	if j := s.untilStatus(merge, apiclient.JobStatusReady); j.Attempts != 1 {
 		t.Errorf("the killed worker began anew: %d attempts", j.Attempts)
 	}
 	forge.Approve(number())
-	w.start()
+	w.Start()
 	j := s.untilStatus(merge, apiclient.JobStatusCompleted)
 	if text, _ := s.atMain("review.txt"); text != "work" || j.Attempts != 2 || number() != opened {
 		t.Errorf("main has %q after %d attempts, and %d pull requests instead of %d", text, j.Attempts, number(), opened)

@@ -1,23 +1,20 @@
 package factory
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
 	"fleetboard/internal/worker/repos"
@@ -26,6 +23,9 @@ import (
 // patience is how long a test waits for what must happen; it does not say how fast it is.
 const patience = 90 * time.Second
 
+// firstPort is the first port that servers of these tests may get.
+const firstPort = 15000
+
 // stage is a server, a directory of repositories, and a person who watches.
 type stage struct {
 	t       *testing.T
@@ -33,7 +33,7 @@ type stage struct {
 	address string
 	// database is its address, for its owner.
 	database string
-	server   *process
+	server   *processtest.Process
 	person   *client.Client
 	env      []string // of workers, beside what they need
 }
@@ -42,11 +42,11 @@ type stage struct {
 // has an origin.
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), address: freeAddress(t), database: dbtest.URL(t)}
-	s.server = &process{
-		t:    t,
-		path: serverBinary,
-		env: []string{"DATABASE_URL=" + s.database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
+	s := &stage{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort), database: dbtest.URL(t)}
+	s.server = &processtest.Process{
+		T:    t,
+		Path: serverBinary,
+		Env: []string{"DATABASE_URL=" + s.database, "FLEETBOARD_DATA_DIR=" + filepath.Join(s.dir, "data"),
 			"FLEETBOARD_LISTEN=" + s.address, "FLEETBOARD_RATE_LIMIT=0", "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 			"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 	}
@@ -64,7 +64,7 @@ func (s *stage) url() string { return "http://" + s.address }
 // startServer starts the server, and waits until it is ready.
 func (s *stage) startServer() {
 	s.t.Helper()
-	s.server.start()
+	s.server.Start()
 	s.until("the server is ready", func() bool {
 		request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/readyz", nil)
 		if err != nil {
@@ -163,18 +163,18 @@ func (s *stage) branches(dir string) []string {
 }
 
 // worker prepares the fleet command as a factory on the repositories of the stage.
-func (s *stage) worker(name string, flags ...string) *process {
+func (s *stage) worker(name string, flags ...string) *processtest.Process {
 	s.t.Helper()
 	p := s.program(fleetBinary, append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
 		"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...)...)
-	p.start()
+	p.Start()
 	return p
 }
 
 // program prepares one that registers agents.
-func (s *stage) program(path string, args ...string) *process {
+func (s *stage) program(path string, args ...string) *processtest.Process {
 	s.t.Helper()
-	return &process{t: s.t, path: path, args: args, env: append([]string{
+	return &processtest.Process{T: s.t, Path: path, Args: args, Env: append([]string{
 		"FLEETBOARD_URL=" + s.url(),
 		"FLEETBOARD_ENROLMENT_TOKEN=" + s.token("enrolment-token"),
 		"HOME=" + s.dir,
@@ -270,95 +270,3 @@ func (s *stage) events(key string) []string {
 	}
 	return types
 }
-
-// process is a program that a test starts and kills.
-type process struct {
-	t    *testing.T
-	path string
-	args []string
-	env  []string
-
-	cmd   *exec.Cmd
-	ended chan struct{}
-	log   log
-}
-
-// log is what a process printed.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// start starts the program, also again after it has ended.
-func (p *process) start() {
-	p.t.Helper()
-	first := p.cmd == nil
-	p.cmd = exec.Command(p.path, p.args...) //nolint:noctx // ended by the test's clean-up
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = p.env, &p.log, &p.log
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	p.ended = make(chan struct{})
-	go func(cmd *exec.Cmd, ended chan struct{}) { _ = cmd.Wait(); close(ended) }(p.cmd, p.ended)
-	if first {
-		p.t.Cleanup(func() {
-			p.signal(syscall.SIGCONT)
-			p.kill()
-			if p.t.Failed() {
-				p.t.Logf("%s %s printed:\n%s", filepath.Base(p.path), strings.Join(p.args, " "), p.log.String())
-			}
-		})
-	}
-}
-
-// signal sends a signal; a process that has ended gets none.
-func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
-
-// kill ends the process as a power cut would.
-func (p *process) kill() {
-	p.signal(syscall.SIGKILL)
-	<-p.ended
-}
-
-// ends waits until the process has ended by itself.
-func (p *process) ends() {
-	p.t.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(patience):
-		p.t.Fatalf("it did not end within %s", patience)
-	}
-}
-
-// freeAddress finds a port that outgoing connections are not given while the server is
-// down.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	for port := 15000 + os.Getpid()%3000; port < 21000; port++ {
-		if _, used := ports.LoadOrStore(port, true); used {
-			continue
-		}
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", port))
-		if err == nil {
-			_ = l.Close()
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("there is no free port")
-	return ""
-}
-
-// ports were given away before.
-var ports sync.Map

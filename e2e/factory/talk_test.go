@@ -166,7 +166,7 @@ func TestMessagesBringAnotherTurn(t *testing.T) {
 		t.Errorf("the log is %s, %v", logs.Body, err)
 	}
 	s.until("all is acknowledged", func() bool { return s.unacknowledged() == 0 })
-	if strings.Contains(w.log.String(), "messages cannot be read") {
-		t.Errorf("the worker says %s", w.log.String())
+	if strings.Contains(w.Output(), "messages cannot be read") {
+		t.Errorf("the worker says %s", w.Output())
 	}
 }

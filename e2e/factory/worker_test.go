@@ -96,11 +96,11 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 		step{"run": "until test -e " + flag + "; do sleep 0.1; done"},
 	)
 	s.untilFile("begun")
-	w.kill()
+	w.Kill()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.start()
+	w.Start()
 	j := s.untilStatus(key, apiclient.JobStatusCompleted)
 	if j.Attempts != 1 || j.LostCount != 0 {
 		t.Errorf("it took %d attempts, %d were lost", j.Attempts, j.LostCount)
@@ -119,7 +119,7 @@ func TestACompletionOutlivesAnOutage(t *testing.T) {
 		step{"run": "touch " + filepath.Join(s.dir, "begun") + "; until test -e " + flag + "; do sleep 0.1; done; echo done > work.txt"},
 	)
 	s.untilFile("begun")
-	s.server.kill()
+	s.server.Kill()
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func TestACompletionOutlivesAnOutage(t *testing.T) {
 		files, _ := filepath.Glob(filepath.Join(s.state("desk"), "outbox", "*.json"))
 		return len(files) == 1
 	})
-	w.kill() // the worker's host loses its power as well
+	w.Kill() // the worker's host loses its power as well
 	s.startServer()
-	w.start()
+	w.Start()
 	j := s.untilStatus(key, apiclient.JobStatusCompleted)
 	if n := count(s.events(key), "job.completed"); n != 1 || j.Attempts != 1 {
 		t.Errorf("it was completed %d times in %d attempts", n, j.Attempts)
@@ -161,14 +161,14 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 		},
 	)
 	s.untilFile("begun-1")
-	first.signal(syscall.SIGSTOP)
+	first.Signal(syscall.SIGSTOP)
 	s.worker("basalt")
 	s.untilFile("begun-2")
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.untilStatus(key, apiclient.JobStatusCompleted)
-	first.signal(syscall.SIGCONT)
+	first.Signal(syscall.SIGCONT)
 	s.until(
 		"its work is in quarantine",
 		func() bool { return slices.Contains(s.branches(s.mirror("desk", "ledger")), s.quarantined(key, 1)) },
@@ -215,24 +215,24 @@ func TestAWorkerDrains(t *testing.T) {
 	first := s.submit(step{"run": "echo one > work.txt; touch " + filepath.Join(s.dir, "begun") + wait})
 	s.untilFile("begun")
 	second := s.submit(step{"run": "true"})
-	w.signal(syscall.SIGTERM)
-	s.until("it claims nothing more", func() bool { return strings.Contains(w.log.String(), "claims nothing more") })
+	w.Signal(syscall.SIGTERM)
+	s.until("it claims nothing more", func() bool { return strings.Contains(w.Output(), "claims nothing more") })
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.ends()
+	w.AwaitEnd(patience)
 	if a, b := s.job(first).Status, s.job(second).Status; a != apiclient.JobStatusCompleted || b != apiclient.JobStatusReady {
 		t.Errorf("they are %s and %s", a, b)
 	}
-	w.start()
+	w.Start()
 	s.untilStatus(second, apiclient.JobStatusCompleted)
 
 	third := s.submit(step{"run": "echo three > work.txt; touch " + filepath.Join(s.dir, "again")}, step{"run": "sleep 1000"})
 	s.untilFile("again")
-	w.signal(syscall.SIGTERM)
-	s.until("it heard", func() bool { return strings.Count(w.log.String(), "claims nothing more") == 2 })
-	w.signal(syscall.SIGTERM)
-	w.ends()
+	w.Signal(syscall.SIGTERM)
+	s.until("it heard", func() bool { return strings.Count(w.Output(), "claims nothing more") == 2 })
+	w.Signal(syscall.SIGTERM)
+	w.AwaitEnd(patience)
 	j := s.job(third)
 	if j.Status != apiclient.JobStatusReady || !strings.Contains(string(j.Checkpoint), s.branch(third, 1)) {
 		t.Errorf("it is %s with the checkpoint %s", j.Status, j.Checkpoint)
@@ -267,18 +267,18 @@ func TestARepositoryIsClonedOnDemand(t *testing.T) {
 func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
-	s.until("it is registered", func() bool { return strings.Contains(w.log.String(), "registered") })
+	s.until("it is registered", func() bool { return strings.Contains(w.Output(), "registered") })
 	if _, err := s.person.TerminateAgentWithResponse(t.Context(), "desk", apiclient.TerminateRequest{Reason: "The host is to be cleaned."}); err != nil {
 		t.Fatal(err)
 	}
 	key := s.submit(step{"run": "echo one > one.txt"})
-	w.kill()
-	w.start()
-	w.ends() // under the boot that was ended
-	if !strings.Contains(w.log.String(), "fleet: ") || s.job(key).Status != apiclient.JobStatusReady {
+	w.Kill()
+	w.Start()
+	w.AwaitEnd(patience) // under the boot that was ended
+	if !strings.Contains(w.Output(), "fleet: ") || s.job(key).Status != apiclient.JobStatusReady {
 		t.Errorf("it goes on: %s", s.job(key).Status)
 	}
-	w.start()
+	w.Start()
 	s.untilStatus(key, apiclient.JobStatusCompleted)
 }
 
@@ -287,9 +287,9 @@ func TestARefusedRoleEndsTheWorker(t *testing.T) {
 	s := newStage(t)
 	s.query("WITH named AS (UPDATE access_token SET roles = '{worker,reviewer}' WHERE kind = 'enrolment' RETURNING 1) SELECT count(*) FROM named")
 	w := s.worker("desk", "--role", "worker", "--role", "orchestrator")
-	w.ends()
+	w.AwaitEnd(patience)
 	const want = "This enrolment token does not allow the role orchestrator; it allows worker, reviewer."
-	if code := w.cmd.ProcessState.ExitCode(); code == 0 || !strings.Contains(w.log.String(), want) {
-		t.Errorf("it ended with %d and said %s", code, w.log.String())
+	if code := w.ExitCode(); code == 0 || !strings.Contains(w.Output(), want) {
+		t.Errorf("it ended with %d and said %s", code, w.Output())
 	}
 }

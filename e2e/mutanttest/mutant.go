@@ -64,7 +64,8 @@ func (h Hunt) Finds(t *testing.T, overlay string) bool {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "hunt.test")
 	Compile(t, "test", "-c", "-o", binary, "-overlay", overlay, h.Package)
-	cmd := exec.Command(binary, append([]string{"-test.run=^" + h.Test + "$"}, h.Flags...)...) //nolint:noctx // the test's own time-out ends it
+	args := append([]string{"-test.run=^" + h.Test + "$"}, h.Flags...)
+	cmd := exec.Command(binary, args...) //nolint:noctx // the test's own time-out ends it
 	cmd.Env = append(os.Environ(), h.Env...)
 	out, err := cmd.CombinedOutput()
 	found := err != nil && strings.Contains(string(out), h.Trail)

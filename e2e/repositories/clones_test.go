@@ -3,6 +3,7 @@ package repositories
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +59,11 @@ func refusing(r *repository) {
 
 // clones are the states that people leave their clones in, and the ways to make one.
 func clones() []situation {
-	local := map[string]entry{"notes.txt": file("new\n"), "src/main.txt": file("one\ntwo\nthree\nfour\n")}
+	return slices.Concat(heads(), defaultBranches(), personsWork(), cloneOptions(), localClones(), layouts(), refNames(), origins())
+}
+
+// heads are detached heads, and branches on which nothing is committed yet.
+func heads() []situation {
 	return []situation{
 		{name: "detached-head", prepare: func(r *repository) { r.git(r.clone(), "checkout", "-q", "--detach", "HEAD~1") }, agent: edits, adds: edited()},
 		{name: "detached-without-origin-head", prepare: func(r *repository) {
@@ -66,11 +71,11 @@ func clones() []situation {
 			r.git(r.clone(), "remote", "set-head", "origin", "--delete")
 		}, agent: edits, adds: edited()},
 		{name: "detached-alone", build: (*repository).buildAlone, local: true, prepare: func(r *repository) { r.git(r.clone(), "checkout", "-q", "--detach") },
-			agent: edits, adds: local},
+			agent: edits, adds: edited()},
 		{name: "detached-and-no-branch", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
 			r.git(r.clone(), "checkout", "-q", "--detach")
 			r.git(r.clone(), "branch", "-D", "main")
-		}, base: "HEAD", agent: edits, adds: local},
+		}, base: "HEAD", agent: edits, adds: edited()},
 		{name: "unborn", build: empty, bare: true, agent: "echo first > first.txt", adds: map[string]entry{"first.txt": file("first\n")}},
 		{name: "unborn-alone", bare: true, local: true, build: func(r *repository) { r.git(r.host, "init", "-q", "-b", "trunk", r.clone()) },
 			agent: "echo first > first.txt", adds: map[string]entry{"first.txt": file("first\n")}},
@@ -82,6 +87,12 @@ func clones() []situation {
 			r.commit(at, "Begin")
 			r.git(at, "push", "-q", "origin", "HEAD:main")
 		}, agent: "cat README.md > copy.md", adds: map[string]entry{"copy.md": file("# Ledger\n")}},
+	}
+}
+
+// defaultBranches are clones whose origin has another default branch than they know.
+func defaultBranches() []situation {
+	return []situation{
 		{name: "default-branch-renamed", base: "trunk", prepare: func(r *repository) {
 			more(r)
 			r.git(r.origin(), "branch", "-m", "main", "trunk")
@@ -101,6 +112,12 @@ func clones() []situation {
 			r.git(r.origin(), "update-ref", "refs/heads/dev", "main")
 			r.git(r.origin(), "update-ref", "-d", "refs/heads/main")
 		}, agent: edits, fails: cloneFailed, says: []string{"default branch"}},
+	}
+}
+
+// personsWork are clones in which a person has work of their own, finished or not.
+func personsWork() []situation {
+	return []situation{
 		{name: "on-another-branch", prepare: func(r *repository) {
 			r.git(r.clone(), "checkout", "-q", "-b", "topic")
 			private(r)
@@ -111,7 +128,7 @@ func clones() []situation {
 			r.put(r.clone(), "README.md", "# Changed by me\n", 0o600)
 			r.git(r.clone(), "add", "README.md")
 			r.put(r.clone(), "untracked.txt", "mine\n", 0o600)
-		}, agent: edits, adds: local},
+		}, agent: edits, adds: edited()},
 		{name: "stash", prepare: func(r *repository) {
 			r.put(r.clone(), "secret-plans.txt", "mine\n", 0o600)
 			r.git(r.clone(), "stash", "push", "-q", "-u")
@@ -131,6 +148,12 @@ func clones() []situation {
 				r.t.Fatal(err)
 			}
 		}, agent: edits, adds: edited()},
+	}
+}
+
+// cloneOptions are what git clone and git init make with their options.
+func cloneOptions() []situation {
+	return []situation{
 		{name: "shallow", build: func(r *repository) {
 			r.build()
 			r.cloneAgain("--depth", "1", "file://"+r.origin())
@@ -150,7 +173,7 @@ func clones() []situation {
 			r.build()
 			r.cloneAgain("--bare", r.origin())
 			r.git(r.clone(), "remote", "remove", "origin")
-		}, agent: edits, adds: local},
+		}, agent: edits, adds: edited()},
 		{name: "mirror", build: func(r *repository) {
 			r.place = r.name + ".git"
 			r.build()
@@ -172,17 +195,31 @@ func clones() []situation {
 			r.build()
 			r.cloneAgain("--shared", r.origin())
 			r.git(r.clone(), "remote", "remove", "origin")
-		}, agent: edits, adds: local},
-		{name: "alone", build: (*repository).buildAlone, local: true, agent: edits, adds: local},
-		{name: "alone-with-hooks", build: (*repository).buildAlone, local: true, prepare: refusing, agent: edits, adds: local},
-		{name: "alone-and-bare-worktree", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
-			r.git(r.clone(), "config", "receive.denyCurrentBranch", "updateInstead")
-			r.git(r.clone(), "config", "receive.denyDeletes", "true")
-		}, agent: edits, adds: local},
-		{name: "hooks", prepare: refusing, agent: edits, adds: edited()},
+		}, agent: edits, adds: edited()},
 		{name: "separate-git-dir", prepare: func(r *repository) {
 			r.git(r.clone(), "init", "-q", "--separate-git-dir", r.other("git"))
 		}, agent: edits, adds: edited()},
+		{name: "sha256", format: "sha256", agent: edits, adds: edited()},
+		{name: "sha256-alone", format: "sha256", build: (*repository).buildAlone, local: true, agent: edits, adds: edited()},
+	}
+}
+
+// localClones are clones without an origin, and those that have hooks.
+func localClones() []situation {
+	return []situation{
+		{name: "alone", build: (*repository).buildAlone, local: true, agent: edits, adds: edited()},
+		{name: "alone-with-hooks", build: (*repository).buildAlone, local: true, prepare: refusing, agent: edits, adds: edited()},
+		{name: "alone-and-bare-worktree", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
+			r.git(r.clone(), "config", "receive.denyCurrentBranch", "updateInstead")
+			r.git(r.clone(), "config", "receive.denyDeletes", "true")
+		}, agent: edits, adds: edited()},
+		{name: "hooks", prepare: refusing, agent: edits, adds: edited()},
+	}
+}
+
+// layouts are clones that are elsewhere, packed, replaced or broken.
+func layouts() []situation {
+	return []situation{
 		{name: "is-a-worktree", build: func(r *repository) {
 			r.build()
 			if err := os.Rename(r.clone(), r.other("clone")); err != nil {
@@ -199,14 +236,24 @@ func clones() []situation {
 				r.t.Fatal(err)
 			}
 		}, agent: edits, adds: edited()},
-		{name: "sha256", format: "sha256", agent: edits, adds: edited()},
-		{name: "sha256-alone", format: "sha256", build: (*repository).buildAlone, local: true, agent: edits, adds: local},
 		{name: "packed", prepare: func(r *repository) { r.git(r.clone(), "gc", "-q", "--prune=now") }, agent: edits, adds: edited()},
 		{name: "replaced-objects", prepare: func(r *repository) {
 			text := r.blobName("one\ntwo\nthree\n")
 			r.put(r.clone(), "other", "replaced\n", 0o600)
 			r.git(r.clone(), "replace", text, r.git(r.clone(), "hash-object", "-w", "other"))
 		}, agent: "cat src/main.txt > seen.txt", adds: map[string]entry{"seen.txt": file("one\ntwo\nthree\n")}},
+		{name: "broken-objects", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
+			head := r.git(r.clone(), "rev-parse", "HEAD")
+			if err := os.Remove(filepath.Join(r.clone(), ".git/objects", head[:2], head[2:])); err != nil {
+				r.t.Fatal(err)
+			}
+		}, agent: edits, fails: cloneFailed},
+	}
+}
+
+// refNames are branches and tags that could be taken for others.
+func refNames() []situation {
+	return []situation{
 		{name: "branch-named-fleet", prepare: func(r *repository) { r.git(r.clone(), "branch", "fleet") }, agent: edits, adds: edited()},
 		{name: "ambiguous-names", prepare: func(r *repository) {
 			before := r.git(r.clone(), "rev-parse", "main~1")
@@ -216,7 +263,13 @@ func clones() []situation {
 			r.git(r.clone(), "push", "-q", "origin", "refs/tags/main")
 		}, base: "refs/heads/main", agent: edits, adds: edited()},
 		{name: "branches-of-another-server", prepare: othersBranches, agent: edits, adds: edited()},
-		{name: "branches-of-another-server-alone", build: (*repository).buildAlone, local: true, prepare: othersBranches, agent: edits, adds: local},
+		{name: "branches-of-another-server-alone", build: (*repository).buildAlone, local: true, prepare: othersBranches, agent: edits, adds: edited()},
+	}
+}
+
+// origins are the ways in which a clone names its origin, and how that one behaves.
+func origins() []situation {
+	return []situation{
 		{name: "origin-is-a-file-url", prepare: func(r *repository) { r.git(r.clone(), "remote", "set-url", "origin", "file://"+r.origin()) },
 			agent: edits, adds: edited()},
 		{name: "origin-is-relative", prepare: func(r *repository) {
@@ -241,12 +294,6 @@ func clones() []situation {
 				r.t.Fatal(err)
 			}
 		}, bare: true, whole: true, agent: edits, adds: all(edited()), pushes: []string{"refs/heads/main"}},
-		{name: "broken-objects", build: (*repository).buildAlone, local: true, prepare: func(r *repository) {
-			head := r.git(r.clone(), "rev-parse", "HEAD")
-			if err := os.Remove(filepath.Join(r.clone(), ".git/objects", head[:2], head[2:])); err != nil {
-				r.t.Fatal(err)
-			}
-		}, agent: edits, fails: cloneFailed},
 	}
 }
 

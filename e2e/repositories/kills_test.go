@@ -50,8 +50,8 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	p := w.startWorker(slow)
 	for range kills {
 		<-time.After(time.Duration(300+draw.IntN(1500)) * time.Millisecond)
-		p.kill()
-		p.start()
+		p.Kill()
+		p.Start()
 	}
 	for key, r := range jobs {
 		w.judgeKilled(t, key, r)

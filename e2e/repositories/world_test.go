@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/processtest"
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
 )
@@ -20,24 +21,27 @@ import (
 // patience is how long a test waits for what must happen; it does not say how fast it is.
 const patience = 90 * time.Second
 
+// firstPort is the first port that servers of these tests may get.
+const firstPort = 21000
+
 // world is a server, the hosts that work for it, and a person who watches.
 type world struct {
 	t       *testing.T
 	dir     string
 	address string
 	person  *client.Client
-	server  *process
+	server  *processtest.Process
 }
 
 // newWorld starts a server on a database of its own.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), address: freeAddress(t)}
-	w.server = &process{t: t, path: serverBinary, env: []string{"DATABASE_URL=" + dbtest.URL(t),
+	w := &world{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort)}
+	w.server = &processtest.Process{T: t, Path: serverBinary, Env: []string{"DATABASE_URL=" + dbtest.URL(t),
 		"FLEETBOARD_DATA_DIR=" + filepath.Join(w.dir, "data"), "FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_RATE_LIMIT=0",
 		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}}
-	w.server.start()
+	w.server.Start()
 	until(t, "the server is ready", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url()+"/readyz", nil)
 		if err != nil {
@@ -141,14 +145,14 @@ func (w *world) check(err error) {
 }
 
 // startWorker starts the worker of a host.
-func (w *world) startWorker(h host) *process {
+func (w *world) startWorker(h host) *processtest.Process {
 	w.t.Helper()
 	dir := w.hostDir(h)
-	p := &process{t: w.t, path: fleetBinary, args: append([]string{"worker", "--repos", filepath.Join(dir, "repos"), "--engine", "scripted",
+	p := &processtest.Process{T: w.t, Path: fleetBinary, Args: append([]string{"worker", "--repos", filepath.Join(dir, "repos"), "--engine", "scripted",
 		"--name", h.name, "--factory", h.name, "--state", filepath.Join(dir, "state"), "--lease", "30s", "--heartbeat", "1s"}, h.flags...),
-		env: []string{"FLEETBOARD_URL=" + w.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + w.token("enrolment-token"), "HOME=" + dir,
+		Env: []string{"FLEETBOARD_URL=" + w.url(), "FLEETBOARD_ENROLMENT_TOKEN=" + w.token("enrolment-token"), "HOME=" + dir,
 			"PATH=" + filepath.Join(dir, "bin")}}
-	p.start()
+	p.Start()
 	return p
 }
 

@@ -151,9 +151,12 @@ func New(d Deps) *Server {
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 		usageHandlers:       usageHandlers{usage: d.Usage, turns: d.Turns},
 
-		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns, memory: quota.NewBudget(bodyBudget, bodyPatience),
+		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns,
+		memory:   quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),
-		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))), refusals: semaphore.NewWeighted(maxHeldRefusals), echo: echo.New(),
+		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))),
+		refusals: semaphore.NewWeighted(maxHeldRefusals),
+		echo:     echo.New(),
 	}
 	s.echo.IPExtractor = d.ClientAddress
 	if s.echo.IPExtractor == nil {

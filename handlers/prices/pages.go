@@ -99,9 +99,19 @@ func row(p prices.Price) view.Row {
 	if p.BatchPermille != prices.WholePrice {
 		batch = prices.Factor(p.BatchPermille)
 	}
-	return view.Row{Batch: batch, Provider: p.Provider, Model: p.Model, From: p.From.UTC().Format("2 Jan 2006"), FlatRate: p.FlatRate, Source: p.Source,
-		Input: dollars(p.Rates.Input), CacheRead: dollars(p.Rates.CacheRead), CacheWrite: dollars(p.Rates.CacheWrite),
-		CacheWrite1h: dollars(p.Rates.CacheWrite1h), Output: dollars(p.Rates.Output)}
+	return view.Row{
+		Batch:        batch,
+		Provider:     p.Provider,
+		Model:        p.Model,
+		From:         p.From.UTC().Format("2 Jan 2006"),
+		FlatRate:     p.FlatRate,
+		Source:       p.Source,
+		Input:        dollars(p.Rates.Input),
+		CacheRead:    dollars(p.Rates.CacheRead),
+		CacheWrite:   dollars(p.Rates.CacheWrite),
+		CacheWrite1h: dollars(p.Rates.CacheWrite1h),
+		Output:       dollars(p.Rates.Output),
+	}
 }
 
 // nanosOfRate is how many billionths of a dollar a million tokens cost at the lowest rate.

@@ -230,7 +230,8 @@ func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 	if j.FailureKind == jobs.FailedRateLimit {
 		text = ui.Text("Its provider took no requests; tried again ")
 	} else if j.FailureKind.IsHosts() {
-		text = ui.Text("Its host could not work on it (" + strings.ReplaceAll(string(j.FailureKind), "_", " ") + "), which costs it nothing; tried again ")
+		kind := strings.ReplaceAll(string(j.FailureKind), "_", " ")
+		text = ui.Text("Its host could not work on it (" + kind + "), which costs it nothing; tried again ")
 	}
 	text = append(text, next...)
 	if why.Text != "" {

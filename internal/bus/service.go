@@ -67,8 +67,17 @@ const handed = 2 * time.Minute
 // NewService returns the bus of the messages kept in d. Close ends its subscription and every
 // wait.
 func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
-	s := &Service{exports: &exports{d}, archives: &archives{d}, wordIndex: &wordIndex{db: d}, db: d, wake: wake, secrets: values, waiters: waitlist.New(), hold: handed,
-		waiting: map[ids.ID]map[string]int{}}
+	s := &Service{
+		exports:   &exports{d},
+		archives:  &archives{d},
+		wordIndex: &wordIndex{db: d},
+		db:        d,
+		wake:      wake,
+		secrets:   values,
+		waiters:   waitlist.New(),
+		hold:      handed,
+		waiting:   map[ids.ID]map[string]int{},
+	}
 	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
 	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
 	s.waiters.Watch = s.watch

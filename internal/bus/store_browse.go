@@ -48,7 +48,11 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 	}
 	list := make([]Found, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Found{Message: messageFrom(r.Message, r.JobKey), Passage: wanted.See(spoken(r.Message.Payload)).Passage(), Rank: r.Rank})
+		list = append(list, Found{
+			Message: messageFrom(r.Message, r.JobKey),
+			Passage: wanted.See(spoken(r.Message.Payload)).Passage(),
+			Rank:    r.Rank,
+		})
 	}
 	return list, nil
 }

@@ -153,8 +153,8 @@ func (s *screen) difference(w io.Writer, d importing.Difference) {
 	fmt.Fprintln(w)
 	switch created := d.Count(importing.Create); {
 	case d.Draft && created > 0:
-		fmt.Fprintf(w, "All new jobs are drafts, which are blocked until they are unblocked; else %d could start at once (--draft=false).\n",
-			d.Ready)
+		fmt.Fprintf(w, "All new jobs are drafts, which are blocked until they are unblocked; "+
+			"else %d could start at once (--draft=false).\n", d.Ready)
 	case d.Ready > 0:
 		fmt.Fprintf(w, "%d could start at once.\n", d.Ready)
 	}

@@ -40,7 +40,8 @@ func (c *cli) workerCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Short: "Make this machine a factory: claim jobs and run agents on them",
 		Long: "worker registers this machine as a factory, claims jobs that it can run, and runs an agent program on each\n" +
-			"in a directory and a git repository of its own. It reports steps, logs and usage, commits what the agent did, and hands it in.\n\n" +
+			"in a directory and a git repository of its own. It reports steps, logs and usage, commits what the agent did, " +
+			"and hands it in.\n\n" +
 			"It offers each git repository below --repos, and those that --clone can clone. It looks for Claude Code, Codex\n" +
 			"and OpenCode; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
 			"The first interrupt lets the attempts that run end; the second one saves their work and gives them back.\n" +

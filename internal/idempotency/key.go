@@ -24,8 +24,8 @@ type Key struct {
 	replayed bool
 }
 
-// kept is what is kept of the name: it may hold what is secret.
-func (k *Key) kept() string {
+// storedName returns the digest that is stored in place of the name, which may hold secrets.
+func (k *Key) storedName() string {
 	sum := sha256.Sum256([]byte(k.Name))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -19,7 +19,7 @@ var q = dbsqlc.New()
 // way; false where there was one.
 func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer []byte) (bool, error) {
 	rows, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.kept(), Digest: k.Digests[0], Answer: answer})
+		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName(), Digest: k.Digests[0], Answer: answer})
 	if err != nil {
 		return false, fmt.Errorf("take idempotency key: %w", err)
 	}
@@ -29,7 +29,7 @@ func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer
 // answerTx writes the answer of a request that was taken.
 func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer []byte) error {
 	if err := q.IdempotentRequestAnswer(ctx, tx, dbsqlc.IdempotentRequestAnswerParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.kept(), Answer: answer}); err != nil {
+		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName(), Answer: answer}); err != nil {
 		return fmt.Errorf("keep result of idempotency key: %w", err)
 	}
 	return nil
@@ -39,7 +39,7 @@ func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answ
 // became too old at this moment.
 func answeredTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (digest, answer []byte, err error) {
 	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.kept()})
+		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName()})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil, fault.New(fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer.")
 	}

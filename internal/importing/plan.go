@@ -241,7 +241,12 @@ func (s *Step) end(one Item, job apiclient.Job) {
 }
 
 // idle are the statuses of jobs that nobody works on.
-var idle = []apiclient.JobStatus{apiclient.JobStatusWaiting, apiclient.JobStatusReady, apiclient.JobStatusBlocked, apiclient.JobStatusPaused}
+var idle = []apiclient.JobStatus{
+	apiclient.JobStatusWaiting,
+	apiclient.JobStatusReady,
+	apiclient.JobStatusBlocked,
+	apiclient.JobStatusPaused,
+}
 
 // withAddress is an item's text with the address where people read it.
 func withAddress(one Item) string {

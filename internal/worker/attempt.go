@@ -53,7 +53,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
 		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
-		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptOf(c.Job, c.lease.epoch),
+		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
 		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)

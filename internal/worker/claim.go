@@ -56,7 +56,7 @@ func (w *Worker) claims(ctx, background context.Context) error {
 // claim asks for up to n jobs. A call that got no answer is sent again under its id, which
 // gives the same leases.
 func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) {
-	defer w.asks()()
+	defer w.beginAsking()()
 	id, wait, ttl := random(), claimWait, int(w.Lease.Seconds())
 	body := apiclient.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
 	// A lease is reckoned from the call that brings it: what waited as long as a short one
@@ -116,9 +116,9 @@ func (w *Worker) newNext() *apiclient.NextRequest {
 	return &apiclient.NextRequest{RequestID: &id, TTLSeconds: &ttl}
 }
 
-// asks notes that the server is asked for jobs: until done is called, it may have given some
-// of which the worker has not heard yet.
-func (w *Worker) asks() (done func()) {
+// beginAsking notes that the server is asked for jobs: until done is called, it may have given
+// some of which the worker has not heard yet.
+func (w *Worker) beginAsking() (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asking++

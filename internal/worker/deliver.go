@@ -79,9 +79,9 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if instead, ok := insteadOf(r, refusal); ok {
-			w.writeDown(instead)
-			return w.deliver(attempts, instead, tree)
+		if failed, ok := replaceRefused(r, refusal); ok {
+			w.writeDown(failed)
+			return w.deliver(attempts, failed, tree)
 		}
 		if refusal != nil {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
@@ -108,7 +108,7 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 	err := w.push(ctx, r, tree)
 	if err == nil {
 		// The report goes last: what is left without one is taken for work that nobody accepted.
-		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptOfReport(r).Name()))); err == nil {
+		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptForReport(r).Name()))); err == nil {
 			err = w.out.Remove(r)
 		}
 	}
@@ -117,15 +117,24 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 	}
 }
 
-// insteadOf is the failure that takes the place of a report which was refused for its form:
-// sent again it would be refused again, and nobody would hear of the attempt.
-func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
-	if refusal == nil || r.Plain || !slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, refusal.Status) {
+// formRefusals are the statuses by which the server refuses a report for its form.
+var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+
+// replaceRefused returns the failure to send in the place of a report that was refused for its
+// form: sent again, the report would be refused again, and nobody would hear of the attempt.
+func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
+	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
 		return r, false
 	}
 	kind, retryable := "other", false
-	body, err := json.Marshal(apiclient.Failure{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, Kind: &kind, Retryable: &retryable, Error: redact.Cut(plainText(
-		fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)), maxError)})
+	text := fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)
+	body, err := json.Marshal(apiclient.Failure{
+		Job:       cmp.Or(r.ID, r.Job),
+		Epoch:     r.Epoch,
+		Kind:      &kind,
+		Retryable: &retryable,
+		Error:     redact.Cut(plainText(text), maxError),
+	})
 	if err != nil {
 		return r, false // texts and numbers only
 	}
@@ -136,7 +145,7 @@ func insteadOf(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
 // decide sends a report until the server takes or refuses it. It returns the refusal, nil
 // where it was taken, and what the server gave in the place of the job, with its leases held.
 func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
-	defer w.asks()()
+	defer w.beginAsking()()
 	pause, next := time.Second/4, w.newNext()
 	for {
 		if w.leaving.Err() != nil {
@@ -235,7 +244,8 @@ func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree
 		case err == nil:
 			return nil
 		case errors.Is(err, repos.ErrRefused):
-			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(), "job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
+			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(),
+				"job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
 			return w.tellRefusal(ctx, r, tree, err)
 		}
 		w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
@@ -248,13 +258,18 @@ func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree
 // tellRefusal says in the job's thread, whose lease has ended by now, that the origin refused
 // its branch. The message is for this agent: the next attempt on the job gets it too.
 func (w *Worker) tellRefusal(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) error {
-	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v",
-		tree.Branch, tree.Mirror(), w.Factory, refusal)), maxReason)})
+	text := fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v", tree.Branch, tree.Mirror(), w.Factory, refusal)
+	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(text), maxReason)})
 	if err != nil {
 		return err
 	}
 	job := cmp.Or(r.ID, r.Job)
-	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: note, To: apiclient.NewMessageAddress{Agent: &w.Name}, Job: &job, Payload: payload})
+	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{
+		Type:    note,
+		To:      apiclient.NewMessageAddress{Agent: &w.Name},
+		Job:     &job,
+		Payload: payload,
+	})
 	if !decided(err) {
 		return err
 	}

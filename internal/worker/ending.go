@@ -47,7 +47,11 @@ const (
 
 // release gives the job back.
 func release(reason string) ending {
-	return ending{verb: verbRelease, said: "given back: " + reason, release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)}}
+	return ending{
+		verb:    verbRelease,
+		said:    "given back: " + reason,
+		release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)},
+	}
 }
 
 // failure says that the attempt failed.

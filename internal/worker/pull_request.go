@@ -158,7 +158,8 @@ func (f *following) look(ctx context.Context) (end ending, over bool, err error)
 	}
 	switch {
 	case pull.MergedAs != "" && pull.Head != f.order.Commit:
-		return failure("other", fmt.Sprintf("%s was merged with %s; what was approved is %s.", pull.URL, pull.Head, f.order.Commit), false), true, nil
+		text := fmt.Sprintf("%s was merged with %s; what was approved is %s.", pull.URL, pull.Head, f.order.Commit)
+		return failure("other", text, false), true, nil
 	case pull.MergedAs != "":
 		return merged(pull.MergedAs, pull.URL), true, nil
 	case !pull.Open:

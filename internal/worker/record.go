@@ -66,13 +66,13 @@ func (a *attempt) checkpointNow() json.RawMessage {
 	return raw
 }
 
-// attemptOf names the attempt on a job among branches and files.
-func attemptOf(j apiclient.Job, epoch int64) repos.Attempt {
+// attemptForJob names the attempt on a job among branches and files.
+func attemptForJob(j apiclient.Job, epoch int64) repos.Attempt {
 	return repos.Attempt{Repo: j.Repo, Job: j.Key, ID: j.ID.String(), Epoch: epoch}
 }
 
-// attemptOfReport names the attempt that a report is about.
-func attemptOfReport(r outbox.Report) repos.Attempt {
+// attemptForReport names the attempt that a report is about.
+func attemptForReport(r outbox.Report) repos.Attempt {
 	return repos.Attempt{Repo: r.Repo, Job: r.Job, ID: r.ID, Epoch: r.Epoch}
 }
 

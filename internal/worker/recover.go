@@ -93,12 +93,12 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 	}
 	w.group.Go(func() {
 		defer w.letGo(l)
-		tree, err := w.reopen(ctx, attemptOfReport(r))
+		tree, err := w.reopen(ctx, attemptForReport(r))
 		if err == nil {
 			err = w.deliver(ctx, r, tree)
 		}
 		if err == nil {
-			err = os.RemoveAll(w.scratch(attemptOfReport(r).Name()))
+			err = os.RemoveAll(w.scratch(attemptForReport(r).Name()))
 		}
 		if err != nil {
 			w.Log.Error("a report of before could not be dealt with: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
@@ -108,7 +108,7 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 
 // handOverLeft pushes the branch of a report that the server took before.
 func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
-	at := attemptOfReport(r)
+	at := attemptForReport(r)
 	tree, err := w.Repos.Left(ctx, at)
 	if err != nil {
 		if !errors.Is(err, repos.ErrGone) {
@@ -161,7 +161,7 @@ func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 
 // clearAway saves the work of an attempt that is not ours any more and puts it aside.
 func (w *Worker) clearAway(ctx context.Context, j apiclient.Job) {
-	at := attemptOf(j, j.Lease.Epoch)
+	at := attemptForJob(j, j.Lease.Epoch)
 	tree, err := w.reopen(ctx, at)
 	if err == nil && tree != nil {
 		_, saved := tree.SaveWIP(ctx, "the worker was killed")

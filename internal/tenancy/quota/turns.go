@@ -231,7 +231,7 @@ func (t *Turns) serve() {
 	for t.used < t.total {
 		next := -1
 		for i, u := range t.waiting {
-			if (t.fullOf(u) == nil || t.alone(u)) && (next < 0 || t.compare(u, t.waiting[next]) < 0) {
+			if (t.firstFull(u) == nil || t.alone(u)) && (next < 0 || t.compare(u, t.waiting[next]) < 0) {
 				next = i
 			}
 		}
@@ -279,10 +279,10 @@ func (t *Turns) compare(a, b *Turn) int {
 func (u *Turn) full() *Asker {
 	u.turns.mu.Lock()
 	defer u.turns.mu.Unlock()
-	return u.turns.fullOf(u)
+	return u.turns.firstFull(u)
 }
 
-func (t *Turns) fullOf(u *Turn) *Asker {
+func (t *Turns) firstFull(u *Turn) *Asker {
 	for i, a := range u.askers {
 		if of := t.of[a.ID]; of != nil && of.held >= a.Most {
 			return &u.askers[i]

@@ -54,7 +54,11 @@ func (m *mirror) furnish(ctx context.Context, dir, index, branch, commit string,
 	if name := m.knownDefault(); name != "" && m.origin != "" {
 		files["refs/remotes/origin/HEAD"] = "ref: " + theirs + name + "\n"
 	}
-	for from, to := range map[string]string{filepath.Join(m.dir, "shallow"): "shallow", filepath.Join(m.dir, "info", "exclude"): "info/exclude", index: "index"} {
+	for from, to := range map[string]string{
+		filepath.Join(m.dir, "shallow"):         "shallow",
+		filepath.Join(m.dir, "info", "exclude"): "info/exclude",
+		index:                                   "index",
+	} {
 		text, err := os.ReadFile(from)
 		if err == nil {
 			files[to] = string(text)

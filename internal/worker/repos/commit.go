@@ -22,7 +22,8 @@ func (w *Worktree) SaveWIP(ctx context.Context, reason string) (string, error) {
 }
 
 func (w *Worktree) withTrailers(message string) string {
-	text := fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n", strings.TrimSpace(message), firstLine(w.attempt.Job), w.attempt.Epoch)
+	text := fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n",
+		strings.TrimSpace(message), firstLine(w.attempt.Job), w.attempt.Epoch)
 	if w.attempt.ID != "" {
 		text += "Fleetboard-Job-Id: " + firstLine(w.attempt.ID) + "\n"
 	}
@@ -75,7 +76,7 @@ func (r *Repos) firstCommit(ctx context.Context, m *mirror) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if commit, ok := m.commitOf(ctx, firstRef); ok {
+	if commit, ok := m.resolveCommit(ctx, firstRef); ok {
 		return commit, nil
 	}
 	c := m.git()
@@ -144,8 +145,8 @@ func (m *mirror) give(ctx context.Context, from, to string) error {
 	if to != "" {
 		spec = "+" + from + ":" + to
 	}
-	return c.do(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options",
-		m.dir, spec)
+	return c.do(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+		"--end-of-options", m.dir, spec)
 }
 
 // Quarantine renames the branch, so that nothing takes its work for accepted. Called again

@@ -43,7 +43,7 @@ func (m *mirror) guessDefault(ctx context.Context) error {
 // keepDefault keeps the name of the default branch or, where there is no such branch, of the
 // one that takes its place.
 func (m *mirror) keepDefault(ctx context.Context, branch string) error {
-	if _, ok := m.commitOf(ctx, theirs+branch); !ok || branch == "" {
+	if _, ok := m.resolveCommit(ctx, theirs+branch); !ok || branch == "" {
 		usual, err := m.usual(ctx)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (m *mirror) knownDefault() string {
 func (m *mirror) beginning(ctx context.Context) (branch, commit string, err error) {
 	branch = m.knownDefault()
 	if branch != "" {
-		if commit, ok := m.commitOf(ctx, theirs+branch); ok {
+		if commit, ok := m.resolveCommit(ctx, theirs+branch); ok {
 			return branch, commit, nil
 		}
 	}
@@ -124,7 +124,7 @@ func (m *mirror) beginning(ctx context.Context) (branch, commit string, err erro
 // commit alone.
 func (m *mirror) beginningOfClone(ctx context.Context) (branch, commit string, err error) {
 	branch = m.headBranch(ctx)
-	if commit, ok := m.commitOf(ctx, "refs/clone/"+branch); ok && branch != "" {
+	if commit, ok := m.resolveCommit(ctx, "refs/clone/"+branch); ok && branch != "" {
 		return branch, commit, nil
 	}
 	if branch == "" { // detached

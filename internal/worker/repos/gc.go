@@ -224,9 +224,9 @@ func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 // dropBranch removes a branch of the mirror and, where there is no origin, the one that was
 // put into the clone, if it is the same.
 func (m *mirror) dropBranch(ctx context.Context, branch string) error {
-	commit, ok := m.commitOf(ctx, ours+branch)
+	commit, ok := m.resolveCommit(ctx, ours+branch)
 	if ok && m.origin == "" && m.clone != "" {
-		if place, err := m.placeOf(ctx, branch); err == nil && place == "" {
+		if place, err := m.findCheckout(ctx, branch); err == nil && place == "" {
 			_ = m.inClone().do(ctx, "update-ref", "-d", ours+branch, commit) // the person may have moved it
 		}
 	}

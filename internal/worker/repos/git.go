@@ -112,23 +112,23 @@ func (c call) directory() string {
 	return c.repo
 }
 
-// keptVariables are the variables of the worker's environment that git gets, and those that
-// begin with one of keptBeginnings: the way to the origin and the keys to it.
+// Of the worker's environment git gets inheritedVariables, and the variables whose names begin
+// with one of inheritedPrefixes: the way to the origin and the keys to it.
 var (
-	keptVariables = []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS",
+	inheritedVariables = []string{"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS",
 		"SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "GNUPGHOME", "KRB5CCNAME", "KRB5_CONFIG",
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "SSL_CERT_FILE",
 		"SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_EXEC_PATH",
 		"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY"}
-	keptBeginnings = []string{"XDG_", "GIT_SSL_", "GIT_HTTP_", "GCM_", "AWS_"}
+	inheritedPrefixes = []string{"XDG_", "GIT_SSL_", "GIT_HTTP_", "GCM_", "AWS_"}
 )
 
 // environment is git's. Settings of the system and of the person are not read; those that are
 // allowed come with the call.
 func (c call) environment() []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"),
-		"GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
-	env = append(env, keptEnvironment()...)
+	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + cmp.Or(c.global, "/dev/null"), "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1"}
+	env = append(env, inheritedEnvironment()...)
 	for name, value := range map[string]string{"GIT_DIR": c.repo, "GIT_WORK_TREE": c.workTree, "GIT_INDEX_FILE": c.index,
 		"GIT_OBJECT_DIRECTORY": c.objects, "GIT_CEILING_DIRECTORIES": c.directory()} {
 		if value != "" {
@@ -142,11 +142,12 @@ func (c call) environment() []string {
 	return append(env, c.env...) // the last one of a name counts
 }
 
-// keptEnvironment is what of the worker's environment git gets.
-func keptEnvironment() (env []string) {
+// inheritedEnvironment is the part of the worker's environment that git gets.
+func inheritedEnvironment() (env []string) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if slices.Contains(keptVariables, name) || slices.ContainsFunc(keptBeginnings, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+		if slices.Contains(inheritedVariables, name) || slices.ContainsFunc(inheritedPrefixes, begins) {
 			env = append(env, v)
 		}
 	}

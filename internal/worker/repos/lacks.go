@@ -22,18 +22,19 @@ func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err
 		names := filtered[filter]
 		switch {
 		case filter != "lfs":
-			said = append(said, fmt.Sprintf("The filter %s is not run by the worker, so these files are as git stores them, and are handed in so: %s.",
-				filter, listed(names)))
+			said = append(said, fmt.Sprintf("The filter %s is not run by the worker, so these files are as git stores them, "+
+				"and are handed in so: %s.", filter, listed(names)))
 		case len(pointersIn(w.Dir, names)) > 0:
 			why := "the origin does not give the contents"
 			if !w.mirror.network().hasLargeFiles() {
 				why = "Git LFS is not set up on this host"
 			}
-			said = append(said, fmt.Sprintf("These files of Git LFS are pointers only, since %s: %s.", why, listed(pointersIn(w.Dir, names))))
+			said = append(said, fmt.Sprintf("These files of Git LFS are pointers only, since %s: %s.",
+				why, listed(pointersIn(w.Dir, names))))
 		}
 	}
 	list, err := w.mirror.git().run(ctx, "ls-tree", "-r", "-z", commit)
-	if links := linksOf(list); len(links) > 0 {
+	if links := parseGitLinks(list); len(links) > 0 {
 		said = append(said, fmt.Sprintf("Submodules are not checked out, so these directories are empty: %s.", listed(links)))
 	}
 	return said, err

@@ -47,7 +47,8 @@ func (w *Worktree) Leaks(ctx context.Context, s *redact.Search) (places []string
 func (w *Worktree) HadBefore(ctx context.Context, text string) bool {
 	c := w.mirror.git()
 	c.stdin, c.longest = strings.NewReader(text+"\n"), clonePatience
-	return text != "" && !strings.ContainsAny(text, "\n\x00") && c.ok(ctx, "grep", "--quiet", "--fixed-strings", "--text", "-f", "-", w.Base)
+	return text != "" && !strings.ContainsAny(text, "\n\x00") &&
+		c.ok(ctx, "grep", "--quiet", "--fixed-strings", "--text", "-f", "-", w.Base)
 }
 
 // object is a file or a commit that would leave the host.

@@ -44,7 +44,8 @@ func (w *Worktree) take(ctx context.Context) error {
 	reading := filepath.Join(w.private, "reading.git")
 	if err := w.copyRefs(ctx, reading); err != nil {
 		w.toRescue()
-		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
+		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v",
+			w.rescued, err))
 		return nil
 	}
 	c := call{repo: reading}
@@ -59,7 +60,8 @@ func (w *Worktree) take(ctx context.Context) error {
 	}
 	if err := w.bring(ctx, c, head, refs); err != nil {
 		w.toRescue()
-		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v", w.rescued, err))
+		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v",
+			w.rescued, err))
 		return nil
 	}
 	w.noteBase(ctx, head)
@@ -189,7 +191,7 @@ func (w *Worktree) bring(ctx context.Context, c call, head string, refs []ref) e
 	}
 	for _, r := range refs {
 		kept := at + strings.TrimPrefix(r.name, "refs/")
-		commit, ok := w.mirror.commitOf(ctx, kept)
+		commit, ok := w.mirror.resolveCommit(ctx, kept)
 		if !ok {
 			continue
 		}

@@ -54,8 +54,8 @@ func (w *Worktree) pushLargeFiles(ctx context.Context) error {
 		return err
 	}
 	c := w.mirror.network()
-	c.settings = append(append(c.settings[:len(c.settings):len(c.settings)], w.mirror.filters()...), setting{"remote.origin.url", w.mirror.push},
-		setting{"lfs.locksverify", "false"})
+	c.settings = append(append(c.settings[:len(c.settings):len(c.settings)], w.mirror.filters()...),
+		setting{"remote.origin.url", w.mirror.push}, setting{"lfs.locksverify", "false"})
 	c.settings = append(c.settings, w.largeFileStore(ctx)...)
 	c.longest, c.stdin = clonePatience, strings.NewReader(strings.Join(names, "\n")+"\n")
 	return c.do(ctx, "lfs", "push", "--object-id", "origin", "--stdin")

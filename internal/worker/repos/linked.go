@@ -50,8 +50,8 @@ func (w *Worktree) saveLinked(ctx context.Context, dir, name string) bool {
 		err = w.mirror.git().do(ctx, "update-ref", "-d", kept)
 	} else if err == nil {
 		err = w.mirror.git().do(ctx, "update-ref", kept, commit)
-		w.note(fmt.Sprintf("The agent also left work in its work tree %s, which is not in what is handed in; the worker keeps it as %s in %s.",
-			filepath.Base(dir), kept, w.mirror.dir))
+		w.note(fmt.Sprintf("The agent also left work in its work tree %s, which is not in what is handed in; "+
+			"the worker keeps it as %s in %s.", filepath.Base(dir), kept, w.mirror.dir))
 	}
 	if err != nil {
 		w.toRescue()

@@ -67,7 +67,7 @@ func (r *Repos) whereTo(ctx context.Context, q MergeRequest) (*mirror, MergeRequ
 	if err != nil {
 		return nil, q, err
 	}
-	m := r.mirrorOf(s)
+	m := r.mirrorFor(s)
 	if q.Into == "" || !exists(m.dir) {
 		if _, err := m.fresh(ctx); err != nil {
 			return nil, q, err
@@ -142,7 +142,7 @@ func (m *mirror) target(ctx context.Context, q MergeRequest) (string, error) {
 	if err := m.bring(ctx, q); err != nil {
 		return "", err
 	}
-	old, ok := m.commitOf(ctx, theirs+q.Into)
+	old, ok := m.resolveCommit(ctx, theirs+q.Into)
 	if !ok {
 		return "", fmt.Errorf("there is no branch %s in %s", q.Into, m.name)
 	}

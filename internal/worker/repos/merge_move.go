@@ -33,7 +33,8 @@ func (m *mirror) move(ctx context.Context, branch, from, to string) error {
 func (m *mirror) pushCommit(ctx context.Context, branch, from, to string) error {
 	c := m.network()
 	c.longest = clonePatience
-	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from, "--end-of-options", m.push, to+":"+ours+branch)
+	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from,
+		"--end-of-options", m.push, to+":"+ours+branch)
 }
 
 // noteMoved has later attempts begin from what was just pushed.
@@ -63,7 +64,7 @@ func (m *mirror) moveInClone(ctx context.Context, branch, from, to string) error
 	if err := m.git().do(ctx, "update-ref", "-d", handed); err != nil {
 		return err
 	}
-	place, err := m.placeOf(ctx, branch)
+	place, err := m.findCheckout(ctx, branch)
 	if err != nil {
 		return err
 	}
@@ -76,8 +77,8 @@ func (m *mirror) moveInClone(ctx context.Context, branch, from, to string) error
 	return nil
 }
 
-// placeOf is where a branch is checked out by the person, "" for nowhere.
-func (m *mirror) placeOf(ctx context.Context, branch string) (string, error) {
+// findCheckout returns the directory in which the person has checked out a branch, "" for none.
+func (m *mirror) findCheckout(ctx context.Context, branch string) (string, error) {
 	out, err := m.inClone().run(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return "", err

@@ -42,8 +42,8 @@ type mirror struct {
 	log *slog.Logger
 }
 
-// mirrorOf names the mirror of a source, whether or not it is there.
-func (r *Repos) mirrorOf(s source) *mirror {
+// mirrorFor returns the mirror of a source, whether or not it exists yet.
+func (r *Repos) mirrorFor(s source) *mirror {
 	return &mirror{source: s, dir: filepath.Join(r.State, "mirrors", s.base()+".git"), log: r.Log}
 }
 
@@ -83,8 +83,8 @@ func removeFile(path string) error {
 	return nil
 }
 
-// commitOf is the commit that a reference or a name of one means.
-func (m *mirror) commitOf(ctx context.Context, name string) (string, bool) {
+// resolveCommit returns the commit that a name or a reference stands for, and whether there is one.
+func (m *mirror) resolveCommit(ctx context.Context, name string) (string, bool) {
 	commit, err := m.git().run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return commit, err == nil
 }
@@ -178,8 +178,8 @@ func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 	if !m.hasBranches(ctx) || m.origin == "" {
 		c.longest = clonePatience
 	}
-	err = c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--end-of-options", m.from(),
-		"+refs/heads/*:"+theirs+"*", "+refs/tags/*:refs/tags/*")
+	err = c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head",
+		"--end-of-options", m.from(), "+refs/heads/*:"+theirs+"*", "+refs/tags/*:refs/tags/*")
 	if err == nil {
 		err = m.askDefault(ctx)
 	}
@@ -204,7 +204,8 @@ func notFetched(err error) string {
 func (m *mirror) borrow(ctx context.Context) error {
 	c := m.network()
 	c.longest = clonePatience
-	return c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head", m.gitDir, "+refs/heads/*:refs/clone/*")
+	return c.do(ctx, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head",
+		m.gitDir, "+refs/heads/*:refs/clone/*")
 }
 
 // touch notes when a fetch began.

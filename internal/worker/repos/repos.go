@@ -169,7 +169,7 @@ func (r *Repos) isOwnDir(path string) bool {
 
 // describe says what is offered of a repository.
 func (r *Repos) describe(ctx context.Context, s source) Repo {
-	return Repo{Name: s.name, URL: publicURL(s.origin), DefaultBranch: cmp.Or(r.mirrorOf(s).knownDefault(), s.offered(ctx))}
+	return Repo{Name: s.name, URL: publicURL(s.origin), DefaultBranch: cmp.Or(r.mirrorFor(s).knownDefault(), s.offered(ctx))}
 }
 
 // ErrUnknown is a repository that this host does not have.

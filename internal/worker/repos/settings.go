@@ -40,7 +40,7 @@ func personIn(ctx context.Context, dir string) (person, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "config", "--list", "-z", "--includes")
 	cmd.Dir = dir
-	cmd.Env = append(keptEnvironment(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Env = append(inheritedEnvironment(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	for _, v := range os.Environ() {
 		if strings.HasPrefix(v, "GIT_CONFIG_") {
 			cmd.Env = append(cmd.Env, v)

@@ -210,11 +210,11 @@ func removeAll(dir string) error {
 // gitLinks are the paths of submodules in the index.
 func gitLinks(ctx context.Context, c call) ([]string, error) {
 	list, err := c.run(ctx, "ls-files", "--stage", "-z")
-	return linksOf(list), err
+	return parseGitLinks(list), err
 }
 
-// linksOf are the paths of submodules in a list of files.
-func linksOf(list string) (paths []string) {
+// parseGitLinks returns the paths of submodules in a list of files.
+func parseGitLinks(list string) (paths []string) {
 	for entry := range strings.SplitSeq(list, "\x00") {
 		if about, path, ok := strings.Cut(entry, "\t"); ok && strings.HasPrefix(about, "160000 ") {
 			paths = append(paths, path)
@@ -263,7 +263,7 @@ func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range linksOf(before) {
+	for _, path := range parseGitLinks(before) {
 		paths[path] = true
 	}
 	half := filepath.Join(w.private, "gitmodules")
@@ -282,7 +282,7 @@ func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map
 
 // addSubmodule has the index name the commit that a submodule is on.
 func (w *Worktree) addSubmodule(ctx context.Context, c call, path string) error {
-	commit, err := headOf(filepath.Join(w.Dir, path))
+	commit, err := readHead(filepath.Join(w.Dir, path))
 	if err != nil {
 		w.note(fmt.Sprintf("The submodule %s stays as it was: %v", path, err))
 		return nil
@@ -290,8 +290,8 @@ func (w *Worktree) addSubmodule(ctx context.Context, c call, path string) error 
 	return c.do(ctx, "update-index", "--add", "--cacheinfo", "160000,"+commit+","+path)
 }
 
-// headOf is the commit that a repository is on whose .git is in a directory, read as text.
-func headOf(dir string) (string, error) {
+// readHead reads as text which commit the repository in a directory is on.
+func readHead(dir string) (string, error) {
 	at, err := gitDirIn(dir)
 	if err != nil {
 		return "", err

@@ -92,7 +92,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := r.mirrorOf(s)
+	m := r.mirrorFor(s)
 	warning, err := m.fresh(ctx)
 	if err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (r *Repos) read(ctx context.Context, private string) (*Worktree, error) {
 	}
 	m.name, m.origin, m.push = k.Repo, k.Origin, k.Push
 	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit}
-	w.tip, _ = m.commitOf(ctx, ours+k.Branch) // "" where it was killed before it had one
+	w.tip, _ = m.resolveCommit(ctx, ours+k.Branch) // "" where it was killed before it had one
 	return w, nil
 }
 
@@ -310,14 +310,14 @@ func (m *mirror) resolve(ctx context.Context, name string) (string, bool) {
 		return "", false
 	}
 	for _, prefix := range []string{theirs, ours, "refs/clone/"} {
-		if commit, ok := m.commitOf(ctx, prefix+name); ok {
+		if commit, ok := m.resolveCommit(ctx, prefix+name); ok {
 			return commit, true
 		}
 	}
 	if !isHash.MatchString(name) {
 		return "", false
 	}
-	return m.commitOf(ctx, name)
+	return m.resolveCommit(ctx, name)
 }
 
 // Reopen returns the worktree of an attempt whose process has ended: where it was, or made
