@@ -83,14 +83,15 @@ func value[T any](t testing.TB, d *db.DB, sql string, args ...any) (v T) {
 	return v
 }
 
-// Readable waits until all that is in the log may be told. The log is told up to
+// Readable waits until all events and messages may be told. They are told up to
 // the oldest transaction of the whole server that is still open, and that may be
 // another test's.
 func Readable(t testing.TB, d *db.DB) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for Int(t, d, "SELECT count(*) FROM event WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())") > 0 {
+	for Int(t, d, `SELECT (SELECT count(*) FROM event WHERE xid >= log_horizon()) +
+		(SELECT count(*) FROM message WHERE seq >> 10 >= log_horizon()::text::bigint)`) > 0 {
 		select {
 		case <-t.Context().Done():
 			t.Fatal("the log was never told whole")

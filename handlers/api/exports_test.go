@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"fleetboard/db/dbfactory"
 	"fleetboard/internal/fault"
 )
 
@@ -29,7 +28,6 @@ func TestAnExportMovesOnlyWhereItWasRead(t *testing.T) {
 				return w.as(w.owner, "POST", export+"/ack", object{"position": position})
 			}
 			export, scout := make("disk"), make("scout")
-			dbfactory.Readable(t, w.db)
 			all := next(scout, "")
 			last := all.text("position")
 			future := map[string]string{"messages": "9223372036854775807", "events": "9223372036854775807-1"}[source]
