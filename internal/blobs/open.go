@@ -129,7 +129,6 @@ func (r *Reader) fetch(n int) error {
 	if len(r.pieces) == 0 {
 		return r.damaged()
 	}
-	turn.Rest(r.ctx)
 	return nil
 }
 

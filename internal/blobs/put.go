@@ -174,7 +174,6 @@ func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 	if err := u.writer.Write(ctx, pieces); err != nil {
 		return err
 	}
-	turn.Rest(ctx)
 	return nil
 }
 

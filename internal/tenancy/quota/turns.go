@@ -10,7 +10,6 @@ import (
 
 	"fleetboard/internal/fault"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/signal"
 	"fleetboard/internal/tenancy"
 )
 
@@ -22,7 +21,7 @@ const (
 	turnPatience = 5 * time.Second
 	// TurnLine is how many requests may wait for each turn that an asker has.
 	TurnLine = 64
-	// maxRest is the longest rest between two pieces.
+	// maxRest is the longest rest after a turn.
 	maxRest = 500 * time.Millisecond
 	// aloneAfter is how long the others must have been silent for an asker to be alone.
 	aloneAfter = time.Second
@@ -31,8 +30,8 @@ const (
 // Turns lets expensive requests run a few at a time, so that cheap ones always find a
 // processor and a connection to the database. One asker has half of the processors; an
 // enrolment token and a workspace have as many turns as there are processors, and one more
-// is left to the others. An asker who has been alone for a second may take all. Of those
-// who wait whoever has the least goes first. Methods are safe for concurrent use, and
+// is left to the others. Between two turns an asker rests. One who has been alone for a
+// second may take all, and without a rest. Of those who wait whoever has the least goes first. Methods are safe for concurrent use, and
 // those of nil Turns allow everything.
 //
 // Cheap requests have turns too, as many as there are askers: one asker has one more of
@@ -192,16 +191,9 @@ func (u *Turn) await(ctx context.Context) bool {
 	return false
 }
 
-// Rest keeps the turn for as long as it has lasted, at most maxRest, unless its asker is
-// alone: what goes on for long, piece by piece, leaves the disk to others half of the time.
-func (u *Turn) Rest(ctx context.Context) {
-	if u == nil || u.turns.alone(u) {
-		return
-	}
-	_ = signal.Sleep(ctx, min(time.Since(u.began), maxRest)) // who has left rests no longer
-}
-
-// End ends the turn; it may be called again.
+// End ends the turn; it may be called again. After an expensive one its asker rests as
+// long as the turn lasted, at most maxRest, unless it is alone: the processors and the disk
+// are the others' half of the time.
 func (u *Turn) End() {
 	if u == nil {
 		return
@@ -211,12 +203,26 @@ func (u *Turn) End() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.used--
-		for _, a := range u.askers {
-			t.of[a.ID].held--
-			t.forget(a.ID)
+		if t.cheap == nil || t.alone(u) {
+			t.release(u.askers)
+			return
 		}
-		t.serve()
+		t.release(u.askers[1:])
+		time.AfterFunc(min(time.Since(u.began), maxRest), func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.release(u.askers[:1])
+		})
 	})
+}
+
+// release gives back the turn that each of the askers has held.
+func (t *Turns) release(askers []Asker) {
+	for _, a := range askers {
+		t.of[a.ID].held--
+		t.forget(a.ID)
+	}
+	t.serve()
 }
 
 // forget drops an asker that has nothing and waits for nothing.

@@ -114,7 +114,7 @@ func TestTurnsGoRound(t *testing.T) {
 		}
 		<-time.After(10 * time.Millisecond)
 		first[1].End()
-		synctest.Wait()
+		<-time.After(20 * time.Millisecond) // eve has rested
 		if want := []string{"bob", "ada", "ada", "ada", "eve"}; !slices.Equal(came(), want) {
 			t.Errorf("they came in the order %v, want %v", came(), want)
 		}
@@ -223,23 +223,43 @@ func TestCheapRequestsTakeTurnsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// What goes on for long rests as long as it works, unless it is alone.
-func TestATurnRestsAsLongAsItWorks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		turns := NewTurns(2)
-		ada, bob := personOf(ids.New()), personOf(ids.New())
-		for _, c := range []struct{ works, rests time.Duration }{{10 * time.Millisecond, 10 * time.Millisecond}, {900 * time.Millisecond, maxRest},
-			{aloneAfter, 0}} {
-			seen(turns, ada, bob)
+// Between two turns an asker rests as long as the first one was, unless it is alone.
+func TestAnAskerRestsAsLongAsItWorks(t *testing.T) {
+	for _, c := range []struct {
+		works, rests time.Duration
+		alone        bool
+	}{{works: 10 * time.Millisecond, rests: 10 * time.Millisecond}, {works: 900 * time.Millisecond, rests: maxRest},
+		{works: 10 * time.Millisecond, alone: true}} {
+		synctest.Test(t, func(t *testing.T) {
+			turns := NewTurns(2)
+			here := ids.New()
+			ada, bob := personOf(here), personOf(here)
+			if seen(turns, ada); !c.alone {
+				seen(turns, bob, ada)
+			}
 			turn := taken(t, turns, ada)[0]
 			<-time.After(c.works)
 			began := time.Now()
-			if turn.Rest(t.Context()); time.Since(began) != c.rests {
-				t.Errorf("after %v it rests %v, want %v", c.works, time.Since(began), c.rests)
-			}
 			turn.End()
-		}
-		var none *Turn
-		none.Rest(t.Context())
-	})
+			for _, of := range []struct {
+				who   tenancy.Principal
+				waits time.Duration
+			}{{bob, 0}, {ada, c.rests}} {
+				turn, err := turns.Await(t.Context(), of.who)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if waited := time.Since(began); waited != of.waits {
+					t.Errorf("after %v the next one waits %v, want %v", c.works, waited, of.waits)
+				}
+				turn.End()
+			}
+			<-time.After(aloneAfter)
+			turns.mu.Lock()
+			defer turns.mu.Unlock()
+			if len(turns.of) > 0 {
+				t.Errorf("%d askers are remembered", len(turns.of))
+			}
+		})
+	}
 }
