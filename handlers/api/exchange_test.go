@@ -42,6 +42,7 @@ func (w *world) send(in request) answer {
 	return exchange(w.t, w.url, in)
 }
 
+// as makes a call. One that reads a log waits until all of it may be told.
 func (w *world) as(token, method, path string, body any, header ...string) answer {
 	w.t.Helper()
 	in := request{token: token, method: method, path: path, body: body, header: map[string]string{}}
