@@ -196,6 +196,40 @@ func TestAQuestionIsAnsweredOnTheJobPage(t *testing.T) {
 	v.sees(`#talk-1-1:has-text("48 hours.")`)
 }
 
+// A person's answer and the live change that it makes are swapped in at the same time.
+func TestTheFocusOutlivesSwapsThatOverlap(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Rotate the signing key")
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/jobs/FB-1")
+	v.live()
+	const overlap = `() => {
+		const place = document.getElementById("attempts");
+		const swap = (when) => document.dispatchEvent(new CustomEvent("htmx:" + when + ":swap", { detail: { tasks: [] } }));
+		const take = () => { place.removeAttribute("tabindex"); place.blur(); };
+		place.tabIndex = -1;
+		place.focus();
+		swap("before");
+		take();
+		swap("before");
+		swap("after");
+		take();
+		swap("after");
+	}`
+	v.must("overlap two swaps", v.evaluate(overlap))
+	v.sees(`#attempts:focus`)
+	v.must("turn elsewhere", v.evaluate(`() => {
+		document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+		document.activeElement.blur();
+		for (const when of ["before", "after"]) document.dispatchEvent(new CustomEvent("htmx:" + when + ":swap", { detail: { tasks: [] } }));
+	}`))
+	if v.text(`document.activeElement.tagName`) != "BODY" {
+		t.Error("the focus was taken from a person who had turned elsewhere")
+	}
+}
+
 // readsLinks shows the page of one of three jobs, of which FB-3 waits for FB-2.
 func readsLinks(t *testing.T, path string) *visitor {
 	t.Helper()

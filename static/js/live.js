@@ -98,33 +98,31 @@ document.addEventListener("htmx:config:request", (event) => {
 });
 
 // A morph can move the focused element into another column, or take it away
-// with its form: keep the focus, or leave it where the element was.
+// with its form: keep the focus, or leave it where the element was. Swaps may
+// overlap, so what had the focus is known until the person turns elsewhere.
 let focused = null;
 function remember() {
   const el = document.activeElement;
   focused = el?.closest?.("#main") ? { id: el.id, card: el.closest("[data-card]")?.id, around: around(el) } : null;
 }
+document.addEventListener("pointerdown", () => (focused = null), true);
 // A button that is disabled while its request lasts has lost the focus already.
 document.addEventListener("htmx:config:request", (event) => {
   if (event.detail.ctx?.sourceElement !== source) remember();
-});
-document.addEventListener("htmx:finally:request", (event) => {
-  if (event.detail.ctx?.sourceElement !== source) focused = null;
 });
 document.addEventListener("htmx:before:swap", () => {
   if (document.activeElement !== document.body) remember();
 });
 document.addEventListener("htmx:after:swap", () => {
-  const was = focused;
-  focused = null;
-  if (!was || (document.activeElement && document.activeElement !== document.body)) return;
-  const card = was.card && document.getElementById(was.card);
-  const el = shown(was.id) ?? card?.querySelector(".job-link") ?? was.around.map(shown).find(Boolean);
+  if (!focused || (document.activeElement && document.activeElement !== document.body)) return;
+  const card = focused.card && document.getElementById(focused.card);
+  const el = shown(focused.id) ?? card?.querySelector(".job-link") ?? focused.around.map(shown).find(Boolean);
   if (!el) return;
   el.focus({ preventScroll: true });
-  if (document.activeElement === el) return;
-  el.tabIndex = -1;
-  el.focus({ preventScroll: true });
+  if (document.activeElement !== el) {
+    el.tabIndex = -1;
+    el.focus({ preventScroll: true });
+  }
 });
 
 // around are the ids of what an element stands in, inside of #main.
