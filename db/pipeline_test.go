@@ -87,7 +87,7 @@ func TestOneOfThemFails(t *testing.T) {
 			return err
 		}, "second statement"},
 		"rows that are left": {func(tx db.Tx) error {
-			if _, err := tx.Query(t.Context(), "SELECT generate_series(1, 100000)"); err != nil { //nolint:sqlclosecheck,rowserrcheck // what is tried
+			if _, err := tx.Query(t.Context(), "SELECT generate_series(1, 100000)"); err != nil { // what is tried
 				return err
 			}
 			return own

@@ -47,7 +47,7 @@ const (
 type eventStream struct {
 	*eventHandlers
 
-	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	ctx    context.Context // of the call; it ends when the reader leaves
 	stream *stream.Stream
 	who    tenancy.Principal
 	filter eventlog.Filter

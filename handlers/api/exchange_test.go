@@ -33,7 +33,7 @@ type request struct {
 	path   string
 	body   any
 	header map[string]string
-	ctx    context.Context //nolint:containedctx // of one call
+	ctx    context.Context // of one call
 }
 
 // send makes a call and checks both sides of it against the description.

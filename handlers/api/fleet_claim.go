@@ -82,7 +82,7 @@ func nextOf(in *NextRequest) *lease.Next {
 // nextModel is what it got, nil where it wanted nothing.
 func nextModel(claimed *lease.Claimed) (*Next, error) {
 	if claimed == nil {
-		return nil, nil //nolint:nilnil // the answer has no such field then
+		return nil, nil // the answer has no such field then
 	}
 	list, err := claimedModels(*claimed)
 	next := &Next{Jobs: list, QueueVersion: claimed.QueueVersion}

@@ -14,7 +14,7 @@ import (
 type messageStream struct {
 	*messageHandlers
 
-	ctx    context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	ctx    context.Context // of the call; it ends when the reader leaves
 	stream *stream.Stream
 	who    tenancy.Principal
 	query  bus.Query

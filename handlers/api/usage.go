@@ -139,7 +139,7 @@ func usagePosition(cursor *string) (usage.Position, error) {
 
 // entriesCSV streams entries page by page, so that it holds one page whatever there is.
 type entriesCSV struct {
-	ctx   context.Context //nolint:containedctx // of the call; it ends when the reader leaves
+	ctx   context.Context // of the call; it ends when the reader leaves
 	usage usageReporter
 	turns *quota.Turns
 	query usage.EntryQuery

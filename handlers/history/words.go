@@ -215,7 +215,7 @@ func budgetWords(kind eventlog.Type, said func(string) string, payload map[strin
 	if n, err := spend.ParseAmount("", amount, math.MaxInt64); err == nil {
 		amount = "$" + n.USD()
 	}
-	switch kind { //nolint:exhaustive // the others say all by their names
+	switch kind { // the others say all by their names
 	case eventlog.BudgetTransferred:
 		return append([]ui.Span{ui.T(": " + amount + " to "), ui.Name(said("to"))}, colon(said("reason"))...)
 	case eventlog.BudgetRaised:

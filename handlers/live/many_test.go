@@ -43,7 +43,7 @@ var readOnce sync.Map // text to told
 
 func tellingOf(html string) told {
 	if known, ok := readOnce.Load(html); ok {
-		return known.(told) //nolint:forcetypeassert // nothing else is in it
+		return known.(told) // nothing else is in it
 	}
 	m := told{single: items.FindAllStringSubmatch(sections.ReplaceAllString(html, ""), -1)}
 	for _, s := range sections.FindAllStringSubmatch(html, -1) {

@@ -267,7 +267,7 @@ func (a *App) run(tasks ...runloop.Task) {
 
 // URL is the address that the server answers on.
 func (a *App) URL() string {
-	address := a.listener.Addr().(*net.TCPAddr) //nolint:forcetypeassert // listens on tcp
+	address := a.listener.Addr().(*net.TCPAddr) // listens on tcp
 	host := address.IP.String()
 	if address.IP.IsUnspecified() {
 		host = "127.0.0.1"

@@ -55,7 +55,7 @@ type Handler[Req, Res any] struct {
 
 // Item is one request of a batch.
 type Item[Req, Res any] struct {
-	Ctx context.Context //nolint:containedctx // the caller's, who waits for the answer
+	Ctx context.Context // the caller's, who waits for the answer
 	Req Req
 	Res Res
 	Err error

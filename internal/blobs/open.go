@@ -48,7 +48,7 @@ func (s *Service) Open(ctx context.Context, who tenancy.Principal, sum Sum) (*Re
 type Reader struct {
 	Blob
 
-	ctx     context.Context //nolint:containedctx // of the call; a read of io has none
+	ctx     context.Context // of the call; a read of io has none
 	service *Service
 	who     tenancy.Principal
 	stored  stored

@@ -71,7 +71,7 @@ func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.C
 
 // settling is the charges of one transaction.
 type settling struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the call
+	ctx       context.Context // lives as long as the call
 	tx        db.Tx
 	workspace ids.ID
 	covered

@@ -33,7 +33,7 @@ type sendItem = batch.Item[sending, []Sent]
 
 // publishing is the calls of a workspace that are written in one transaction.
 type publishing struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the transaction
+	ctx       context.Context // lives as long as the transaction
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID

@@ -48,7 +48,7 @@ func Apply(ctx context.Context, to *client.Client, d Difference) (refused []Refu
 
 // applying is one Apply.
 type applying struct {
-	ctx     context.Context //nolint:containedctx // lives as long as the call
+	ctx     context.Context // lives as long as the call
 	to      *client.Client
 	refused []Refusal
 }

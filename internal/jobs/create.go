@@ -126,7 +126,7 @@ func prefix(in []New, i int) string {
 
 // creation is one Create inside its transaction.
 type creation struct {
-	ctx context.Context //nolint:containedctx // lives as long as the call
+	ctx context.Context // lives as long as the call
 	tx  db.Tx
 	who tenancy.Principal
 	in  []New

@@ -81,7 +81,7 @@ func unknownLink(kind LinkType) error {
 
 // linking is one change of a link inside its transaction.
 type linking struct {
-	ctx  context.Context //nolint:containedctx // lives as long as the call
+	ctx  context.Context // lives as long as the call
 	tx   db.Tx
 	who  tenancy.Principal
 	kind LinkType

@@ -18,7 +18,7 @@ import (
 // for a lock: what another transaction is about to take or to give up counts as
 // taken, and the sweep finds what that leaves behind.
 type admission struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the call
+	ctx       context.Context // lives as long as the call
 	tx        db.Tx
 	workspace ids.ID
 

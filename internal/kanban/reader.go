@@ -13,7 +13,7 @@ import (
 
 // reader reads parts of a board in one transaction.
 type reader struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the call
+	ctx       context.Context // lives as long as the call
 	tx        db.Tx
 	workspace ids.ID
 	snap      fleet.Snapshot

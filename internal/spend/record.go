@@ -50,7 +50,7 @@ func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]
 
 // recording is what one call tells.
 type recording struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the call
+	ctx       context.Context // lives as long as the call
 	tx        db.Tx
 	workspace ids.ID
 

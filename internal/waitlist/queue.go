@@ -150,7 +150,7 @@ func (g *group) front() *waiter {
 	if e == nil {
 		return nil
 	}
-	return e.Value.(*waiter) //nolint:forcetypeassert // nothing else is put in
+	return e.Value.(*waiter) // nothing else is put in
 }
 
 // wake signals a waiter that stands in its queue, and takes it out.

@@ -74,7 +74,7 @@ func (b *claimBatch) exec() (func(), error) {
 
 // claimBatch is the claims of one transaction.
 type claimBatch struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the batch
+	ctx       context.Context // lives as long as the batch
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID

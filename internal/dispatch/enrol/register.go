@@ -63,7 +63,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 
 // registering is one registration inside its transaction.
 type registering struct {
-	ctx context.Context //nolint:containedctx // lives as long as the call
+	ctx context.Context // lives as long as the call
 	tx  db.Tx
 	who tenancy.Principal
 	in  fleet.Registration

@@ -65,7 +65,7 @@ func (n *Next) Problems(prefix string) fault.Problems {
 // Seat is one that an agent has just freed and wants to have filled, in the transaction in
 // which its lease ends.
 type Seat struct {
-	Ctx context.Context //nolint:containedctx // the caller's, who waits for the answer
+	Ctx context.Context // the caller's, who waits for the answer
 	Who tenancy.Principal
 	Next
 

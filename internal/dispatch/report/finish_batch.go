@@ -96,7 +96,7 @@ type finishItem = batch.Item[finishCall, finishResult]
 
 // finishBatch is the leases that end in one transaction.
 type finishBatch struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the batch
+	ctx       context.Context // lives as long as the batch
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID

@@ -33,7 +33,7 @@ type reportItem struct {
 
 // leaseReports writes what agents say of leases that the transaction has locked.
 type leaseReports struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the batch
+	ctx       context.Context // lives as long as the batch
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID

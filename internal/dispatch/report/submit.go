@@ -46,7 +46,7 @@ func (s *Service) Submit(ctx context.Context, who tenancy.Principal, from *idemp
 
 // filing is a job that an agent wants to create inside its transaction.
 type filing struct {
-	ctx     context.Context //nolint:containedctx // lives as long as the call
+	ctx     context.Context // lives as long as the call
 	tx      db.Tx
 	who     tenancy.Principal
 	holding lease.Ref

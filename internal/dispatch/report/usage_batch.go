@@ -35,7 +35,7 @@ type usageItem = batch.Item[usageCall, []UsageAnswer]
 
 // usageBatch is the reports of usage of one transaction.
 type usageBatch struct {
-	ctx       context.Context //nolint:containedctx // lives as long as the batch
+	ctx       context.Context // lives as long as the batch
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID

@@ -19,7 +19,7 @@ type Keys struct {
 func NewKeys(secret []byte, earlier ...[]byte) *Keys {
 	k := &Keys{private: derive(secret)}
 	for _, s := range append([][]byte{secret}, earlier...) {
-		k.trusted = append(k.trusted, derive(s).Public().(ed25519.PublicKey)) //nolint:forcetypeassert // ed25519 has no other
+		k.trusted = append(k.trusted, derive(s).Public().(ed25519.PublicKey)) // ed25519 has no other
 	}
 	return k
 }

@@ -16,7 +16,7 @@ import (
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/eventlog/seal"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs" //nolint:depguard // a deletion is tested with what deletes
+	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
 )
 

@@ -31,14 +31,14 @@ func (f File) Load(context.Context) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return text, err //nolint:wrapcheck // the error names the file
+	return text, err // the error names the file
 }
 
 // Save replaces the file: after a crash it is the old one or the new one.
 func (f File) Save(_ context.Context, text []byte) (err error) {
 	next, err := os.CreateTemp(f.Dir, MarkFile+".*") // made with 0600
 	if err != nil {
-		return err //nolint:wrapcheck // the error names the file
+		return err // the error names the file
 	}
 	defer func() {
 		if err != nil {
@@ -49,7 +49,7 @@ func (f File) Save(_ context.Context, text []byte) (err error) {
 	if err = errors.Join(err, next.Sync(), next.Close()); err != nil {
 		return err
 	}
-	return os.Rename(next.Name(), filepath.Join(f.Dir, MarkFile)) //nolint:wrapcheck // the error names the file
+	return os.Rename(next.Name(), filepath.Join(f.Dir, MarkFile)) // the error names the file
 }
 
 // Address keeps marks where a GET reads and a PUT replaces them.

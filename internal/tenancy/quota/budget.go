@@ -95,7 +95,7 @@ func (s *Share) End() { s.Shrink(0) }
 func (b *Budget) serve() {
 	for at := b.waiting.Front(); at != nil; {
 		next := at.Next()
-		s := at.Value.(*Share) //nolint:forcetypeassert // nothing else is put in
+		s := at.Value.(*Share) // nothing else is put in
 		if s.full() == nil {
 			if b.used+s.size > b.total {
 				return
