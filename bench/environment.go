@@ -34,7 +34,9 @@ type environment struct {
 	owner    *pgx.Conn
 	loaded   *dataset // once it was asked for
 	webs     int      // how many servers were started
-	beside   *riverRates
+	// hasMigrated tells whether there is a database to copy.
+	hasMigrated bool
+	beside      *riverRates
 }
 
 // sized is the part of full that belongs to the chosen number of rows, of which

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
 )
 
 const (
@@ -41,11 +43,30 @@ type web struct {
 	phase string // of the jobs that are submitted
 }
 
-// database makes an empty one and gives its address.
+// migrated is the database that those of servers are copies of.
+const migrated = "bench_migrated"
+
+// migratedDatabase makes one as a server leaves it at its first start, and gives its address.
+func (s *environment) migratedDatabase(ctx context.Context, name string) (string, error) {
+	if !s.hasMigrated {
+		address, err := s.database(ctx, migrated)
+		if err != nil {
+			return "", err
+		}
+		if err := db.Migrate(ctx, address); err != nil {
+			return "", err
+		}
+		s.hasMigrated = true
+	}
+	return s.database(ctx, name+" TEMPLATE "+migrated)
+}
+
+// database makes an empty one and gives its address. The name may be followed by options.
 func (s *environment) database(ctx context.Context, name string) (string, error) {
 	if _, err := s.owner.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return "", err
 	}
+	name, _, _ = strings.Cut(name, " ")
 	u, err := url.Parse(s.postgres.URL())
 	if err != nil {
 		return "", err
@@ -84,7 +105,7 @@ func (s *environment) build(ctx context.Context, pkg string) (string, error) {
 func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web, err error) {
 	s.webs++
 	w := &web{environment: s, name: fmt.Sprint("bench_web_", s.webs), dir: filepath.Join(s.dir, fmt.Sprint("web-", s.webs))}
-	if w.database, err = s.database(ctx, w.name); err != nil {
+	if w.database, err = s.migratedDatabase(ctx, w.name); err != nil {
 		return nil, err
 	}
 	if w.program, err = s.build(ctx, "fleetboard/cmd/web"); err != nil {
