@@ -1,7 +1,6 @@
 package handlertest
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"fleetboard/handlers"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/blobs"
@@ -64,7 +64,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	})
 	log := slog.New(slog.NewTextHandler(text, nil))
 	wake := RunNotifier(t, d, log)
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
+	people := accountstest.New(d, wake, log)
 	first, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/sessions"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/blobs"
@@ -77,7 +77,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 	d, text := dbtest.New(t), &logText{}
 	log := slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	wake := notifier.New(d, log)
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
+	people := accountstest.New(d, wake, log)
 	in.DataDir = t.TempDir()
 	first, err := people.Setup.Bootstrap(t.Context(), in)
 	if err != nil {

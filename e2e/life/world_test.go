@@ -17,6 +17,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/coordinator"
@@ -52,7 +53,7 @@ func newServer(t *testing.T) *server {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = wake.Run(ctx) }()
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
+	people := accountstest.New(d, wake, log)
 	_, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{AdminEmail: "mara@kestrel.example",
 		AdminPassword: "quiet watch room 12", DataDir: t.TempDir()})
 	if err != nil {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/e2e/jobstest"
 	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
@@ -204,7 +203,7 @@ func (w *world) fill() {
 // serve is a server on the database, without a limit of requests.
 func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	log := slog.New(slog.DiscardHandler)
-	people := accounts.New(m.db, bytes.Repeat([]byte{7}, 32), silence{}, log)
+	people := accountstest.New(m.db, silence{}, log)
 	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
 	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db), JobSearch: jobsearch.New(m.db),
 		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
 	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/blobs"
@@ -129,7 +129,7 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t)
 	wake := notifier.New(d, log)
-	w := &world{t: t, db: d, accounts: accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log),
+	w := &world{t: t, db: d, accounts: accountstest.New(d, wake, log),
 		arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()
 	if _, err := w.accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: dir}); err != nil {

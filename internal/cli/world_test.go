@@ -21,7 +21,7 @@ import (
 	"fleetboard/db"
 	"fleetboard/db/dbtest"
 	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts"
+	"fleetboard/internal/accounts/accountstest"
 	"fleetboard/internal/accounts/setup"
 	"fleetboard/internal/blobs"
 	"fleetboard/internal/bus"
@@ -128,7 +128,7 @@ func newWorld(t *testing.T) *world {
 	log := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t)
 	wake := notifier.New(d, log)
-	people := accounts.New(d, bytes.Repeat([]byte{7}, 32), wake, log)
+	people := accountstest.New(d, wake, log)
 	w := newPerson(t)
 	w.db = d
 	data := filepath.Join(w.home, "data")
