@@ -614,6 +614,7 @@ type JobLease struct {
 	RequestDigest   []byte
 	Agent           string
 	Factory         string
+	Follows         bool
 }
 
 type JobLog struct {
@@ -673,6 +674,9 @@ type JobMerge struct {
 	IntoBranch  string
 	Checks      string
 	Url         string
+	PullUrl     string
+	PullNumber  int32
+	PullBranch  string
 }
 
 type JobMergeHold struct {

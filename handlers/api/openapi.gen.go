@@ -2241,6 +2241,22 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FollowRequest defines model for FollowRequest.
+type FollowRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job    JobRef `json:"job"`
+	Number int    `json:"number"`
+
+	// URL Of the pull request's page.
+	URL string `json:"url"`
+}
+
 // FoundInLog Where in its log the words stand; none where its own texts have them.
 type FoundInLog struct {
 	// Epoch The last attempt that wrote them.
@@ -2696,7 +2712,10 @@ type MergeOrder struct {
 	// Job The key of the job whose work it is.
 	Job    string      `json:"job"`
 	Method MergeMethod `json:"method"`
-	Title  string      `json:"title"`
+
+	// PullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+	PullRequest *OpenedPullRequest `json:"pull_request,omitempty"`
+	Title       string             `json:"title"`
 
 	// URL Of that job's page.
 	URL *string `json:"url,omitempty"`
@@ -3041,6 +3060,16 @@ type NextRequest struct {
 	// RequestID The same id gives the same leases again.
 	RequestID  *string     `json:"request_id,omitempty"`
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
+
+// OpenedPullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+type OpenedPullRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Commit What was approved then
+	Commit string `json:"commit"`
+	Number int    `json:"number"`
 }
 
 // Order defines model for Order.
@@ -4077,6 +4106,9 @@ type CompleteJobJSONRequestBody = Completion
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
 
+// FollowPullRequestJSONRequestBody defines body for FollowPullRequest for application/json ContentType.
+type FollowPullRequestJSONRequestBody = FollowRequest
+
 // WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
 type WriteLogsJSONRequestBody = LogBatch
 
@@ -4459,6 +4491,9 @@ type ServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	// (POST /fleet/follow)
+	FollowPullRequest(ctx echo.Context) error
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx echo.Context) error
@@ -5496,6 +5531,15 @@ func (w *ServerInterfaceWrapper) FailJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.FailJob(ctx)
+	return err
+}
+
+// FollowPullRequest converts echo context to params.
+func (w *ServerInterfaceWrapper) FollowPullRequest(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FollowPullRequest(ctx)
 	return err
 }
 
@@ -7030,6 +7074,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/start", wrapper.StartJob, options.OperationMiddlewares["startJob"]...)
 	router.POST(options.BaseURL+"/fleet/progress", wrapper.ReportProgress, options.OperationMiddlewares["reportProgress"]...)
 	router.POST(options.BaseURL+"/fleet/renew", wrapper.RenewLease, options.OperationMiddlewares["renewLease"]...)
+	router.POST(options.BaseURL+"/fleet/follow", wrapper.FollowPullRequest, options.OperationMiddlewares["followPullRequest"]...)
 	router.POST(options.BaseURL+"/fleet/complete", wrapper.CompleteJob, options.OperationMiddlewares["completeJob"]...)
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
@@ -9240,6 +9285,52 @@ type FailJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response FailJobdefaultApplicationProblemPlusJSONResponse) VisitFailJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FollowPullRequestRequestObject struct {
+	Body *FollowPullRequestJSONRequestBody
+}
+
+type FollowPullRequestResponseObject interface {
+	VisitFollowPullRequestResponse(w http.ResponseWriter) error
+}
+
+type FollowPullRequest200JSONResponse Standing
+
+func (response FollowPullRequest200JSONResponse) VisitFollowPullRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FollowPullRequestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response FollowPullRequestdefaultApplicationProblemPlusJSONResponse) VisitFollowPullRequestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12545,6 +12636,9 @@ type StrictServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	// (POST /fleet/follow)
+	FollowPullRequest(ctx context.Context, request FollowPullRequestRequestObject) (FollowPullRequestResponseObject, error)
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx context.Context, request WriteLogsRequestObject) (WriteLogsResponseObject, error)
@@ -14242,6 +14336,52 @@ func (sh *strictHandler) FailJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(FailJobResponseObject); ok {
 		return validResponse.VisitFailJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FollowPullRequest operation middleware
+func (sh *strictHandler) FollowPullRequest(ctx echo.Context) error {
+	var request FollowPullRequestRequestObject
+
+	var body FollowPullRequestJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FollowPullRequest(ctx.Request().Context(), request.(FollowPullRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FollowPullRequest")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FollowPullRequestResponseObject); ok {
+		return validResponse.VisitFollowPullRequestResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -2241,6 +2241,22 @@ type FinishAction struct {
 	Version *Version `json:"version,omitempty"`
 }
 
+// FollowRequest defines model for FollowRequest.
+type FollowRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job    JobRef `json:"job"`
+	Number int    `json:"number"`
+
+	// URL Of the pull request's page.
+	URL string `json:"url"`
+}
+
 // FoundInLog Where in its log the words stand; none where its own texts have them.
 type FoundInLog struct {
 	// Epoch The last attempt that wrote them.
@@ -2696,7 +2712,10 @@ type MergeOrder struct {
 	// Job The key of the job whose work it is.
 	Job    string      `json:"job"`
 	Method MergeMethod `json:"method"`
-	Title  string      `json:"title"`
+
+	// PullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+	PullRequest *OpenedPullRequest `json:"pull_request,omitempty"`
+	Title       string             `json:"title"`
 
 	// URL Of that job's page.
 	URL *string `json:"url,omitempty"`
@@ -3041,6 +3060,16 @@ type NextRequest struct {
 	// RequestID The same id gives the same leases again.
 	RequestID  *string     `json:"request_id,omitempty"`
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
+}
+
+// OpenedPullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+type OpenedPullRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Commit What was approved then
+	Commit string `json:"commit"`
+	Number int    `json:"number"`
 }
 
 // Order defines model for Order.
@@ -4077,6 +4106,9 @@ type CompleteJobJSONRequestBody = Completion
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
 
+// FollowPullRequestJSONRequestBody defines body for FollowPullRequest for application/json ContentType.
+type FollowPullRequestJSONRequestBody = FollowRequest
+
 // WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
 type WriteLogsJSONRequestBody = LogBatch
 
@@ -4789,6 +4821,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FollowPullRequestWithBody Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
@@ -6413,6 +6459,40 @@ func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body i
 // Corresponds with POST /fleet/fail (the `FailJob` operationId).
 func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FollowPullRequestWithBody Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *Client) FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFollowPullRequestRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *Client) FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFollowPullRequestRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10170,6 +10250,46 @@ func NewFailJobRequestWithBody(server string, contentType string, body io.Reader
 	}
 
 	operationPath := fmt.Sprintf("/fleet/fail")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFollowPullRequestRequest calls the generic FollowPullRequest builder with application/json body
+func NewFollowPullRequestRequest(server string, body FollowPullRequestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFollowPullRequestRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewFollowPullRequestRequestWithBody constructs an http.Request for the FollowPullRequest method, with any body, and a specified content type
+func NewFollowPullRequestRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/follow")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -14162,6 +14282,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithResponse(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FailJobResponse, error)
 
+	// FollowPullRequestWithBodyWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error)
+
+	// FollowPullRequestWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithResponse(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error)
+
 	// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -17296,6 +17430,62 @@ func (r FailJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FailJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// FollowPullRequestResponseDefaultHeaders the declared response headers of an HTTP default response for FollowPullRequest
+type FollowPullRequestResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type FollowPullRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Standing
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *FollowPullRequestResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FollowPullRequestResponse) GetJSON200() *Standing {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FollowPullRequestResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FollowPullRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FollowPullRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FollowPullRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FollowPullRequestResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21678,6 +21868,32 @@ func (c *ClientWithResponses) FailJobWithResponse(ctx context.Context, body Fail
 	return ParseFailJobResponse(rsp)
 }
 
+// FollowPullRequestWithBodyWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *ClientWithResponses) FollowPullRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error) {
+	rsp, err := c.FollowPullRequestWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFollowPullRequestResponse(rsp)
+}
+
+// FollowPullRequestWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *ClientWithResponses) FollowPullRequestWithResponse(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error) {
+	rsp, err := c.FollowPullRequest(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFollowPullRequestResponse(rsp)
+}
+
 // WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -25289,6 +25505,59 @@ func ParseFailJobResponse(rsp *http.Response) (*FailJobResponse, error) {
 	switch {
 	case true:
 		var headers FailJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseFollowPullRequestResponse parses an HTTP response from a FollowPullRequestWithResponse call
+func ParseFollowPullRequestResponse(rsp *http.Response) (*FollowPullRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FollowPullRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Standing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers FollowPullRequestResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
