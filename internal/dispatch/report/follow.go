@@ -25,7 +25,7 @@ type PullRequest struct {
 func (p PullRequest) check() error {
 	problems := fault.Problems{}
 	problems.Line("url", p.URL, jobs.MaxURL)
-	if !lease.IsWebAddress(p.URL) {
+	if p.URL == "" || !lease.IsWebAddress(p.URL) {
 		problems.Add("url", "It must be the address of a web page.")
 	}
 	if p.Number < 1 || p.Number > 1<<30 {
