@@ -915,19 +915,20 @@ type Price struct {
 }
 
 type Product struct {
-	WorkspaceID    uuid.UUID
-	ID             uuid.UUID
-	Name           string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int32
-	Paused         bool
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	MergeBy        string
-	MergeMethod    string
-	MergeInto      string
-	MergeChecks    string
+	WorkspaceID         uuid.UUID
+	ID                  uuid.UUID
+	Name                string
+	ReviewRequired      bool
+	OneJobPerRepo       bool
+	ReviewLimit         *int32
+	Paused              bool
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+	MergeBy             string
+	MergeMethod         string
+	MergeInto           string
+	MergeChecks         string
+	BranchRetentionDays int32
 }
 
 type ProductRepo struct {

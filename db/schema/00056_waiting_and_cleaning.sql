@@ -14,3 +14,7 @@ ALTER TABLE job_merge
     ADD COLUMN pull_url    text NOT NULL DEFAULT '' CHECK (char_length(pull_url) <= 2000),
     ADD COLUMN pull_number integer NOT NULL DEFAULT 0 CHECK (pull_number >= 0),
     ADD COLUMN pull_branch text NOT NULL DEFAULT '' CHECK (char_length(pull_branch) <= 255);
+
+-- How many days after a job has ended its branches stay at the origin; 0 is for ever.
+ALTER TABLE product ADD COLUMN branch_retention_days integer NOT NULL DEFAULT 30
+    CHECK (branch_retention_days BETWEEN 0 AND 3650);

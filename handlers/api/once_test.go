@@ -20,7 +20,8 @@ import (
 var harmless = map[string]string{
 	"linkJob":            "a link that is there stays as it is",
 	"previewEstimate":    "changes nothing",
-	"previewRoutability": "changes nothing",
+	"previewRoutability": "changes nothing", "listEndedBranches": "changes nothing",
+	"followPullRequest": "changes nothing when said again",
 	"reclaimLeases":      "takes back what has expired; the second finds nothing",
 	"recover":            "takes back what has died; the second finds nothing",
 	"heartbeat":          "says how things are",

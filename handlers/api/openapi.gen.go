@@ -2000,6 +2000,40 @@ type Discovery struct {
 	Job   string `json:"job"`
 }
 
+// EndedBranch defines model for EndedBranch.
+type EndedBranch struct {
+	ApprovedHead string `json:"approved_head"`
+
+	// Branch As the agent of the attempt told it; empty where it told none.
+	Branch string `json:"branch"`
+
+	// Commit Its newest commit, as the agent told it.
+	Commit  string             `json:"commit"`
+	EndedAt time.Time          `json:"ended_at"`
+	Epoch   int64              `json:"epoch"`
+	Job     string             `json:"job"`
+	JobID   openapi_types.UUID `json:"job_id"`
+
+	// Merged The job's work was merged, as whatever commit.
+	Merged bool `json:"merged"`
+
+	// Unmerged The job was completed with the work of this attempt, and nobody has said that it was merged.
+	Unmerged bool `json:"unmerged"`
+}
+
+// EndedBranches defines model for EndedBranches.
+type EndedBranches struct {
+	// Items Of each job at most the last 100 attempts.
+	Items []EndedBranch `json:"items"`
+}
+
+// EndedBranchesRequest defines model for EndedBranchesRequest.
+type EndedBranchesRequest struct {
+	// Jobs Keys.
+	Jobs []string `json:"jobs"`
+	Repo string   `json:"repo"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -3131,6 +3165,8 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
+	BranchRetentionDays int `json:"branch_retention_days"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy        MergeBy     `json:"merge_by"`
 	MergeChecks    string      `json:"merge_checks"`
@@ -3154,6 +3190,9 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// BranchRetentionDays How many days after a job has ended workers remove its branches at the origin, where its work is merged or it ended without any; 0 is never.
+	BranchRetentionDays *int `json:"branch_retention_days,omitempty"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy *MergeBy `json:"merge_by,omitempty"`
 
@@ -4061,6 +4100,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// ListEndedBranchesJSONRequestBody defines body for ListEndedBranches for application/json ContentType.
+type ListEndedBranchesJSONRequestBody = EndedBranchesRequest
+
 // CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
 type CreateBudgetJSONRequestBody = NewBudget
 
@@ -4392,6 +4434,9 @@ type ServerInterface interface {
 	// HeadBlob Says whether a blob is there, and its length.
 	// (HEAD /blobs/{blob})
 	HeadBlob(ctx echo.Context, blob string) error
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	// (POST /branches/ended)
+	ListEndedBranches(ctx echo.Context) error
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx echo.Context) error
@@ -4935,6 +4980,15 @@ func (w *ServerInterfaceWrapper) HeadBlob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.HeadBlob(ctx, blob)
+	return err
+}
+
+// ListEndedBranches converts echo context to params.
+func (w *ServerInterfaceWrapper) ListEndedBranches(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListEndedBranches(ctx)
 	return err
 }
 
@@ -7035,6 +7089,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs/:job/estimate", wrapper.EstimateJob, options.OperationMiddlewares["estimateJob"]...)
 	router.POST(options.BaseURL+"/estimates", wrapper.PreviewEstimate, options.OperationMiddlewares["previewEstimate"]...)
 	router.POST(options.BaseURL+"/routability", wrapper.PreviewRoutability, options.OperationMiddlewares["previewRoutability"]...)
+	router.POST(options.BaseURL+"/branches/ended", wrapper.ListEndedBranches, options.OperationMiddlewares["listEndedBranches"]...)
 	router.GET(options.BaseURL+"/stats", wrapper.GetStats, options.OperationMiddlewares["getStats"]...)
 	router.POST(options.BaseURL+"/reclaim", wrapper.ReclaimLeases, options.OperationMiddlewares["reclaimLeases"]...)
 	router.GET(options.BaseURL+"/products", wrapper.ListProducts, options.OperationMiddlewares["listProducts"]...)
@@ -7735,6 +7790,52 @@ type HeadBlob416Response struct {
 func (response HeadBlob416Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
 	w.WriteHeader(416)
 	return nil
+}
+
+type ListEndedBranchesRequestObject struct {
+	Body *ListEndedBranchesJSONRequestBody
+}
+
+type ListEndedBranchesResponseObject interface {
+	VisitListEndedBranchesResponse(w http.ResponseWriter) error
+}
+
+type ListEndedBranches200JSONResponse EndedBranches
+
+func (response ListEndedBranches200JSONResponse) VisitListEndedBranchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEndedBranchesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListEndedBranchesdefaultApplicationProblemPlusJSONResponse) VisitListEndedBranchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListBudgetsRequestObject struct {
@@ -12537,6 +12638,9 @@ type StrictServerInterface interface {
 	// HeadBlob Says whether a blob is there, and its length.
 	// (HEAD /blobs/{blob})
 	HeadBlob(ctx context.Context, request HeadBlobRequestObject) (HeadBlobResponseObject, error)
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	// (POST /branches/ended)
+	ListEndedBranches(ctx context.Context, request ListEndedBranchesRequestObject) (ListEndedBranchesResponseObject, error)
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
@@ -13185,6 +13289,52 @@ func (sh *strictHandler) HeadBlob(ctx echo.Context, blob string) error {
 		return err
 	} else if validResponse, ok := response.(HeadBlobResponseObject); ok {
 		return validResponse.VisitHeadBlobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListEndedBranches operation middleware
+func (sh *strictHandler) ListEndedBranches(ctx echo.Context) error {
+	var request ListEndedBranchesRequestObject
+
+	var body ListEndedBranchesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEndedBranches(ctx.Request().Context(), request.(ListEndedBranchesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEndedBranches")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListEndedBranchesResponseObject); ok {
+		return validResponse.VisitListEndedBranchesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

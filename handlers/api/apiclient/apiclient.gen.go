@@ -2000,6 +2000,40 @@ type Discovery struct {
 	Job   string `json:"job"`
 }
 
+// EndedBranch defines model for EndedBranch.
+type EndedBranch struct {
+	ApprovedHead string `json:"approved_head"`
+
+	// Branch As the agent of the attempt told it; empty where it told none.
+	Branch string `json:"branch"`
+
+	// Commit Its newest commit, as the agent told it.
+	Commit  string             `json:"commit"`
+	EndedAt time.Time          `json:"ended_at"`
+	Epoch   int64              `json:"epoch"`
+	Job     string             `json:"job"`
+	JobID   openapi_types.UUID `json:"job_id"`
+
+	// Merged The job's work was merged, as whatever commit.
+	Merged bool `json:"merged"`
+
+	// Unmerged The job was completed with the work of this attempt, and nobody has said that it was merged.
+	Unmerged bool `json:"unmerged"`
+}
+
+// EndedBranches defines model for EndedBranches.
+type EndedBranches struct {
+	// Items Of each job at most the last 100 attempts.
+	Items []EndedBranch `json:"items"`
+}
+
+// EndedBranchesRequest defines model for EndedBranchesRequest.
+type EndedBranchesRequest struct {
+	// Jobs Keys.
+	Jobs []string `json:"jobs"`
+	Repo string   `json:"repo"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -3131,6 +3165,8 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
+	BranchRetentionDays int `json:"branch_retention_days"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy        MergeBy     `json:"merge_by"`
 	MergeChecks    string      `json:"merge_checks"`
@@ -3154,6 +3190,9 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// BranchRetentionDays How many days after a job has ended workers remove its branches at the origin, where its work is merged or it ended without any; 0 is never.
+	BranchRetentionDays *int `json:"branch_retention_days,omitempty"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy *MergeBy `json:"merge_by,omitempty"`
 
@@ -4061,6 +4100,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// ListEndedBranchesJSONRequestBody defines body for ListEndedBranches for application/json ContentType.
+type ListEndedBranchesJSONRequestBody = EndedBranchesRequest
+
 // CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
 type CreateBudgetJSONRequestBody = NewBudget
 
@@ -4518,6 +4560,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
 	HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEndedBranchesWithBody The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListBudgets The budgets by name, each as its present period stands.
 	//
@@ -5676,6 +5732,40 @@ func (c *Client) GetBlob(ctx context.Context, blob string, reqEditors ...Request
 // Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
 func (c *Client) HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewHeadBlobRequest(c.Server, blob)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEndedBranchesWithBody The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *Client) ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndedBranchesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *Client) ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndedBranchesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8668,6 +8758,46 @@ func NewHeadBlobRequest(server string, blob string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListEndedBranchesRequest calls the generic ListEndedBranches builder with application/json body
+func NewListEndedBranchesRequest(server string, body ListEndedBranchesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListEndedBranchesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewListEndedBranchesRequestWithBody constructs an http.Request for the ListEndedBranches method, with any body, and a specified content type
+func NewListEndedBranchesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/branches/ended")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -13943,6 +14073,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
 	HeadBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*HeadBlobResponse, error)
 
+	// ListEndedBranchesWithBodyWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error)
+
+	// ListEndedBranchesWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithResponse(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error)
+
 	// ListBudgetsWithResponse The budgets by name, each as its present period stands.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -15595,6 +15739,62 @@ func (r HeadBlobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r HeadBlobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListEndedBranchesResponseDefaultHeaders the declared response headers of an HTTP default response for ListEndedBranches
+type ListEndedBranchesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListEndedBranchesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndedBranches
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListEndedBranchesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEndedBranchesResponse) GetJSON200() *EndedBranches {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEndedBranchesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEndedBranchesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEndedBranchesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEndedBranchesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEndedBranchesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21241,6 +21441,32 @@ func (c *ClientWithResponses) HeadBlobWithResponse(ctx context.Context, blob str
 	return ParseHeadBlobResponse(rsp)
 }
 
+// ListEndedBranchesWithBodyWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *ClientWithResponses) ListEndedBranchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error) {
+	rsp, err := c.ListEndedBranchesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndedBranchesResponse(rsp)
+}
+
+// ListEndedBranchesWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *ClientWithResponses) ListEndedBranchesWithResponse(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error) {
+	rsp, err := c.ListEndedBranches(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndedBranchesResponse(rsp)
+}
+
 // ListBudgetsWithResponse The budgets by name, each as its present period stands.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -23763,6 +23989,59 @@ func ParseHeadBlobResponse(rsp *http.Response) (*HeadBlobResponse, error) {
 			headers.ETag = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListEndedBranchesResponse parses an HTTP response from a ListEndedBranchesWithResponse call
+func ParseListEndedBranchesResponse(rsp *http.Response) (*ListEndedBranchesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEndedBranchesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndedBranches
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListEndedBranchesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
 	}
 
 	return response, nil
