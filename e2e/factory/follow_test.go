@@ -2,9 +2,13 @@ package factory
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"fleetboard/e2e/forgetest"
 	"fleetboard/handlers/api/apiclient"
@@ -123,5 +127,63 @@ func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 	s.until("another one is opened", func() bool { return len(forge.Branches()) == 2 })
 	if now := s.git(s.origin("ledger"), "rev-parse", branch); now != theirs {
 		t.Errorf("the branch is %s; somebody else pushed %s", now, theirs)
+	}
+}
+
+// A branch whose job ended longer ago than the product keeps branches goes at the origin; an
+// attempt that adds nothing pushes none.
+func TestTheOriginIsCleaned(t *testing.T) {
+	s := newStage(t)
+	w := s.worker("desk")
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
+		BranchRetentionDays: new(1)}); err != nil {
+		t.Fatal(err)
+	}
+	fails := s.submitAs(apiclient.NewJob{Title: "Fails", Repo: new("ledger"), MaxRetries: new(1), RetryBackoffSeconds: new(0)},
+		step{"run": "test -e half.txt && exit 1; echo half > half.txt; exit 1"})
+	s.untilStatus(fails, apiclient.JobStatusFailed)
+	done := s.submit(step{"run": "echo done > done.txt"})
+	s.untilStatus(done, apiclient.JobStatusCompleted)
+	s.until("the branches are pushed", func() bool {
+		all := s.branches(s.origin("ledger"))
+		return slices.Contains(all, s.branch(fails, 1)) && slices.Contains(all, s.branch(done, 1))
+	})
+	s.until("nothing is pushed of the second attempt", func() bool { return strings.Contains(w.Output(), "the attempt added nothing") })
+	if all := s.branches(s.origin("ledger")); slices.Contains(all, s.branch(fails, 2)) {
+		t.Errorf("the origin has %q", all)
+	}
+	w.Signal(syscall.SIGTERM)
+	w.AwaitEnd(patience)
+	gc := func(flags ...string) string {
+		t.Helper()
+		p := s.program(fleetBinary, append([]string{"worker", "gc", "--repos", filepath.Join(s.dir, "repos"), "--state", s.state("desk")}, flags...)...)
+		p.Env = append(p.Env, "FLEETBOARD_TOKEN="+s.token("owner-token"))
+		p.Start()
+		p.AwaitEnd(patience)
+		return p.Output()
+	}
+	if said := gc("--dry-run"); strings.Contains(said, "at the origin") {
+		t.Errorf("before its time it says\n%s", said)
+	}
+	conn, err := pgx.Connect(t.Context(), s.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	if _, err := conn.Exec(t.Context(), `UPDATE job SET completed_at = completed_at - interval '2 days', failed_at = failed_at - interval '2 days'`); err != nil {
+		t.Fatal(err)
+	}
+	plan := gc("--dry-run")
+	for _, want := range []string{"branch " + s.branch(fails, 1) + " at the origin of ledger: " + fails + " ended on"} {
+		if !strings.Contains(plan, want) {
+			t.Errorf("it lacks %q:\n%s", want, plan)
+		}
+	}
+	did := gc()
+	if lines := strings.Split(did, "\n"); strings.Join(lines[:len(lines)-2], "\n") != strings.Join(strings.Split(plan, "\n")[:len(lines)-2], "\n") {
+		t.Errorf("planned:\n%s\ndone:\n%s", plan, did)
+	}
+	if all := s.branches(s.origin("ledger")); slices.Contains(all, s.branch(fails, 1)) || !slices.Contains(all, s.branch(done, 1)) {
+		t.Errorf("the origin has %q: what failed is to go, and what nobody merged is to stay", all)
 	}
 }

@@ -3101,7 +3101,7 @@ type OpenedPullRequest struct {
 	// Branch The one that it comes from.
 	Branch string `json:"branch"`
 
-	// Commit What was approved then
+	// Commit What was approved then, and the newest commit of that branch.
 	Commit string `json:"commit"`
 	Number int    `json:"number"`
 }

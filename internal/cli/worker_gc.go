@@ -19,7 +19,7 @@ func (c *cli) workerGCCommand() *cobra.Command {
 	var dir, state, name string
 	o := repos.GCOptions{KeepUnused: worker.KeepUnused}
 	cmd := &cobra.Command{
-		Use: "gc", Args: cobra.NoArgs,
+		Use: "gc", Args: cobra.NoArgs, Annotations: calls("listEndedBranches"),
 		Short: "Remove what the worker needs no more: merged branches, left-over files, unused mirrors",
 		Long: "gc prints what it removes, and why; --dry-run prints the same and removes nothing. It never removes from this host work\n" +
 			"that is not merged and is nowhere else, nor files that an attempt works on, nor what was rescued (fleet worker rescue).\n" +

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -141,5 +142,32 @@ func TestAnAgentFollowsOnlySoMany(t *testing.T) {
 	}
 	if got := w.Get(merge); got.Status != jobs.Ready {
 		t.Errorf("it is %s", got.Status)
+	}
+}
+
+// The address of a pull request holds no secret of the work: one that does is refused.
+func TestAPullRequestKeepsNoSecret(t *testing.T) {
+	w := newWorld(t)
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	j := w.Job("work", reviewed, inRepo("atlas"), func(n *jobs.New) {
+		n.InputContext, n.SecretKeys = json.RawMessage(`{"TOKEN":"correct-horse-battery"}`), []string{"TOKEN"}
+	})
+	author := w.Agent("author", hasAtlas)
+	done, err := w.Dispatch.Complete(w.Ctx, author, ref(w.Claim(author)), report.Completion{Commit: "abc", Branch: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Act(done.Job, jobs.ByApprove)
+	w.mergeCycle(1)
+	forger := w.forger("forger")
+	m, _ := w.order(forger)
+	for _, p := range []report.PullRequest{{URL: "https://git.example/?t=correct-horse-battery", Number: 1, Branch: "b"},
+		{URL: "https://git.example/1", Number: 1, Branch: "correct-horse-battery"}} {
+		if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), p); !fault.Is(err, fault.Validation) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if now := w.Get(j); now.URL != "" {
+		t.Errorf("the work names %q", now.URL)
 	}
 }

@@ -18,7 +18,7 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	for _, r := range rows {
 		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
 			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused,
-			Merge: MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
+			Merge:           MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
 			BranchRetention: int(r.BranchRetentionDays)})
 	}
 	return list, nil

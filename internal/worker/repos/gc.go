@@ -68,6 +68,8 @@ func (r *Repos) plan(ctx context.Context, o GCOptions) ([]removal, error) {
 	faults := []error{err}
 	some, err := r.planMerges()
 	planned, faults = append(planned, some...), append(faults, err)
+	some, err = r.planModules(ctx, o)
+	planned, faults = append(planned, some...), append(faults, err)
 	mirrors, err := r.mirrors(ctx)
 	faults = append(faults, err)
 	for _, m := range mirrors {

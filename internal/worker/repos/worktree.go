@@ -397,6 +397,11 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 		return err
 	}
 	said, err := w.lacks(ctx, commit)
+	if err == nil {
+		var more []string
+		more, err = w.fillModules(ctx, commit)
+		said = append(said, more...)
+	}
 	for _, sentence := range said {
 		w.note(sentence)
 	}
