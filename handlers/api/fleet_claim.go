@@ -70,8 +70,8 @@ func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
 	if p := o.Opened; p != nil {
 		opened = &OpenedPullRequest{Number: p.Number, Branch: p.Branch, Commit: p.Commit}
 	}
-	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By), Commit: o.Commit, Branch: o.Branch,
-		Into:   o.Into,
+	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By),
+		Commit: o.Commit, Branch: o.Branch, Into: o.Into,
 		Method: MergeMethod(o.Method), Checks: given(o.Checks)}
 }
 

@@ -131,7 +131,8 @@ func productSet(c *cli) *cobra.Command {
 	flags.BoolVar(&review, "review", false, "whether a person looks at the work")
 	flags.BoolVar(&single, "one-job-per-repo", false, "whether a repository has one running job at most")
 	flags.IntVar(&limit, "review-limit", 0, "how many jobs may be in review before no more are claimed; 0 is no limit")
-	flags.IntVar(&retention, "branch-retention-days", 30, "after how many `days` workers remove the branches of ended jobs at the origin; 0 is never")
+	flags.IntVar(&retention, "branch-retention-days", 30,
+		"after how many `days` workers remove the branches of ended jobs at the origin; 0 is never")
 	flags.BoolVar(&paused, "paused", false, "whether no job of it is claimed")
 	merge["merge-by"] = flags.String("merge-by", "",
 		"`who` merges approved work: person, worker for any factory with the repository, or pull_request")

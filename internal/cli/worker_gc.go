@@ -33,8 +33,8 @@ func (c *cli) workerGCCommand() *cobra.Command {
 				return fail(exitUsage, "%w", err)
 			}
 			if to, err := c.connect(); err != nil {
-				fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server is known that says which jobs have ended: "+
-					cleanLine(err.Error()))
+				fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server is known that says "+
+					"which jobs have ended: "+cleanLine(err.Error()))
 			} else {
 				o.Ended = func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
 					return worker.EndedBranches(ctx, to, repo, keys)

@@ -128,5 +128,6 @@ func lockBothTx(ctx context.Context, tx db.Tx, workspace, one, other ids.ID) (ma
 
 // tooManyFollowed refuses a pull request beyond what an agent may follow.
 func tooManyFollowed(agent string) error {
-	return fault.New(fault.TooMany, "%s follows %d pull requests already; this one keeps its seat until another ends.", agent, fleet.MaxFollowed)
+	return fault.New(fault.TooMany, "%s follows %d pull requests already; this one keeps its seat until another ends.",
+		agent, fleet.MaxFollowed)
 }

@@ -237,7 +237,8 @@ func (r *Repos) planMerges() (planned []removal, err error) {
 			return true, errors.Join(err, l.Unlock())
 		}
 		if free, err := remove(false); free && err == nil {
-			planned = append(planned, removal{Removal{"merge " + place, whyNobody}, func(context.Context) (bool, error) { return remove(true) }})
+			planned = append(planned, removal{Removal{"merge " + place, whyNobody},
+				func(context.Context) (bool, error) { return remove(true) }})
 		}
 	}
 	return planned, nil

@@ -36,9 +36,9 @@ const (
 // branchOf finds the parts of the name of an attempt's branch.
 var branchOf = regexp.MustCompile(`^` + branchPrefix + `(.+)-[0-9a-f]{8}-e[0-9]+$`)
 
-// keysOf are the keys of jobs that a branch may be of: what a name may not hold was written
+// parseKeys are the keys of jobs that a branch may be of: what a name may not hold was written
 // as _.
-func keysOf(branch string) []string {
+func parseKeys(branch string) []string {
 	name, aside := strings.CutPrefix(branch, asidePrefix)
 	if found := branchOf.FindStringSubmatch(branch); found != nil {
 		name = found[1]
@@ -117,7 +117,7 @@ func (m *mirror) branchesAtOrigin(ctx context.Context) (tips map[string]string, 
 func (m *mirror) ended(ctx context.Context, o GCOptions, tips map[string]string) (map[string][]EndedBranch, error) {
 	var keys []string
 	for branch := range tips {
-		keys = append(keys, keysOf(branch)...)
+		keys = append(keys, parseKeys(branch)...)
 	}
 	slices.Sort(keys)
 	byBranch := map[string][]EndedBranch{}

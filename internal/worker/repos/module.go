@@ -50,7 +50,7 @@ type usedModule struct {
 // fill checks out the submodules of a commit below its directory, and theirs. One that cannot
 // be had is said, and its directory stays empty.
 func (f *modules) fill(ctx context.Context, m *mirror, dir, commit, prefix string, depth int) error {
-	list, err := m.modulesOf(ctx, commit)
+	list, err := m.readModules(ctx, commit)
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (f *modules) one(ctx context.Context, m *mirror, one module, dir, name stri
 	}
 	if sub.hasOwnStore(ctx, one.commit) {
 		sub.settings = withoutFilters(sub.settings)
-		f.said = append(f.said, fmt.Sprintf("Files of Git LFS in the submodule %s are pointers only, since it names a store of its own for them.",
-			firstLine(name)))
+		f.said = append(f.said, fmt.Sprintf("Files of Git LFS in the submodule %s are pointers only, "+
+			"since it names a store of its own for them.", firstLine(name)))
 	}
 	index, err := os.MkdirTemp("", "fleet-module-")
 	if err != nil {
@@ -107,8 +107,8 @@ func (f *modules) one(ctx context.Context, m *mirror, one module, dir, name stri
 // emptyDir leaves a directory as a checkout without submodules does.
 func emptyDir(dir string) error { return errors.Join(removeAll(dir), os.MkdirAll(dir, 0o700)) }
 
-// modulesOf are the submodules of a commit, with the addresses that its .gitmodules says.
-func (m *mirror) modulesOf(ctx context.Context, commit string) ([]module, error) {
+// readModules are the submodules of a commit, with the addresses that its .gitmodules says.
+func (m *mirror) readModules(ctx context.Context, commit string) ([]module, error) {
 	list, err := m.git().run(ctx, "ls-tree", "-r", "-z", commit)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,8 @@ func (m *mirror) moduleURLs(ctx context.Context, commit string) map[string]strin
 	if _, unread := fmt.Sscan(said, &size); err != nil || unread != nil || size > maxModuleFile {
 		return nil
 	}
-	list, _ := m.git().run(ctx, "config", "--blob", blob, "--no-includes", "--null", "--get-regexp", `^submodule\..*\.(path|url)$`) // there may be none
+	list, _ := m.git().run(ctx, "config", "--blob", blob, "--no-includes", "--null",
+		"--get-regexp", `^submodule\..*\.(path|url)$`) // there may be none
 	paths, urls := map[string]string{}, map[string]string{}
 	for entry := range strings.SplitSeq(list, "\x00") {
 		key, value, _ := strings.Cut(entry, "\n")
@@ -222,7 +223,7 @@ func (m *mirror) fetchCommit(ctx context.Context, commit string) error {
 	defer cancel(nil)
 	go watchSize(limited, m.dir, maxModuleSize, cancel)
 	c := m.network()
-	c.longest, c.env = clonePatience, append(c.env, "GIT_ALLOW_PROTOCOL="+protocolOf(m.origin))
+	c.longest, c.env = clonePatience, append(c.env, "GIT_ALLOW_PROTOCOL="+parseProtocol(m.origin))
 	fetch := func(args ...string) error {
 		err := c.do(limited, append([]string{"fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head"}, args...)...)
 		if cause := context.Cause(limited); err != nil && cause != nil {
@@ -256,15 +257,15 @@ func watchSize(ctx context.Context, dir string, most int64, end context.CancelCa
 			return
 		case <-tick.C:
 		}
-		if sizeOf(filepath.Join(dir, "objects")) > most {
+		if measureFiles(filepath.Join(dir, "objects")) > most {
 			end(errTooLarge)
 			return
 		}
 	}
 }
 
-// sizeOf is how much the files below a directory have, in bytes.
-func sizeOf(dir string) (total int64) {
+// measureFiles is how much the files below a directory have, in bytes.
+func measureFiles(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error { // what goes meanwhile has no size
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerr // see above

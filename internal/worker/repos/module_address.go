@@ -26,9 +26,9 @@ type place struct {
 	path   string
 }
 
-// placeOf reads an address. Only the four schemes that git fetches by without a program that
+// parsePlace reads an address. Only the four schemes that git fetches by without a program that
 // the address names are read.
-func placeOf(address string) (place, bool) {
+func parsePlace(address string) (place, bool) {
 	if address == "" || strings.HasPrefix(address, "-") || strings.Contains(address, "::") ||
 		strings.ContainsFunc(address, unicode.IsControl) {
 		return place{}, false
@@ -59,9 +59,9 @@ func placeOf(address string) (place, bool) {
 // goodHost is a host's name or number, maybe with a port.
 var goodHost = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?$|^\[[0-9A-Fa-f:.]+\](:[0-9]+)?$`)
 
-// protocolOf is git's name for how an address is fetched from.
-func protocolOf(address string) string {
-	p, _ := placeOf(address)
+// parseProtocol is git's name for how an address is fetched from.
+func parseProtocol(address string) string {
+	p, _ := parsePlace(address)
 	return p.scheme
 }
 
@@ -79,7 +79,7 @@ func resolveModule(said, origin string) (string, error) {
 	if !strings.HasPrefix(said, "./") && !strings.HasPrefix(said, "../") {
 		return said, nil
 	}
-	p, ok := placeOf(origin)
+	p, ok := parsePlace(origin)
 	if !ok {
 		return "", errNoBase
 	}
@@ -105,7 +105,7 @@ func (m *mirror) moduleAddress(ctx context.Context, said string, allowed []strin
 	if address, err = resolveModule(said, m.origin); err != nil {
 		return "", false, err
 	}
-	if _, ok := placeOf(address); !ok {
+	if _, ok := parsePlace(address); !ok {
 		return "", false, errNoAddress
 	}
 	led := func(address string) (place, bool) {
@@ -113,7 +113,7 @@ func (m *mirror) moduleAddress(ctx context.Context, said string, allowed []strin
 		if err != nil {
 			return place{}, false
 		}
-		return placeOf(final)
+		return parsePlace(final)
 	}
 	to, ok := led(address)
 	origin, known := led(m.origin)
@@ -126,13 +126,15 @@ func (m *mirror) moduleAddress(ctx context.Context, said string, allowed []strin
 		if slices.Contains(allowed, to.host) {
 			return address, true, nil
 		}
-		return "", false, fmt.Errorf("%s is not the origin's host, and the worker was not told to fetch from it (--submodules %s)", to.host, to.host)
+		return "", false, fmt.Errorf("%s is not the origin's host, and the worker was not told to fetch from it (--submodules %s)",
+			to.host, to.host)
 	}
 	return "", false, errors.New("it is not beside the origin")
 }
 
 // unscoped are settings that go to every host, with what proves who is asking.
-var unscoped = regexp.MustCompile(`^http\.(extraheader|cookiefile|savecookies|sslcert|sslkey|sslcertpasswordprotected|emptyauth|delegation)$`)
+var unscoped = regexp.MustCompile(`^http\.(extraheader|cookiefile|savecookies|sslcert|sslkey|` +
+	`sslcertpasswordprotected|emptyauth|delegation)$`)
 
 // forOthers are settings without what is for the origin's host alone.
 func forOthers(settings []setting) (list []setting) {

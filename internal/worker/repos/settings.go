@@ -27,7 +27,8 @@ var largeFileFilter = map[string]string{"filter.lfs.clean": "git-lfs clean -- %f
 	"filter.lfs.process": "git-lfs filter-process", "filter.lfs.required": "true"}
 
 // skippingFilter are those of them that leave contents where they are.
-var skippingFilter = map[string]string{"filter.lfs.smudge": "git-lfs smudge --skip -- %f", "filter.lfs.process": "git-lfs filter-process --skip"}
+var skippingFilter = map[string]string{"filter.lfs.smudge": "git-lfs smudge --skip -- %f",
+	"filter.lfs.process": "git-lfs filter-process --skip"}
 
 // ownValue is a setting as the worker takes it over.
 func ownValue(key, value string) string {

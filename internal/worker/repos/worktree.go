@@ -180,8 +180,8 @@ func (w *Worktree) keep() error {
 		return err
 	}
 	m := w.mirror
-	raw, err := json.Marshal(kept{Attempt: w.attempt, Dir: w.Dir, Branch: w.Branch, BaseCommit: w.Base, From: w.from, Mirror: m.dir, Clone: m.clone,
-		Origin: m.origin, Push: m.push})
+	raw, err := json.Marshal(kept{Attempt: w.attempt, Dir: w.Dir, Branch: w.Branch, BaseCommit: w.Base, From: w.from,
+		Mirror: m.dir, Clone: m.clone, Origin: m.origin, Push: m.push})
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,8 @@ func (r *Repos) read(ctx context.Context, private string) (*Worktree, error) {
 		return nil, err
 	}
 	m.name, m.origin, m.push = k.Repo, k.Origin, k.Push
-	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit, from: k.From}
+	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit,
+		from: k.From}
 	w.tip, _ = m.resolveCommit(ctx, ours+k.Branch) // "" where it was killed before it had one
 	return w, nil
 }
