@@ -126,8 +126,9 @@ func extensions() []situation {
 			says: []string{"The submodule vendor/module is not checked out"}},
 		{name: "module-is-away", prepare: module(true, func(r *repository) string { return r.other("module.git") }),
 			agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}, says: []string{"vendor/module"}},
-		{name: "module-beside", prepare: moduleBeside, agent: "cat vendor/module/module.txt > seen.txt; git submodule status | cut -c1 > status.txt",
-			adds: map[string]entry{"seen.txt": file("a module\n"), "status.txt": file(" \n")}},
+		{name: "module-beside", prepare: moduleBeside, agent: "cat vendor/module/module.txt > seen.txt; " +
+			"[ $(git -C vendor/module rev-parse HEAD) = $(git rev-parse HEAD:vendor/module) ]; git diff --submodule=short > status.txt",
+			adds: map[string]entry{"seen.txt": file("a module\n"), "status.txt": file("")}},
 		{name: "module-within-a-module", prepare: func(r *repository) {
 			moduleBeside(r)
 			inner, outer := r.other("inner"), r.other("module")
