@@ -17,6 +17,7 @@ import (
 
 func (c *cli) workerGCCommand() *cobra.Command {
 	var dir, state, name string
+	var clone []string
 	o := repos.GCOptions{KeepUnused: worker.KeepUnused}
 	cmd := &cobra.Command{
 		Use: "gc", Args: cobra.NoArgs, Annotations: calls("listEndedBranches"),
@@ -26,7 +27,7 @@ func (c *cli) workerGCCommand() *cobra.Command {
 			"At the origins it removes branches that workers made, of jobs that ended longer ago than their product says\n" +
 			"(fleet product set --branch-retention-days), if nobody else has touched them since. Workers do the same once an hour.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := repos.Open(repos.Options{Dir: dir, State: cmp.Or(state, c.workerState(name)),
+			found, err := repos.Open(repos.Options{Dir: dir, Clone: clone, State: cmp.Or(state, c.workerState(name)),
 				Log:    slog.New(slog.NewTextHandler(c.env.Err, nil)),
 				Author: repos.Identity{Name: name, Email: name + "@fleetboard.invalid"}})
 			if err != nil {
@@ -45,6 +46,7 @@ func (c *cli) workerGCCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&dir, "repos", "", "the `directory` of repositories that the worker was given")
+	flags.StringArrayVar(&clone, "clone", nil, "the `pattern` of repositories that the worker was given")
 	flags.StringVar(&name, "name", hostName(), "the `name` that the worker was given")
 	flags.StringVar(&state, "state", "", "the `directory` that the worker was given for its state")
 	flags.DurationVar(&o.KeepUnused, "keep", worker.KeepUnused, "keep mirrors that were used within this time")
