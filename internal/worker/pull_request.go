@@ -93,10 +93,10 @@ func (f *following) open(ctx context.Context) (end ending, over bool) {
 	if err != nil {
 		return unmerged(err, ""), true
 	}
-	switch {
-	case earlier.Branch == "":
+	switch earlier.Branch {
+	case "":
 		f.tell("opened " + f.pull().URL)
-	case earlier.Branch == at.Branch:
+	case at.Branch:
 		f.tell("goes on with " + f.pull().URL)
 	default:
 		f.tell(fmt.Sprintf("opened %s, since the branch %s of the one before was moved by somebody else", f.pull().URL, earlier.Branch))

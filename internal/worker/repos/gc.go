@@ -130,8 +130,9 @@ func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 		s, ok := known[repoName(dir)]
 		if !ok {
 			name := mirrorSuffix.ReplaceAllString(repoName(dir), "")
-			if s, err = r.reach(ctx, name); err != nil || s.base() != repoName(dir) {
-				s, err = source{name: name}, nil // where it came from is not known any more
+			reached, err := r.reach(ctx, name)
+			if s = reached; err != nil || s.base() != repoName(dir) {
+				s = source{name: name} // where it came from is not known any more
 			}
 		}
 		all = append(all, &mirror{source: s, dir: dir, log: r.Log})
@@ -199,7 +200,7 @@ func (w *Worktree) unused() string {
 func (w *Worktree) putAway(ctx context.Context, why string) (bool, error) {
 	w.lock = flock.New(w.Dir + ".lock")
 	if free, err := w.lock.TryLock(); err != nil || !free {
-		return false, nil //nolint:nilerr // an attempt works in it by now
+		return false, err // an attempt works in it by now
 	}
 	defer func() { _ = w.lock.Unlock() }() // closing the file frees it
 	if why == whyNothing {

@@ -143,7 +143,7 @@ func TestABranchThatMovesMeanwhileStays(t *testing.T) {
 	guarded, kept := pushed(t, r, Attempt{Repo: "ledger", Job: "FB-2", ID: "b", Epoch: 1}, "two.txt")
 	s := &server{ended: []EndedBranch{{Job: "FB-1", ID: "a", Epoch: 1, Commit: commit}, {Job: "FB-2", ID: "b", Epoch: 1, Commit: kept}}}
 	write(t, origin, "hooks/update", "#!/bin/sh\n[ \"$1\" != refs/heads/"+guarded+" ]\n")
-	if err := os.Chmod(origin+"/hooks/update", 0o700); err != nil { //nolint:gosec // git runs it
+	if err := os.Chmod(origin+"/hooks/update", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	planned, err := r.plan(t.Context(), GCOptions{Ended: s.answer, KeepUnused: time.Hour})
@@ -168,7 +168,7 @@ func TestAPlanIsWhatTheRunDoes(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
+			random := rand.New(rand.NewPCG(seed, 1))
 			r, _, origin := withOrigin(t)
 			s := &server{}
 			last := ""
