@@ -15,7 +15,8 @@ import (
 const agentByName = `-- name: AgentByName :one
 SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, f.name AS factory, clock_timestamp()::timestamptz AS now,
     h.until AS held_until,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND NOT l.follows)::int AS taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND l.follows)::int AS follows
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
     AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
@@ -33,6 +34,7 @@ type AgentByNameRow struct {
 	Now       time.Time
 	HeldUntil *time.Time
 	Taken     int32
+	Follows   int32
 }
 
 func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParams) (AgentByNameRow, error) {
@@ -70,6 +72,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Now,
 		&i.HeldUntil,
 		&i.Taken,
+		&i.Follows,
 	)
 	return i, err
 }
@@ -352,7 +355,8 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 }
 
 const leaseCounts = `-- name: LeaseCounts :many
-SELECT l.factory_id, l.agent_id, count(*)::int AS taken FROM job_lease l
+SELECT l.factory_id, l.agent_id, (count(*) FILTER (WHERE NOT l.follows))::int AS taken,
+    (count(*) FILTER (WHERE l.follows))::int AS follows FROM job_lease l
 WHERE l.workspace_id = $1 GROUP BY l.factory_id, l.agent_id
 `
 
@@ -360,9 +364,11 @@ type LeaseCountsRow struct {
 	FactoryID uuid.UUID
 	AgentID   uuid.UUID
 	Taken     int32
+	Follows   int32
 }
 
-// How many jobs the agents hold, by the factory they took them for.
+// How many seats the agents have taken, by the factory they took them for, and how many
+// pull requests they follow beside.
 func (q *Queries) LeaseCounts(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]LeaseCountsRow, error) {
 	rows, err := db.Query(ctx, leaseCounts, workspaceID)
 	if err != nil {
@@ -372,7 +378,12 @@ func (q *Queries) LeaseCounts(ctx context.Context, db DBTX, workspaceID uuid.UUI
 	items := []LeaseCountsRow{}
 	for rows.Next() {
 		var i LeaseCountsRow
-		if err := rows.Scan(&i.FactoryID, &i.AgentID, &i.Taken); err != nil {
+		if err := rows.Scan(
+			&i.FactoryID,
+			&i.AgentID,
+			&i.Taken,
+			&i.Follows,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -822,7 +822,7 @@ SELECT h.key FROM unnest($1::uuid[]) AS f(factory_id)
 CROSS JOIN LATERAL (
     SELECT j.key, l.claimed_at FROM job_lease l
     JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-    WHERE l.workspace_id = $2 AND l.factory_id = f.factory_id
+    WHERE l.workspace_id = $2 AND l.factory_id = f.factory_id AND NOT l.follows
     ORDER BY l.claimed_at LIMIT $3
 ) h
 ORDER BY h.claimed_at, h.key LIMIT $3

@@ -25,6 +25,8 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = $1 AND l.agent_id = a.id AND l.follows)::int AS agent_follows,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = $1 AND l.factory_id = a.factory_id AND l.follows)::int AS factory_follows,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
@@ -71,6 +73,8 @@ type AgentsForClaimRow struct {
 	OldestLease         int64
 	FactoryTaken        int32
 	FactoryOldestLease  int64
+	AgentFollows        int32
+	FactoryFollows      int32
 	EnrolmentRevoked    bool
 	CutOffAt            *time.Time
 	NewestLane          int64
@@ -80,7 +84,8 @@ type AgentsForClaimRow struct {
 // nothing. Whether an agent's enrolment token was revoked is asked here too: no
 // job is given out on the word of a process that has not heard of it yet. Leases
 // are counted from the given numbers on, that of a factory where the agent is still
-// there; the oldest that is left is told, 0 where none is. Numbers are compared
+// there; the oldest that is left is told, 0 where none is. Those that follow a pull
+// request take no seat and are counted apart, by indexes of theirs. Numbers are compared
 // together with whom they are of, from the given one to the highest that there can
 // be: so only one index fits, and is entered at that place.
 func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClaimParams) ([]AgentsForClaimRow, error) {
@@ -121,6 +126,8 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.OldestLease,
 			&i.FactoryTaken,
 			&i.FactoryOldestLease,
+			&i.AgentFollows,
+			&i.FactoryFollows,
 			&i.EnrolmentRevoked,
 			&i.CutOffAt,
 			&i.NewestLane,
@@ -283,7 +290,7 @@ WITH asked AS MATERIALIZED (
 )
 SELECT DISTINCT asked.ask::int AS ask, l.job_id, (SELECT j.product_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id),
     (SELECT j.lane_id FROM job j WHERE j.workspace_id = l.workspace_id AND j.id = l.job_id)
-FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, request_digest, agent, factory FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
+FROM asked CROSS JOIN LATERAL (SELECT workspace_id, job_id, epoch, agent_id, factory_id, session_key, request_id, ttl_seconds, claimed_at, expires_at, progress_percent, current_step, progress_at, checkpoint, directive, directive_reason, directive_by, grace_ends_at, warned_at, number, directive_by_kind, directive_by_id, request_digest, agent, factory, follows FROM job_lease k WHERE k.workspace_id = $1 AND k.agent_id = asked.agent_id
     AND (k.agent_id, k.number) >= (asked.agent_id, asked.from_number) AND (k.agent_id, k.number) <= (asked.agent_id, 9223372036854775807) OFFSET 0) l
 WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l.request_id = asked.request_id)
     AND l.expires_at > clock_timestamp()

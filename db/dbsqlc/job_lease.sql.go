@@ -150,7 +150,7 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, l.request_digest, l.agent, l.factory, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, l.request_digest, l.agent, l.factory, l.follows, a.name AS agent, f.name AS factory, a.boot_id,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
@@ -193,6 +193,7 @@ type LeaseLockRow struct {
 	RequestDigest   []byte
 	Agent           string
 	Factory         string
+	Follows         bool
 	Agent_2         string
 	Factory_2       string
 	BootID          string
@@ -232,6 +233,7 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (
 		&i.RequestDigest,
 		&i.Agent,
 		&i.Factory,
+		&i.Follows,
 		&i.Agent_2,
 		&i.Factory_2,
 		&i.BootID,

@@ -85,7 +85,7 @@ func (q *Queries) JobMergeInsert(ctx context.Context, db DBTX, arg JobMergeInser
 }
 
 const jobMergeLast = `-- name: JobMergeLast :one
-SELECT own.key, own.status, coalesce(own.result->>'url', l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
+SELECT own.key, own.status, coalesce(own.result->>'url', nullif(m.pull_url, ''), l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
 FROM job_merge m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1
@@ -215,11 +215,16 @@ func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenPar
 }
 
 const jobMergeOrders = `-- name: JobMergeOrders :many
-SELECT m.merge_job_id, j.key, j.title, m.commit, m.branch, m.merge_by, m.method, m.into_branch, m.checks, m.url
+SELECT m.merge_job_id, j.key, j.title, m.commit, m.branch, m.merge_by, m.method, m.into_branch, m.checks, m.url,
+    coalesce(p.pull_number, 0)::int AS pull_number, coalesce(p.pull_branch, '')::text AS pull_branch, coalesce(p.commit, '')::text AS pull_commit
 FROM (SELECT unnest($1::uuid[]) AS id) asked
 JOIN job_merge m ON m.workspace_id = $2 AND m.merge_job_id = asked.id
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+LEFT JOIN LATERAL (SELECT b.pull_number, b.pull_branch, b.commit FROM job_merge b
+    WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.pull_number > 0 AND b.merge_job_id <> m.merge_job_id
+        AND m.merge_by = 'pull_request'
+    ORDER BY b.created_at DESC, b.merge_job_id DESC LIMIT 1) p ON true
 WHERE m.decided_at IS NULL AND m.commit <> '' AND j.status = 'approved' AND j.approved_head = m.commit
     AND own.repo = j.repo AND own.product_id = j.product_id
 `
@@ -240,10 +245,14 @@ type JobMergeOrdersRow struct {
 	IntoBranch string
 	Checks     string
 	Url        string
+	PullNumber int32
+	PullBranch string
+	PullCommit string
 }
 
 // What jobs are to merge: exactly what was approved and is approved still, in the repo and
-// the product that it was approved in. A job without a row has no order.
+// the product that it was approved in, and the pull request that the merge before this one
+// opened of the work, with the commit that it was of. A job without a row has no order.
 func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, arg JobMergeOrdersParams) ([]JobMergeOrdersRow, error) {
 	rows, err := db.Query(ctx, jobMergeOrders, arg.MergeJobIds, arg.WorkspaceID)
 	if err != nil {
@@ -264,6 +273,9 @@ func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, arg JobMergeOrder
 			&i.IntoBranch,
 			&i.Checks,
 			&i.Url,
+			&i.PullNumber,
+			&i.PullBranch,
+			&i.PullCommit,
 		); err != nil {
 			return nil, err
 		}
@@ -273,6 +285,49 @@ func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, arg JobMergeOrder
 		return nil, err
 	}
 	return items, nil
+}
+
+const jobMergePull = `-- name: JobMergePull :one
+SELECT m.job_id FROM job_merge m
+WHERE m.workspace_id = $1 AND m.merge_job_id = $2 AND m.merge_by = 'pull_request' AND m.decided_at IS NULL
+`
+
+type JobMergePullParams struct {
+	WorkspaceID uuid.UUID
+	MergeJobID  uuid.UUID
+}
+
+// What a merge job merges by pull request, as long as that is not decided.
+func (q *Queries) JobMergePull(ctx context.Context, db DBTX, arg JobMergePullParams) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, jobMergePull, arg.WorkspaceID, arg.MergeJobID)
+	var job_id uuid.UUID
+	err := row.Scan(&job_id)
+	return job_id, err
+}
+
+const jobMergePullSave = `-- name: JobMergePullSave :exec
+UPDATE job_merge SET pull_url = $1, pull_number = $2, pull_branch = $3
+WHERE workspace_id = $4 AND merge_job_id = $5
+`
+
+type JobMergePullSaveParams struct {
+	Url         string
+	Number      int32
+	Branch      string
+	WorkspaceID uuid.UUID
+	MergeJobID  uuid.UUID
+}
+
+// Notes the pull request of a merge.
+func (q *Queries) JobMergePullSave(ctx context.Context, db DBTX, arg JobMergePullSaveParams) error {
+	_, err := db.Exec(ctx, jobMergePullSave,
+		arg.Url,
+		arg.Number,
+		arg.Branch,
+		arg.WorkspaceID,
+		arg.MergeJobID,
+	)
+	return err
 }
 
 const jobMergeRelease = `-- name: JobMergeRelease :exec
@@ -424,4 +479,34 @@ func (q *Queries) JobMergeWorkspaces(ctx context.Context, db DBTX) ([]uuid.UUID,
 		return nil, err
 	}
 	return items, nil
+}
+
+const leaseFollow = `-- name: LeaseFollow :execrows
+UPDATE job_lease l SET follows = true
+WHERE l.workspace_id = $1 AND l.job_id = $2 AND l.epoch = $3 AND (l.follows OR
+    (SELECT count(*) FROM job_lease o WHERE o.workspace_id = $1 AND o.agent_id = $4 AND o.follows) < $5::int)
+`
+
+type LeaseFollowParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+	AgentID     uuid.UUID
+	Most        int32
+}
+
+// Takes a lease off its seat, unless its agent follows as many pull requests as it may. The
+// agent is locked.
+func (q *Queries) LeaseFollow(ctx context.Context, db DBTX, arg LeaseFollowParams) (int64, error) {
+	result, err := db.Exec(ctx, leaseFollow,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+		arg.AgentID,
+		arg.Most,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }

@@ -614,6 +614,7 @@ type JobLease struct {
 	RequestDigest   []byte
 	Agent           string
 	Factory         string
+	Follows         bool
 }
 
 type JobLog struct {
@@ -673,6 +674,9 @@ type JobMerge struct {
 	IntoBranch  string
 	Checks      string
 	Url         string
+	PullUrl     string
+	PullNumber  int32
+	PullBranch  string
 }
 
 type JobMergeHold struct {
@@ -911,19 +915,20 @@ type Price struct {
 }
 
 type Product struct {
-	WorkspaceID    uuid.UUID
-	ID             uuid.UUID
-	Name           string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int32
-	Paused         bool
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	MergeBy        string
-	MergeMethod    string
-	MergeInto      string
-	MergeChecks    string
+	WorkspaceID         uuid.UUID
+	ID                  uuid.UUID
+	Name                string
+	ReviewRequired      bool
+	OneJobPerRepo       bool
+	ReviewLimit         *int32
+	Paused              bool
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+	MergeBy             string
+	MergeMethod         string
+	MergeInto           string
+	MergeChecks         string
+	BranchRetentionDays int32
 }
 
 type ProductRepo struct {

@@ -27,24 +27,25 @@ func (q *Queries) ProductDelete(ctx context.Context, db DBTX, arg ProductDeleteP
 
 const productList = `-- name: ProductList :many
 SELECT p.id, p.name, p.review_required, p.one_job_per_repo, p.review_limit, p.paused,
-    p.merge_by, p.merge_method, p.merge_into, p.merge_checks,
+    p.merge_by, p.merge_method, p.merge_into, p.merge_checks, p.branch_retention_days,
     ARRAY(SELECT r.repo FROM product_repo r
         WHERE r.workspace_id = p.workspace_id AND r.product_id = p.id ORDER BY r.repo)::text[] AS repos
 FROM product p WHERE p.workspace_id = $1 ORDER BY p.name
 `
 
 type ProductListRow struct {
-	ID             uuid.UUID
-	Name           string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int32
-	Paused         bool
-	MergeBy        string
-	MergeMethod    string
-	MergeInto      string
-	MergeChecks    string
-	Repos          []string
+	ID                  uuid.UUID
+	Name                string
+	ReviewRequired      bool
+	OneJobPerRepo       bool
+	ReviewLimit         *int32
+	Paused              bool
+	MergeBy             string
+	MergeMethod         string
+	MergeInto           string
+	MergeChecks         string
+	BranchRetentionDays int32
+	Repos               []string
 }
 
 func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]ProductListRow, error) {
@@ -67,6 +68,7 @@ func (q *Queries) ProductList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.MergeMethod,
 			&i.MergeInto,
 			&i.MergeChecks,
+			&i.BranchRetentionDays,
 			&i.Repos,
 		); err != nil {
 			return nil, err
@@ -156,27 +158,28 @@ func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, arg ProductRepo
 
 const productSave = `-- name: ProductSave :exec
 INSERT INTO product (workspace_id, id, name, review_required, one_job_per_repo, review_limit, paused,
-    merge_by, merge_method, merge_into, merge_checks)
+    merge_by, merge_method, merge_into, merge_checks, branch_retention_days)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9, $10, $11)
+    $8, $9, $10, $11, $12)
 ON CONFLICT (workspace_id, id) DO UPDATE SET review_required = excluded.review_required,
     one_job_per_repo = excluded.one_job_per_repo, review_limit = excluded.review_limit, paused = excluded.paused,
     merge_by = excluded.merge_by, merge_method = excluded.merge_method, merge_into = excluded.merge_into,
-    merge_checks = excluded.merge_checks, updated_at = now()
+    merge_checks = excluded.merge_checks, branch_retention_days = excluded.branch_retention_days, updated_at = now()
 `
 
 type ProductSaveParams struct {
-	WorkspaceID    uuid.UUID
-	ID             uuid.UUID
-	Name           string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int32
-	Paused         bool
-	MergeBy        string
-	MergeMethod    string
-	MergeInto      string
-	MergeChecks    string
+	WorkspaceID         uuid.UUID
+	ID                  uuid.UUID
+	Name                string
+	ReviewRequired      bool
+	OneJobPerRepo       bool
+	ReviewLimit         *int32
+	Paused              bool
+	MergeBy             string
+	MergeMethod         string
+	MergeInto           string
+	MergeChecks         string
+	BranchRetentionDays int32
 }
 
 // Makes a product or replaces its settings.
@@ -193,6 +196,7 @@ func (q *Queries) ProductSave(ctx context.Context, db DBTX, arg ProductSaveParam
 		arg.MergeMethod,
 		arg.MergeInto,
 		arg.MergeChecks,
+		arg.BranchRetentionDays,
 	)
 	return err
 }

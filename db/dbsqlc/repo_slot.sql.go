@@ -207,6 +207,24 @@ func (q *Queries) SlotInsert(ctx context.Context, db DBTX, arg SlotInsertParams)
 	return result.RowsAffected(), nil
 }
 
+const slotLeave = `-- name: SlotLeave :execrows
+DELETE FROM repo_slot WHERE workspace_id = $1 AND job_id = $2
+`
+
+type SlotLeaveParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+// Gives up a job's slot while the job goes on.
+func (q *Queries) SlotLeave(ctx context.Context, db DBTX, arg SlotLeaveParams) (int64, error) {
+	result, err := db.Exec(ctx, slotLeave, arg.WorkspaceID, arg.JobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const slotList = `-- name: SlotList :many
 SELECT s.repo, s.job_id, j.status, j.priority FROM repo_slot s
 JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
@@ -325,7 +343,7 @@ func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, arg SlotSurplusParam
 const slotWorked = `-- name: SlotWorked :many
 SELECT j.repo, j.id FROM job_lease l
 JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> ''
+WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> '' AND NOT l.follows
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED
 `
 

@@ -60,15 +60,18 @@ WHERE a.workspace_id = @workspace_id AND a.factory_id = ANY(@factories::uuid[]) 
 -- name: AgentByName :one
 SELECT sqlc.embed(a), f.name AS factory, clock_timestamp()::timestamptz AS now,
     h.until AS held_until,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND NOT l.follows)::int AS taken,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND l.follows)::int AS follows
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
 LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
     AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = @workspace_id AND a.name = @name;
 
 -- name: LeaseCounts :many
--- How many jobs the agents hold, by the factory they took them for.
-SELECT l.factory_id, l.agent_id, count(*)::int AS taken FROM job_lease l
+-- How many seats the agents have taken, by the factory they took them for, and how many
+-- pull requests they follow beside.
+SELECT l.factory_id, l.agent_id, (count(*) FILTER (WHERE NOT l.follows))::int AS taken,
+    (count(*) FILTER (WHERE l.follows))::int AS follows FROM job_lease l
 WHERE l.workspace_id = @workspace_id GROUP BY l.factory_id, l.agent_id;
 
 -- name: AgentTerminate :one

@@ -3,7 +3,8 @@
 -- nothing. Whether an agent's enrolment token was revoked is asked here too: no
 -- job is given out on the word of a process that has not heard of it yet. Leases
 -- are counted from the given numbers on, that of a factory where the agent is still
--- there; the oldest that is left is told, 0 where none is. Numbers are compared
+-- there; the oldest that is left is told, 0 where none is. Those that follow a pull
+-- request take no seat and are counted apart, by indexes of theirs. Numbers are compared
 -- together with whom they are of, from the given one to the highest that there can
 -- be: so only one index fits, and is entered at that place.
 WITH asked AS MATERIALIZED (
@@ -17,6 +18,8 @@ SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capab
     f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
     own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent_id = a.id AND l.follows)::int AS agent_follows,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.factory_id = a.factory_id AND l.follows)::int AS factory_follows,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
         AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane

@@ -29,12 +29,18 @@ ON CONFLICT DO NOTHING;
 
 -- name: JobMergeOrders :many
 -- What jobs are to merge: exactly what was approved and is approved still, in the repo and
--- the product that it was approved in. A job without a row has no order.
-SELECT m.merge_job_id, j.key, j.title, m.commit, m.branch, m.merge_by, m.method, m.into_branch, m.checks, m.url
+-- the product that it was approved in, and the pull request that the merge before this one
+-- opened of the work, with the commit that it was of. A job without a row has no order.
+SELECT m.merge_job_id, j.key, j.title, m.commit, m.branch, m.merge_by, m.method, m.into_branch, m.checks, m.url,
+    coalesce(p.pull_number, 0)::int AS pull_number, coalesce(p.pull_branch, '')::text AS pull_branch, coalesce(p.commit, '')::text AS pull_commit
 FROM (SELECT unnest(@merge_job_ids::uuid[]) AS id) asked
 JOIN job_merge m ON m.workspace_id = @workspace_id AND m.merge_job_id = asked.id
 JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
+LEFT JOIN LATERAL (SELECT b.pull_number, b.pull_branch, b.commit FROM job_merge b
+    WHERE b.workspace_id = m.workspace_id AND b.job_id = m.job_id AND b.pull_number > 0 AND b.merge_job_id <> m.merge_job_id
+        AND m.merge_by = 'pull_request'
+    ORDER BY b.created_at DESC, b.merge_job_id DESC LIMIT 1) p ON true
 WHERE m.decided_at IS NULL AND m.commit <> '' AND j.status = 'approved' AND j.approved_head = m.commit
     AND own.repo = j.repo AND own.product_id = j.product_id;
 
@@ -71,7 +77,7 @@ DELETE FROM job_merge_hold WHERE workspace_id = @workspace_id AND job_id = @job_
 -- name: JobMergeLast :one
 -- The job that merges a job, or did it last, and the address of its pull request as far as
 -- it is known.
-SELECT own.key, own.status, coalesce(own.result->>'url', l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
+SELECT own.key, own.status, coalesce(own.result->>'url', nullif(m.pull_url, ''), l.checkpoint->>'url', own.checkpoint->>'url', '')::text AS url
 FROM job_merge m JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = @workspace_id AND m.job_id = @job_id ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1;
@@ -87,3 +93,20 @@ LEFT JOIN job_merge m ON m.workspace_id = j.workspace_id AND m.job_id = j.id AND
 LEFT JOIN job own ON own.workspace_id = m.workspace_id AND own.id = m.merge_job_id
 LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE j.workspace_id = @workspace_id AND j.id = @job_id;
+
+-- name: JobMergePull :one
+-- What a merge job merges by pull request, as long as that is not decided.
+SELECT m.job_id FROM job_merge m
+WHERE m.workspace_id = @workspace_id AND m.merge_job_id = @merge_job_id AND m.merge_by = 'pull_request' AND m.decided_at IS NULL;
+
+-- name: JobMergePullSave :exec
+-- Notes the pull request of a merge.
+UPDATE job_merge SET pull_url = @url, pull_number = @number, pull_branch = @branch
+WHERE workspace_id = @workspace_id AND merge_job_id = @merge_job_id;
+
+-- name: LeaseFollow :execrows
+-- Takes a lease off its seat, unless its agent follows as many pull requests as it may. The
+-- agent is locked.
+UPDATE job_lease l SET follows = true
+WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id AND l.epoch = @epoch AND (l.follows OR
+    (SELECT count(*) FROM job_lease o WHERE o.workspace_id = @workspace_id AND o.agent_id = @agent_id AND o.follows) < @most::int);

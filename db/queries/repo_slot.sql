@@ -38,7 +38,7 @@ DELETE FROM repo_slot o WHERE o.workspace_id = @workspace_id AND o.repo = ANY(AR
 -- nobody's to give up.
 SELECT j.repo, j.id FROM job_lease l
 JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
-WHERE l.workspace_id = @workspace_id AND j.product_id = @product_id AND j.repo <> ''
+WHERE l.workspace_id = @workspace_id AND j.product_id = @product_id AND j.repo <> '' AND NOT l.follows
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED;
 
 -- name: SlotSurplus :many
@@ -115,3 +115,7 @@ WITH RECURSIVE busy AS (
         END
 )
 SELECT f.id FROM freed f ORDER BY f.priority DESC, f.status_at, f.id LIMIT @max_rows;
+
+-- name: SlotLeave :execrows
+-- Gives up a job's slot while the job goes on.
+DELETE FROM repo_slot WHERE workspace_id = @workspace_id AND job_id = @job_id;

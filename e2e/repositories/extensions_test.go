@@ -55,6 +55,33 @@ func module(away bool, url func(*repository) string) func(*repository) {
 	}
 }
 
+// besideOrigin is where a submodule lies beside the origin.
+func (r *repository) besideOrigin() string {
+	return filepath.Join(r.host, "origins", r.name+"-module.git")
+}
+
+// moduleBeside adds a submodule that lies beside the origin.
+func moduleBeside(r *repository) {
+	module(false, func(r *repository) string { return "../" + r.name + "-module.git" })(r)
+	r.git(r.host, "clone", "-q", "--bare", r.other("module"), r.besideOrigin())
+}
+
+// isRescued reports a file that is not in a rescue directory of the host.
+func isRescued(name, text string) func(*repository, outcome) {
+	return func(r *repository, _ outcome) {
+		for _, at := range []string{"*", "*/*"} {
+			found, _ := filepath.Glob(filepath.Join(r.host, "state", at, "rescue", "*", "files", "vendor", "module", name))
+			more, _ := filepath.Glob(filepath.Join(r.host, "state", "rescue", "*", "files", "vendor", "module", name))
+			for _, path := range append(found, more...) {
+				if got, err := os.ReadFile(path); err == nil && string(got) == text {
+					return
+				}
+			}
+		}
+		r.t.Errorf("%s was not rescued", name)
+	}
+}
+
 // extensions are what a checkout alone does not give.
 func extensions() []situation {
 	attributes := "*.bin filter=lfs diff=lfs merge=lfs -text\n"
@@ -94,11 +121,53 @@ func extensions() []situation {
 			r.git(r.clone(), "config", "filter.vault.smudge", "false")
 			r.git(r.clone(), "config", "filter.vault.clean", "false")
 		}, agent: "cp a.enc copy.txt", adds: map[string]entry{"copy.txt": file("sealed\n")}, says: []string{"vault", "a.enc"}},
-		{name: "module-beside", prepare: module(false, func(r *repository) string { return "../other-" + r.name + "-module.git" }),
+		{name: "module-away", prepare: module(false, func(r *repository) string { return "../other-" + r.name + "-module.git" }),
 			agent: "echo x > x; ls vendor/module > seen.txt", adds: map[string]entry{"x": file("x\n"), "seen.txt": file("")},
-			says: []string{"vendor/module"}},
+			says: []string{"The submodule vendor/module is not checked out"}},
 		{name: "module-is-away", prepare: module(true, func(r *repository) string { return r.other("module.git") }),
 			agent: "echo x > x", adds: map[string]entry{"x": file("x\n")}, says: []string{"vendor/module"}},
+		{name: "module-beside", prepare: moduleBeside, agent: "cat vendor/module/module.txt > seen.txt; " +
+			"[ $(git -C vendor/module rev-parse HEAD) = $(git rev-parse HEAD:vendor/module) ]; git diff --submodule=short > status.txt",
+			adds: map[string]entry{"seen.txt": file("a module\n"), "status.txt": file("")}},
+		{name: "module-within-a-module", prepare: func(r *repository) {
+			moduleBeside(r)
+			inner, outer := r.other("inner"), r.other("module")
+			r.git(r.host, "init", "-q", "-b", "main", inner)
+			r.put(inner, "inner.txt", "inside\n", 0o600)
+			r.commit(inner, "Inside")
+			r.git(r.host, "clone", "-q", "--bare", inner, filepath.Join(r.host, "origins", r.name+"-inner.git"))
+			r.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner, "inner")
+			r.git(outer, "config", "--file", ".gitmodules", "submodule.inner.url", "../"+r.name+"-inner.git")
+			r.commit(outer, "With one inside")
+			r.git(outer, "push", "-q", r.besideOrigin(), "main")
+			r.git(filepath.Join(r.clone(), "vendor/module"), "pull", "-q", r.besideOrigin(), "main")
+			r.commit(r.clone(), "Newer")
+			r.git(r.clone(), "push", "-q", "origin", "main")
+		}, agent: "cat vendor/module/inner/inner.txt > seen.txt", adds: map[string]entry{"seen.txt": file("inside\n")}},
+		{name: "module-is-bumped", prepare: func(r *repository) {
+			moduleBeside(r)
+			r.put(r.other("module"), "module.txt", "newer\n", 0o600)
+			r.commit(r.other("module"), "Newer")
+			r.git(r.other("module"), "push", "-q", r.besideOrigin(), "main")
+		}, agent: "git -C vendor/module -c protocol.file.allow=always fetch -q origin main; git -C vendor/module checkout -q FETCH_HEAD; cat vendor/module/module.txt > seen.txt",
+			adds: map[string]entry{"seen.txt": file("newer\n")}, loose: []string{"vendor/module"}, also: func(r *repository, o outcome) {
+				if want := r.git(r.other("module"), "rev-parse", "HEAD"); r.git(o.at, "rev-parse", o.commit+":vendor/module") != want {
+					r.t.Errorf("the submodule is not %s", want)
+				}
+			}},
+		{name: "module-is-edited", prepare: moduleBeside, agent: "echo mine > vendor/module/mine.txt; echo x > x", adds: map[string]entry{"x": file("x\n")},
+			says: []string{"Work in the submodule vendor/module is not handed in, since files in it are not committed"}, also: isRescued("mine.txt", "mine\n")},
+		{name: "module-has-a-commit", prepare: moduleBeside, agent: "cd vendor/module; echo mine > mine.txt; git add -A; git commit -qm Mine; cd ../..; echo x > x",
+			adds: map[string]entry{"x": file("x\n")},
+			says: []string{"Work in the submodule vendor/module is not handed in, since its commit is not at its origin"}, also: isRescued("mine.txt", "mine\n")},
+		{name: "module-elsewhere", prepare: module(false, func(r *repository) string { return r.other("module.git") }),
+			agent: "ls vendor/module > seen.txt", adds: map[string]entry{"seen.txt": file("")}, says: []string{"vendor/module", "not beside the origin"}},
+		{name: "module-of-a-stranger", prepare: module(false, func(*repository) string { return "https://stranger.invalid/module.git" }),
+			agent: "ls vendor/module > seen.txt", adds: map[string]entry{"seen.txt": file("")}, says: []string{"vendor/module", "stranger.invalid is not"}},
+		{name: "module-runs-a-program", prepare: module(false, func(r *repository) string { return "ext::sh -c 'echo ran >> " + r.mark() + "'" }),
+			agent: "ls vendor/module > seen.txt", adds: map[string]entry{"seen.txt": file("")}, says: []string{"vendor/module", "no address"}},
+		{name: "module-is-an-option", prepare: module(false, func(r *repository) string { return "--upload-pack=touch " + r.mark() }),
+			agent: "ls vendor/module > seen.txt", adds: map[string]entry{"seen.txt": file("")}, says: []string{"vendor/module", "no address"}},
 		{name: "module-changes", prepare: module(true, func(r *repository) string { return r.other("module.git") }),
 			agent: "rm -rf vendor; echo x > x", adds: map[string]entry{"x": file("x\n")}, gone: []string{"vendor/module"}},
 	}

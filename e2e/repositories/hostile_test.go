@@ -73,8 +73,8 @@ func hostile() []situation {
 	modules.loose = []string{".gitmodules", "dep"}
 	home := situation{name: "hostile-home", host: host{name: "home"}, adds: map[string]entry{"notes.txt": file("new\n")},
 		agent: evil + "echo new > notes.txt; for k in core.fsmonitor core.hooksPath gpg.program core.editor core.pager diff.external core.askPass " +
-			"alias.add alias.commit filter.evil.clean; do git config --global $k @OTHER@evil; done; git config --global commit.gpgSign true; " +
-			"git config --global core.attributesFile @OTHER@attributes; echo '* filter=evil' > @OTHER@attributes",
-		next: "echo next > next.txt", nextAdds: map[string]entry{"next.txt": file("next\n")}}
+			"alias.add alias.commit filter.evil.clean filter.lfs.clean filter.lfs.smudge filter.lfs.process lfs.extension.evil.clean lfs.standalonetransferagent; do git config --global $k @OTHER@evil; done; git config --global commit.gpgSign true; " +
+			"git config --global core.attributesFile @OTHER@attributes; echo '* filter=evil' > @OTHER@attributes; echo '*.bin filter=lfs' > .gitattributes; echo big > a.bin",
+		next: "echo next > next.txt", nextAdds: map[string]entry{"next.txt": file("next\n")}, loose: []string{".gitattributes", "a.bin"}}
 	return append(list, filter, modules, home)
 }

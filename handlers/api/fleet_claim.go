@@ -66,8 +66,12 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 }
 
 func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
-	return &MergeOrder{Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By), Commit: o.Commit, Branch: o.Branch,
-		Into:   o.Into,
+	var opened *OpenedPullRequest
+	if p := o.Opened; p != nil {
+		opened = &OpenedPullRequest{Number: p.Number, Branch: p.Branch, Commit: p.Commit}
+	}
+	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By),
+		Commit: o.Commit, Branch: o.Branch, Into: o.Into,
 		Method: MergeMethod(o.Method), Checks: given(o.Checks)}
 }
 

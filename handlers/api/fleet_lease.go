@@ -30,7 +30,13 @@ type work interface {
 	Renew(ctx context.Context, who tenancy.Principal, ref lease.Ref, ttlSeconds int) (lease.Status, error)
 	WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error)
 	usageRecorder
+	follower
 	CheckBudget(ctx context.Context, who tenancy.Principal, ref lease.Ref, in report.BudgetCheck) (report.BudgetAnswer, error)
+}
+
+// follower takes leases off their seats.
+type follower interface {
+	Follow(ctx context.Context, who tenancy.Principal, ref lease.Ref, pull report.PullRequest) (lease.Status, error)
 }
 
 // leaseEnds are the ways in which an agent's lease ends.
@@ -70,6 +76,15 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObject) (RenewLeaseResponseObject, error) {
 	standing, err := s.work.Renew(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
 	return RenewLease200JSONResponse(standingModel(standing)), err
+}
+
+// FollowPullRequest takes a lease off its seat while a pull request is waited for.
+func (s *reportHandlers) FollowPullRequest(
+	ctx context.Context, r FollowPullRequestRequestObject,
+) (FollowPullRequestResponseObject, error) {
+	standing, err := s.work.Follow(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
+		report.PullRequest{URL: r.Body.URL, Number: r.Body.Number, Branch: r.Body.Branch})
+	return FollowPullRequest200JSONResponse(standingModel(standing)), err
 }
 
 // CompleteJob hands work in.

@@ -160,7 +160,7 @@ func eventModel(e eventlog.Event, key string) Event {
 func productModel(p jobs.Product) Product {
 	return Product{Name: p.Name, Repos: list(p.Repos), ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo,
 		ReviewLimit: p.ReviewLimit, Paused: p.Paused, MergeBy: MergeBy(p.Merge.By), MergeMethod: MergeMethod(p.Merge.Method),
-		MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks}
+		MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks, BranchRetentionDays: p.BranchRetention}
 }
 
 func statsModel(in jobs.Stats) Stats {

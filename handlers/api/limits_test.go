@@ -86,6 +86,8 @@ var limits = []limit{
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},
 	{bound{none, jobs.MaxMergeInto}, "ProductSettings.merge_into", "product.merge_into"},
 	{bound{none, jobs.MaxMergeChecks}, "ProductSettings.merge_checks", "product.merge_checks"},
+	{bound{0, jobs.MaxBranchRetention}, "ProductSettings.branch_retention_days", "product.branch_retention_days"},
+	{bound{none, jobs.MaxBranchJobs}, "EndedBranchesRequest.jobs", ""},
 
 	{bound{1, fleet.MaxName}, "Registration.name FactoryInfo.name", "agent.name factory.name"},
 	{bound{none, fleet.MaxName}, "Registration.model Registration.provider FactoryInfo.os", "agent.provider"},

@@ -2000,6 +2000,40 @@ type Discovery struct {
 	Job   string `json:"job"`
 }
 
+// EndedBranch defines model for EndedBranch.
+type EndedBranch struct {
+	ApprovedHead string `json:"approved_head"`
+
+	// Branch As the agent of the attempt told it; empty where it told none.
+	Branch string `json:"branch"`
+
+	// Commit Its newest commit, as the agent told it.
+	Commit  string             `json:"commit"`
+	EndedAt time.Time          `json:"ended_at"`
+	Epoch   int64              `json:"epoch"`
+	Job     string             `json:"job"`
+	JobID   openapi_types.UUID `json:"job_id"`
+
+	// Merged The job's work was merged, as whatever commit.
+	Merged bool `json:"merged"`
+
+	// Unmerged The job was completed with the work of this attempt, and nobody has said that it was merged.
+	Unmerged bool `json:"unmerged"`
+}
+
+// EndedBranches defines model for EndedBranches.
+type EndedBranches struct {
+	// Items Of each job at most the last 100 attempts.
+	Items []EndedBranch `json:"items"`
+}
+
+// EndedBranchesRequest defines model for EndedBranchesRequest.
+type EndedBranchesRequest struct {
+	// Jobs Keys.
+	Jobs []string `json:"jobs"`
+	Repo string   `json:"repo"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -2239,6 +2273,22 @@ type FinishAction struct {
 
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
+}
+
+// FollowRequest defines model for FollowRequest.
+type FollowRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job    JobRef `json:"job"`
+	Number int    `json:"number"`
+
+	// URL Of the pull request's page.
+	URL string `json:"url"`
 }
 
 // FoundInLog Where in its log the words stand; none where its own texts have them.
@@ -2696,7 +2746,10 @@ type MergeOrder struct {
 	// Job The key of the job whose work it is.
 	Job    string      `json:"job"`
 	Method MergeMethod `json:"method"`
-	Title  string      `json:"title"`
+
+	// PullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+	PullRequest *OpenedPullRequest `json:"pull_request,omitempty"`
+	Title       string             `json:"title"`
 
 	// URL Of that job's page.
 	URL *string `json:"url,omitempty"`
@@ -3043,6 +3096,16 @@ type NextRequest struct {
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
 }
 
+// OpenedPullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+type OpenedPullRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Commit What was approved then, and the newest commit of that branch.
+	Commit string `json:"commit"`
+	Number int    `json:"number"`
+}
+
 // Order defines model for Order.
 type Order struct {
 	// Merge Has exactly the commit merged that was approved.
@@ -3102,6 +3165,8 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
+	BranchRetentionDays int `json:"branch_retention_days"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy        MergeBy     `json:"merge_by"`
 	MergeChecks    string      `json:"merge_checks"`
@@ -3125,6 +3190,9 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// BranchRetentionDays How many days after a job has ended workers remove its branches at the origin, where its work is merged or it ended without any; 0 is never.
+	BranchRetentionDays *int `json:"branch_retention_days,omitempty"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy *MergeBy `json:"merge_by,omitempty"`
 
@@ -4032,6 +4100,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// ListEndedBranchesJSONRequestBody defines body for ListEndedBranches for application/json ContentType.
+type ListEndedBranchesJSONRequestBody = EndedBranchesRequest
+
 // CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
 type CreateBudgetJSONRequestBody = NewBudget
 
@@ -4076,6 +4147,9 @@ type CompleteJobJSONRequestBody = Completion
 
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
+
+// FollowPullRequestJSONRequestBody defines body for FollowPullRequest for application/json ContentType.
+type FollowPullRequestJSONRequestBody = FollowRequest
 
 // WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
 type WriteLogsJSONRequestBody = LogBatch
@@ -4360,6 +4434,9 @@ type ServerInterface interface {
 	// HeadBlob Says whether a blob is there, and its length.
 	// (HEAD /blobs/{blob})
 	HeadBlob(ctx echo.Context, blob string) error
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	// (POST /branches/ended)
+	ListEndedBranches(ctx echo.Context) error
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx echo.Context) error
@@ -4459,6 +4536,9 @@ type ServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	// (POST /fleet/follow)
+	FollowPullRequest(ctx echo.Context) error
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx echo.Context) error
@@ -4900,6 +4980,15 @@ func (w *ServerInterfaceWrapper) HeadBlob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.HeadBlob(ctx, blob)
+	return err
+}
+
+// ListEndedBranches converts echo context to params.
+func (w *ServerInterfaceWrapper) ListEndedBranches(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListEndedBranches(ctx)
 	return err
 }
 
@@ -5496,6 +5585,15 @@ func (w *ServerInterfaceWrapper) FailJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.FailJob(ctx)
+	return err
+}
+
+// FollowPullRequest converts echo context to params.
+func (w *ServerInterfaceWrapper) FollowPullRequest(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.FollowPullRequest(ctx)
 	return err
 }
 
@@ -6991,6 +7089,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/jobs/:job/estimate", wrapper.EstimateJob, options.OperationMiddlewares["estimateJob"]...)
 	router.POST(options.BaseURL+"/estimates", wrapper.PreviewEstimate, options.OperationMiddlewares["previewEstimate"]...)
 	router.POST(options.BaseURL+"/routability", wrapper.PreviewRoutability, options.OperationMiddlewares["previewRoutability"]...)
+	router.POST(options.BaseURL+"/branches/ended", wrapper.ListEndedBranches, options.OperationMiddlewares["listEndedBranches"]...)
 	router.GET(options.BaseURL+"/stats", wrapper.GetStats, options.OperationMiddlewares["getStats"]...)
 	router.POST(options.BaseURL+"/reclaim", wrapper.ReclaimLeases, options.OperationMiddlewares["reclaimLeases"]...)
 	router.GET(options.BaseURL+"/products", wrapper.ListProducts, options.OperationMiddlewares["listProducts"]...)
@@ -7030,6 +7129,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/start", wrapper.StartJob, options.OperationMiddlewares["startJob"]...)
 	router.POST(options.BaseURL+"/fleet/progress", wrapper.ReportProgress, options.OperationMiddlewares["reportProgress"]...)
 	router.POST(options.BaseURL+"/fleet/renew", wrapper.RenewLease, options.OperationMiddlewares["renewLease"]...)
+	router.POST(options.BaseURL+"/fleet/follow", wrapper.FollowPullRequest, options.OperationMiddlewares["followPullRequest"]...)
 	router.POST(options.BaseURL+"/fleet/complete", wrapper.CompleteJob, options.OperationMiddlewares["completeJob"]...)
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
@@ -7690,6 +7790,52 @@ type HeadBlob416Response struct {
 func (response HeadBlob416Response) VisitHeadBlobResponse(w http.ResponseWriter) error {
 	w.WriteHeader(416)
 	return nil
+}
+
+type ListEndedBranchesRequestObject struct {
+	Body *ListEndedBranchesJSONRequestBody
+}
+
+type ListEndedBranchesResponseObject interface {
+	VisitListEndedBranchesResponse(w http.ResponseWriter) error
+}
+
+type ListEndedBranches200JSONResponse EndedBranches
+
+func (response ListEndedBranches200JSONResponse) VisitListEndedBranchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEndedBranchesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListEndedBranchesdefaultApplicationProblemPlusJSONResponse) VisitListEndedBranchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListBudgetsRequestObject struct {
@@ -9240,6 +9386,52 @@ type FailJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response FailJobdefaultApplicationProblemPlusJSONResponse) VisitFailJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FollowPullRequestRequestObject struct {
+	Body *FollowPullRequestJSONRequestBody
+}
+
+type FollowPullRequestResponseObject interface {
+	VisitFollowPullRequestResponse(w http.ResponseWriter) error
+}
+
+type FollowPullRequest200JSONResponse Standing
+
+func (response FollowPullRequest200JSONResponse) VisitFollowPullRequestResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type FollowPullRequestdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response FollowPullRequestdefaultApplicationProblemPlusJSONResponse) VisitFollowPullRequestResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12446,6 +12638,9 @@ type StrictServerInterface interface {
 	// HeadBlob Says whether a blob is there, and its length.
 	// (HEAD /blobs/{blob})
 	HeadBlob(ctx context.Context, request HeadBlobRequestObject) (HeadBlobResponseObject, error)
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	// (POST /branches/ended)
+	ListEndedBranches(ctx context.Context, request ListEndedBranchesRequestObject) (ListEndedBranchesResponseObject, error)
 	// ListBudgets The budgets by name, each as its present period stands.
 	// (GET /budgets)
 	ListBudgets(ctx context.Context, request ListBudgetsRequestObject) (ListBudgetsResponseObject, error)
@@ -12545,6 +12740,9 @@ type StrictServerInterface interface {
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	// (POST /fleet/follow)
+	FollowPullRequest(ctx context.Context, request FollowPullRequestRequestObject) (FollowPullRequestResponseObject, error)
 	// WriteLogs Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	// (POST /fleet/logs)
 	WriteLogs(ctx context.Context, request WriteLogsRequestObject) (WriteLogsResponseObject, error)
@@ -13091,6 +13289,52 @@ func (sh *strictHandler) HeadBlob(ctx echo.Context, blob string) error {
 		return err
 	} else if validResponse, ok := response.(HeadBlobResponseObject); ok {
 		return validResponse.VisitHeadBlobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListEndedBranches operation middleware
+func (sh *strictHandler) ListEndedBranches(ctx echo.Context) error {
+	var request ListEndedBranchesRequestObject
+
+	var body ListEndedBranchesJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEndedBranches(ctx.Request().Context(), request.(ListEndedBranchesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEndedBranches")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListEndedBranchesResponseObject); ok {
+		return validResponse.VisitListEndedBranchesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -14242,6 +14486,52 @@ func (sh *strictHandler) FailJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(FailJobResponseObject); ok {
 		return validResponse.VisitFailJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// FollowPullRequest operation middleware
+func (sh *strictHandler) FollowPullRequest(ctx echo.Context) error {
+	var request FollowPullRequestRequestObject
+
+	var body FollowPullRequestJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.FollowPullRequest(ctx.Request().Context(), request.(FollowPullRequestRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "FollowPullRequest")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(FollowPullRequestResponseObject); ok {
+		return validResponse.VisitFollowPullRequestResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

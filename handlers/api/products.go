@@ -43,7 +43,7 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 	}
 	product, made, err := s.products.PutProduct(ctx, whoOf(ctx), r.Product, jobs.ProductSettings{
 		Repos: value(r.Body.Repos), ReviewRequired: value(r.Body.ReviewRequired), OneJobPerRepo: value(r.Body.OneJobPerRepo),
-		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused),
+		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused), BranchRetention: r.Body.BranchRetentionDays,
 		Merge: jobs.MergePolicy{By: string(value(r.Body.MergeBy)), Method: string(value(r.Body.MergeMethod)), Into: value(r.Body.MergeInto),
 			Checks: value(r.Body.MergeChecks)}})
 	if made {

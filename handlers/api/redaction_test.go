@@ -42,6 +42,7 @@ func note() object {
 var agentElsewhere = map[string]string{
 	"checkBudget": "writes nothing",
 	"reportBatch": "made of the reports above", "previewEstimate": "writes nothing", "previewRoutability": "writes nothing",
+	"listEndedBranches": "writes nothing", "followPullRequest": "TestAPullRequestKeepsNoSecret of internal/dispatch",
 	"searchJobs": "writes nothing", "readMessages": "writes nothing", "searchMessages": "writes nothing", "ackMessages": "takes numbers alone",
 	"answerJob": "TestAnAgentsAnswerHasNoSecrets of internal/dispatch", "nackMessage": "TestWhyAMessageIsGivenBackKeepsNoSecret",
 	"putBlob": "a content is known by its SHA-256, and is encrypted: TestAContentBesideSecretsIsSealed of internal/blobs",

@@ -87,6 +87,7 @@ type Server struct {
 	actionHandlers
 	agentHandlers
 	blobHandlers
+	branchHandlers
 	budgetHandlers
 	priceHandlers
 	claimHandlers
@@ -145,6 +146,7 @@ func New(d Deps) *Server {
 		messageHandlers:     messageHandlers{bus: d.Bus, done: d.Done, tokens: d.Tokens},
 		exportHandlers:      exportHandlers{exports: d.Bus},
 		metaHandlers:        metaHandlers{build: d.Build, version: version},
+		branchHandlers:      branchHandlers{branches: d.Jobs},
 		productHandlers:     productHandlers{products: d.Jobs},
 		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},
 		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Kanban},

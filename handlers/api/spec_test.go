@@ -27,7 +27,7 @@ var permissions = map[tenancy.Permission][]string{
 		"GET /jobs/{job}", "GET /jobs/{job}/attempts", "GET /jobs/{job}/dependencies", "GET /jobs/{job}/estimate", "GET /jobs/{job}/events",
 		"GET /jobs/{job}/explanation", "GET /jobs/{job}/logs", "GET /messages", "GET /messages/search", "GET /messages/threads/{thread}",
 		"GET /messages/{message}", "GET /prices", "GET /prices/models", "GET /products", "GET /products/{product}", "GET /search/jobs", "GET /stats",
-		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
+		"GET /usage", "GET /usage/entries", "HEAD /blobs/{blob}", "POST /branches/ended", "POST /estimates", "POST /messages/ack", "POST /messages/nack", "POST /routability"},
 	tenancy.AnswerQuestions: {"POST /jobs/{job}/answer"},
 	tenancy.SendMessages:    {"POST /messages", "POST /messages/batch"},
 	tenancy.CreateJobs:      {"POST /jobs"},
@@ -45,7 +45,7 @@ var permissions = map[tenancy.Permission][]string{
 		"POST /budgets/{budget}/raise", "POST /budgets/{budget}/transfer", "POST /budgets/{budget}/undo", "PUT /prices", "PUT /prices/models", "PUT /products/{product}"},
 	tenancy.Enrol: {"PUT /agents/{agent}"},
 	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/budget", "POST /fleet/claim",
-		"POST /fleet/complete", "POST /fleet/fail", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
+		"POST /fleet/complete", "POST /fleet/fail", "POST /fleet/follow", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
 		"POST /fleet/renew", "POST /fleet/start", "POST /fleet/usage"},
 }
 

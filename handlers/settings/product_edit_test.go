@@ -209,10 +209,14 @@ func TestMergesAreChosenInTheForm(t *testing.T) {
 	doc := handlertest.Page(t, d.Post("/settings/products", chosen), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#merge_into-e", "It must be the name of a branch.")
 	chosen.Set("merge_into", "trunk")
+	chosen.Set("branch_retention_days", "4000")
+	doc = handlertest.Page(t, d.Post("/settings/products", chosen), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, doc, "#branch_retention_days-e", "A whole number from 0 to 3650.")
+	chosen.Set("branch_retention_days", "0")
 	d.Post("/settings/products", chosen)
 	doc = handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
 	for field, want := range map[string]string{"#merge_by option[selected]": "worker", "#merge_method option[selected]": "fast_forward",
-		"#merge_into": "trunk", "#merge_checks": "make test"} {
+		"#merge_into": "trunk", "#merge_checks": "make test", "#branch_retention_days": "0"} {
 		if got := doc.Find(field).AttrOr("value", ""); got != want {
 			t.Errorf("%s is %q", field, got)
 		}

@@ -83,6 +83,7 @@ func pauseURLs(p jobs.Product) (pause, resume string) {
 // productForm is the form as it was typed.
 type productForm struct {
 	name, repos, reviewLimit      string
+	retention                     string // in days
 	reviewRequired, oneJobPerRepo bool
 	merge                         jobs.MergePolicy
 }
@@ -93,6 +94,7 @@ func parseProductForm(in url.Values) productForm {
 		name:           strings.TrimSpace(in.Get("name")),
 		repos:          in.Get("repos"),
 		reviewLimit:    strings.TrimSpace(in.Get("review_limit")),
+		retention:      strings.TrimSpace(in.Get("branch_retention_days")),
 		reviewRequired: in.Get("review_required") != "",
 		oneJobPerRepo:  in.Get("one_job_per_repo") != "",
 		merge: jobs.MergePolicy{
@@ -107,7 +109,7 @@ func parseProductForm(in url.Values) productForm {
 // productFormOf is the form of a product that is there.
 func productFormOf(p jobs.Product) productForm {
 	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo,
-		merge: p.Merge}
+		merge: p.Merge, retention: strconv.Itoa(p.BranchRetention)}
 	if p.ReviewLimit != nil {
 		f.reviewLimit = strconv.Itoa(*p.ReviewLimit)
 	}
@@ -122,7 +124,8 @@ func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.r
 func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
 	wrong := map[string]string{}
 	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
-		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused, Merge: f.merge}, wrong
+		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused, Merge: f.merge,
+		BranchRetention: web.NumberChoice("branch_retention_days", f.retention, 0, jobs.MaxBranchRetention, wrong)}, wrong
 }
 
 // fieldErrors turns the fields of a fault into those of the form: what is wrong
@@ -194,6 +197,7 @@ func (s productFormData) model() view.ProductForm {
 		),
 		MergeInto:   f.merge.Into,
 		MergeChecks: f.merge.Checks,
+		Retention:   f.retention,
 		Errors:      s.wrong,
 		Error:       s.rest,
 	}
@@ -226,7 +230,8 @@ func (s productFormData) model() view.ProductForm {
 }
 
 // faultyFields are those of the form that may be wrong.
-var faultyFields = []string{"name", "repos", "review_limit", "merge_by", "merge_method", "merge_into", "merge_checks"}
+var faultyFields = []string{"name", "repos", "review_limit", "merge_by", "merge_method", "merge_into", "merge_checks",
+	"branch_retention_days"}
 
 // mergers and mergeMethods are what a product's merges may be, the first by default.
 var (
@@ -272,6 +277,9 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
 	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
 	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))
+	if now := in.BranchRetention; now != nil && *now != before.BranchRetention {
+		list = append(list, "branches stay "+retentionText(*now))
+	}
 	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {
 		list = append(list, "review limit "+was+" to "+now)
 	}
@@ -305,6 +313,14 @@ func few(list []string) []string {
 		return append(slices.Clone(list[:web.MaxListed]), ui.Count(hidden)+" more")
 	}
 	return list
+}
+
+// retentionText is how long branches stay.
+func retentionText(days int) string {
+	if days == 0 {
+		return "for ever"
+	}
+	return web.Plural(days, "day", "days")
 }
 
 func limitText(limit *int) string {

@@ -65,13 +65,18 @@ func (s *screen) wholeProduct(w io.Writer, one apiclient.Product) {
 	say.say("merged by", strings.ReplaceAll(fmt.Sprintf("a %s, as %s", one.MergeBy, one.MergeMethod), "_", " "))
 	say.say("merged into", one.MergeInto)
 	say.say("checked by", one.MergeChecks)
+	stay := fmt.Sprintf("%d days", one.BranchRetentionDays)
+	if one.BranchRetentionDays == 0 {
+		stay = "for ever"
+	}
+	say.say("branches stay", stay)
 }
 
 func productSet(c *cli) *cobra.Command {
 	var repos, add, drop []string
 	var review, single, paused bool
 	merge := map[string]*string{}
-	var limit int
+	var limit, retention int
 	cmd := &cobra.Command{Use: "set PRODUCT", Args: cobra.ExactArgs(1), Annotations: calls("getProduct", "putProduct"),
 		Short: "Make a product, or change what is named of its settings", ValidArgsFunction: c.complete(productNames, 1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -100,6 +105,9 @@ func productSet(c *cli) *cobra.Command {
 				settings["review_limit"] = nil
 			}
 		}
+		if flags.Changed("branch-retention-days") {
+			settings["branch_retention_days"] = retention
+		}
 		settings["repos"] = reposAfter(settings["repos"], flags.Changed("repos"), repos, add, drop)
 		raw, err := json.Marshal(settings)
 		if err != nil {
@@ -123,6 +131,8 @@ func productSet(c *cli) *cobra.Command {
 	flags.BoolVar(&review, "review", false, "whether a person looks at the work")
 	flags.BoolVar(&single, "one-job-per-repo", false, "whether a repository has one running job at most")
 	flags.IntVar(&limit, "review-limit", 0, "how many jobs may be in review before no more are claimed; 0 is no limit")
+	flags.IntVar(&retention, "branch-retention-days", 30,
+		"after how many `days` workers remove the branches of ended jobs at the origin; 0 is never")
 	flags.BoolVar(&paused, "paused", false, "whether no job of it is claimed")
 	merge["merge-by"] = flags.String("merge-by", "",
 		"`who` merges approved work: person, worker for any factory with the repository, or pull_request")

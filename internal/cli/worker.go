@@ -23,6 +23,7 @@ import (
 type workerFlags struct {
 	repos, state, name, factory, check, model string
 	clone, engines, labels, pass, roles       []string
+	submodules                                []string
 	seats                                     int
 	lease, beat, maxTime                      time.Duration
 	forges                                    []string
@@ -61,6 +62,8 @@ func (c *cli) workerCommand() *cobra.Command {
 			"failJob",
 			"releaseLease",
 			"askQuestion",
+			"followPullRequest",
+			"listEndedBranches",
 			"createJob",
 			"answerJob",
 			"sendMessage",
@@ -80,6 +83,8 @@ func (c *cli) workerCommand() *cobra.Command {
 		nil,
 		"offer the repositories of products that this `pattern` reaches, with * for the name: https://host/team/*",
 	)
+	flags.StringArrayVar(&f.submodules, "submodules", nil,
+		"fetch submodules from this `host` too; those on the host of their repository's origin are fetched anyway")
 	flags.StringArrayVar(&f.engines, "engine", nil, "use this `engine`: claude, codex, opencode, command:LINE, scripted")
 	flags.IntVar(&f.seats, "seats", 1, "work on this many jobs at once")
 	flags.StringArrayVar(&f.labels, "label", nil, "offer this `capability` beside those that are found")
@@ -176,7 +181,7 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 	}
 	state := cmp.Or(f.state, c.workerState(f.name))
 	log := slog.New(slog.NewTextHandler(c.env.Err, nil))
-	found, err := repos.Open(repos.Options{Dir: f.repos, State: state, Clone: f.clone, Log: log,
+	found, err := repos.Open(repos.Options{Dir: f.repos, State: state, Clone: f.clone, Submodules: f.submodules, Log: log,
 		Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})
 	if err != nil {
 		return worker.Options{}, fail(exitUsage, "%w", err)

@@ -17,24 +17,36 @@ import (
 
 func (c *cli) workerGCCommand() *cobra.Command {
 	var dir, state, name string
+	var clone []string
 	o := repos.GCOptions{KeepUnused: worker.KeepUnused}
 	cmd := &cobra.Command{
-		Use: "gc", Args: cobra.NoArgs,
+		Use: "gc", Args: cobra.NoArgs, Annotations: calls("listEndedBranches"),
 		Short: "Remove what the worker needs no more: merged branches, left-over files, unused mirrors",
-		Long: "gc prints what it removes, and why. It never removes work that is not merged and is nowhere else, nor files that an\n" +
-			"attempt works on, nor what was rescued (fleet worker rescue). Workers do the same once an hour.",
+		Long: "gc prints what it removes, and why; --dry-run prints the same and removes nothing. It never removes from this host work\n" +
+			"that is not merged and is nowhere else, nor files that an attempt works on, nor what was rescued (fleet worker rescue).\n" +
+			"At the origins it removes branches that workers made, of jobs that ended longer ago than their product says\n" +
+			"(fleet product set --branch-retention-days), if nobody else has touched them since. Workers do the same once an hour.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := repos.Open(repos.Options{Dir: dir, State: cmp.Or(state, c.workerState(name)),
+			found, err := repos.Open(repos.Options{Dir: dir, Clone: clone, State: cmp.Or(state, c.workerState(name)),
 				Log:    slog.New(slog.NewTextHandler(c.env.Err, nil)),
 				Author: repos.Identity{Name: name, Email: name + "@fleetboard.invalid"}})
 			if err != nil {
 				return fail(exitUsage, "%w", err)
+			}
+			if to, err := c.connect(); err != nil {
+				fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server is known that says "+
+					"which jobs have ended: "+cleanLine(err.Error()))
+			} else {
+				o.Ended = func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
+					return worker.EndedBranches(ctx, to, repo, keys)
+				}
 			}
 			return c.collect(cmd.Context(), found, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&dir, "repos", "", "the `directory` of repositories that the worker was given")
+	flags.StringArrayVar(&clone, "clone", nil, "the `pattern` of repositories that the worker was given")
 	flags.StringVar(&name, "name", hostName(), "the `name` that the worker was given")
 	flags.StringVar(&state, "state", "", "the `directory` that the worker was given for its state")
 	flags.DurationVar(&o.KeepUnused, "keep", worker.KeepUnused, "keep mirrors that were used within this time")

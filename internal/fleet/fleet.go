@@ -59,7 +59,8 @@ type Agent struct {
 	Graceful                 bool // it was, and may end its jobs
 	TerminateReason          string
 	CutOff                   bool // ended with all its tokens
-	Taken                    int  // jobs it holds a lease on
+	Taken                    int  // of its seats
+	Follows                  int  // pull requests, which take no seat
 	Health                   Health
 	CreatedAt                time.Time
 	RegisteredAt             time.Time
@@ -96,6 +97,12 @@ func (a Agent) TakesJobs() bool { return a.Health != Dead && !a.Terminated }
 
 // Idle reports whether the agent could take one more job of its own.
 func (a Agent) Idle() bool { return a.HeldUntil == nil && a.hasSeat() }
+
+// serves reports whether the agent has what is left of some needs, and room for it: one that
+// follows as many pull requests as it may takes no further ones.
+func (a Agent) serves(needs, lacks []string) bool {
+	return len(lacks) == 0 && (a.Follows < MaxFollowed || !slices.Contains(needs, OpensPullRequests))
+}
 
 func (a Agent) hasSeat() bool { return a.TakesJobs() && a.Taken < a.MaxConcurrentJobs }
 
@@ -236,7 +243,7 @@ func (r Routing) Takers(n Needs) []Agent {
 		for _, a := range fit.Factory.Agents {
 			switch {
 			case !a.TakesJobs() || len(missing(needs, offers, a.Capabilities)) > 0:
-			case a.Idle() && fit.Free > 0:
+			case a.serves(needs, nil) && a.Idle() && fit.Free > 0:
 				idle = append(idle, a)
 			default:
 				busy = append(busy, a)
@@ -263,7 +270,7 @@ func (f Factory) fit(n Needs) Fit {
 		if len(lacks) < len(fit.Missing) {
 			fit.Missing = lacks
 		}
-		if len(lacks) == 0 && a.Idle() {
+		if a.serves(needs, lacks) && a.Idle() {
 			capable += a.MaxConcurrentJobs - a.Taken
 			fit.IdleAgents = append(fit.IdleAgents, a.Name)
 		}

@@ -36,10 +36,11 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	if err != nil {
 		return snap, fmt.Errorf("count leases: %w", err)
 	}
-	taken := map[ids.ID]int{} // by factory and by agent
+	taken, follows := map[ids.ID]int{}, map[ids.ID]int{} // by factory and by agent
 	for _, l := range leases {
 		taken[l.FactoryID] += int(l.Taken)
 		taken[l.AgentID] += int(l.Taken)
+		follows[l.AgentID] += int(l.Follows)
 	}
 	at := map[ids.ID]int{}
 	for i, r := range factories {
@@ -58,7 +59,7 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 			continue // it was deleted meanwhile
 		}
 		f := &snap.Factories[i]
-		f.add(agentFrom(r.Agent, r.HeldUntil, f.Name, taken[r.Agent.ID]), snap)
+		f.add(agentFrom(r.Agent, r.HeldUntil, f.Name, taken[r.Agent.ID], follows[r.Agent.ID]), snap)
 	}
 	return snap, nil
 }
@@ -72,7 +73,7 @@ func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agen
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent: %w", err)
 	}
-	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, int(r.Taken))
+	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, int(r.Taken), int(r.Follows))
 	a.Health = a.HealthAt(r.Now)
 	return a, nil
 }
@@ -142,7 +143,7 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	return f, nil
 }
 
-func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken int) Agent {
+func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken, follows int) Agent {
 	a := Agent{
 		ID: r.ID, Name: r.Name, Model: r.Model, Provider: r.Provider, HeldUntil: heldUntil, Roles: r.Roles, Factory: factory,
 		Capabilities: r.Capabilities, Products: r.Products,
@@ -151,7 +152,7 @@ func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken int) 
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,
 		TerminateReason: r.TerminateReason,
 		CutOff:          r.CutOffAt != nil,
-		Taken:           taken, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
+		Taken:           taken, Follows: follows, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,
 	}
 	if r.CpuPercent != nil {
 		load := float64(*r.CpuPercent)

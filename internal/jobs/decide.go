@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -267,6 +268,17 @@ func (j Job) HoldMerge(reason string) (Decision, bool) {
 	return d, true
 }
 
+// OpenPullRequest names the pull request by which approved work is to be merged. The second
+// result is false where nothing is new.
+func (j Job) OpenPullRequest(url string) (Decision, bool) {
+	if j.Status != Approved || j.URL == url {
+		return Decision{}, false
+	}
+	d := Decision{Before: j, After: j, Type: eventlog.JobPullRequestOpened, Payload: map[string]any{"url": url}}
+	d.After.URL = url
+	return d, true
+}
+
 // FailMerge sends approved work back to review: it could not be merged. It is to be
 // approved again.
 func (j Job) FailMerge(reason string) (Decision, error) {
@@ -303,7 +315,8 @@ type Work struct {
 }
 
 // HandIn ends an attempt with its work: in review, or completed where no review is
-// required. Nobody has approved this work yet.
+// required. Nobody has approved this work yet. Without an address the one of before stays:
+// that of a pull request, which goes on.
 func (j Job) HandIn(w Work) (Decision, error) {
 	to, kind := Completed, eventlog.JobCompleted
 	if j.ReviewRequired {
@@ -311,7 +324,7 @@ func (j Job) HandIn(w Work) (Decision, error) {
 	}
 	return j.decide(ByComplete, to, kind, func(d *Decision) {
 		hundred := 100
-		d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), w.URL
+		d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), cmp.Or(w.URL, j.URL)
 		d.After.LastError, d.After.FailureKind = "", ""
 		d.After.ApprovedHead, d.After.MergedCommit = "", ""
 		d.After.ProgressPercent = &hundred

@@ -54,6 +54,10 @@ const (
 	MaxRepos       = 200
 	MinReviewLimit = 1
 	MaxReviewLimit = 100_000
+	// DefaultBranchRetention and MaxBranchRetention are how many days the branches of an ended
+	// job stay at the origin; 0 is for ever.
+	DefaultBranchRetention = 30
+	MaxBranchRetention     = 3650
 	// MaxReason bounds why a job is blocked, and what people write about a change, in characters.
 	MaxReason = 2000
 	// MaxPauseReason is how long the reason for a pause may be, in characters.

@@ -24,6 +24,9 @@ type Product struct {
 	ReviewLimit    *int
 	Paused         bool
 	Merge          MergePolicy
+	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
+	// for ever.
+	BranchRetention int
 }
 
 // MergePolicy is how approved work of a product is merged.
@@ -73,6 +76,16 @@ type ProductSettings struct {
 	ReviewLimit    *int // 1 or more; nil is no limit
 	Paused         bool
 	Merge          MergePolicy
+	// BranchRetention is as in Product; nil is DefaultBranchRetention.
+	BranchRetention *int
+}
+
+// retention is for how many days branches stay.
+func (in ProductSettings) retention() int {
+	if in.BranchRetention == nil {
+		return DefaultBranchRetention
+	}
+	return *in.BranchRetention
 }
 
 // Products lists the workspace's products by name.
@@ -116,7 +129,8 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	}
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
-			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused, Merge: in.Merge.orDefault()}
+			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused, Merge: in.Merge.orDefault(),
+			BranchRetention: in.retention()}
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -195,6 +209,7 @@ func (in ProductSettings) check(name string) error {
 		}
 	}
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
+	p.Number("branch_retention_days", in.retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
 	return p.Err()
 }
@@ -263,6 +278,9 @@ func (p Product) changes(before Product) []eventlog.Change {
 	note("merge_method", was.Method != p.Merge.Method, was.Method, p.Merge.Method)
 	note("merge_into", was.Into != p.Merge.Into, was.Into, p.Merge.Into)
 	note("merge_checks", was.Checks != p.Merge.Checks, was.Checks, p.Merge.Checks)
+	if before.ID != ids.Nil || p.BranchRetention != DefaultBranchRetention {
+		note("branch_retention_days", before.BranchRetention != p.BranchRetention, before.BranchRetention, p.BranchRetention)
+	}
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list
 }

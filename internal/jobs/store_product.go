@@ -18,7 +18,8 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	for _, r := range rows {
 		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
 			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused,
-			Merge: MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks}})
+			Merge:           MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
+			BranchRetention: int(r.BranchRetentionDays)})
 	}
 	return list, nil
 }
@@ -65,7 +66,8 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused,
-		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks})
+		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks,
+		BranchRetentionDays: int32(p.BranchRetention)}) //nolint:gosec // at most MaxBranchRetention
 	if err != nil {
 		return fmt.Errorf("save product: %w", err)
 	}

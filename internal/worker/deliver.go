@@ -235,6 +235,10 @@ func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*ap
 // worker's mirror, where gc never removes it unmerged. The error says that the worker ends
 // before that is decided: the next start goes on with it.
 func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
+	if r.Verb != verbComplete && tree.IsEmpty() {
+		w.Log.Info("nothing is pushed: the attempt added nothing", "job", r.Job, "epoch", r.Epoch)
+		return nil
+	}
 	for pause := firstPause; ; pause = min(2*pause, longestPushPause) {
 		pushed, err := tree.Push(ctx)
 		switch {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -35,6 +36,8 @@ type lease struct {
 	// work ends when the work on the lease is to stop.
 	work context.Context
 	stop context.CancelFunc
+	// follows: it takes no seat, since all that is left to do is to wait for a pull request.
+	follows atomic.Bool
 
 	mu     sync.Mutex
 	until  time.Duration // on the clock of sinceBoot

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +72,11 @@ func (f *following) goOn(ctx context.Context, number int) (end ending, over bool
 // open publishes the commit and opens a pull request of it. Work that is merged already
 // needs none.
 func (f *following) open(ctx context.Context) (end ending, over bool) {
-	at, err := f.a.w.Repos.Publish(ctx, f.git, f.order.Job)
+	earlier, err := f.earlier(ctx)
+	if err != nil {
+		return unmerged(err, ""), true
+	}
+	at, err := f.a.w.Repos.Publish(ctx, f.git, f.order.Job, earlier)
 	if err != nil {
 		return unmerged(err, ""), true
 	}
@@ -88,8 +93,36 @@ func (f *following) open(ctx context.Context) (end ending, over bool) {
 	if err != nil {
 		return unmerged(err, ""), true
 	}
-	f.tell("opened " + f.pull().URL)
+	switch earlier.Branch {
+	case "":
+		f.tell("opened " + f.pull().URL)
+	case at.Branch:
+		f.tell("goes on with " + f.pull().URL)
+	default:
+		f.tell(fmt.Sprintf("opened %s, since the branch %s of the one before was moved by somebody else", f.pull().URL, earlier.Branch))
+	}
 	return ending{}, false
+}
+
+// earlier is the branch of the pull request that an earlier merge of the work opened, if that
+// one is still open.
+func (f *following) earlier(ctx context.Context) (e repos.Earlier, err error) {
+	was := f.order.PullRequest
+	if was == nil {
+		return repos.Earlier{}, nil
+	}
+	err = f.patiently(ctx, func() error {
+		pull, err := f.forge.Get(ctx, f.repo, was.Number)
+		if err == nil && pull.Open && pull.MergedAs == "" && pull.Branch == was.Branch {
+			e = repos.Earlier{Branch: was.Branch, Commit: was.Commit}
+		}
+		return err
+	})
+	var gone *forge.Refusal
+	if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
+		return repos.Earlier{}, nil
+	}
+	return e, err
 }
 
 func (f *following) title() string {
@@ -132,9 +165,15 @@ func (f *following) pull() forge.PullRequest {
 // be merged.
 func (f *following) follow(ctx context.Context) ending {
 	for {
+		f.leaveSeat(ctx)
 		var end ending
 		var over bool
 		err := f.patiently(ctx, func() (err error) {
+			leave, err := f.a.w.enterLook(ctx)
+			if err != nil {
+				return err
+			}
+			defer leave()
 			end, over, err = f.look(ctx)
 			return err
 		})

@@ -77,6 +77,7 @@ type Worker struct {
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
+	looks   chan struct{} // has room for those who may look at pull requests at the same time
 	stopped context.Context
 	leaving context.Context // ends when the worker claims nothing more
 	leave   func()          // ends it
@@ -146,7 +147,8 @@ func (w *Worker) over(err error) error {
 }
 
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop}
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
+		looks: make(chan struct{}, looksAtOnce)}
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
@@ -186,11 +188,17 @@ func (w *Worker) work(ctx context.Context) error {
 	return err
 }
 
-// free is how many seats are free.
+// free is how many seats are free. What follows a pull request takes none.
 func (w *Worker) free() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.Seats - len(w.held)
+	free := w.Seats
+	for _, l := range w.held {
+		if !l.follows.Load() {
+			free--
+		}
+	}
+	return free
 }
 
 // hold takes a lease into account; it reports false where it is there already.

@@ -12,5 +12,6 @@ var (
 		{Name: "capabilities", Label: "Capabilities"}, {Name: "factory", Label: "Factory"}}
 	productFields = []ui.Field{nameField, {Name: "repos", Label: "Repos"}, {Name: "review_limit", Label: "Review limit"},
 		{Name: "merge_by", Label: "Merged by"}, {Name: "merge_method", Label: "Merged as"}, {Name: "merge_into", Label: "Branch"},
-		{Name: "merge_checks", Label: "Check"}}
+		{Name: "merge_checks", Label: "Check"},
+		{Name: "branch_retention_days", Label: "Branches"}}
 )

@@ -56,6 +56,7 @@ type ProductForm struct {
 	MergeMethod    []Choice
 	MergeInto      string
 	MergeChecks    string
+	Retention      string       // days
 	InReview       string       // "2 jobs are in review now.", "" for a new one
 	Ways           []ProductWay // of an existing one
 	RepoWays       []ProductWay // a repo's jobs each
@@ -66,7 +67,7 @@ type ProductForm struct {
 	Stays          string // why it cannot be deleted, "" where it may be
 
 	// Errors by field name: name, repos, review_limit, merge_by, merge_method, merge_into,
-	// merge_checks.
+	// merge_checks, branch_retention_days.
 	Errors map[string]string
 	// Error is about the form as a whole: what happened, what is kept.
 	Error string
@@ -103,6 +104,8 @@ const (
 	meansMergeInto   = "At the origin of the repo."
 	meansMergeChecks = "It must pass in what came out of the merge, before that is pushed: make test. " +
 		"Pull requests have the checks of the forge instead."
+	meansRetention = "So many days after a job has ended, its branches at the origin are removed: where its work is merged, or it " +
+		"ended without any. 0 keeps them."
 	meansLimit  = "While so many of its jobs wait for a decision, agents get no new ones."
 	meansPaused = "Agents get no new jobs of a paused product; what they work on goes on."
 )

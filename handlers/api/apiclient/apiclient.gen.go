@@ -2000,6 +2000,40 @@ type Discovery struct {
 	Job   string `json:"job"`
 }
 
+// EndedBranch defines model for EndedBranch.
+type EndedBranch struct {
+	ApprovedHead string `json:"approved_head"`
+
+	// Branch As the agent of the attempt told it; empty where it told none.
+	Branch string `json:"branch"`
+
+	// Commit Its newest commit, as the agent told it.
+	Commit  string             `json:"commit"`
+	EndedAt time.Time          `json:"ended_at"`
+	Epoch   int64              `json:"epoch"`
+	Job     string             `json:"job"`
+	JobID   openapi_types.UUID `json:"job_id"`
+
+	// Merged The job's work was merged, as whatever commit.
+	Merged bool `json:"merged"`
+
+	// Unmerged The job was completed with the work of this attempt, and nobody has said that it was merged.
+	Unmerged bool `json:"unmerged"`
+}
+
+// EndedBranches defines model for EndedBranches.
+type EndedBranches struct {
+	// Items Of each job at most the last 100 attempts.
+	Items []EndedBranch `json:"items"`
+}
+
+// EndedBranchesRequest defines model for EndedBranchesRequest.
+type EndedBranchesRequest struct {
+	// Jobs Keys.
+	Jobs []string `json:"jobs"`
+	Repo string   `json:"repo"`
+}
+
 // Epoch The epoch of the lease.
 type Epoch = int64
 
@@ -2239,6 +2273,22 @@ type FinishAction struct {
 
 	// Version The version that was seen; another one is 409.
 	Version *Version `json:"version,omitempty"`
+}
+
+// FollowRequest defines model for FollowRequest.
+type FollowRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job    JobRef `json:"job"`
+	Number int    `json:"number"`
+
+	// URL Of the pull request's page.
+	URL string `json:"url"`
 }
 
 // FoundInLog Where in its log the words stand; none where its own texts have them.
@@ -2696,7 +2746,10 @@ type MergeOrder struct {
 	// Job The key of the job whose work it is.
 	Job    string      `json:"job"`
 	Method MergeMethod `json:"method"`
-	Title  string      `json:"title"`
+
+	// PullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+	PullRequest *OpenedPullRequest `json:"pull_request,omitempty"`
+	Title       string             `json:"title"`
 
 	// URL Of that job's page.
 	URL *string `json:"url,omitempty"`
@@ -3043,6 +3096,16 @@ type NextRequest struct {
 	TTLSeconds *TTLSeconds `json:"ttl_seconds,omitempty"`
 }
 
+// OpenedPullRequest The pull request that an earlier merge of the same work opened. This one goes on with it where nobody else has moved its branch.
+type OpenedPullRequest struct {
+	// Branch The one that it comes from.
+	Branch string `json:"branch"`
+
+	// Commit What was approved then, and the newest commit of that branch.
+	Commit string `json:"commit"`
+	Number int    `json:"number"`
+}
+
 // Order defines model for Order.
 type Order struct {
 	// Merge Has exactly the commit merged that was approved.
@@ -3102,6 +3165,8 @@ type ProblemCode string
 
 // Product defines model for Product.
 type Product struct {
+	BranchRetentionDays int `json:"branch_retention_days"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy        MergeBy     `json:"merge_by"`
 	MergeChecks    string      `json:"merge_checks"`
@@ -3125,6 +3190,9 @@ type ProductPage struct {
 
 // ProductSettings defines model for ProductSettings.
 type ProductSettings struct {
+	// BranchRetentionDays How many days after a job has ended workers remove its branches at the origin, where its work is merged or it ended without any; 0 is never.
+	BranchRetentionDays *int `json:"branch_retention_days,omitempty"`
+
 	// MergeBy Who merges approved work: a person, whichever factory has the repo, or the forge, by a pull request that a factory opens and follows.
 	MergeBy *MergeBy `json:"merge_by,omitempty"`
 
@@ -4032,6 +4100,9 @@ type HeartbeatJSONRequestBody = Heartbeat
 // TerminateAgentJSONRequestBody defines body for TerminateAgent for application/json ContentType.
 type TerminateAgentJSONRequestBody = TerminateRequest
 
+// ListEndedBranchesJSONRequestBody defines body for ListEndedBranches for application/json ContentType.
+type ListEndedBranchesJSONRequestBody = EndedBranchesRequest
+
 // CreateBudgetJSONRequestBody defines body for CreateBudget for application/json ContentType.
 type CreateBudgetJSONRequestBody = NewBudget
 
@@ -4076,6 +4147,9 @@ type CompleteJobJSONRequestBody = Completion
 
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
+
+// FollowPullRequestJSONRequestBody defines body for FollowPullRequest for application/json ContentType.
+type FollowPullRequestJSONRequestBody = FollowRequest
 
 // WriteLogsJSONRequestBody defines body for WriteLogs for application/json ContentType.
 type WriteLogsJSONRequestBody = LogBatch
@@ -4487,6 +4561,20 @@ type ClientInterface interface {
 	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
 	HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListEndedBranchesWithBody The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListBudgets The budgets by name, each as its present period stands.
 	//
 	// Corresponds with GET /budgets (the `ListBudgets` operationId).
@@ -4789,6 +4877,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FollowPullRequestWithBody Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteLogsWithBody Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
@@ -5640,6 +5742,40 @@ func (c *Client) HeadBlob(ctx context.Context, blob string, reqEditors ...Reques
 	return c.Client.Do(req)
 }
 
+// ListEndedBranchesWithBody The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *Client) ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndedBranchesRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEndedBranches The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *Client) ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEndedBranchesRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListBudgets The budgets by name, each as its present period stands.
 //
 // Corresponds with GET /budgets (the `ListBudgets` operationId).
@@ -6413,6 +6549,40 @@ func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body i
 // Corresponds with POST /fleet/fail (the `FailJob` operationId).
 func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FollowPullRequestWithBody Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *Client) FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFollowPullRequestRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FollowPullRequest Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *Client) FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFollowPullRequestRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8592,6 +8762,46 @@ func NewHeadBlobRequest(server string, blob string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListEndedBranchesRequest calls the generic ListEndedBranches builder with application/json body
+func NewListEndedBranchesRequest(server string, body ListEndedBranchesJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewListEndedBranchesRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewListEndedBranchesRequestWithBody constructs an http.Request for the ListEndedBranches method, with any body, and a specified content type
+func NewListEndedBranchesRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/branches/ended")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewListBudgetsRequest constructs an http.Request for the ListBudgets method
 func NewListBudgetsRequest(server string) (*http.Request, error) {
 	var err error
@@ -10170,6 +10380,46 @@ func NewFailJobRequestWithBody(server string, contentType string, body io.Reader
 	}
 
 	operationPath := fmt.Sprintf("/fleet/fail")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewFollowPullRequestRequest calls the generic FollowPullRequest builder with application/json body
+func NewFollowPullRequestRequest(server string, body FollowPullRequestJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewFollowPullRequestRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewFollowPullRequestRequestWithBody constructs an http.Request for the FollowPullRequest method, with any body, and a specified content type
+func NewFollowPullRequestRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/follow")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -13823,6 +14073,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
 	HeadBlobWithResponse(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*HeadBlobResponse, error)
 
+	// ListEndedBranchesWithBodyWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error)
+
+	// ListEndedBranchesWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+	ListEndedBranchesWithResponse(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error)
+
 	// ListBudgetsWithResponse The budgets by name, each as its present period stands.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14161,6 +14425,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /fleet/fail (the `FailJob` operationId).
 	FailJobWithResponse(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*FailJobResponse, error)
+
+	// FollowPullRequestWithBodyWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error)
+
+	// FollowPullRequestWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+	FollowPullRequestWithResponse(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error)
 
 	// WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
 	//
@@ -15461,6 +15739,62 @@ func (r HeadBlobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r HeadBlobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListEndedBranchesResponseDefaultHeaders the declared response headers of an HTTP default response for ListEndedBranches
+type ListEndedBranchesResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListEndedBranchesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EndedBranches
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListEndedBranchesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEndedBranchesResponse) GetJSON200() *EndedBranches {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListEndedBranchesResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEndedBranchesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEndedBranchesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEndedBranchesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEndedBranchesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17296,6 +17630,62 @@ func (r FailJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r FailJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// FollowPullRequestResponseDefaultHeaders the declared response headers of an HTTP default response for FollowPullRequest
+type FollowPullRequestResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type FollowPullRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Standing
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *FollowPullRequestResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FollowPullRequestResponse) GetJSON200() *Standing {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r FollowPullRequestResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r FollowPullRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FollowPullRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FollowPullRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FollowPullRequestResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21051,6 +21441,32 @@ func (c *ClientWithResponses) HeadBlobWithResponse(ctx context.Context, blob str
 	return ParseHeadBlobResponse(rsp)
 }
 
+// ListEndedBranchesWithBodyWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *ClientWithResponses) ListEndedBranchesWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error) {
+	rsp, err := c.ListEndedBranchesWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndedBranchesResponse(rsp)
+}
+
+// ListEndedBranchesWithResponse The branches of jobs that ended in a repository longer ago than their product keeps branches (`branch_retention_days`), so that a worker can remove them at the origin. Changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
+func (c *ClientWithResponses) ListEndedBranchesWithResponse(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*ListEndedBranchesResponse, error) {
+	rsp, err := c.ListEndedBranches(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEndedBranchesResponse(rsp)
+}
+
 // ListBudgetsWithResponse The budgets by name, each as its present period stands.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -21676,6 +22092,32 @@ func (c *ClientWithResponses) FailJobWithResponse(ctx context.Context, body Fail
 		return nil, err
 	}
 	return ParseFailJobResponse(rsp)
+}
+
+// FollowPullRequestWithBodyWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *ClientWithResponses) FollowPullRequestWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error) {
+	rsp, err := c.FollowPullRequestWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFollowPullRequestResponse(rsp)
+}
+
+// FollowPullRequestWithResponse Says that all that is left of a job of kind merge is to wait for its pull request. Its lease takes no seat from then on, nor the place of its repo, and the work names the pull request. An agent follows at most 100; beyond that it is 429, and the lease keeps its seat. Said again it changes nothing.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
+func (c *ClientWithResponses) FollowPullRequestWithResponse(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*FollowPullRequestResponse, error) {
+	rsp, err := c.FollowPullRequest(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFollowPullRequestResponse(rsp)
 }
 
 // WriteLogsWithBodyWithResponse Writes lines to the log of the job that the agent works on. A body may be 5 MB. Lines beyond what the log keeps are left out, and `lines_left_out` says how many.
@@ -23552,6 +23994,59 @@ func ParseHeadBlobResponse(rsp *http.Response) (*HeadBlobResponse, error) {
 	return response, nil
 }
 
+// ParseListEndedBranchesResponse parses an HTTP response from a ListEndedBranchesWithResponse call
+func ParseListEndedBranchesResponse(rsp *http.Response) (*ListEndedBranchesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEndedBranchesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EndedBranches
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListEndedBranchesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListBudgetsResponse parses an HTTP response from a ListBudgetsWithResponse call
 func ParseListBudgetsResponse(rsp *http.Response) (*ListBudgetsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -25289,6 +25784,59 @@ func ParseFailJobResponse(rsp *http.Response) (*FailJobResponse, error) {
 	switch {
 	case true:
 		var headers FailJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseFollowPullRequestResponse parses an HTTP response from a FollowPullRequestWithResponse call
+func ParseFollowPullRequestResponse(rsp *http.Response) (*FollowPullRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FollowPullRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Standing
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers FollowPullRequestResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -277,7 +277,7 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 	c.Res.factory = c.agent.factoryID
 	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
 	for _, l := range lanes {
-		if b.reaches(c, l.product) && offer.Serves(l.needs, l.factory) {
+		if b.reaches(c, l.product) && offer.Serves(l.needs, l.factory) && c.agent.mayFollow(l.needs) {
 			c.Res.lanes, c.products[l.id] = append(c.Res.lanes, l.id), l.product
 		}
 	}

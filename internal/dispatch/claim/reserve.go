@@ -60,8 +60,11 @@ func (b *claimBatch) lockOpen() error {
 	return err
 }
 
-func (c *claimItem) ownSeats() int     { return c.agent.seats - c.agent.taken }
-func (c *claimItem) factorySeats() int { return c.agent.factorySeats - c.agent.factoryTaken }
+// ownSeats and factorySeats are those that are free. What follows a pull request takes none.
+func (c *claimItem) ownSeats() int { return c.agent.seats - (c.agent.taken - c.agent.follows) }
+func (c *claimItem) factorySeats() int {
+	return c.agent.factorySeats - (c.agent.factoryTaken - c.agent.factoryFollows)
+}
 
 // full reports whether the agent may take nothing, and notes why.
 func (c *claimItem) full() bool {

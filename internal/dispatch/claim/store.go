@@ -56,8 +56,8 @@ type claimant struct {
 	cutOff           bool
 	enrolmentRevoked bool
 
-	seats, taken               int
-	factorySeats, factoryTaken int
+	seats, taken, follows                      int // leases, and those of them that follow a pull request
+	factorySeats, factoryTaken, factoryFollows int
 	// The numbers of the oldest leases that are left, 0 where there is none.
 	oldestLease, factoryOldestLease int64
 }
@@ -70,6 +70,12 @@ func (c claimant) offer(scope tenancy.Scope) (fleet.Offer, error) {
 		return fleet.Offer{}, fmt.Errorf("repos of factory: %w", err)
 	}
 	return fleet.Offer{Factory: c.factory, Tokens: fleet.Within(scope, fleet.Offers(c.os, c.engines, c.capabilities, repos))}, nil
+}
+
+// mayFollow reports whether the agent may take a job with these needs although it follows so
+// many pull requests already: one that follows as many as it may takes no further ones.
+func (c claimant) mayFollow(needs []string) bool {
+	return c.follows < fleet.MaxFollowed || !slices.Contains(needs, fleet.OpensPullRequests)
 }
 
 // readClaimants reads agents, without a lock, and counts the seats that they and their
@@ -94,6 +100,7 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
 			enrolmentRevoked: a.EnrolmentRevoked, seats: int(a.MaxConcurrentJobs), taken: int(a.AgentTaken),
 			factorySeats: int(a.Seats), factoryTaken: int(a.FactoryTaken),
+			follows: int(a.AgentFollows), factoryFollows: int(a.FactoryFollows),
 			oldestLease: a.OldestLease, factoryOldestLease: a.FactoryOldestLease,
 		}
 	}
@@ -237,8 +244,12 @@ func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.
 	}
 	orders := make(map[ids.ID]lease.Order, len(rows))
 	for _, r := range rows {
-		orders[r.MergeJobID] = lease.Order{Merge: &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
-			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}}
+		order := &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
+			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}
+		if r.PullNumber > 0 {
+			order.Opened = &lease.OpenedPullRequest{Number: int(r.PullNumber), Branch: r.PullBranch, Commit: r.PullCommit}
+		}
+		orders[r.MergeJobID] = lease.Order{Merge: order}
 	}
 	return orders, nil
 }

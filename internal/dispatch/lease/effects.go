@@ -167,6 +167,16 @@ func (e *Effects) freeRepoSlot(ctx context.Context, workspace ids.ID, repo strin
 	return err
 }
 
+// LeftRepo lets in the next job of a repo that a job has left although its lease goes on.
+// An error there is not the caller's: the sweep does what it leaves.
+func (e *Effects) LeftRepo(ctx context.Context, workspace ids.ID, repo string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
+	defer cancel()
+	if err := e.freeRepoSlot(ctx, workspace, repo); err != nil {
+		e.Warn(ctx, "a repo is free", err)
+	}
+}
+
 // openGates makes claimable the parents that waited until a job ended, however it did.
 func (e *Effects) openGates(ctx context.Context, workspace ids.ID, ended jobs.Job) error {
 	var parents []ids.ID

@@ -17,4 +17,13 @@ type MergeOrder struct {
 	Into   string // the branch; "" is the repository's default one
 	Method string // jobs.MergeCommit or jobs.MergeFastForward
 	Checks string // a command that the merged work must pass; "" is none
+	// Opened is the pull request that an earlier merge of the work opened, nil where none did.
+	Opened *OpenedPullRequest
+}
+
+// OpenedPullRequest is one that was opened of earlier work on the job.
+type OpenedPullRequest struct {
+	Number int
+	Branch string // that it comes from
+	Commit string // that was approved then
 }

@@ -14,6 +14,7 @@ import (
 	"fleetboard/internal/dispatch/actions"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/tenancy"
@@ -25,7 +26,7 @@ const (
 	// atOnce bounds what one cycle does in a workspace.
 	atOnce = 50
 	// Capability is that of factories that can open a pull request.
-	Capability = "pull_request"
+	Capability = fleet.OpensPullRequests
 	// urgent is the least priority of a merge job: work that is done should not wait behind
 	// work that begins.
 	urgent = 7

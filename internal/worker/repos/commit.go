@@ -98,6 +98,10 @@ func (r *Repos) identity() []string {
 		"GIT_COMMITTER_EMAIL=" + r.Author.Email}
 }
 
+// IsEmpty reports whether the attempt added nothing to what it began on: another branch has
+// that.
+func (w *Worktree) IsEmpty() bool { return w.tip == w.from }
+
 // Push pushes the branch to the origin. It reports false where there is none: the branch is
 // put into the person's clone then. A branch with nothing on it goes nowhere.
 func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {

@@ -23,32 +23,65 @@ type GCOptions struct {
 	Awaited func(name string) bool
 	// KeepUnused is how long a mirror stays that nobody uses.
 	KeepUnused time.Duration
+	// Ended tells the branches of jobs of a repository, by their keys, that ended so long ago
+	// that the origin needs them no more. nil leaves the origins alone.
+	Ended func(ctx context.Context, repo string, keys []string) ([]EndedBranch, error)
 }
 
 // Removal is something that was removed, or would be.
 type Removal struct{ What, Why string }
 
+// removal is one that is planned. do reports false where it is not to be removed any more.
+type removal struct {
+	Removal
+	do func(context.Context) (bool, error)
+}
+
 // GC removes what nobody needs: worktrees whose process is gone, branches of attempts that
-// are in the default branch or in another branch, and mirrors that were not used for long.
-// Work that is not merged and is nowhere else is never removed, nor is a worktree in use; what
-// was not committed in a worktree is committed first. Called again it finds nothing more.
+// are in the default branch or in another branch, branches at the origin of jobs that ended
+// long ago, and mirrors that were not used for long. Work that is not merged and is nowhere
+// else is never removed from this host, nor is a worktree in use; what was not committed in a
+// worktree is committed first. All is planned before anything is removed, so that a dry run
+// says what a run does.
 func (r *Repos) GC(ctx context.Context, o GCOptions) ([]Removal, error) {
-	removed, err := r.gcTrees(ctx, o)
+	planned, err := r.plan(ctx, o)
 	faults := []error{err}
-	some, err := r.gcMerges(o)
-	removed, faults = append(removed, some...), append(faults, err)
+	removed := make([]Removal, 0, len(planned))
+	for _, p := range planned {
+		done := true
+		if !o.DryRun {
+			if done, err = p.do(ctx); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", p.What, err))
+				continue
+			}
+		}
+		if done {
+			removed = append(removed, p.Removal)
+		}
+	}
+	return removed, errors.Join(faults...)
+}
+
+// plan lists what nobody needs, as things are now.
+func (r *Repos) plan(ctx context.Context, o GCOptions) ([]removal, error) {
+	planned, err := r.planTrees(ctx, o)
+	faults := []error{err}
+	some, err := r.planMerges()
+	planned, faults = append(planned, some...), append(faults, err)
+	some, err = r.planModules(ctx, o)
+	planned, faults = append(planned, some...), append(faults, err)
 	mirrors, err := r.mirrors(ctx)
 	faults = append(faults, err)
 	for _, m := range mirrors {
 		if !o.DryRun {
 			faults = append(faults, m.pack(ctx))
 		}
-		for _, collect := range []func(context.Context, *mirror, GCOptions) ([]Removal, error){r.gcBranches, r.gcMirror} {
+		for _, collect := range []func(context.Context, *mirror, GCOptions) ([]removal, error){r.planBranches, r.planOrigin, r.planMirror} {
 			some, err := collect(ctx, m, o)
-			removed, faults = append(removed, some...), append(faults, err)
+			planned, faults = append(planned, some...), append(faults, err)
 		}
 	}
-	return removed, errors.Join(faults...)
+	return planned, errors.Join(faults...)
 }
 
 const (
@@ -86,7 +119,7 @@ func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 		return nil, err
 	}
 	known := map[string]source{}
-	clones, err := r.clones()
+	clones, unread := r.clones()
 	for _, at := range clones {
 		if s, err := cloneAt(ctx, at); err == nil {
 			known[s.base()] = s
@@ -96,18 +129,22 @@ func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 	for _, dir := range dirs {
 		s, ok := known[repoName(dir)]
 		if !ok {
-			s.name = mirrorSuffix.ReplaceAllString(repoName(dir), "")
+			name := mirrorSuffix.ReplaceAllString(repoName(dir), "")
+			reached, err := r.reach(ctx, name)
+			if s = reached; err != nil || s.base() != repoName(dir) {
+				s = source{name: name} // where it came from is not known any more
+			}
 		}
 		all = append(all, &mirror{source: s, dir: dir, log: r.Log})
 	}
-	return all, err
+	return all, unread
 }
 
 // mirrorSuffix is what the name of a mirror has after that of the repository.
 var mirrorSuffix = regexp.MustCompile(`-[0-9a-f]{8}$`)
 
-// gcTrees removes the worktrees that no process uses, after it has saved what is in them.
-func (r *Repos) gcTrees(ctx context.Context, o GCOptions) (removed []Removal, err error) {
+// planTrees lists the worktrees that no process uses. What is in them is saved before they go.
+func (r *Repos) planTrees(ctx context.Context, o GCOptions) (planned []removal, err error) {
 	all, err := r.leftBehind(ctx)
 	if err != nil {
 		return nil, err
@@ -116,38 +153,71 @@ func (r *Repos) gcTrees(ctx context.Context, o GCOptions) (removed []Removal, er
 		if o.Awaited != nil && o.Awaited(w.attempt.Name()) {
 			continue
 		}
-		w.lock = flock.New(w.Dir + ".lock")
-		if free, err := w.lock.TryLock(); err != nil || !free {
-			continue // an attempt works in it
+		why := w.unused()
+		if why == "" {
+			continue
 		}
-		if exists(w.Dir) && w.owner() == w.attempt.Name() {
-			removed = append(removed, Removal{"worktree " + w.Dir, "no process works in it"})
-			err = w.putAway(ctx, o)
-		} else if w.tip == "" && !o.DryRun { // its work is elsewhere, or it never had any
-			err = os.RemoveAll(w.private)
-		}
-		if err := errors.Join(err, w.lock.Unlock()); err != nil {
-			return removed, err
-		}
+		planned = append(planned, removal{Removal{w.leftovers(), why}, func(ctx context.Context) (bool, error) {
+			return w.putAway(ctx, why)
+		}})
 	}
-	return removed, nil
+	return planned, nil
 }
 
-// putAway saves what is in a worktree and removes its directory. What is known of the attempt
-// stays as long as its branch does: its report may not have been sent.
-func (w *Worktree) putAway(ctx context.Context, o GCOptions) error {
-	if o.DryRun {
-		return nil
+// Why a worktree is removed.
+const (
+	whyNobody  = "no process works in it"
+	whyNothing = "the attempt left nothing"
+)
+
+// leftovers names what is left of an attempt.
+func (w *Worktree) leftovers() string {
+	if exists(w.Dir) && w.owner() == w.attempt.Name() {
+		return "worktree " + w.Dir
+	}
+	return "notes " + w.private
+}
+
+// unused is why what is left of an attempt is not needed, "" where it is.
+func (w *Worktree) unused() string {
+	lock := flock.New(w.Dir + ".lock")
+	if free, err := lock.TryLock(); err != nil || !free {
+		return "" // an attempt works in it
+	}
+	defer func() { _ = lock.Unlock() }() // closing the file frees it
+	switch {
+	case exists(w.Dir) && w.owner() == w.attempt.Name():
+		return whyNobody
+	case w.tip == "": // its work is elsewhere, or it never had any
+		return whyNothing
+	}
+	return ""
+}
+
+// putAway saves what is in a worktree and removes its directory, if that is still not needed.
+// What is known of the attempt stays as long as its branch does: its report may not have been
+// sent.
+func (w *Worktree) putAway(ctx context.Context, why string) (bool, error) {
+	w.lock = flock.New(w.Dir + ".lock")
+	if free, err := w.lock.TryLock(); err != nil || !free {
+		return false, err // an attempt works in it by now
+	}
+	defer func() { _ = w.lock.Unlock() }() // closing the file frees it
+	if why == whyNothing {
+		return true, os.RemoveAll(w.private)
+	}
+	if !exists(w.Dir) || w.owner() != w.attempt.Name() {
+		return false, nil
 	}
 	if w.tip != "" {
 		w.saveLeft(ctx, "the worker was killed")
 	}
-	return w.removeDir()
+	return true, w.removeDir()
 }
 
-// gcMerges removes the directories of merges whose process is gone: nothing of theirs is
+// planMerges lists the directories of merges whose process is gone: nothing of theirs is
 // anybody's work.
-func (r *Repos) gcMerges(o GCOptions) (removed []Removal, err error) {
+func (r *Repos) planMerges() (planned []removal, err error) {
 	places, err := filepath.Glob(filepath.Join(r.State, "merges", "merge-*"))
 	if err != nil {
 		return nil, err
@@ -156,25 +226,29 @@ func (r *Repos) gcMerges(o GCOptions) (removed []Removal, err error) {
 		if strings.HasSuffix(place, ".lock") {
 			continue
 		}
-		l := flock.New(place + ".lock")
-		if free, err := l.TryLock(); err != nil || !free {
-			continue
+		remove := func(drop bool) (bool, error) {
+			l := flock.New(place + ".lock")
+			if free, err := l.TryLock(); err != nil || !free {
+				return false, nil //nolint:nilerr // a process works in it
+			}
+			var err error
+			if drop {
+				err = errors.Join(removeAll(place), os.Remove(place+".lock"))
+			}
+			return true, errors.Join(err, l.Unlock())
 		}
-		removed = append(removed, Removal{"merge " + place, "no process works in it"})
-		if !o.DryRun {
-			err = errors.Join(removeAll(place), os.Remove(place+".lock"))
-		}
-		if err := errors.Join(err, l.Unlock()); err != nil {
-			return removed, err
+		if free, err := remove(false); free && err == nil {
+			planned = append(planned, removal{Removal{"merge " + place, whyNobody},
+				func(context.Context) (bool, error) { return remove(true) }})
 		}
 	}
-	return removed, nil
+	return planned, nil
 }
 
-// gcBranches removes the branches of attempts whose work is elsewhere too, but for those
-// that an attempt works on.
-func (r *Repos) gcBranches(ctx context.Context, m *mirror, o GCOptions) (removed []Removal, err error) {
-	list, err := m.git().run(ctx, "for-each-ref", "--format=%(refname)", ours+branchPrefix, ours+quarantinePrefix)
+// planBranches lists the branches of attempts whose work is elsewhere too, but for those that
+// an attempt works on.
+func (r *Repos) planBranches(ctx context.Context, m *mirror, _ GCOptions) (planned []removal, err error) {
+	list, err := m.git().run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", ours+branchPrefix, ours+quarantinePrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -182,28 +256,25 @@ func (r *Repos) gcBranches(ctx context.Context, m *mirror, o GCOptions) (removed
 	if err != nil {
 		return nil, err
 	}
-	gone := map[string]bool{} // a dry run says what a run does
-	for ref := range strings.FieldsSeq(list) {
+	gone := map[string]bool{} // of two branches with the same work one stays
+	for line := range strings.Lines(list) {
+		ref, tip, _ := strings.Cut(strings.TrimSpace(line), " ")
 		branch := strings.TrimPrefix(ref, ours)
 		if used[branch] {
 			continue
 		}
 		where, err := m.elsewhere(ctx, branch, gone)
 		if err != nil {
-			return removed, err
+			return planned, err
 		}
 		if where == "" {
 			continue
 		}
 		gone[branch] = true
-		removed = append(removed, Removal{"branch " + branch + " of " + m.name, "its work is in " + where})
-		if !o.DryRun {
-			if err := m.dropBranch(ctx, branch); err != nil {
-				return removed, err
-			}
-		}
+		planned = append(planned, removal{Removal{"branch " + branch + " of " + m.name, "its work is in " + where},
+			func(ctx context.Context) (bool, error) { return m.dropBranch(ctx, branch, tip) }})
 	}
-	return removed, nil
+	return planned, nil
 }
 
 // keepPending is how long the branch of an attempt stays whose directory is gone and that may
@@ -222,15 +293,17 @@ func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 }
 
 // dropBranch removes a branch of the mirror and, where there is no origin, the one that was
-// put into the clone, if it is the same.
-func (m *mirror) dropBranch(ctx context.Context, branch string) error {
-	commit, ok := m.resolveCommit(ctx, ours+branch)
-	if ok && m.origin == "" && m.clone != "" {
+// put into the clone, if they are still the commit.
+func (m *mirror) dropBranch(ctx context.Context, branch, commit string) (bool, error) {
+	if now, ok := m.resolveCommit(ctx, ours+branch); !ok || now != commit {
+		return false, nil
+	}
+	if m.origin == "" && m.clone != "" {
 		if place, err := m.findCheckout(ctx, branch); err == nil && place == "" {
 			_ = m.inClone().do(ctx, "update-ref", "-d", ours+branch, commit) // the person may have moved it
 		}
 	}
-	return m.git().do(ctx, "update-ref", "-d", ours+branch)
+	return true, m.git().do(ctx, "update-ref", "-d", ours+branch, commit)
 }
 
 // elsewhere is another branch that holds the newest commit of a branch: the default one
@@ -251,27 +324,36 @@ func (m *mirror) elsewhere(ctx context.Context, branch string, gone map[string]b
 	return "", nil
 }
 
-// gcMirror removes a mirror that nobody used for long and that holds nothing of its own.
-func (r *Repos) gcMirror(ctx context.Context, m *mirror, o GCOptions) ([]Removal, error) {
-	if time.Since(m.fetched()) < o.KeepUnused {
-		return nil, nil
+// planMirror lists a mirror that nobody used for long and that holds nothing of its own.
+func (r *Repos) planMirror(ctx context.Context, m *mirror, o GCOptions) ([]removal, error) {
+	unused, err := r.isUnused(ctx, m, o.KeepUnused, func() error { return nil })
+	if !unused || err != nil {
+		return nil, err
+	}
+	why := "it was not used for " + o.KeepUnused.String()
+	return []removal{{Removal{"mirror " + m.dir, why}, func(ctx context.Context) (bool, error) {
+		return r.isUnused(ctx, m, o.KeepUnused, func() error { return os.RemoveAll(m.dir) })
+	}}}, nil
+}
+
+// isUnused reports whether a mirror was not used for so long and holds nothing of its own. Where
+// it is so, it does something while nobody else can begin to use it.
+func (r *Repos) isUnused(ctx context.Context, m *mirror, longer time.Duration, do func() error) (bool, error) {
+	if time.Since(m.fetched()) < longer {
+		return false, nil
 	}
 	l := flock.New(m.dir + ".lock")
 	if free, err := l.TryLock(); err != nil || !free {
-		return nil, err
+		return false, err
 	}
 	defer func() { _ = l.Unlock() }() // closing the file frees it
 	all, err := r.leftBehind(ctx)
 	if err != nil || slices.ContainsFunc(all, func(w *Worktree) bool { return w.mirror.dir == m.dir && exists(w.Dir) }) {
-		return nil, err
+		return false, err
 	}
 	own, err := m.git().run(ctx, "rev-list", "--max-count=1", "--branches", "--glob="+leftPrefix, "--not", "--remotes")
 	if err != nil || own != "" {
-		return nil, err
+		return false, err
 	}
-	removal := []Removal{{"mirror " + m.dir, "it was not used for " + o.KeepUnused.String()}}
-	if o.DryRun {
-		return removal, nil
-	}
-	return removal, os.RemoveAll(m.dir)
+	return true, do()
 }

@@ -12,7 +12,7 @@ import (
 const maxNamed = 5
 
 // lacks are sentences about what the checkout of a commit does not have: contents of Git LFS,
-// filters, submodules. A person, and the agent's log, is told before the work begins.
+// filters. A person, and the agent's log, is told before the work begins.
 func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err error) {
 	filtered, err := w.filtered(ctx, commit)
 	if err != nil {
@@ -33,11 +33,7 @@ func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err
 				why, listed(pointersIn(w.Dir, names))))
 		}
 	}
-	list, err := w.mirror.git().run(ctx, "ls-tree", "-r", "-z", commit)
-	if links := parseGitLinks(list); len(links) > 0 {
-		said = append(said, fmt.Sprintf("Submodules are not checked out, so these directories are empty: %s.", listed(links)))
-	}
-	return said, err
+	return said, nil
 }
 
 // filtered are the files of a commit by the filter that its attributes want.

@@ -122,6 +122,9 @@ func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old strin
 	if err := m.furnish(ctx, dir, index, "", merged, r.Author); err != nil {
 		return "", err
 	}
+	if err := r.fillForCheck(ctx, m, dir, merged); err != nil {
+		return "", err
+	}
 	if err := q.Check(ctx, dir); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrCheck, err)
 	}
@@ -269,4 +272,14 @@ func (m *mirror) mergeIn(ctx context.Context, place, dir, old string) (call, err
 func goodBranch(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, ".lock") &&
 		!strings.ContainsAny(name, " ~^:?*[\\\x00\n") && !strings.Contains(name, "..") && !strings.Contains(name, "@{")
+}
+
+// fillForCheck checks out the submodules of merged work.
+func (r *Repos) fillForCheck(ctx context.Context, m *mirror, dir, commit string) error {
+	f := &modules{r: r, left: maxModules}
+	err := f.fill(ctx, m, dir, commit, "", 1)
+	for _, sentence := range f.said {
+		m.log.Warn(sentence, "repo", m.name, "commit", commit)
+	}
+	return err
 }

@@ -80,7 +80,7 @@ func TestABranchThatIsMissingIsNotMade(t *testing.T) {
 func TestTheFirstCommitNeedsNoPullRequest(t *testing.T) {
 	r, _, origin := empty(t, true)
 	w, one := approved(t, r, "FB-1", "one.txt", "one")
-	p, err := r.Publish(t.Context(), MergeRequest{Repo: "ledger", Commit: one, Branch: w.Branch}, "FB-1")
+	p, err := r.Publish(t.Context(), MergeRequest{Repo: "ledger", Commit: one, Branch: w.Branch}, "FB-1", Earlier{})
 	if err != nil || p.Merged != one || gitIn(t, origin, "rev-parse", "main") != one {
 		t.Errorf("published %+v: %v", p, err)
 	}

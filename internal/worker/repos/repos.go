@@ -25,6 +25,8 @@ type Options struct {
 	// Clone are addresses with one * for the name: those that Reach has found are offered,
 	// and cloned when a job needs one.
 	Clone []string
+	// Submodules are hosts beside that of the origin from which submodules are fetched.
+	Submodules []string
 	// Author makes the commits.
 	Author Identity
 	Log    *slog.Logger

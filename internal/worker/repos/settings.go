@@ -18,6 +18,26 @@ import (
 var allowed = regexp.MustCompile(`^(http|https|credential|url|ssh|lfs)\.|^core\.(sshcommand|gitproxy|askpass)$|` +
 	`^protocol\.([^.]+\.)?(version|allow)$|^remote\.proxy|^safe\.directory$|^filter\.lfs\.(clean|smudge|process|required)$|^gssapi\.`)
 
+// programs are settings of Git LFS that name programs: none of them is run.
+var programs = regexp.MustCompile(`^lfs\.(extension|customtransfer)\.|^lfs\.(.*\.)?standalonetransferagent$`)
+
+// largeFileFilter are the commands of Git LFS. A host's settings say only that it is set up, and
+// whether contents are left where they are: what its files name as commands may be anybody's.
+var largeFileFilter = map[string]string{"filter.lfs.clean": "git-lfs clean -- %f", "filter.lfs.smudge": "git-lfs smudge -- %f",
+	"filter.lfs.process": "git-lfs filter-process", "filter.lfs.required": "true"}
+
+// skippingFilter are those of them that leave contents where they are.
+var skippingFilter = map[string]string{"filter.lfs.smudge": "git-lfs smudge --skip -- %f",
+	"filter.lfs.process": "git-lfs filter-process --skip"}
+
+// ownValue is a setting as the worker takes it over.
+func ownValue(key, value string) string {
+	if skipping := skippingFilter[key]; skipping != "" && strings.Contains(value, "--skip") {
+		return skipping
+	}
+	return cmp.Or(largeFileFilter[key], value)
+}
+
 // fileProtocol are those that are the worker's own: it copies between its own directories.
 var fileProtocol = regexp.MustCompile(`^protocol\.((file|ext)\.)?allow$`)
 
@@ -79,8 +99,9 @@ func readPerson(list []byte, dir string) person {
 		case "remote.origin.pushurl":
 			p.push = cmp.Or(p.push, address(value, dir))
 		default:
-			if allowed.MatchString(key) && !fileProtocol.MatchString(key) && key != "lfs.storage" { // the mirror has its own
-				p.settings = append(p.settings, setting{key, value})
+			// lfs.storage is the mirror's own.
+			if allowed.MatchString(key) && !fileProtocol.MatchString(key) && !programs.MatchString(key) && key != "lfs.storage" {
+				p.settings = append(p.settings, setting{key, ownValue(key, value)})
 			}
 		}
 	}

@@ -109,10 +109,12 @@ func (w *Worktree) addAll(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
+	stays := w.saveModules(ctx)
 	for _, path := range nested {
 		switch name := w.linkedTo(filepath.Join(w.Dir, path)); {
 		case name != "":
 			w.saveLinked(ctx, filepath.Join(w.Dir, path), name)
+		case stays[path]:
 		case modules[path]:
 			err = w.addSubmodule(ctx, c, path)
 		default:
@@ -131,13 +133,9 @@ func (w *Worktree) addAll(ctx context.Context, c call) error {
 // addBut adds all but some paths. Files and directories that may not be read are made
 // readable first, where that is what is in the way.
 func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
-	var specs strings.Builder
-	specs.WriteString(".\x00")
-	for _, path := range skip {
-		specs.WriteString(":(exclude,literal)" + path + "\x00")
-	}
+	specs := allBut(skip)
 	add := func(how ...string) error {
-		c.stdin = strings.NewReader(specs.String())
+		c.stdin = strings.NewReader(specs)
 		return c.do(ctx, append([]string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}, how...)...)
 	}
 	err := add()
@@ -155,6 +153,16 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 	w.toRescue()
 	w.note(fmt.Sprintf("Not all files can be handed in; the agent's directory is kept in %s: %v", w.rescued, err))
 	return nil
+}
+
+// allBut are the pathspecs of all but some paths.
+func allBut(skip []string) string {
+	var specs strings.Builder
+	specs.WriteString(".\x00")
+	for _, path := range skip {
+		specs.WriteString(":(exclude,literal)" + path + "\x00")
+	}
+	return specs.String()
 }
 
 // makeReadable gives the worker's user the right to read what is in a directory; it reports
@@ -225,15 +233,18 @@ func parseGitLinks(list string) (paths []string) {
 
 // nested are the directories below the worktree that are repositories of their own, as paths
 // from it. What is in them is not looked at.
-func (w *Worktree) nested() (paths []string, err error) {
-	err = filepath.WalkDir(w.Dir, func(path string, e fs.DirEntry, err error) error {
+func (w *Worktree) nested() (paths []string, err error) { return nestedIn(w.Dir) }
+
+// nestedIn are the directories below another that are repositories of their own.
+func nestedIn(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return nil //nolint:nilerr // adding says what cannot be read
-		case path == filepath.Join(w.Dir, ".git"):
+		case path == filepath.Join(dir, ".git"):
 			return skipDir(e)
-		case e.IsDir() && path != w.Dir && exists(filepath.Join(path, ".git")):
-			name, err := filepath.Rel(w.Dir, path)
+		case e.IsDir() && path != dir && exists(filepath.Join(path, ".git")):
+			name, err := filepath.Rel(dir, path)
 			if err != nil {
 				return err
 			}

@@ -61,6 +61,7 @@ type Worktree struct {
 	attempt Attempt
 	private string // the directory of what the worker keeps of it
 	tip     string // the newest commit of the branch
+	from    string // the commit that it began on; "" where a worker of before made it
 	lock    *flock.Flock
 	beside  []string // other work trees of the agent's, of which all is kept
 	rescued string   // where the directory goes in the end, since not all in it was saved; "" nowhere
@@ -71,6 +72,7 @@ type Worktree struct {
 type kept struct {
 	Attempt
 	Dir, Branch, BaseCommit string
+	From                    string
 	Mirror                  string
 	Clone, Origin, Push     string
 }
@@ -151,6 +153,7 @@ func (w *Worktree) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.from = from
 	if err := w.keep(); err != nil {
 		return err
 	}
@@ -177,8 +180,8 @@ func (w *Worktree) keep() error {
 		return err
 	}
 	m := w.mirror
-	raw, err := json.Marshal(kept{Attempt: w.attempt, Dir: w.Dir, Branch: w.Branch, BaseCommit: w.Base, Mirror: m.dir, Clone: m.clone,
-		Origin: m.origin, Push: m.push})
+	raw, err := json.Marshal(kept{Attempt: w.attempt, Dir: w.Dir, Branch: w.Branch, BaseCommit: w.Base, From: w.from,
+		Mirror: m.dir, Clone: m.clone, Origin: m.origin, Push: m.push})
 	if err != nil {
 		return err
 	}
@@ -259,7 +262,8 @@ func (r *Repos) read(ctx context.Context, private string) (*Worktree, error) {
 		return nil, err
 	}
 	m.name, m.origin, m.push = k.Repo, k.Origin, k.Push
-	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit}
+	w := &Worktree{repos: r, mirror: m, attempt: k.Attempt, private: private, Dir: k.Dir, Branch: k.Branch, Base: k.BaseCommit,
+		from: k.From}
 	w.tip, _ = m.resolveCommit(ctx, ours+k.Branch) // "" where it was killed before it had one
 	return w, nil
 }
@@ -394,6 +398,11 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 		return err
 	}
 	said, err := w.lacks(ctx, commit)
+	if err == nil {
+		var more []string
+		more, err = w.fillModules(ctx, commit)
+		said = append(said, more...)
+	}
 	for _, sentence := range said {
 		w.note(sentence)
 	}

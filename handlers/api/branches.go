@@ -1,0 +1,28 @@
+package api
+
+import (
+	"context"
+
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// branchHandlers answer the calls about branches of jobs.
+type branchHandlers struct{ branches branches }
+
+type branches interface {
+	EndedBranches(ctx context.Context, who tenancy.Principal, repo string, keys []string) ([]jobs.EndedBranch, error)
+}
+
+// ListEndedBranches tells the branches of jobs that ended long enough ago.
+func (s *branchHandlers) ListEndedBranches(
+	ctx context.Context, r ListEndedBranchesRequestObject,
+) (ListEndedBranchesResponseObject, error) {
+	list, err := s.branches.EndedBranches(ctx, whoOf(ctx), r.Body.Repo, r.Body.Jobs)
+	return ListEndedBranches200JSONResponse{Items: models(list, endedBranchModel)}, err
+}
+
+func endedBranchModel(b jobs.EndedBranch) EndedBranch {
+	return EndedBranch{Job: b.Key, JobID: b.JobID, Epoch: b.Epoch, Branch: b.Branch, Commit: b.Commit, Merged: b.Merged,
+		Unmerged: b.Unmerged, ApprovedHead: b.Approved, EndedAt: b.EndedAt.UTC()}
+}

@@ -1,0 +1,173 @@
+package dispatch_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"fleetboard/db/dbfactory"
+	"fleetboard/internal/dispatch/claim"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/dispatch/report"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// pull is a pull request.
+func pull(n int) report.PullRequest {
+	return report.PullRequest{URL: fmt.Sprintf("https://git.example/team/atlas/pulls/%d", n), Number: n, Branch: "fleet/FB-1-e1"}
+}
+
+// forger is an agent with one seat that can open pull requests.
+func (w *world) forger(name string) tenancy.Principal {
+	w.T.Helper()
+	return w.Agent(name, hasAtlas, func(r *fleet.Registration) {
+		r.MaxConcurrentJobs, r.Factory.Seats, r.Factory.Capabilities = 1, 1, []string{fleet.OpensPullRequests}
+	})
+}
+
+// approvedByPull is approved work that waits for a pull request.
+func (w *world) approvedByPull() jobs.Job {
+	w.T.Helper()
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{OneJobPerRepo: true, Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	j := w.approved()
+	w.mergeCycle(1)
+	return j
+}
+
+// What follows a pull request takes neither a seat nor the place of its repo, and the work
+// names the pull request.
+func TestALeaseThatFollowsTakesNoSeat(t *testing.T) {
+	w := newWorld(t)
+	work := w.approvedByPull()
+	forger := w.forger("forger")
+	m, _ := w.order(forger)
+	next := w.Job("next", inRepo("atlas"))
+	w.Job("elsewhere")
+	w.Want(next, jobs.Waiting)
+	w.Nothing(forger, claim.ReasonNoSeats)
+	for range 2 { // said again it changes nothing
+		if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), pull(4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := w.Want(work, jobs.Approved); now.URL != pull(4).URL {
+		t.Errorf("the work names %q", now.URL)
+	}
+	w.Want(next, jobs.Ready)
+	w.Claim(forger)
+	w.Nothing(forger, claim.ReasonNoSeats) // the follower has not become a seat more
+	w.Consistent()
+}
+
+// Only whoever holds a merge by pull request follows it, and the next merge of the work knows
+// its pull request.
+func TestWhoMayFollow(t *testing.T) {
+	w := newWorld(t)
+	work := w.approvedByPull()
+	forger, other := w.forger("forger"), w.forger("other")
+	m, order := w.order(forger)
+	if order.Opened != nil {
+		t.Errorf("it goes on with %+v", order.Opened)
+	}
+	plain := w.Job("plain")
+	held := w.Claim(other)
+	for name, c := range map[string]struct {
+		who  tenancy.Principal
+		ref  lease.Ref
+		pull report.PullRequest
+		want fault.Code
+	}{
+		"another agent":    {other, ref(m), pull(1), fault.StaleEpoch},
+		"another epoch":    {forger, lease.Ref{Job: m.Key, Epoch: m.Epoch + 1}, pull(1), fault.StaleEpoch},
+		"no merge":         {other, ref(held), pull(1), fault.Validation},
+		"nobody's job":     {forger, lease.Ref{Job: "FB-99", Epoch: 1}, pull(1), fault.NotFound},
+		"no address":       {forger, ref(m), report.PullRequest{URL: "javascript:alert(1)", Number: 1, Branch: "b"}, fault.Validation},
+		"an empty address": {forger, ref(m), report.PullRequest{Number: 1, Branch: "b"}, fault.Validation},
+		"no number":        {forger, ref(m), report.PullRequest{URL: pull(1).URL, Branch: "b"}, fault.Validation},
+		"two lines":        {forger, ref(m), report.PullRequest{URL: pull(1).URL, Number: 1, Branch: "b\nc"}, fault.Validation},
+	} {
+		if _, err := w.Dispatch.Follow(w.Ctx, c.who, c.ref, c.pull); !fault.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if held.ID != plain.ID {
+		t.Errorf("%s was claimed", held.Key)
+	}
+	if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), pull(4)); err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	if _, err := w.Dispatch.Fail(w.Ctx, forger, ref(m), report.Failure{Error: "red", Kind: "checks_failed", Retryable: no}); err != nil {
+		t.Fatal(err)
+	}
+	w.mergeCycle(1)
+	w.Act(w.Want(work, jobs.InReview), jobs.ByApprove)
+	w.mergeCycle(1)
+	_, order = w.order(forger)
+	if want := (lease.OpenedPullRequest{Number: 4, Branch: "fleet/FB-1-e1", Commit: "abc"}); order.Opened == nil || *order.Opened != want {
+		t.Errorf("it goes on with %+v", order.Opened)
+	}
+}
+
+// An agent follows at most so many; beyond that a lease keeps its seat, and further merges are
+// not given to it.
+func TestAnAgentFollowsOnlySoMany(t *testing.T) {
+	w := newWorld(t)
+	w.approvedByPull()
+	forger := w.forger("forger")
+	m, _ := w.order(forger)
+	dbfactory.Exec(t, w.DB, `WITH made AS (INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
+			SELECT j.workspace_id, gen_random_uuid(), 'PR-' || n, 'merge', j.product_id, j.lane_id, 'running', 'test'
+			FROM job j, generate_series(1, $2::int) n WHERE j.id = $1 RETURNING workspace_id, id)
+		INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at, follows)
+			SELECT made.workspace_id, made.id, 1, l.agent_id, l.factory_id, 900, now() + interval '1 hour', true
+			FROM made, job_lease l WHERE l.job_id = $1`, m.ID, fleet.MaxFollowed-1)
+	if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), pull(4)); err != nil {
+		t.Fatal(err)
+	}
+	merge := w.Job("Merge by hand", needs(fleet.OpensPullRequests))
+	w.Nothing(forger, claim.ReasonEmpty)
+	dbfactory.Exec(t, w.DB, `UPDATE job_lease SET follows = false WHERE job_id = $1`, m.ID)
+	dbfactory.Exec(t, w.DB, `WITH made AS (INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
+			SELECT j.workspace_id, gen_random_uuid(), 'PR-last', 'merge', j.product_id, j.lane_id, 'running', 'test'
+			FROM job j WHERE j.id = $1 RETURNING workspace_id, id)
+		INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at, follows)
+			SELECT made.workspace_id, made.id, 1, l.agent_id, l.factory_id, 900, now() + interval '1 hour', true
+			FROM made, job_lease l WHERE l.job_id = $1`, m.ID)
+	if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), pull(4)); !fault.Is(err, fault.TooMany) {
+		t.Errorf("one more: %v", err)
+	}
+	if got := w.Get(merge); got.Status != jobs.Ready {
+		t.Errorf("it is %s", got.Status)
+	}
+}
+
+// The address of a pull request holds no secret of the work: one that does is refused.
+func TestAPullRequestKeepsNoSecret(t *testing.T) {
+	w := newWorld(t)
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	j := w.Job("work", reviewed, inRepo("atlas"), func(n *jobs.New) {
+		n.InputContext, n.SecretKeys = json.RawMessage(`{"TOKEN":"correct-horse-battery"}`), []string{"TOKEN"}
+	})
+	author := w.Agent("author", hasAtlas)
+	done, err := w.Dispatch.Complete(w.Ctx, author, ref(w.Claim(author)), report.Completion{Commit: "abc", Branch: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Act(done.Job, jobs.ByApprove)
+	w.mergeCycle(1)
+	forger := w.forger("forger")
+	m, _ := w.order(forger)
+	for _, p := range []report.PullRequest{{URL: "https://git.example/?t=correct-horse-battery", Number: 1, Branch: "b"},
+		{URL: "https://git.example/1", Number: 1, Branch: "correct-horse-battery"}} {
+		if _, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), p); !fault.Is(err, fault.Validation) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if now := w.Get(j); now.URL != "" {
+		t.Errorf("the work names %q", now.URL)
+	}
+}

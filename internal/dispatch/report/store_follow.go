@@ -1,0 +1,50 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/fleet"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs"
+	"fleetboard/internal/tenancy"
+)
+
+// mergePullTx is the work that a job merges by pull request.
+func mergePullTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID) (ids.ID, error) {
+	row, err := q.JobMergePull(ctx, tx, dbsqlc.JobMergePullParams{WorkspaceID: workspace, MergeJobID: merge})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids.Nil, fault.Invalid("job", "It must be a job that merges work by a pull request.")
+	}
+	if err != nil {
+		return ids.Nil, fmt.Errorf("read merge: %w", err)
+	}
+	return row, nil
+}
+
+// saveFollowTx takes the lease off its seat and its repo's slot, and notes the pull request.
+func saveFollowTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Job, pull PullRequest) error {
+	n, err := q.LeaseFollow(ctx, tx, dbsqlc.LeaseFollowParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch,
+		AgentID: who.Agent, Most: fleet.MaxFollowed})
+	if err != nil {
+		return fmt.Errorf("follow: %w", err)
+	}
+	if n == 0 {
+		return tooManyFollowed(who.Name)
+	}
+	if _, err := q.SlotLeave(ctx, tx, dbsqlc.SlotLeaveParams{WorkspaceID: who.Workspace, JobID: job.ID}); err != nil {
+		return fmt.Errorf("leave a repo: %w", err)
+	}
+	err = q.JobMergePullSave(ctx, tx, dbsqlc.JobMergePullSaveParams{WorkspaceID: who.Workspace, MergeJobID: job.ID, Url: pull.URL,
+		Number: int32(pull.Number), Branch: pull.Branch}) //nolint:gosec // checked
+	if err != nil {
+		return fmt.Errorf("note a pull request: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"fleetboard/db"
+	"fleetboard/internal/fault"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+const (
+	// MaxBranchJobs is how many jobs one question about branches may name.
+	MaxBranchJobs = 500
+	// maxBranchAttempts is of how many attempts of a job branches are told.
+	maxBranchAttempts = 100
+)
+
+// EndedBranch is the branch of an attempt on a job that ended longer ago than its product keeps
+// branches.
+type EndedBranch struct {
+	JobID ids.ID
+	Key   string
+	Epoch int64
+	// Branch and Commit are as the attempt's agent told them; "" where it told none.
+	Branch, Commit string
+	// Merged: the job's work was merged. Unmerged: it was completed with this attempt's work,
+	// and nobody has said that it was merged.
+	Merged, Unmerged bool
+	Approved         string // the commit that was approved last, "" for none
+	EndedAt          time.Time
+}
+
+// EndedBranches are the branches of those of the jobs in a repo, by their keys, that ended
+// longer ago than their products keep branches. Fault: Validation.
+func (s *Service) EndedBranches(ctx context.Context, who tenancy.Principal, repo string, keys []string) (list []EndedBranch, err error) {
+	p := fault.Problems{}
+	p.Repo("repo", repo, MaxRepo)
+	p.List("jobs", keys, MaxBranchJobs, MaxKey)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+		list, err = endedBranchesTx(ctx, tx, who.Workspace, repo, keys)
+		return err
+	})
+	return list, err
+}

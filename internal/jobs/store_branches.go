@@ -1,0 +1,24 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+)
+
+func endedBranchesTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string, keys []string) ([]EndedBranch, error) {
+	rows, err := q.BranchesEnded(ctx, tx, dbsqlc.BranchesEndedParams{WorkspaceID: workspace, Repo: repo, Keys: keys,
+		MaxAttempts: maxBranchAttempts})
+	if err != nil {
+		return nil, fmt.Errorf("branches of ended jobs: %w", err)
+	}
+	list := make([]EndedBranch, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, EndedBranch{JobID: r.ID, Key: r.Key, Epoch: r.Epoch, Branch: r.Branch, Commit: r.Commit, Merged: r.Merged,
+			Unmerged: r.Unmerged, Approved: r.ApprovedHead, EndedAt: r.EndedAt})
+	}
+	return list, nil
+}
