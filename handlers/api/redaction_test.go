@@ -20,16 +20,17 @@ const secretMark = "zq7mark"
 // operation; a lease goes with all that take one.
 var agentWrites = map[string]func() object{
 	"startJob": nothing, "reportProgress": nothing, "renewLease": nothing, "completeJob": nothing, "claimJobs": nothing,
-	"releaseLease":  func() object { return object{"reason": "r"} },
-	"failJob":       func() object { return object{"error": "x", "retryable": true} },
-	"askQuestion":   func() object { return object{"question": "Why?"} },
-	"writeLogs":     func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
-	"reportUsage":   func() object { return object{"entries": []any{usageOf("u")}} },
-	"heartbeat":     func() object { return object{"boot_id": "", "status": "working"} },
-	"createJob":     func() object { return object{"title": "found"} },
-	"sendMessage":   note,
-	"sendMessages":  func() object { return object{"messages": []any{note()}} },
-	"registerAgent": func() object { return object{"boot_id": "", "max_concurrent_jobs": 10} },
+	"releaseLease":   func() object { return object{"reason": "r"} },
+	"failJob":        func() object { return object{"error": "x", "retryable": true} },
+	"askQuestion":    func() object { return object{"question": "Why?"} },
+	"writeLogs":      func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
+	"reportDelivery": func() object { return object{"state": "refused", "branch": "b", "commit": "c"} },
+	"reportUsage":    func() object { return object{"entries": []any{usageOf("u")}} },
+	"heartbeat":      func() object { return object{"boot_id": "", "status": "working"} },
+	"createJob":      func() object { return object{"title": "found"} },
+	"sendMessage":    note,
+	"sendMessages":   func() object { return object{"messages": []any{note()}} },
+	"registerAgent":  func() object { return object{"boot_id": "", "max_concurrent_jobs": 10} },
 }
 
 func nothing() object { return object{} }

@@ -58,6 +58,7 @@ func (c *cli) workerCommand() *cobra.Command {
 			"writeLogs",
 			"checkBudget",
 			"completeJob",
+			"reportDelivery",
 			"failJob",
 			"releaseLease",
 			"askQuestion",

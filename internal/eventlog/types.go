@@ -12,7 +12,8 @@ import (
 var Types = []Type{
 	JobCreated, JobEdited, JobPromoted, JobHeld, JobBlocked, JobUnblocked, JobAnswered, JobPaused, JobResumed, JobClaimed,
 	JobStarted, JobProgressed, JobReleased, JobLost, JobWarned, JobTimedOut, JobAttemptFailed, JobAsked, JobHandedIn,
-	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobMergeHeld, JobCancelRequested, JobPauseRequested,
+	JobCompleted, JobFailed, JobApproved, JobRejected, JobMerged, JobMergeFailed, JobMergeHeld, JobDelivered,
+	JobDeliveryRefused, JobCancelRequested, JobPauseRequested,
 	JobCancelled, JobRetried, JobArchived, JobUndone, JobLinked, JobUnlinked, JobCompacted, JobRecorded,
 	JobRepaired, JobPurged, ProductSaved, ProductDeleted,
 	BudgetCreated, BudgetChanged, BudgetRemoved, BudgetRaised, BudgetTransferred, BudgetThreshold, BudgetWillRunOut, BudgetStopped,
