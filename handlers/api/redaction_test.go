@@ -154,7 +154,7 @@ var agentNames = map[string]string{
 	"sendMessage": "blob correlation_id id in_reply_to job to.agent to.factory to.person to.role type",
 	"createJob":   "budget_usd capabilities[] depends_on[] discovered_from.job factory idempotency_key key kind product repo secret_keys[]",
 	"heartbeat":   "boot_id factory.name", "registerAgent": "factory.name name roles[]", "failJob": "job kind",
-	"reportProgress": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
+	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
 	"askQuestion": "job", "claimJobs": "job",
 }
 

@@ -46,7 +46,7 @@ const (
 	JobRejected        Type = "job.rejected"
 	JobMerged          Type = "job.merged"
 	JobMergeFailed     Type = "job.merge_failed"
-	JobMergeHeld       Type = "job.merge_held" // it stays approved: its merge cannot begin, or be concluded, yet
+	JobMergeHeld       Type = "job.merge_held"       // it stays approved: its merge cannot begin, or be concluded, yet
 	JobDelivered       Type = "job.delivered"        // the commit of an attempt is where its factory puts it
 	JobDeliveryRefused Type = "job.delivery_refused" // the origin did not take it
 	JobCancelRequested Type = "job.cancel_requested"

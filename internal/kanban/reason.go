@@ -38,7 +38,7 @@ const (
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
 	CodeApproved        = "approved"
-	CodeMergeWaits      = "merge_waits" // who merges approved work, and how
+	CodeMergeWaits      = "merge_waits"      // who merges approved work, and how
 	CodeDeliveryRefused = "delivery_refused" // the origin did not take its branch
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"

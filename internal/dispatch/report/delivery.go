@@ -34,8 +34,8 @@ func checkDelivery(told attempts.Delivery) error {
 
 // RecordDelivery takes what became of the commit of an attempt, also after its lease has ended, from
 // any agent of the factory that had it, and returns what is known then: attempts.Delivery.After
-// says what follows on what. Faults: Validation, NotFound, Forbidden, Superseded; TooMany
-// where it changes too often.
+// says what follows on what. Faults: Validation, NotFound, Forbidden, Superseded;
+// InvalidTransition where it has changed too often.
 func (s *Service) RecordDelivery(ctx context.Context, who tenancy.Principal, ref lease.Ref, told attempts.Delivery) (
 	now attempts.Delivery, err error,
 ) {
@@ -80,7 +80,7 @@ func (s *Service) deliverTx(ctx context.Context, tx db.Tx, who tenancy.Principal
 	case !changed:
 		return now, nil
 	case known.tellings >= attempts.MaxTellings:
-		return attempts.Delivery{}, fault.New(fault.TooMany, "What became of attempt %d on %s has changed %d times: no more is taken.",
+		return attempts.Delivery{}, fault.New(fault.InvalidTransition, "What became of attempt %d on %s has changed %d times: no more is taken.",
 			ref.Epoch, key, attempts.MaxTellings)
 	}
 	if now.At, err = writeDelivery(ctx, tx, who, job, ref.Epoch, now); err != nil {
