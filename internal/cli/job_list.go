@@ -144,10 +144,27 @@ func now(job apiclient.Job) string {
 
 func jobShow(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-			return to.GetJob(ctx, args[0])
-		}, c.wholeJob)}
+		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob", "listAttempts"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := c.connect()
+			if err != nil {
+				return err
+			}
+			body, job, err := readInto[apiclient.Job](to.GetJob(cmd.Context(), args[0]))
+			if err != nil {
+				return err
+			}
+			var told *apiclient.Delivery
+			if job.Attempts > 0 && !c.json {
+				if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
+					return err
+				}
+			}
+			return c.show(body, func(w io.Writer) {
+				c.wholeJob(w, job)
+				c.delivery(w, told)
+			})
+		}}
 }
 
 // facts are names and values, one to a line; those without a value are left out.
