@@ -145,7 +145,7 @@ func FuzzResults(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, result string) {
 		changesOf(json.RawMessage(result))
 		findingsOf(json.RawMessage(result))
-		warningsOf(json.RawMessage(result), changesOf(json.RawMessage(result)))
+		findWarnings(json.RawMessage(result), changesOf(json.RawMessage(result)))
 		_, _ = parseDiff(result)
 	})
 }

@@ -138,7 +138,7 @@ func (s pageData) decided() *view.Job {
 	if m.Changes != nil {
 		m.Changes.PatchURL = patchURL(j.Key, j.Result)
 	}
-	m.Warnings = warningsOf(j.Result, m.Changes)
+	m.Warnings = findWarnings(j.Result, m.Changes)
 	if len(s.job.attempts) > 0 && s.job.attempts[0].Epoch == j.Epoch && j.MergedCommit == "" {
 		m.Delivery = jobparts.Delivery(s.job.attempts[0], s.now)
 	}

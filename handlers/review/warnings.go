@@ -10,7 +10,7 @@ import (
 	"fleetboard/views/ui"
 )
 
-// warned are the members of a result that warningsOf tells.
+// warned are the members of a result that findWarnings tells.
 var warned = []string{"conflict_markers", "conflict_markers_not_named", "large_files_missing", "large_files_not_named",
 	"files_not_named", "whole_diff_shown", "whole_diff_stored", "notes"}
 
@@ -22,9 +22,9 @@ const (
 	maxNote = 500
 )
 
-// warningsOf are what a reviewer should look at first: what was left in the work, and what of
+// findWarnings returns what a reviewer should look at first: what was left in the work, and what of
 // it is not shown. Of conflicts the page looks itself, too.
-func warningsOf(raw json.RawMessage, changes *view.Changes) []string {
+func findWarnings(raw json.RawMessage, changes *view.Changes) []string {
 	o := objectOf(raw)
 	var list []string
 	places := o.texts("conflict_markers")

@@ -31,7 +31,7 @@ func TestWarningsOfAResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := json.RawMessage(c.result)
-			if got := warningsOf(raw, changesOf(raw)); !slices.Equal(got, c.want) {
+			if got := findWarnings(raw, changesOf(raw)); !slices.Equal(got, c.want) {
 				t.Errorf("it says %q", got)
 			}
 			for _, f := range findingsOf(raw) {
@@ -52,7 +52,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(warningsOf(raw, nil), ""); len(text) > 10_000 {
+	if text := strings.Join(findWarnings(raw, nil), ""); len(text) > 10_000 {
 		t.Errorf("it says %d bytes", len(text))
 	}
 }

@@ -76,7 +76,7 @@ func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Wor
 		state = apiclient.DeliveryStatePushed
 		w.Log.Info("pushed "+tree.Branch, "job", r.Job)
 	}
-	if r.Delivery, err = deliveryOf(r, tree, state, ""); err != nil {
+	if r.Delivery, err = encodeDelivery(r, tree, state, ""); err != nil {
 		return err
 	}
 	w.writeDown(r)
@@ -87,12 +87,13 @@ func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Wor
 // before: as the state of the attempt, and in the job's thread, where the next attempt hears
 // it. It returns the report as it is written down then.
 func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) (outbox.Report, error) {
-	w.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(), "job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
+	w.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(),
+		"job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
 	words := redact.Cut(plainText(repos.RefusalWords(refusal)), maxDetail)
 	if words == r.Refusal || r.Refusals >= maxRefusals {
 		return r, nil
 	}
-	body, err := deliveryOf(r, tree, apiclient.DeliveryStateRefused, words)
+	body, err := encodeDelivery(r, tree, apiclient.DeliveryStateRefused, words)
 	if err == nil {
 		err = w.tellDelivery(ctx, r, body)
 	}
@@ -107,8 +108,8 @@ func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.W
 	return r, nil
 }
 
-// deliveryOf is what is told of the branch of a report.
-func deliveryOf(r outbox.Report, tree *repos.Worktree, state apiclient.DeliveryState, detail string) (json.RawMessage, error) {
+// encodeDelivery writes what is told of the branch of a report.
+func encodeDelivery(r outbox.Report, tree *repos.Worktree, state apiclient.DeliveryState, detail string) (json.RawMessage, error) {
 	return json.Marshal(apiclient.DeliveryReport{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, State: state, Branch: tree.Branch,
 		Commit: tree.Tip(), Detail: text(detail)})
 }

@@ -80,8 +80,8 @@ func (s *Service) deliverTx(ctx context.Context, tx db.Tx, who tenancy.Principal
 	case !changed:
 		return now, nil
 	case known.tellings >= attempts.MaxTellings:
-		return attempts.Delivery{}, fault.New(fault.InvalidTransition, "What became of attempt %d on %s has changed %d times: no more is taken.",
-			ref.Epoch, key, attempts.MaxTellings)
+		return attempts.Delivery{}, fault.New(fault.InvalidTransition,
+			"What became of attempt %d on %s has changed %d times: no more is taken.", ref.Epoch, key, attempts.MaxTellings)
 	}
 	if now.At, err = writeDelivery(ctx, tx, who, job, ref.Epoch, now); err != nil {
 		return attempts.Delivery{}, err
@@ -90,7 +90,8 @@ func (s *Service) deliverTx(ctx context.Context, tx db.Tx, who tenancy.Principal
 	if now.State == attempts.Refused {
 		kind = eventlog.JobDeliveryRefused
 	}
-	facts, err := json.Marshal(map[string]string{"state": string(now.State), "branch": now.Branch, "commit": now.Commit, "detail": now.Detail})
+	facts, err := json.Marshal(map[string]string{"state": string(now.State), "branch": now.Branch, "commit": now.Commit,
+		"detail": now.Detail})
 	if err != nil {
 		return attempts.Delivery{}, fmt.Errorf("encode a delivery: %w", err)
 	}

@@ -25,7 +25,8 @@ type lockedDelivery struct {
 }
 
 func lockDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64) (lockedDelivery, error) {
-	r, err := q.AttemptDelivery(ctx, tx, dbsqlc.AttemptDeliveryParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, AgentID: who.Agent})
+	r, err := q.AttemptDelivery(ctx, tx, dbsqlc.AttemptDeliveryParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
+		AgentID: who.Agent})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lockedDelivery{}, nil
 	}
