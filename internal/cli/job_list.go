@@ -155,7 +155,7 @@ func jobShow(c *cli) *cobra.Command {
 				return err
 			}
 			var told *apiclient.Delivery
-			if job.Attempts > 0 && !c.json {
+			if job.Attempts > 0 && job.Lease == nil && !c.json {
 				if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
 					return err
 				}
