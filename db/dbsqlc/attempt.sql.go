@@ -30,6 +30,121 @@ func (q *Queries) AttemptAccept(ctx context.Context, db DBTX, arg AttemptAcceptP
 	return err
 }
 
+const attemptDeliver = `-- name: AttemptDeliver :one
+UPDATE attempt SET delivery = $1, delivery_branch = $2, delivery_commit = $3, delivery_detail = $4,
+    delivery_at = clock_timestamp(), delivery_tellings = delivery_tellings + 1
+WHERE workspace_id = $5 AND job_id = $6 AND epoch = $7
+RETURNING delivery_at::timestamptz AS at
+`
+
+type AttemptDeliverParams struct {
+	Delivery    string
+	Branch      string
+	Commit      string
+	Detail      string
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+// Keeps what is told of the commit of an attempt.
+func (q *Queries) AttemptDeliver(ctx context.Context, db DBTX, arg AttemptDeliverParams) (time.Time, error) {
+	row := db.QueryRow(ctx, attemptDeliver,
+		arg.Delivery,
+		arg.Branch,
+		arg.Commit,
+		arg.Detail,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+	)
+	var at time.Time
+	err := row.Scan(&at)
+	return at, err
+}
+
+const attemptDelivery = `-- name: AttemptDelivery :one
+SELECT a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.delivery_tellings,
+    EXISTS (SELECT FROM agent x JOIN agent y ON y.workspace_id = x.workspace_id AND y.factory_id = x.factory_id
+        WHERE x.workspace_id = a.workspace_id AND x.id = a.agent_id AND y.id = $1)::boolean AS is_ours
+FROM attempt a WHERE a.workspace_id = $2 AND a.job_id = $3 AND a.epoch = $4
+FOR NO KEY UPDATE OF a
+`
+
+type AttemptDeliveryParams struct {
+	AgentID     uuid.UUID
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+	Epoch       int64
+}
+
+type AttemptDeliveryRow struct {
+	Delivery         string
+	DeliveryBranch   string
+	DeliveryCommit   string
+	DeliveryDetail   string
+	DeliveryAt       *time.Time
+	DeliveryTellings int16
+	IsOurs           bool
+}
+
+// What is told of the commit of an attempt, locked, and whether the attempt was one of this
+// agent or of another one of its factory.
+func (q *Queries) AttemptDelivery(ctx context.Context, db DBTX, arg AttemptDeliveryParams) (AttemptDeliveryRow, error) {
+	row := db.QueryRow(ctx, attemptDelivery,
+		arg.AgentID,
+		arg.WorkspaceID,
+		arg.JobID,
+		arg.Epoch,
+	)
+	var i AttemptDeliveryRow
+	err := row.Scan(
+		&i.Delivery,
+		&i.DeliveryBranch,
+		&i.DeliveryCommit,
+		&i.DeliveryDetail,
+		&i.DeliveryAt,
+		&i.DeliveryTellings,
+		&i.IsOurs,
+	)
+	return i, err
+}
+
+const attemptDeliveryOfJob = `-- name: AttemptDeliveryOfJob :one
+SELECT a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.factory FROM attempt a
+JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id AND j.epoch = a.epoch
+WHERE a.workspace_id = $1 AND a.job_id = $2
+`
+
+type AttemptDeliveryOfJobParams struct {
+	WorkspaceID uuid.UUID
+	JobID       uuid.UUID
+}
+
+type AttemptDeliveryOfJobRow struct {
+	Delivery       string
+	DeliveryBranch string
+	DeliveryCommit string
+	DeliveryDetail string
+	DeliveryAt     *time.Time
+	Factory        string
+}
+
+// What is told of the commit of the last attempt on a job.
+func (q *Queries) AttemptDeliveryOfJob(ctx context.Context, db DBTX, arg AttemptDeliveryOfJobParams) (AttemptDeliveryOfJobRow, error) {
+	row := db.QueryRow(ctx, attemptDeliveryOfJob, arg.WorkspaceID, arg.JobID)
+	var i AttemptDeliveryOfJobRow
+	err := row.Scan(
+		&i.Delivery,
+		&i.DeliveryBranch,
+		&i.DeliveryCommit,
+		&i.DeliveryDetail,
+		&i.DeliveryAt,
+		&i.Factory,
+	)
+	return i, err
+}
+
 const attemptEnd = `-- name: AttemptEnd :one
 SELECT agent, outcome, result_digest AS end_digest FROM attempt
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3
@@ -101,7 +216,7 @@ func (q *Queries) AttemptEnds(ctx context.Context, db DBTX, arg AttemptEndsParam
 }
 
 const attemptList = `-- name: AttemptList :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `
 
 type AttemptListParams struct {
@@ -139,6 +254,12 @@ func (q *Queries) AttemptList(ctx context.Context, db DBTX, arg AttemptListParam
 			&i.ResultDigest,
 			&i.Submitted,
 			&i.AgentID,
+			&i.Delivery,
+			&i.DeliveryBranch,
+			&i.DeliveryCommit,
+			&i.DeliveryDetail,
+			&i.DeliveryAt,
+			&i.DeliveryTellings,
 		); err != nil {
 			return nil, err
 		}
@@ -194,7 +315,7 @@ func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, arg AttemptSubmitP
 }
 
 const attemptsOfAgent = `-- name: AttemptsOfAgent :many
-SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, a.agent_id, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
+SELECT a.workspace_id, a.job_id, a.epoch, a.agent, a.factory, a.model, a.session_key, a.claimed_at, a.started_at, a.ended_at, a.outcome, a.error, a.error_kind, a.progress_percent, a.current_step, a.checkpoint, a.result, a.result_digest, a.submitted, a.agent_id, a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.delivery_tellings, j.key AS job_key, l.epoch AS lease_epoch, l.progress_percent AS lease_progress_percent,
     coalesce(l.current_step, '')::text AS lease_current_step, coalesce(l.checkpoint, j.checkpoint) AS lease_checkpoint
 FROM attempt a
 CROSS JOIN LATERAL (SELECT x.key, x.checkpoint FROM job x WHERE x.workspace_id = a.workspace_id AND x.id = a.job_id OFFSET 0) j
@@ -267,6 +388,12 @@ func (q *Queries) AttemptsOfAgent(ctx context.Context, db DBTX, arg AttemptsOfAg
 			&i.Attempt.ResultDigest,
 			&i.Attempt.Submitted,
 			&i.Attempt.AgentID,
+			&i.Attempt.Delivery,
+			&i.Attempt.DeliveryBranch,
+			&i.Attempt.DeliveryCommit,
+			&i.Attempt.DeliveryDetail,
+			&i.Attempt.DeliveryAt,
+			&i.Attempt.DeliveryTellings,
 			&i.JobKey,
 			&i.LeaseEpoch,
 			&i.LeaseProgressPercent,

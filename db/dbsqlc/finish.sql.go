@@ -116,7 +116,8 @@ const leasesEnd = `-- name: LeasesEnd :many
 WITH e AS MATERIALIZED (
     SELECT (r.r ->> 'job_id')::uuid AS job_id, (r.r ->> 'epoch')::bigint AS epoch, r.r ->> 'outcome' AS outcome,
         r.r ->> 'error' AS error, r.r ->> 'error_kind' AS error_kind, nullif(r.r -> 'result', 'null') AS result,
-        decode(r.r ->> 'end_digest', 'hex') AS end_digest, r.r ->> 'wrong' AS wrong
+        decode(r.r ->> 'end_digest', 'hex') AS end_digest, r.r ->> 'wrong' AS wrong,
+        coalesce((r.r ->> 'delivery_follows')::boolean, false) AS delivery_follows
     FROM (SELECT jsonb_array_elements($1::jsonb) AS r) r
 ), ended AS (
     DELETE FROM job_lease l USING e
@@ -125,7 +126,8 @@ WITH e AS MATERIALIZED (
 ), closed AS (
     UPDATE attempt a SET ended_at = clock_timestamp(), outcome = e.outcome, error = e.error, error_kind = e.error_kind,
         progress_percent = x.progress_percent, current_step = x.current_step,
-        checkpoint = x.checkpoint, result = e.result, result_digest = e.end_digest
+        checkpoint = x.checkpoint, result = e.result, result_digest = e.end_digest,
+        delivery = CASE WHEN e.delivery_follows AND a.delivery = '' THEN 'awaited' ELSE a.delivery END
     FROM ended x JOIN e ON e.job_id = x.job_id AND e.epoch = x.epoch
     WHERE a.workspace_id = $2 AND a.job_id = ANY($3::uuid[]) AND a.job_id = x.job_id AND a.epoch = x.epoch
         AND a.ended_at IS NULL

@@ -14,7 +14,7 @@ import (
 )
 
 const attemptOlder = `-- name: AttemptOlder :many
-SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id FROM attempt
+SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings FROM attempt
 WHERE workspace_id = $1 AND job_id = $2 AND ($3::bigint = 0 OR epoch < $3)
 ORDER BY epoch DESC LIMIT $4
 `
@@ -62,6 +62,12 @@ func (q *Queries) AttemptOlder(ctx context.Context, db DBTX, arg AttemptOlderPar
 			&i.ResultDigest,
 			&i.Submitted,
 			&i.AgentID,
+			&i.Delivery,
+			&i.DeliveryBranch,
+			&i.DeliveryCommit,
+			&i.DeliveryDetail,
+			&i.DeliveryAt,
+			&i.DeliveryTellings,
 		); err != nil {
 			return nil, err
 		}

@@ -394,6 +394,8 @@ FROM product p JOIN job j ON j.workspace_id = p.workspace_id AND j.product_id = 
 WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' AND (j.repo <> '' OR j.approved_head = '')
     AND NOT EXISTS (SELECT FROM job_merge m WHERE m.workspace_id = j.workspace_id AND m.job_id = j.id AND m.decided_at IS NULL)
     AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = j.workspace_id AND h.job_id = j.id AND h.until > now())
+    AND NOT EXISTS (SELECT FROM attempt a WHERE a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoch = j.epoch
+        AND a.delivery IN ('awaited', 'refused') AND a.delivery_commit IN ('', j.approved_head))
 ORDER BY j.id LIMIT $2
 `
 
@@ -419,7 +421,7 @@ type JobMergeWantedRow struct {
 }
 
 // Approved work that a factory is to merge, or that has nothing to merge, without an open
-// merge; not what is held after a refusal.
+// merge; not what is held after a refusal, nor a commit that its factory has yet to push.
 func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWantedParams) ([]JobMergeWantedRow, error) {
 	rows, err := db.Query(ctx, jobMergeWanted, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {

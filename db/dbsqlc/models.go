@@ -102,26 +102,32 @@ type Agent struct {
 }
 
 type Attempt struct {
-	WorkspaceID     uuid.UUID
-	JobID           uuid.UUID
-	Epoch           int64
-	Agent           string
-	Factory         string
-	Model           string
-	SessionKey      string
-	ClaimedAt       time.Time
-	StartedAt       *time.Time
-	EndedAt         *time.Time
-	Outcome         string
-	Error           string
-	ErrorKind       string
-	ProgressPercent *int16
-	CurrentStep     string
-	Checkpoint      json.RawMessage
-	Result          json.RawMessage
-	ResultDigest    []byte
-	Submitted       int16
-	AgentID         *uuid.UUID
+	WorkspaceID      uuid.UUID
+	JobID            uuid.UUID
+	Epoch            int64
+	Agent            string
+	Factory          string
+	Model            string
+	SessionKey       string
+	ClaimedAt        time.Time
+	StartedAt        *time.Time
+	EndedAt          *time.Time
+	Outcome          string
+	Error            string
+	ErrorKind        string
+	ProgressPercent  *int16
+	CurrentStep      string
+	Checkpoint       json.RawMessage
+	Result           json.RawMessage
+	ResultDigest     []byte
+	Submitted        int16
+	AgentID          *uuid.UUID
+	Delivery         string
+	DeliveryBranch   string
+	DeliveryCommit   string
+	DeliveryDetail   string
+	DeliveryAt       *time.Time
+	DeliveryTellings int16
 }
 
 type Blob struct {

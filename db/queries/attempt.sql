@@ -44,3 +44,25 @@ RETURNING submitted;
 SELECT outcome, error_kind FROM attempt
 WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch < @before_epoch
 ORDER BY epoch DESC LIMIT @max_rows;
+
+-- name: AttemptDelivery :one
+-- What is told of the commit of an attempt, locked, and whether the attempt was one of this
+-- agent or of another one of its factory.
+SELECT a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.delivery_tellings,
+    EXISTS (SELECT FROM agent x JOIN agent y ON y.workspace_id = x.workspace_id AND y.factory_id = x.factory_id
+        WHERE x.workspace_id = a.workspace_id AND x.id = a.agent_id AND y.id = @agent_id)::boolean AS is_ours
+FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id AND a.epoch = @epoch
+FOR NO KEY UPDATE OF a;
+
+-- name: AttemptDeliver :one
+-- Keeps what is told of the commit of an attempt.
+UPDATE attempt SET delivery = @delivery, delivery_branch = @branch, delivery_commit = @commit, delivery_detail = @detail,
+    delivery_at = clock_timestamp(), delivery_tellings = delivery_tellings + 1
+WHERE workspace_id = @workspace_id AND job_id = @job_id AND epoch = @epoch
+RETURNING delivery_at::timestamptz AS at;
+
+-- name: AttemptDeliveryOfJob :one
+-- What is told of the commit of the last attempt on a job.
+SELECT a.delivery, a.delivery_branch, a.delivery_commit, a.delivery_detail, a.delivery_at, a.factory FROM attempt a
+JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id AND j.epoch = a.epoch
+WHERE a.workspace_id = @workspace_id AND a.job_id = @job_id;

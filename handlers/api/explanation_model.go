@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+
 	"fleetboard/handlers/reason"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
@@ -24,7 +26,10 @@ func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
 	}
 	if r.Code == kanban.CodeMergeWaits {
 		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
-		out.Who, out.How, out.LastError = &who, &how, given(r.Text)
+		out.Who, out.How, out.LastError = &who, &how, given(cmp.Or(reason.MergeHeld(r), r.Text))
+	}
+	if r.Code == kanban.CodeDeliveryRefused {
+		out.LastError = given(r.Text)
 	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {

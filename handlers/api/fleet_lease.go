@@ -11,6 +11,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/dispatch/report"
 	"fleetboard/internal/fault"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/jobs/joblog"
 	"fleetboard/internal/tenancy"
 )
@@ -19,6 +20,7 @@ import (
 type reportHandlers struct {
 	work   work
 	ends   leaseEnds
+	after  deliveryRecorder
 	bodies map[string]*openapi3.Schema // of the operations
 	log    *slog.Logger
 }
@@ -37,6 +39,11 @@ type work interface {
 // follower takes leases off their seats.
 type follower interface {
 	Follow(ctx context.Context, who tenancy.Principal, ref lease.Ref, pull report.PullRequest) (lease.Status, error)
+}
+
+// deliveryRecorder keeps what becomes of the commit of an attempt after its end.
+type deliveryRecorder interface {
+	RecordDelivery(ctx context.Context, who tenancy.Principal, ref lease.Ref, told attempts.Delivery) (attempts.Delivery, error)
 }
 
 // leaseEnds are the ways in which an agent's lease ends.
@@ -93,7 +100,7 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
-			ResultBlob: value(r.Body.ResultBlob), Next: nextOf(r.Body.Next)})
+			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows), Next: nextOf(r.Body.Next)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }
@@ -179,6 +186,24 @@ func (s *reportHandlers) WriteLogs(ctx context.Context, r WriteLogsRequestObject
 	}
 	standing, err := s.work.WriteLogs(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
 	return WriteLogs200JSONResponse(standingModel(standing)), err
+}
+
+// ReportDelivery says what became of the commit of an attempt.
+func (s *reportHandlers) ReportDelivery(ctx context.Context, r ReportDeliveryRequestObject) (ReportDeliveryResponseObject, error) {
+	now, err := s.after.RecordDelivery(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, attempts.Delivery{
+		State: attempts.DeliveryState(r.Body.State), Branch: r.Body.Branch, Commit: r.Body.Commit, Detail: value(r.Body.Detail)})
+	if err != nil {
+		return nil, err
+	}
+	return ReportDelivery200JSONResponse(*deliveryModel(now)), nil
+}
+
+// deliveryModel is what is told of a commit, nil where nothing is.
+func deliveryModel(d attempts.Delivery) *Delivery {
+	if !d.IsTold() {
+		return nil
+	}
+	return &Delivery{State: DeliveryState(d.State), Branch: d.Branch, Commit: d.Commit, Detail: d.Detail, At: d.At.UTC()}
 }
 
 func logModel(l joblog.Line) LogLine {

@@ -142,7 +142,7 @@ func attemptModel(key string, a attempts.Attempt, used spend.Usage) Attempt {
 		Job: key, Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
 		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: AttemptOutcome(a.Outcome),
 		Error: a.Error, ErrorKind: a.ErrorKind, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
-		Checkpoint: a.Checkpoint, Result: a.Result, Usage: usageModel(used),
+		Checkpoint: a.Checkpoint, Result: a.Result, Usage: usageModel(used), Delivery: deliveryModel(a.Delivery),
 	}
 }
 

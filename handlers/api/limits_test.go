@@ -22,6 +22,7 @@ import (
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/tenancy"
@@ -81,6 +82,10 @@ var limits = []limit{
 	{bound{none, jobs.MaxFilesTouched}, "Completion.files_touched", "job.files_touched"},
 	{bound{none, jobs.MaxCommit}, "ApproveAction.head MergeAction.commit Completion.commit", "job.approved_head job.merged_commit"},
 	{bound{none, jobs.MaxURL}, "MergeAction.url Completion.url", "job.url"},
+	{bound{none, attempts.MaxBranch}, "DeliveryReport.branch", "attempt.delivery_branch"},
+	{bound{1, jobs.MaxCommit}, "DeliveryReport.commit", ""},
+	{bound{none, jobs.MaxCommit}, "", "attempt.delivery_commit"},
+	{bound{none, attempts.MaxDetail}, "DeliveryReport.detail", "attempt.delivery_detail"},
 	{bound{1, jobs.MaxBatch}, "NewJobs.jobs", ""},
 	{bound{none, jobs.MaxRepos}, "ProductSettings.repos", ""},
 	{bound{jobs.MinReviewLimit, jobs.MaxReviewLimit}, "ProductSettings.review_limit", ""},

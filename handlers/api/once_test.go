@@ -38,6 +38,7 @@ var harmless = map[string]string{
 	"askQuestion":       "a lease ends once: the same again is given the first result",
 	"writeLogs":         "a line's id is stored once",
 	"reportUsage":       "an entry's id is booked once",
+	"reportDelivery":    "the same of a commit is kept once",
 	"checkBudget":       "changes nothing",
 	"reportBatch":       "its items are calls of this list",
 	"ackMessages":       "a message is acknowledged once: its seq names it",

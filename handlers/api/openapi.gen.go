@@ -327,6 +327,27 @@ func (e BulkActionName) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateLocal   DeliveryState = "local"
+	DeliveryStatePushed  DeliveryState = "pushed"
+	DeliveryStateRefused DeliveryState = "refused"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryState enum.
+func (e DeliveryState) Valid() bool {
+	switch e {
+	case DeliveryStateLocal:
+		return true
+	case DeliveryStatePushed:
+		return true
+	case DeliveryStateRefused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Directive.
 const (
 	DirectiveCancel   Directive = "cancel"
@@ -1476,11 +1497,14 @@ type Attempt struct {
 	Checkpoint  FreeFormOrNull `json:"checkpoint"`
 	ClaimedAt   time.Time      `json:"claimed_at"`
 	CurrentStep string         `json:"current_step"`
-	EndedAt     *time.Time     `json:"ended_at"`
-	Epoch       int64          `json:"epoch"`
-	Error       string         `json:"error"`
-	ErrorKind   string         `json:"error_kind"`
-	Factory     string         `json:"factory"`
+
+	// Delivery What became of its commit, as its factory told last.
+	Delivery  *Delivery  `json:"delivery"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Epoch     int64      `json:"epoch"`
+	Error     string     `json:"error"`
+	ErrorKind string     `json:"error_kind"`
+	Factory   string     `json:"factory"`
 
 	// Job Key of the job.
 	Job   string `json:"job"`
@@ -1893,6 +1917,9 @@ type Completion struct {
 	Branch *string `json:"branch,omitempty"`
 	Commit *string `json:"commit,omitempty"`
 
+	// DeliveryFollows The agent says with `POST /fleet/delivery` what becomes of the commit. A merge of it waits until it is `pushed`, or `local`.
+	DeliveryFollows *bool `json:"delivery_follows,omitempty"`
+
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
 
@@ -1981,6 +2008,40 @@ type DeadLetter struct {
 type DeadLetterList struct {
 	Items []DeadLetter `json:"items"`
 }
+
+// Delivery defines model for Delivery.
+type Delivery struct {
+	At     time.Time `json:"at"`
+	Branch string    `json:"branch"`
+	Commit string    `json:"commit"`
+
+	// Detail Of a refusal: the origin's own words.
+	Detail string `json:"detail"`
+
+	// State `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+	State DeliveryState `json:"state"`
+}
+
+// DeliveryReport defines model for DeliveryReport.
+type DeliveryReport struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+
+	// Detail With `refused`: the origin's own words.
+	Detail *string `json:"detail,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job JobRef `json:"job"`
+
+	// State `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+	State DeliveryState `json:"state"`
+}
+
+// DeliveryState `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+type DeliveryState string
 
 // DependencyGraph defines model for DependencyGraph.
 type DependencyGraph struct {
@@ -3302,7 +3363,7 @@ type Reasoning struct {
 	// Jobs Keys of the jobs waited for.
 	Jobs *[]string `json:"jobs,omitempty"`
 
-	// LastError With `merge_waits`: why the last merge failed, or cannot begin.
+	// LastError With `merge_waits`: why the last merge failed, or cannot begin, such as a commit that its factory has not pushed yet. With `delivery_refused`: the origin's own words.
 	LastError *string `json:"last_error,omitempty"`
 
 	// Missing What the nearest factory lacks.
@@ -4145,6 +4206,9 @@ type ClaimJobsJSONRequestBody = ClaimRequest
 // CompleteJobJSONRequestBody defines body for CompleteJob for application/json ContentType.
 type CompleteJobJSONRequestBody = Completion
 
+// ReportDeliveryJSONRequestBody defines body for ReportDelivery for application/json ContentType.
+type ReportDeliveryJSONRequestBody = DeliveryReport
+
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
 
@@ -4533,6 +4597,9 @@ type ServerInterface interface {
 	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx echo.Context) error
+	// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	// (POST /fleet/delivery)
+	ReportDelivery(ctx echo.Context) error
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx echo.Context) error
@@ -5576,6 +5643,15 @@ func (w *ServerInterfaceWrapper) CompleteJob(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.CompleteJob(ctx)
+	return err
+}
+
+// ReportDelivery converts echo context to params.
+func (w *ServerInterfaceWrapper) ReportDelivery(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReportDelivery(ctx)
 	return err
 }
 
@@ -7134,6 +7210,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.POST(options.BaseURL+"/fleet/fail", wrapper.FailJob, options.OperationMiddlewares["failJob"]...)
 	router.POST(options.BaseURL+"/fleet/release", wrapper.ReleaseLease, options.OperationMiddlewares["releaseLease"]...)
 	router.POST(options.BaseURL+"/fleet/logs", wrapper.WriteLogs, options.OperationMiddlewares["writeLogs"]...)
+	router.POST(options.BaseURL+"/fleet/delivery", wrapper.ReportDelivery, options.OperationMiddlewares["reportDelivery"]...)
 	router.POST(options.BaseURL+"/fleet/usage", wrapper.ReportUsage, options.OperationMiddlewares["reportUsage"]...)
 	router.POST(options.BaseURL+"/fleet/budget", wrapper.CheckBudget, options.OperationMiddlewares["checkBudget"]...)
 	router.POST(options.BaseURL+"/fleet/ask", wrapper.AskQuestion, options.OperationMiddlewares["askQuestion"]...)
@@ -9340,6 +9417,52 @@ type CompleteJobdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CompleteJobdefaultApplicationProblemPlusJSONResponse) VisitCompleteJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportDeliveryRequestObject struct {
+	Body *ReportDeliveryJSONRequestBody
+}
+
+type ReportDeliveryResponseObject interface {
+	VisitReportDeliveryResponse(w http.ResponseWriter) error
+}
+
+type ReportDelivery200JSONResponse Delivery
+
+func (response ReportDelivery200JSONResponse) VisitReportDeliveryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReportDeliverydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReportDeliverydefaultApplicationProblemPlusJSONResponse) VisitReportDeliveryResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12737,6 +12860,9 @@ type StrictServerInterface interface {
 	// CompleteJob Hands the work in. The same body for the same epoch gets the same answer again; another one is 409 `already_ended` with the recorded `outcome`.
 	// (POST /fleet/complete)
 	CompleteJob(ctx context.Context, request CompleteJobRequestObject) (CompleteJobResponseObject, error)
+	// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	// (POST /fleet/delivery)
+	ReportDelivery(ctx context.Context, request ReportDeliveryRequestObject) (ReportDeliveryResponseObject, error)
 	// FailJob Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	// (POST /fleet/fail)
 	FailJob(ctx context.Context, request FailJobRequestObject) (FailJobResponseObject, error)
@@ -14440,6 +14566,52 @@ func (sh *strictHandler) CompleteJob(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(CompleteJobResponseObject); ok {
 		return validResponse.VisitCompleteJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReportDelivery operation middleware
+func (sh *strictHandler) ReportDelivery(ctx echo.Context) error {
+	var request ReportDeliveryRequestObject
+
+	var body ReportDeliveryJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReportDelivery(ctx.Request().Context(), request.(ReportDeliveryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReportDelivery")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReportDeliveryResponseObject); ok {
+		return validResponse.VisitReportDeliveryResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -20,16 +20,17 @@ const secretMark = "zq7mark"
 // operation; a lease goes with all that take one.
 var agentWrites = map[string]func() object{
 	"startJob": nothing, "reportProgress": nothing, "renewLease": nothing, "completeJob": nothing, "claimJobs": nothing,
-	"releaseLease":  func() object { return object{"reason": "r"} },
-	"failJob":       func() object { return object{"error": "x", "retryable": true} },
-	"askQuestion":   func() object { return object{"question": "Why?"} },
-	"writeLogs":     func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
-	"reportUsage":   func() object { return object{"entries": []any{usageOf("u")}} },
-	"heartbeat":     func() object { return object{"boot_id": "", "status": "working"} },
-	"createJob":     func() object { return object{"title": "found"} },
-	"sendMessage":   note,
-	"sendMessages":  func() object { return object{"messages": []any{note()}} },
-	"registerAgent": func() object { return object{"boot_id": "", "max_concurrent_jobs": 10} },
+	"releaseLease":   func() object { return object{"reason": "r"} },
+	"failJob":        func() object { return object{"error": "x", "retryable": true} },
+	"askQuestion":    func() object { return object{"question": "Why?"} },
+	"writeLogs":      func() object { return object{"lines": []any{object{"level": "INFO", "message": "m"}}} },
+	"reportDelivery": func() object { return object{"state": "refused", "branch": "b", "commit": "c"} },
+	"reportUsage":    func() object { return object{"entries": []any{usageOf("u")}} },
+	"heartbeat":      func() object { return object{"boot_id": "", "status": "working"} },
+	"createJob":      func() object { return object{"title": "found"} },
+	"sendMessage":    note,
+	"sendMessages":   func() object { return object{"messages": []any{note()}} },
+	"registerAgent":  func() object { return object{"boot_id": "", "max_concurrent_jobs": 10} },
 }
 
 func nothing() object { return object{} }
@@ -154,7 +155,7 @@ var agentNames = map[string]string{
 	"sendMessage": "blob correlation_id id in_reply_to job to.agent to.factory to.person to.role type",
 	"createJob":   "budget_usd capabilities[] depends_on[] discovered_from.job factory idempotency_key key kind product repo secret_keys[]",
 	"heartbeat":   "boot_id factory.name", "registerAgent": "factory.name name roles[]", "failJob": "job kind",
-	"reportProgress": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
+	"reportProgress": "job", "reportDelivery": "job", "startJob": "job", "writeLogs": "job", "releaseLease": "job", "renewLease": "job", "completeJob": "job",
 	"askQuestion": "job", "claimJobs": "job",
 }
 

@@ -148,7 +148,7 @@ func New(d Deps) *Server {
 		metaHandlers:        metaHandlers{build: d.Build, version: version},
 		branchHandlers:      branchHandlers{branches: d.Jobs},
 		productHandlers:     productHandlers{products: d.Jobs},
-		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, bodies: bodies, log: d.Log},
+		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, after: d.Dispatch, bodies: bodies, log: d.Log},
 		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Kanban},
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 		usageHandlers:       usageHandlers{usage: d.Usage, turns: d.Turns},

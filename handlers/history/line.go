@@ -72,7 +72,8 @@ func dayHeading(at, now time.Time) string {
 
 // badEvents are facts that somebody may have to look at.
 var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog.JobAttemptFailed, eventlog.JobFailed,
-	eventlog.JobMergeFailed, eventlog.JobMergeHeld, eventlog.AgentTerminated, eventlog.AgentDied, eventlog.AgentCutOff}
+	eventlog.JobMergeFailed, eventlog.JobMergeHeld, eventlog.JobDeliveryRefused, eventlog.AgentTerminated, eventlog.AgentDied,
+	eventlog.AgentCutOff}
 
 // Line is an event's line on a page, without the address of its actor.
 func Line(e eventlog.Event) events.Event {

@@ -12,6 +12,7 @@ import (
 	"fleetboard/handlers/web"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/prices"
 	"fleetboard/internal/tenancy"
@@ -30,7 +31,8 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.JobApproved: "approved", eventlog.JobRejected: "sent back",
 	eventlog.JobMerged: "merged", eventlog.JobMergeFailed: "merge failed", eventlog.JobMergeHeld: "merge held",
 	eventlog.JobPullRequestOpened: "pull request opened",
-	eventlog.JobCancelRequested:   "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
+	eventlog.JobDelivered:         "delivered", eventlog.JobDeliveryRefused: "push refused",
+	eventlog.JobCancelRequested: "cancel asked", eventlog.JobPauseRequested: "pause asked", eventlog.JobCancelled: "cancelled",
 	eventlog.JobRetried: "retried", eventlog.JobArchived: "archived", eventlog.JobUndone: "undone",
 	eventlog.JobLinked: "linked", eventlog.JobUnlinked: "unlinked",
 	eventlog.JobCompacted: "summed up", eventlog.JobRecorded: "recorded", eventlog.JobRepaired: "repaired", eventlog.JobPurged: "deleted",
@@ -137,6 +139,8 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
 		return onFactory(said("factory"))
+	case eventlog.JobDelivered, eventlog.JobDeliveryRefused:
+		return deliveryText(e.Type, said)
 	case eventlog.JobAsked, eventlog.JobAnswered, eventlog.JobBlocked:
 		return ui.Text(newValue(e.Changes, saidIn[e.Type]))
 	case eventlog.JobUndone:
@@ -165,6 +169,20 @@ func onFactory(name string) ui.Sentence {
 		return nil
 	}
 	return ui.Say(ui.T("on "), ui.Name(name))
+}
+
+// deliveryText is what became of the commit of an attempt.
+func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
+	text := ui.Say(ui.Key(cmp.Or(said("branch"), said("commit"))))
+	switch {
+	case kind == eventlog.JobDeliveryRefused && said("detail") != "":
+		return append(text, ui.T(": "+said("detail")))
+	case kind == eventlog.JobDeliveryRefused:
+		return append(text, ui.T(" was not taken by the origin"))
+	case said("state") == string(attempts.Local):
+		return append(text, ui.T(" in the clone of its host, which has no origin"))
+	}
+	return append(text, ui.T(" pushed to the origin"))
 }
 
 // fleetText is about an event of an agent, a factory or a product.

@@ -252,7 +252,7 @@ var outcomes = map[string]struct {
 
 func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 	m := view.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
-		Detail: web.FirstLine(a.Error, web.MaxQuote)}
+		Detail: web.FirstLine(a.Error, web.MaxQuote), Delivery: jobparts.Delivery(a, now)}
 	if a.EndedAt == nil {
 		m.Status, m.Running = jobparts.StatusOf(j), ui.Run(a.ClaimedAt, now)
 		m.Outcome = m.Status.Word()

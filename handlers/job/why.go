@@ -18,7 +18,9 @@ import (
 func (s pageData) reason() *view.Why {
 	j := s.job
 	switch {
-	case len(s.Why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Completed, j.Status == jobs.Archived:
+	case j.Status == jobs.Completed:
+		return s.refusal()
+	case len(s.Why.Reasons) == 0, j.Lease != nil, j.Status == jobs.Archived:
 		return nil
 	case j.Status == jobs.Failed:
 		return s.failure()
@@ -40,6 +42,18 @@ func (s pageData) reason() *view.Why {
 		}
 	}
 	return m
+}
+
+// refusal says that the origin did not take the branch of work that is done; nil where it did.
+func (s pageData) refusal() *view.Why {
+	for _, r := range s.Why.Reasons {
+		if r.Code == kanban.CodeDeliveryRefused {
+			shown := reason.Model(s.job, r, s.now)
+			return &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: s.job.Key + " is done, and its branch was refused",
+				Lines: []ui.Sentence{shown.Text}}
+		}
+	}
+	return nil
 }
 
 func (s pageData) failure() *view.Why {

@@ -48,12 +48,21 @@ func failedChecks(j jobs.Job) []string {
 	}
 	var list []string
 	for name, raw := range members {
-		if CheckTone(raw) == ui.Warn {
+		if CheckTone(raw) == ui.Warn || slices.Contains(leftBehind, name) && !isEmptyList(raw) {
 			list = append(list, CheckName(name))
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// leftBehind are the members of a result that list what should not be in it.
+var leftBehind = []string{"conflict_markers", "large_files_missing"}
+
+// isEmptyList reports whether a member lists nothing, or is no list.
+func isEmptyList(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(raw, &list) != nil || len(list) == 0
 }
 
 // doubts are what speaks against approving a job: open criteria and failed checks.

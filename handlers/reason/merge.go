@@ -1,8 +1,13 @@
 package reason
 
 import (
+	"cmp"
+	"strings"
+
+	"fleetboard/handlers/jobparts"
 	"fleetboard/handlers/web"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/kanban"
 	"fleetboard/views/ui"
 )
@@ -15,10 +20,43 @@ func mergeText(j jobs.Job, why kanban.Reason) ui.Sentence {
 		text = append(text, ui.T(", "), ui.Name(why.By.Name), ui.T(" works on it on "))
 		text = append(text, Factories(why.Factories)...)
 	}
-	if why.Text != "" {
+	if waits := MergeHeld(why); waits != "" {
+		text = append(text, ui.T(". It waits: "+waits))
+	} else if why.Text != "" {
 		text = append(text, ui.T(". The last merge: "+web.FirstLine(why.Text, web.MaxQuote)))
 	}
 	return text
+}
+
+// MergeHeld says what a merge waits for before it can begin, "" where it waits for nothing.
+func MergeHeld(why kanban.Reason) string {
+	commit := jobparts.ShortCommit(why.Delivery.Commit)
+	switch why.Delivery.State {
+	case attempts.Awaited:
+		return strings.Join(why.Factories, ", ") + " has yet to say that its commit is at the origin"
+	case attempts.Refused:
+		return "the origin refused " + commit + refusalWords(why.Delivery)
+	default:
+		return ""
+	}
+}
+
+// refusedText is "The origin refused fleet/FB-1: branches need a ticket".
+func refusedText(why kanban.Reason) ui.Sentence {
+	d := why.Delivery
+	text := ui.Say(ui.T("The origin refused "), ui.Key(web.FirstLine(cmp.Or(d.Branch, d.Commit), web.MaxSub)))
+	if len(why.Factories) > 0 {
+		text = append(append(text, ui.T(" of ")), Factories(why.Factories)...)
+	}
+	return append(text, ui.T(refusalWords(d)))
+}
+
+// refusalWords are the origin's, as far as a line has room for them.
+func refusalWords(d attempts.Delivery) string {
+	if words := web.FirstLine(strings.Join(strings.Fields(d.Detail), " "), web.MaxQuote); words != "" {
+		return ": " + words
+	}
+	return ""
 }
 
 // mergerText is whoever merges.

@@ -28,6 +28,7 @@ var icons = map[string]string{
 	kanban.CodePausePending: "circle-pause", kanban.CodeCancelPending: "circle-stop",
 	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
 	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
+	kanban.CodeDeliveryRefused: "octagon-alert",
 }
 
 // Model says in one sentence why a job does not run; nil where there is
@@ -38,7 +39,7 @@ func Model(j jobs.Job, why kanban.Reason, now time.Time) *viewparts.Reason {
 	}
 	r := &viewparts.Reason{Icon: icons[why.Code], Text: Text(j, why, now)}
 	switch why.Code {
-	case kanban.CodeNoFactory, kanban.CodeDependencyFailed:
+	case kanban.CodeNoFactory, kanban.CodeDependencyFailed, kanban.CodeDeliveryRefused:
 		r.Tone = ui.Warn
 	case kanban.CodeFailed, kanban.CodeDependencyCycle:
 		r.Tone = ui.Bad
@@ -113,6 +114,8 @@ func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 		return ui.Text(ByText("Approved", credit(why), "").String() + ", to be merged")
 	case kanban.CodeMergeWaits:
 		return mergeText(j, why)
+	case kanban.CodeDeliveryRefused:
+		return refusedText(why)
 	default:
 		if text := lifeText(why); len(text) > 0 {
 			return text

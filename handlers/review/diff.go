@@ -12,6 +12,7 @@ const (
 	maxDiffFiles = 200
 	maxDiffLines = 1500
 	maxDiffWidth = 400 // characters of a line
+	maxConflicts = 20  // places with markers of a conflict
 )
 
 // diffReader reads a unified diff. It is an agent's text: whatever does not fit
@@ -22,15 +23,17 @@ type diffReader struct {
 	oldLeft      int // lines of the hunk still to come
 	newLeft      int
 	lines        int
+	conflicts    []string
 }
 
-// parseDiff reads the files of a unified diff; none where the text is not one.
-func parseDiff(text string) []view.ChangedFile {
+// parseDiff reads the files of a unified diff, and where markers of conflicts were left; none
+// where the text is not one.
+func parseDiff(text string) (files []view.ChangedFile, conflicts []string) {
 	var r diffReader
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		r.take(line)
 	}
-	return r.files
+	return r.files, r.conflicts
 }
 
 func (r *diffReader) take(line string) {
@@ -125,6 +128,7 @@ func (r *diffReader) body(line string) {
 	case '+':
 		shown.Kind, shown.New = view.DiffAdded, strconv.Itoa(r.newAt)
 		r.last().Added++
+		r.findConflict(text)
 		r.newAt, r.newLeft = r.newAt+1, r.newLeft-1
 	case '-':
 		shown.Kind, shown.Old = view.DiffDeleted, strconv.Itoa(r.oldAt)
@@ -142,6 +146,13 @@ func (r *diffReader) body(line string) {
 		return
 	}
 	r.show(shown)
+}
+
+// findConflict notes an added line that begins or ends a conflict.
+func (r *diffReader) findConflict(text string) {
+	if len(r.conflicts) < maxConflicts && (strings.HasPrefix(text, "<<<<<<< ") || strings.HasPrefix(text, ">>>>>>> ")) {
+		r.conflicts = append(r.conflicts, r.last().Path+":"+strconv.Itoa(r.newAt))
+	}
 }
 
 // show keeps a line as long as the page has room for it.

@@ -33,7 +33,7 @@ Binary files a/logo.png and b/logo.png differ
 `
 
 func TestDiffsAreRead(t *testing.T) {
-	files := parseDiff(sampleDiff)
+	files, _ := parseDiff(sampleDiff)
 	var got []string
 	for _, f := range files {
 		got = append(got, fmt.Sprintf("%s %s +%d -%d %d", f.Path, f.Note, f.Added, f.Deleted, len(f.Lines)))
@@ -61,7 +61,7 @@ func TestDiffsAreRead(t *testing.T) {
 
 // A page has room for so many lines; the rest is counted.
 func TestLongDiffsAreCut(t *testing.T) {
-	files := parseDiff("+++ b/a\n@@ -0,0 +1,5000 @@\n" + strings.Repeat("+"+strings.Repeat("x", 1000)+"\n", 5000))
+	files, _ := parseDiff("+++ b/a\n@@ -0,0 +1,5000 @@\n" + strings.Repeat("+"+strings.Repeat("x", 1000)+"\n", 5000))
 	if len(files) != 1 || files[0].Added != 5000 || !files[0].Cut || len(files[0].Lines) != maxDiffLines {
 		t.Fatalf("%d files, %d lines added, %d shown", len(files), files[0].Added, len(files[0].Lines))
 	}
@@ -145,6 +145,7 @@ func FuzzResults(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, result string) {
 		changesOf(json.RawMessage(result))
 		findingsOf(json.RawMessage(result))
-		parseDiff(result)
+		findWarnings(json.RawMessage(result), changesOf(json.RawMessage(result)))
+		_, _ = parseDiff(result)
 	})
 }

@@ -3,6 +3,7 @@ package review
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fleetboard/handlers/jobparts"
@@ -137,6 +138,10 @@ func (s pageData) decided() *view.Job {
 	if m.Changes != nil {
 		m.Changes.PatchURL = patchURL(j.Key, j.Result)
 	}
+	m.Warnings = findWarnings(j.Result, m.Changes)
+	if len(s.job.attempts) > 0 && s.job.attempts[0].Epoch == j.Epoch && j.MergedCommit == "" {
+		m.Delivery = jobparts.Delivery(s.job.attempts[0], s.now)
+	}
 	if o := jobparts.Outcome(j); o != nil {
 		m.Summary, m.LinkURL, m.LinkText, m.JSON = o.Summary, o.LinkURL, o.LinkText, o.JSON
 	}
@@ -199,6 +204,9 @@ func (s pageData) meta() []ui.Sentence {
 	}
 	last := s.job.attempts[0]
 	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
+	if d := jobparts.Delivery(last, s.now); d.Word != "" && len(d.Text) == 0 {
+		list = append(list, ui.Text(strings.ToLower(d.Word[:1])+d.Word[1:]))
+	}
 	if last.EndedAt != nil {
 		list = append(list, ui.Text("took "+ui.Took(last.EndedAt.Sub(last.ClaimedAt))))
 	}

@@ -26,7 +26,7 @@ var (
 
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes", "patch_blob"},
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes", "patch_blob"}, warned,
 	jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
 
 // object is a JSON object of which nothing is known for certain.
@@ -76,7 +76,8 @@ func diffIn(raw json.RawMessage, m *view.Changes) *view.Changes {
 	var text string
 	switch {
 	case json.Unmarshal(raw, &text) == nil:
-		m.Files = append(m.Files, parseDiff(text)...)
+		files, conflicts := parseDiff(text)
+		m.Files, m.Conflicts = append(m.Files, files...), append(m.Conflicts, conflicts...)
 	case objectOf(raw) != nil:
 		m = countsIn(objectOf(raw), m)
 	default:

@@ -216,6 +216,13 @@ func TestHostileTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.fleet("job", "fail", key, "--error", bad).ok()
+	if _, err := agent.ReportDeliveryWithResponse(t.Context(), apiclient.DeliveryReport{Job: key, Epoch: 1,
+		State: apiclient.DeliveryStateRefused, Branch: "b", Commit: "c", Detail: &bad}); err != nil {
+		t.Fatal(err)
+	}
+	if said := w.fleet("job", "show", key).ok(); !strings.Contains(said, "c on b: refused by the origin") || !strings.Contains(said, "three") {
+		t.Errorf("show said %q", said)
+	}
 	w.terminal = true
 	w.env["NO_COLOR"] = "1"
 	for _, line := range []string{"job list", "job show " + key, "job logs " + key, "events", "job list --json", "job show --json " + key,

@@ -144,10 +144,27 @@ func now(job apiclient.Job) string {
 
 func jobShow(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-			return to.GetJob(ctx, args[0])
-		}, c.wholeJob)}
+		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob", "listAttempts"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := c.connect()
+			if err != nil {
+				return err
+			}
+			body, job, err := readInto[apiclient.Job](to.GetJob(cmd.Context(), args[0]))
+			if err != nil {
+				return err
+			}
+			var told *apiclient.Delivery
+			if job.Attempts > 0 && job.Lease == nil && !c.json {
+				if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
+					return err
+				}
+			}
+			return c.show(body, func(w io.Writer) {
+				c.wholeJob(w, job)
+				c.delivery(w, told)
+			})
+		}}
 }
 
 // facts are names and values, one to a line; those without a value are left out.
@@ -293,4 +310,32 @@ func jobStats(c *cli) *cobra.Command {
 				fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", said.ExpiredLeases)
 			}
 		})}
+}
+
+// lastDelivery is what became of the commit of the last attempt on a job, nil where nobody
+// has told.
+func lastDelivery(ctx context.Context, to *client.Client, job string) (*apiclient.Delivery, error) {
+	_, page, err := readInto[apiclient.AttemptPage](to.ListAttempts(ctx, job, &apiclient.ListAttemptsParams{Limit: new(1)}))
+	if err != nil || len(page.Items) == 0 {
+		return nil, err
+	}
+	return page.Items[0].Delivery, nil
+}
+
+// deliveries are the states in words.
+var deliveries = map[apiclient.DeliveryState]string{apiclient.DeliveryStateLocal: "in the clone of its host",
+	apiclient.DeliveryStatePushed: "pushed to the origin", apiclient.DeliveryStateRefused: "refused by the origin"}
+
+// delivery says what became of a commit.
+func (s *screen) delivery(w io.Writer, d *apiclient.Delivery) {
+	if d == nil {
+		return
+	}
+	said := deliveries[d.State]
+	if said == "" {
+		said = string(d.State)
+	}
+	f := facts{w}
+	f.text("commit", d.Commit+" on "+d.Branch+": "+said+", "+s.ago(d.At))
+	f.text("the origin said", d.Detail)
 }

@@ -59,6 +59,7 @@ func (c *cli) workerCommand() *cobra.Command {
 			"writeLogs",
 			"checkBudget",
 			"completeJob",
+			"reportDelivery",
 			"failJob",
 			"releaseLease",
 			"askQuestion",

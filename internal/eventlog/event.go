@@ -48,7 +48,9 @@ const (
 	JobMergeFailed   Type = "job.merge_failed"
 	// JobPullRequestOpened: approved work is to be merged by a pull request.
 	JobPullRequestOpened Type = "job.pull_request_opened"
-	JobMergeHeld         Type = "job.merge_held" // it stays approved: its merge cannot begin, or be concluded, yet
+	JobMergeHeld         Type = "job.merge_held"       // it stays approved: its merge cannot begin, or be concluded, yet
+	JobDelivered         Type = "job.delivered"        // the commit of an attempt is where its factory puts it
+	JobDeliveryRefused   Type = "job.delivery_refused" // the origin did not take it
 	JobCancelRequested   Type = "job.cancel_requested"
 	JobPauseRequested    Type = "job.pause_requested"
 	JobCancelled         Type = "job.cancelled"

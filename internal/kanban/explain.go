@@ -19,6 +19,7 @@ type facts struct {
 	money        money
 	seats        seatHolders
 	merge        *Reason // of the one approved job that is explained
+	refused      *Reason // why the origin did not take the branch of the job that is explained
 }
 
 type dependency struct {
@@ -217,8 +218,10 @@ func (f facts) explain(j jobs.Job) Explanation {
 	if asked, pending := pendingReason(j); pending {
 		e.Reasons = append(e.Reasons, asked)
 	}
-	if f.merge != nil {
-		e.Reasons = append(e.Reasons, *f.merge)
+	for _, more := range []*Reason{f.refused, f.merge} {
+		if more != nil {
+			e.Reasons = append(e.Reasons, *more)
+		}
 	}
 	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
 		return e

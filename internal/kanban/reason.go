@@ -5,6 +5,7 @@ import (
 
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/tenancy"
 )
 
@@ -37,7 +38,8 @@ const (
 	CodeRunning         = "running"
 	CodeInReview        = "in_review"
 	CodeApproved        = "approved"
-	CodeMergeWaits      = "merge_waits" // who merges approved work, and how
+	CodeMergeWaits      = "merge_waits"      // who merges approved work, and how
+	CodeDeliveryRefused = "delivery_refused" // the origin did not take its branch
 	CodeCompleted       = "completed"
 	CodeFailed          = "failed"
 	CodeDependencyCycle = "dependency_cycle"
@@ -73,6 +75,9 @@ type Reason struct {
 	BudgetID     ids.ID
 	Model        string // that the budget lets spend nothing, because it has no price
 	Merge        Way    // with CodeMergeWaits
+	// Delivery is what is told of its commit, with CodeDeliveryRefused, and with
+	// CodeMergeWaits where the merge waits for that; Factories has its factory.
+	Delivery attempts.Delivery
 }
 
 // Ended is a job that is over and not completed.

@@ -200,8 +200,13 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 			return Explanation{}, r.snap, err
 		}
 	}
+	told, err := r.readDelivery(job)
+	if err != nil {
+		return Explanation{}, r.snap, err
+	}
+	known.refused = told.refusal()
 	if job.Status == jobs.Approved {
-		if known.merge, err = r.mergeReason(job); err != nil {
+		if known.merge, err = r.mergeReason(job, told); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

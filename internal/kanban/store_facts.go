@@ -2,12 +2,17 @@ package kanban
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/budgeting"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
+	"fleetboard/internal/jobs/attempts"
 	"fleetboard/internal/tenancy"
 )
 
@@ -98,8 +103,42 @@ func (r *reader) readRefused(f *facts, list []ids.ID) error {
 	return err
 }
 
-// mergeReason reads who merges an approved job, how, and why the last merge failed.
-func (r *reader) mergeReason(j jobs.Job) (*Reason, error) {
+// delivered is what is told of the commit of the last attempt on a job, and its factory.
+type delivered struct {
+	attempts.Delivery
+
+	factory string
+}
+
+// readDelivery reads what is told of the commit that a job was handed in with, as long as
+// that is not merged.
+func (r *reader) readDelivery(j jobs.Job) (delivered, error) {
+	handedIn := []jobs.Status{jobs.InReview, jobs.Approved, jobs.Completed}
+	if !slices.Contains(handedIn, j.Status) || j.MergedCommit != "" || j.Attempts == 0 {
+		return delivered{}, nil
+	}
+	row, err := q.AttemptDeliveryOfJob(r.ctx, r.tx, dbsqlc.AttemptDeliveryOfJobParams{WorkspaceID: r.workspace, JobID: j.ID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return delivered{}, nil
+	}
+	if err != nil {
+		return delivered{}, fmt.Errorf("what became of a commit: %w", err)
+	}
+	return delivered{attempts.Delivery{State: attempts.DeliveryState(row.Delivery), Branch: row.DeliveryBranch, Commit: row.DeliveryCommit,
+		Detail: row.DeliveryDetail, At: row.DeliveryAt}, row.Factory}, nil
+}
+
+// refusal is the reason that the origin did not take the branch, nil where it did.
+func (d delivered) refusal() *Reason {
+	if d.State != attempts.Refused {
+		return nil
+	}
+	return &Reason{Code: CodeDeliveryRefused, Since: d.At, Text: d.Detail, Factories: []string{d.factory}, Delivery: d.Delivery}
+}
+
+// mergeReason reads who merges an approved job, how, and why the last merge failed or the
+// next one waits.
+func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
 	row, err := q.JobMergeWaits(r.ctx, r.tx, dbsqlc.JobMergeWaitsParams{WorkspaceID: r.workspace, JobID: j.ID})
 	if err != nil {
 		return nil, fmt.Errorf("who merges: %w", err)
@@ -116,6 +155,8 @@ func (r *reader) mergeReason(j jobs.Job) (*Reason, error) {
 		why.Merge.How = MergeOfNothing
 	case row.MergeBy == jobs.MergeByPerson || j.Repo == "":
 		why.Merge = Way{Who: jobs.MergeByPerson, How: MergeByHand}
+	case told.IsMissing(j.ApprovedHead):
+		why.Delivery, why.Factories = told.Delivery, []string{told.factory}
 	}
 	if why.Merge.Who == jobs.MergeByPullRequest && why.Merge.How != MergeOfNothing {
 		why.Merge.How = jobs.MergeByPullRequest

@@ -23,9 +23,6 @@ const (
 	// lastChance is how long a worker that is told to stop tries to send a report. What is
 	// not sent stays in the outbox for the next start.
 	lastChance = 5 * time.Second
-	// firstPause and longestPushPause are between two tries to push a branch.
-	firstPause       = time.Second
-	longestPushPause = 5 * time.Minute
 )
 
 // conclude writes the final report down, sends it until the server decides, and then
@@ -99,13 +96,13 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 	return nil
 }
 
-// handOver pushes the branch of a report that the server took, and forgets the attempt. It
-// takes no seat, however long the origin is away.
+// handOver pushes the branch of a report that the server took, tells the server what became of
+// it, and forgets the attempt. It takes no seat, however long the origin is away.
 func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos.Worktree) {
 	ctx, cancel := context.WithCancel(attempts)
 	defer cancel()
 	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
-	err := w.push(ctx, r, tree)
+	err := w.pushAndTell(ctx, r, tree)
 	if err == nil {
 		// The report goes last: what is left without one is taken for work that nobody accepted.
 		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptForReport(r).Name()))); err == nil {
@@ -229,58 +226,6 @@ func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*ap
 		return nil, err
 	}
 	return answer.GetJSON200(), nil
-}
-
-// push pushes a branch until the origin takes or refuses it. One that is refused stays in the
-// worker's mirror, where gc never removes it unmerged. The error says that the worker ends
-// before that is decided: the next start goes on with it.
-func (w *Worker) push(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	if r.Verb != verbComplete && tree.IsEmpty() {
-		w.Log.Info("nothing is pushed: the attempt added nothing", "job", r.Job, "epoch", r.Epoch)
-		return nil
-	}
-	for pause := firstPause; ; pause = min(2*pause, longestPushPause) {
-		pushed, err := tree.Push(ctx)
-		switch {
-		case err == nil && pushed:
-			w.Log.Info("pushed "+tree.Branch, "job", r.Job)
-			return nil
-		case err == nil:
-			return nil
-		case errors.Is(err, repos.ErrRefused):
-			w.Log.Error("the branch was refused and stays in the mirror: "+err.Error(),
-				"job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
-			return w.tellRefusal(ctx, r, tree, err)
-		}
-		w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
-		if w.leaving.Err() != nil || signal.Sleep(w.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
-			return errors.New("the worker ends; the next start pushes it")
-		}
-	}
-}
-
-// tellRefusal says in the job's thread, whose lease has ended by now, that the origin refused
-// its branch. The message is for this agent: the next attempt on the job gets it too.
-func (w *Worker) tellRefusal(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) error {
-	text := fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v", tree.Branch, tree.Mirror(), w.Factory, refusal)
-	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(text), maxReason)})
-	if err != nil {
-		return err
-	}
-	job := cmp.Or(r.ID, r.Job)
-	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{
-		Type:    note,
-		To:      apiclient.NewMessageAddress{Agent: &w.Name},
-		Job:     &job,
-		Payload: payload,
-	})
-	if !decided(err) {
-		return err
-	}
-	if err != nil {
-		w.Log.Warn("the refusal could not be told in the job's thread: "+err.Error(), "job", r.Job)
-	}
-	return nil
 }
 
 // refuse deals with an attempt that the server has fenced off: nothing of it is pushed.

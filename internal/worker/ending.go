@@ -139,7 +139,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 		return end
 	}
 	if changed || commit != a.tree.Base {
-		end.completion.Commit, end.completion.Branch = &commit, &a.tree.Branch
+		end.completion.Commit, end.completion.Branch, end.completion.DeliveryFollows = &commit, &a.tree.Branch, new(true)
 	}
 	touched := fileNames(diff.Files)
 	end.completion.FilesTouched = &touched
@@ -164,6 +164,15 @@ func (a *attempt) result(d repos.Diff) json.RawMessage {
 	}
 	if len(d.Conflicts) > 0 {
 		said["conflict_markers"] = d.Conflicts
+	}
+	if more := d.ConflictCount - len(d.Conflicts); more > 0 {
+		said["conflict_markers_not_named"] = more
+	}
+	if len(d.Missing) > 0 {
+		said["large_files_missing"] = fileNames(d.Missing)
+	}
+	if more := d.MissingCount - len(d.Missing); more > 0 {
+		said["large_files_not_named"] = more
 	}
 	if more := d.Count - len(d.Files); more > 0 {
 		said["files_not_named"] = more

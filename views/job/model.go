@@ -147,6 +147,7 @@ type Attempt struct {
 	Percent  string // "62%"
 	Used     Used
 	Talk     []jobparts.Feedback // what was said of it, oldest first
+	Delivery jobparts.Delivery
 }
 
 // Used is what models were used for. The zero value is nothing, and shows nothing.

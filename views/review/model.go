@@ -54,6 +54,8 @@ type Job struct {
 	Sent            []jobparts.Feedback // what earlier attempts were told, newest first
 	Summary         ui.SafeHTML
 	Body            ui.SafeHTML
+	Delivery        jobparts.Delivery // of its commit
+	Warnings        []string          // what to look at before all else
 	Changes         *Changes
 	Findings        []Finding
 	JSON            string // the whole result, pretty
@@ -80,8 +82,9 @@ type Changes struct {
 	Counted        bool // Added and Deleted are known
 	Added, Deleted int
 	Files          []ChangedFile
-	Hidden         int    // files beyond those listed
-	PatchURL       string // the whole patch as a file, "" for none
+	Hidden         int      // files beyond those listed
+	Conflicts      []string // places with markers of a conflict, as FILE:LINE
+	PatchURL       string   // the whole patch as a file, "" for none
 }
 
 // ChangedFile is one of them.

@@ -327,6 +327,27 @@ func (e BulkActionName) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryState.
+const (
+	DeliveryStateLocal   DeliveryState = "local"
+	DeliveryStatePushed  DeliveryState = "pushed"
+	DeliveryStateRefused DeliveryState = "refused"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryState enum.
+func (e DeliveryState) Valid() bool {
+	switch e {
+	case DeliveryStateLocal:
+		return true
+	case DeliveryStatePushed:
+		return true
+	case DeliveryStateRefused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Directive.
 const (
 	DirectiveCancel   Directive = "cancel"
@@ -1476,11 +1497,14 @@ type Attempt struct {
 	Checkpoint  FreeFormOrNull `json:"checkpoint"`
 	ClaimedAt   time.Time      `json:"claimed_at"`
 	CurrentStep string         `json:"current_step"`
-	EndedAt     *time.Time     `json:"ended_at"`
-	Epoch       int64          `json:"epoch"`
-	Error       string         `json:"error"`
-	ErrorKind   string         `json:"error_kind"`
-	Factory     string         `json:"factory"`
+
+	// Delivery What became of its commit, as its factory told last.
+	Delivery  *Delivery  `json:"delivery"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Epoch     int64      `json:"epoch"`
+	Error     string     `json:"error"`
+	ErrorKind string     `json:"error_kind"`
+	Factory   string     `json:"factory"`
 
 	// Job Key of the job.
 	Job   string `json:"job"`
@@ -1893,6 +1917,9 @@ type Completion struct {
 	Branch *string `json:"branch,omitempty"`
 	Commit *string `json:"commit,omitempty"`
 
+	// DeliveryFollows The agent says with `POST /fleet/delivery` what becomes of the commit. A merge of it waits until it is `pushed`, or `local`.
+	DeliveryFollows *bool `json:"delivery_follows,omitempty"`
+
 	// Epoch The epoch of the lease.
 	Epoch Epoch `json:"epoch"`
 
@@ -1981,6 +2008,40 @@ type DeadLetter struct {
 type DeadLetterList struct {
 	Items []DeadLetter `json:"items"`
 }
+
+// Delivery defines model for Delivery.
+type Delivery struct {
+	At     time.Time `json:"at"`
+	Branch string    `json:"branch"`
+	Commit string    `json:"commit"`
+
+	// Detail Of a refusal: the origin's own words.
+	Detail string `json:"detail"`
+
+	// State `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+	State DeliveryState `json:"state"`
+}
+
+// DeliveryReport defines model for DeliveryReport.
+type DeliveryReport struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+
+	// Detail With `refused`: the origin's own words.
+	Detail *string `json:"detail,omitempty"`
+
+	// Epoch The epoch of the lease.
+	Epoch Epoch `json:"epoch"`
+
+	// Job Key or id of the job.
+	Job JobRef `json:"job"`
+
+	// State `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+	State DeliveryState `json:"state"`
+}
+
+// DeliveryState `local`: there is no origin, and the branch stands in the clone of the host. `pushed`: the origin has it. `refused`: the origin did not take it.
+type DeliveryState string
 
 // DependencyGraph defines model for DependencyGraph.
 type DependencyGraph struct {
@@ -3302,7 +3363,7 @@ type Reasoning struct {
 	// Jobs Keys of the jobs waited for.
 	Jobs *[]string `json:"jobs,omitempty"`
 
-	// LastError With `merge_waits`: why the last merge failed, or cannot begin.
+	// LastError With `merge_waits`: why the last merge failed, or cannot begin, such as a commit that its factory has not pushed yet. With `delivery_refused`: the origin's own words.
 	LastError *string `json:"last_error,omitempty"`
 
 	// Missing What the nearest factory lacks.
@@ -4145,6 +4206,9 @@ type ClaimJobsJSONRequestBody = ClaimRequest
 // CompleteJobJSONRequestBody defines body for CompleteJob for application/json ContentType.
 type CompleteJobJSONRequestBody = Completion
 
+// ReportDeliveryJSONRequestBody defines body for ReportDelivery for application/json ContentType.
+type ReportDeliveryJSONRequestBody = DeliveryReport
+
 // FailJobJSONRequestBody defines body for FailJob for application/json ContentType.
 type FailJobJSONRequestBody = Failure
 
@@ -4863,6 +4927,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportDeliveryWithBody Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+	ReportDeliveryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+	ReportDelivery(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FailJobWithBody Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
@@ -6515,6 +6593,40 @@ func (c *Client) CompleteJobWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 func (c *Client) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompleteJobRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportDeliveryWithBody Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+func (c *Client) ReportDeliveryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportDeliveryRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReportDelivery Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+func (c *Client) ReportDelivery(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReportDeliveryRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10340,6 +10452,46 @@ func NewCompleteJobRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	operationPath := fmt.Sprintf("/fleet/complete")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReportDeliveryRequest calls the generic ReportDelivery builder with application/json body
+func NewReportDeliveryRequest(server string, body ReportDeliveryJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReportDeliveryRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReportDeliveryRequestWithBody constructs an http.Request for the ReportDelivery method, with any body, and a specified content type
+func NewReportDeliveryRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/fleet/delivery")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -14412,6 +14564,20 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
 	CompleteJobWithResponse(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*CompleteJobResponse, error)
 
+	// ReportDeliveryWithBodyWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+	ReportDeliveryWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportDeliveryResponse, error)
+
+	// ReportDeliveryWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+	ReportDeliveryWithResponse(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportDeliveryResponse, error)
+
 	// FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -17574,6 +17740,62 @@ func (r CompleteJobResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CompleteJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReportDeliveryResponseDefaultHeaders the declared response headers of an HTTP default response for ReportDelivery
+type ReportDeliveryResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReportDeliveryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Delivery
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReportDeliveryResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReportDeliveryResponse) GetJSON200() *Delivery {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReportDeliveryResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReportDeliveryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReportDeliveryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReportDeliveryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReportDeliveryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22068,6 +22290,32 @@ func (c *ClientWithResponses) CompleteJobWithResponse(ctx context.Context, body 
 	return ParseCompleteJobResponse(rsp)
 }
 
+// ReportDeliveryWithBodyWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+func (c *ClientWithResponses) ReportDeliveryWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReportDeliveryResponse, error) {
+	rsp, err := c.ReportDeliveryWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportDeliveryResponse(rsp)
+}
+
+// ReportDeliveryWithResponse Says what became of the commit of an attempt, also after its lease has ended, by any agent of the factory that had it. Told again it changes nothing, and of one commit what was pushed stays pushed: calls may come late and twice.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
+func (c *ClientWithResponses) ReportDeliveryWithResponse(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*ReportDeliveryResponse, error) {
+	rsp, err := c.ReportDelivery(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReportDeliveryResponse(rsp)
+}
+
 // FailJobWithBodyWithResponse Says that the attempt failed. A retryable one is tried again after a while. The same body for the same epoch gets the same answer again.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -25731,6 +25979,59 @@ func ParseCompleteJobResponse(rsp *http.Response) (*CompleteJobResponse, error) 
 	switch {
 	case true:
 		var headers CompleteJobResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReportDeliveryResponse parses an HTTP response from a ReportDeliveryWithResponse call
+func ParseReportDeliveryResponse(rsp *http.Response) (*ReportDeliveryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReportDeliveryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Delivery
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReportDeliveryResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

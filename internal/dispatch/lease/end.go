@@ -35,6 +35,8 @@ type AttemptEnd struct {
 	Kind    string
 	Result  []byte
 	Digest  []byte // of the agent's call that ended it, nil where somebody else did
+	// DeliveryFollows: its agent said that it tells what becomes of its commit.
+	DeliveryFollows bool
 }
 
 // End is a lease that ends: who ends it, what becomes of its job, and how.

@@ -51,12 +51,13 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 		Result    json.RawMessage `json:"result"`
 		EndDigest *string         `json:"end_digest"`
 		Wrong     string          `json:"wrong"`
+		Follows   bool            `json:"delivery_follows,omitempty"`
 	}
 	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
 	rows := make([]row, 0, len(list))
 	for _, e := range list {
 		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.Outcome, Error: e.Error, ErrorKind: e.Kind, Result: e.Result,
-			Wrong: e.logMessage()}
+			Wrong: e.logMessage(), Follows: e.DeliveryFollows}
 		if e.Digest != nil {
 			digest := hex.EncodeToString(e.Digest)
 			one.EndDigest = &digest

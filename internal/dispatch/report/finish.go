@@ -38,6 +38,9 @@ type Completion struct {
 	// PatchBlob is the SHA-256 of a blob with the whole patch, ResultBlob that of one with
 	// what else came of the work; "" for none.
 	PatchBlob, ResultBlob string
+	// DeliveryFollows: the agent tells with RecordDelivery what becomes of the commit, and a merge
+	// waits until then.
+	DeliveryFollows bool
 	// Next is what is wanted for the seat that becomes free, nil for nothing.
 	Next *lease.Next
 }
@@ -132,7 +135,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		if err == nil {
 			err = s.nameBlobTx(ctx, tx, who, job.ID, resultBlob, c.ResultBlob)
 		}
-		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result}, err
+		return d, lease.AttemptEnd{Outcome: lease.Completed, Result: result, DeliveryFollows: c.DeliveryFollows && c.Commit != ""}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		c := c.redacted(red)
 		result, err := c.stored()

@@ -24,6 +24,7 @@ type Attempt struct {
 	CurrentStep     string
 	Checkpoint      json.RawMessage
 	Result          json.RawMessage
+	Delivery        Delivery // of its commit
 }
 
 // Record is an attempt with all that is kept of it.

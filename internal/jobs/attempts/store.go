@@ -88,5 +88,7 @@ func fromRow(r dbsqlc.Attempt) Attempt {
 		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
 		ErrorKind: r.ErrorKind, ProgressPercent: db.Int(r.ProgressPercent), CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result,
+		Delivery: Delivery{State: DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit, Detail: r.DeliveryDetail,
+			At: r.DeliveryAt},
 	}
 }

@@ -36,6 +36,13 @@ type Report struct {
 	Accepted bool `json:"accepted,omitempty"`
 	// Plain: it took the place of one that was refused for its form.
 	Plain bool `json:"plain,omitempty"`
+	// Delivery is what the server is still to be told of the branch, which is where it belongs:
+	// a body of POST /fleet/delivery.
+	Delivery json.RawMessage `json:"delivery,omitempty"`
+	// Refusal are the origin's words that the server was told, Refusals how often it was told
+	// some.
+	Refusal  string `json:"refusal,omitempty"`
+	Refusals int    `json:"refusals,omitempty"`
 	// At is when it was written, by this host's clock.
 	At time.Time `json:"at"`
 }

@@ -107,7 +107,7 @@ func (w *Worktree) IsEmpty() bool { return w.tip == w.from }
 func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 	ref := ours + w.Branch
 	switch {
-	case w.tip == w.Base && !w.Continued:
+	case w.IsUnchanged():
 		return false, nil
 	case w.mirror.push != "":
 		if err := w.pushLargeFiles(ctx); err != nil {
@@ -139,6 +139,28 @@ var (
 	refusedLine = regexp.MustCompile(`(?m)! \[(remote )?rejected\]`)
 	passing     = regexp.MustCompile(`\((unpacker error|cannot lock ref.*|failed to (lock|update ref).*|Internal Server Error.*)\)`)
 )
+
+// originSaid are the lines of the origin among what git prints.
+var originSaid = regexp.MustCompile(`(?m)(?:^|: )remote:[ \t]*(.*\S)|^\s*(! \[(?:remote )?rejected\].*)$`)
+
+// RefusalWords are the origin's own words in the error of a push, and all of the error where it
+// has none.
+func RefusalWords(err error) string {
+	var lines []string
+	for _, found := range originSaid.FindAllStringSubmatch(err.Error(), -1) {
+		lines = append(lines, found[1]+found[2])
+	}
+	if len(lines) == 0 {
+		return err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// IsUnchanged reports whether the branch has nothing that is to go anywhere.
+func (w *Worktree) IsUnchanged() bool { return w.tip == w.Base && !w.Continued }
+
+// Tip is the newest commit of the branch.
+func (w *Worktree) Tip() string { return w.tip }
 
 // give puts a branch of the mirror into the person's clone, without hooks. It never moves
 // what is checked out there.

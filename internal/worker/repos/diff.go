@@ -18,7 +18,8 @@ const (
 	maxPatch = 100 << 10
 	maxWhole = 64_000_000
 	maxFiles = 1000
-	// maxConflicts is how many places with markers of conflicts are told.
+	// maxConflicts is how many places with markers of conflicts are told, and how many files
+	// of Git LFS without contents.
 	maxConflicts = 20
 )
 
@@ -28,8 +29,13 @@ type Diff struct {
 	Count          int      // of all files
 	Added, Deleted int      // lines
 	// Conflicts are places, as FILE:LINE, where markers of a conflict were left; at most
-	// maxConflicts.
-	Conflicts []string
+	// maxConflicts of the ConflictCount that there are.
+	Conflicts     []string
+	ConflictCount int
+	// Missing are new files of Git LFS whose contents are not on this host, so that they cannot
+	// be pushed; at most maxConflicts of MissingCount.
+	Missing      []string
+	MissingCount int
 	// Patch is cut at maxPatch; Truncated says so.
 	Patch     string
 	Truncated bool
@@ -46,6 +52,9 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 		return Diff{}, err
 	}
 	if err := w.findConflicts(ctx, &d); err != nil {
+		return Diff{}, err
+	}
+	if err := w.findMissing(ctx, &d); err != nil {
 		return Diff{}, err
 	}
 	return d, w.writePatch(ctx, &d)
@@ -97,15 +106,16 @@ func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
 
 // findConflicts finds what was left of conflicts in added lines.
 func (w *Worktree) findConflicts(ctx context.Context, d *Diff) error {
-	found := false
 	err := w.parts(ctx, '\n', func(line string) {
 		place, ok := strings.CutSuffix(line, ": leftover conflict marker")
-		found = found || ok
-		if ok && len(d.Conflicts) < maxConflicts {
+		if !ok {
+			return
+		}
+		if d.ConflictCount++; len(d.Conflicts) < maxConflicts {
 			d.Conflicts = append(d.Conflicts, strings.ToValidUTF8(place, "?"))
 		}
 	}, "--check")
-	if found && status(err) == 2 { // that it has found some
+	if d.ConflictCount > 0 && status(err) == 2 { // that it has found some
 		return nil
 	}
 	return err

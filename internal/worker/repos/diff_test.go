@@ -3,6 +3,7 @@ package repos
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,6 +55,53 @@ func TestMarkersOfConflictsAreFound(t *testing.T) {
 	}
 	if d := must[Diff](t)(w.Diff(t.Context())); len(d.Conflicts) > 0 {
 		t.Errorf("it finds %q", d.Conflicts)
+	}
+}
+
+// Of many places some are named and all are counted.
+func TestManyMarkersOfConflictsAreCounted(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	write(t, w.Dir, "a.txt", strings.Repeat("<<<<<<< ours\n", maxConflicts+5))
+	if _, _, err := w.Commit(t.Context(), "Many"); err != nil {
+		t.Fatal(err)
+	}
+	if d := must[Diff](t)(w.Diff(t.Context())); len(d.Conflicts) != maxConflicts || d.ConflictCount != maxConflicts+5 {
+		t.Errorf("%d of %d places are named", len(d.Conflicts), d.ConflictCount)
+	}
+}
+
+// A new pointer of Git LFS is missing where its contents are not on this host; a file that is
+// none, and what the origin has, are not.
+func TestMissingContentsOfLargeFilesAreFound(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	w := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 1})
+	pointer := func(digit string) string {
+		return "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat(digit, 64) + "\nsize 1\n"
+	}
+	write(t, w.Dir, "gone.bin", pointer("a"))
+	commit := func() Diff {
+		t.Helper()
+		if _, _, err := w.Commit(t.Context(), "Large files"); err != nil {
+			t.Fatal(err)
+		}
+		return must[Diff](t)(w.Diff(t.Context()))
+	}
+	if d := commit(); d.MissingCount != 0 {
+		t.Errorf("without Git LFS it misses %v", d.Missing)
+	}
+	write(t, w.Dir, ".gitattributes", "*.bin filter=lfs\n")
+	write(t, w.Dir, "here.bin", pointer("b"))
+	write(t, w.Dir, "plain.bin", "no pointer\n")
+	at := w.mirror.largeFile(strings.Repeat("b", 64))
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte("b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if d := commit(); d.MissingCount != 1 || !slices.Equal(d.Missing, []string{"gone.bin"}) {
+		t.Errorf("it misses %v", d.Missing)
 	}
 }
 

@@ -35,20 +35,14 @@ func (m *mirror) largeFile(name string) string {
 // pushLargeFiles pushes the contents that the branch's new pointers of Git LFS name, before
 // the branch: nobody can check it out without them.
 func (w *Worktree) pushLargeFiles(ctx context.Context) error {
-	if !w.mirror.network().hasLargeFiles() ||
-		!w.mirror.git().ok(ctx, "grep", "--quiet", "--fixed-strings", "-e", "filter=lfs", w.tip, "--", ":(glob)**/.gitattributes") {
+	if !w.mirror.network().hasLargeFiles() {
 		return nil
 	}
 	var names []string
-	err := w.eachNew(ctx, func(o object) error {
-		if o.sort != "blob" {
-			return nil
-		}
-		text, err := io.ReadAll(io.LimitReader(o.text, maxPointer))
-		if name := pointerTo(text); name != "" && exists(w.mirror.largeFile(name)) {
+	err := w.eachPointer(ctx, func(_, name string) {
+		if exists(w.mirror.largeFile(name)) {
 			names = append(names, name)
 		}
-		return err
 	})
 	if err != nil || len(names) == 0 {
 		return err
@@ -59,6 +53,37 @@ func (w *Worktree) pushLargeFiles(ctx context.Context) error {
 	c.settings = append(c.settings, w.largeFileStore(ctx)...)
 	c.longest, c.stdin = clonePatience, strings.NewReader(strings.Join(names, "\n")+"\n")
 	return c.do(ctx, "lfs", "push", "--object-id", "origin", "--stdin")
+}
+
+// eachPointer calls do with each pointer of Git LFS that the branch has and the origin has not,
+// with its path and the name of its contents.
+func (w *Worktree) eachPointer(ctx context.Context, do func(path, name string)) error {
+	if !w.mirror.git().ok(ctx, "grep", "--quiet", "--fixed-strings", "-e", "filter=lfs", w.tip, "--", ":(glob)**/.gitattributes") {
+		return nil
+	}
+	return w.eachNew(ctx, func(o object) error {
+		if o.sort != "blob" {
+			return nil
+		}
+		text, err := io.ReadAll(io.LimitReader(o.text, maxPointer))
+		if name := pointerTo(text); name != "" {
+			do(o.path, name)
+		}
+		return err
+	})
+}
+
+// findMissing finds the new pointers whose contents are not on this host: whoever checks the
+// branch out gets pointers, unless the origin has the contents already.
+func (w *Worktree) findMissing(ctx context.Context, d *Diff) error {
+	return w.eachPointer(ctx, func(path, name string) {
+		if exists(w.mirror.largeFile(name)) {
+			return
+		}
+		if d.MissingCount++; len(d.Missing) < maxConflicts {
+			d.Missing = append(d.Missing, path)
+		}
+	})
 }
 
 // largeFileStore is where .lfsconfig says that contents are kept, as far as it did before the

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/jobs/attempts"
+	"fleetboard/internal/tenancy"
+)
+
+// lockedDelivery is what is told of an attempt, locked. ours says that the attempt was one of
+// the factory of whoever asks.
+type lockedDelivery struct {
+	attempts.Delivery
+
+	exists, ours bool
+	tellings     int
+}
+
+func lockDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64) (lockedDelivery, error) {
+	r, err := q.AttemptDelivery(ctx, tx, dbsqlc.AttemptDeliveryParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
+		AgentID: who.Agent})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return lockedDelivery{}, nil
+	}
+	if err != nil {
+		return lockedDelivery{}, fmt.Errorf("read a delivery: %w", err)
+	}
+	told := attempts.Delivery{State: attempts.DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit,
+		Detail: r.DeliveryDetail, At: r.DeliveryAt}
+	return lockedDelivery{Delivery: told, exists: true, ours: r.IsOurs, tellings: int(r.DeliveryTellings)}, nil
+}
+
+func writeDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, d attempts.Delivery) (*time.Time, error) {
+	at, err := q.AttemptDeliver(ctx, tx, dbsqlc.AttemptDeliverParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
+		Delivery: string(d.State), Branch: d.Branch, Commit: d.Commit, Detail: d.Detail})
+	if err != nil {
+		return nil, fmt.Errorf("write a delivery: %w", err)
+	}
+	return &at, nil
+}
