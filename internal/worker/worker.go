@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -15,7 +16,9 @@ import (
 	"fleetboard/internal/client"
 	"fleetboard/internal/engines"
 	"fleetboard/internal/forge"
+	"fleetboard/internal/redact"
 	"fleetboard/internal/signal"
+	"fleetboard/internal/worker/breaker"
 	"fleetboard/internal/worker/outbox"
 	"fleetboard/internal/worker/probe"
 	"fleetboard/internal/worker/repos"
@@ -49,6 +52,10 @@ type Options struct {
 	Beat time.Duration
 	// MaxTime is how long an attempt may take; 0 is no limit.
 	MaxTime time.Duration
+	// Retry is how long an engine or a repository that failed is not offered, the first time.
+	Retry time.Duration
+	// LookedFor: nobody named the engines, so that it is no news that one is not installed.
+	LookedFor bool
 	// Pass names variables of the environment that engines get beside the usual ones.
 	Pass []string
 	// Forges are those at which it opens pull requests. It asks about one each ForgePoll,
@@ -74,6 +81,7 @@ type Worker struct {
 	refused atomic.Int64
 	bootID  string
 	inbox   *inbox
+	breaker *breaker.Breaker // of engines and repositories
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
@@ -83,11 +91,12 @@ type Worker struct {
 
 	mu     sync.Mutex
 	held   map[leaseID]*lease
-	offers *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
-	asking int                    // calls that may bring jobs
-	token  string                 // the one that the server gave last
-	group  sync.WaitGroup         // of attempts
-	pushes sync.WaitGroup         // of branches that the origin has not decided about
+	found  found          // on the host
+	told   int            // the version of the breaker that the server knows
+	asking int            // calls that may bring jobs
+	token  string         // the one that the server gave last
+	group  sync.WaitGroup // of attempts
+	pushes sync.WaitGroup // of branches that the origin has not decided about
 }
 
 // leaseID names a lease.
@@ -115,20 +124,18 @@ func Run(ctx, stop context.Context, o Options) error {
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}
-	w.host = probe.Of(ctx, o.Engines)
-	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
-		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
+	if err := w.probeHost(ctx); err != nil {
+		return err
 	}
-	if len(w.host.Engines) == 0 {
-		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
-	}
-	if err := w.register(ctx); err != nil {
+	if err := w.enter(ctx); err != nil {
 		return w.over(err)
 	}
-	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats, "engines", w.host.Engines)
+	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats,
+		"engines", slices.Sorted(maps.Keys(w.host.Engines)))
 	if err := w.work(ctx); err != nil {
 		return w.over(err)
 	}
+	w.end(ctx)
 	left, err := w.out.Pending()
 	if len(left) > 0 || err != nil {
 		return err // the next start goes on under the same boot id
@@ -139,14 +146,32 @@ func Run(ctx, stop context.Context, o Options) error {
 // over forgets the boot id where the server wants no more of it: the next start is another
 // boot.
 func (w *Worker) over(err error) error {
-	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked) {
+	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeFactoryElsewhere) {
 		return errors.Join(err, forgetBoot(w.State))
 	}
 	return err
 }
 
+// probeHost finds out what there is. The error says that no engine can be used.
+func (w *Worker) probeHost(ctx context.Context) error {
+	w.host = probe.Of(ctx, w.Engines)
+	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
+		why := w.host.Missing[name]
+		w.Log.Warn("an engine cannot be used: "+why.Error(), "engine", name)
+		if !w.LookedFor || !errors.Is(why, exec.ErrNotFound) {
+			w.breaker.Failed(engine(name), redact.Cut(plainLine(why.Error()), maxReason), false)
+		}
+	}
+	if len(w.host.Engines) == 0 {
+		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
+	}
+	w.found.versions = w.host.Engines
+	return nil
+}
+
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop}
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
+		breaker: breaker.New(o.Retry, sinceBoot)}
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
@@ -172,6 +197,7 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
 	loops.Go(func() { w.descriptions(background) })
+	loops.Go(func() { w.tryAgain(background) })
 	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
 	w.leave() // what cannot be claimed is not asked for otherwise either
