@@ -13,7 +13,7 @@ import (
 )
 
 const agentByName = `-- name: AgentByName :one
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.ended_itself, f.name AS factory, clock_timestamp()::timestamptz AS now,
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.has_ended, f.name AS factory, clock_timestamp()::timestamptz AS now,
     h.until AS held_until,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::int AS taken
 FROM agent a JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
@@ -67,7 +67,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Agent.Provider,
 		&i.Agent.Roles,
 		&i.Agent.Host,
-		&i.Agent.EndedItself,
+		&i.Agent.HasEnded,
 		&i.Factory,
 		&i.Now,
 		&i.HeldUntil,
@@ -78,7 +78,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 
 const agentCountPerHealth = `-- name: AgentCountPerHealth :many
 SELECT h.health::text AS health, count(*)::int AS agents FROM (
-    SELECT CASE WHEN a.ended_itself THEN 'ended' WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
+    SELECT CASE WHEN a.has_ended THEN 'ended' WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
         ELSE agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) END AS health
     FROM agent a WHERE a.workspace_id = $1) h
 GROUP BY h.health
@@ -111,7 +111,7 @@ func (q *Queries) AgentCountPerHealth(ctx context.Context, db DBTX, workspaceID 
 }
 
 const agentEnd = `-- name: AgentEnd :one
-UPDATE agent SET ended_itself = terminated_at IS NULL OR ended_itself, terminated_at = coalesce(terminated_at, clock_timestamp()),
+UPDATE agent SET has_ended = terminated_at IS NULL OR has_ended, terminated_at = coalesce(terminated_at, clock_timestamp()),
     ended_gracefully = false
 WHERE workspace_id = $1 AND id = $2 AND boot_id = $3 AND generation <= $4
 RETURNING id
@@ -185,7 +185,7 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 }
 
 const agentList = `-- name: AgentList :many
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.ended_itself, h.until AS held_until
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.has_ended, h.until AS held_until
 FROM agent a LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
     AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = $1
@@ -235,7 +235,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 			&i.Agent.Provider,
 			&i.Agent.Roles,
 			&i.Agent.Host,
-			&i.Agent.EndedItself,
+			&i.Agent.HasEnded,
 			&i.HeldUntil,
 		); err != nil {
 			return nil, err
@@ -251,7 +251,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 const agentLock = `-- name: AgentLock :one
 SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factory f
         WHERE f.workspace_id = a.workspace_id AND f.id = a.factory_id)::text AS factory,
-    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully AND NOT a.ended_itself)::boolean AS ended,
+    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully AND NOT a.has_ended)::boolean AS ended,
     EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
         WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::boolean AS secret_held
 FROM agent a WHERE a.workspace_id = $1 AND a.name = $2 FOR UPDATE
@@ -288,7 +288,9 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 }
 
 const agentOutdate = `-- name: AgentOutdate :one
-UPDATE agent SET generation = generation + 1, host = '' WHERE workspace_id = $1 AND id = $2 RETURNING generation
+UPDATE agent SET generation = generation + 1, host = '', has_ended = terminated_at IS NULL OR has_ended,
+    terminated_at = coalesce(terminated_at, clock_timestamp()), ended_gracefully = false
+WHERE workspace_id = $1 AND id = $2 RETURNING generation
 `
 
 type AgentOutdateParams struct {
@@ -296,7 +298,7 @@ type AgentOutdateParams struct {
 	ID          uuid.UUID
 }
 
-// Ends the tokens that an agent has, which lives nowhere any more.
+// Ends an agent that lives nowhere any more, and the tokens that it has.
 func (q *Queries) AgentOutdate(ctx context.Context, db DBTX, arg AgentOutdateParams) (int64, error) {
 	row := db.QueryRow(ctx, agentOutdate, arg.WorkspaceID, arg.ID)
 	var generation int64
@@ -306,7 +308,7 @@ func (q *Queries) AgentOutdate(ctx context.Context, db DBTX, arg AgentOutdatePar
 
 const agentTerminate = `-- name: AgentTerminate :one
 UPDATE agent SET ended_gracefully = $1 AND (terminated_at IS NULL OR ended_gracefully),
-    terminated_at = coalesce(terminated_at, now()), terminate_reason = $2, ended_itself = false
+    terminated_at = coalesce(terminated_at, now()), terminate_reason = $2, has_ended = false
 WHERE workspace_id = $3 AND name = $4
 RETURNING id
 `
@@ -342,10 +344,10 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id AND NOT agent.ended_itself THEN agent.terminated_at END,
+    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id AND NOT agent.has_ended THEN agent.terminated_at END,
     terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
     ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
-    cut_off_at = NULL, ended_itself = false, enrolment_id = excluded.enrolment_id, roles = excluded.roles, host = excluded.host,
+    cut_off_at = NULL, has_ended = false, enrolment_id = excluded.enrolment_id, roles = excluded.roles, host = excluded.host,
     generation = agent.generation + CASE WHEN $16::boolean THEN 1 ELSE 0 END
 WHERE agent.id = excluded.id
 RETURNING id, generation

@@ -100,7 +100,7 @@ type Agent struct {
 	Provider                 string
 	Roles                    []string
 	Host                     string
-	EndedItself              bool
+	HasEnded                 bool
 }
 
 type Attempt struct {

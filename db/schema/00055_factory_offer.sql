@@ -11,8 +11,9 @@ ALTER TABLE factory
     ADD COLUMN ended_at    timestamptz;
 
 -- host is where the agent registered last: agents of one factory live on one host.
--- An agent that ended_itself is given nothing until it registers again, also as the same boot.
+-- An agent that has_ended said so, or has lost its factory to another host: it is given nothing
+-- until it registers again, also as the same boot.
 ALTER TABLE agent
     ADD COLUMN host         text NOT NULL DEFAULT '' CHECK (char_length(host) <= 255),
-    ADD COLUMN ended_itself boolean NOT NULL DEFAULT false;
-ALTER TABLE agent ADD CONSTRAINT agent_ended_itself_check CHECK (NOT ended_itself OR terminated_at IS NOT NULL);
+    ADD COLUMN has_ended boolean NOT NULL DEFAULT false;
+ALTER TABLE agent ADD CONSTRAINT agent_has_ended_check CHECK (NOT has_ended OR terminated_at IS NOT NULL);

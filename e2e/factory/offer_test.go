@@ -69,11 +69,16 @@ func (s *stage) runs() int {
 
 func (s *stage) factory(name string) *apiclient.Factory {
 	s.t.Helper()
-	answer, err := s.person.GetFactoryWithResponse(s.t.Context(), name)
+	answer, err := s.person.ListFactoriesWithResponse(s.t.Context(), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer.JSON200
+	for _, f := range answer.JSON200.Items {
+		if f.Name == name {
+			return &f
+		}
+	}
+	return &apiclient.Factory{} // it has not registered yet
 }
 
 // withdrawn is the reason for which a factory does not offer something, "" where it does.

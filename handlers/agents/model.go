@@ -103,7 +103,7 @@ func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 		m.Jobs = append(m.Jobs, agentJob(j, now))
 	}
 	agentState(&m, a, held, now)
-	if s.canRun && !a.Terminated && !a.EndedItself {
+	if s.canRun && !a.Terminated && !a.HasEnded {
 		m.Terminate = links.Terminate(a.Name)
 	}
 	if s.canRun && !a.CutOff {
@@ -119,7 +119,7 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	switch {
 	case a.CutOff:
 		mark("Cut off", "unplug", ui.Plain)
-	case a.EndedItself, a.Terminated && len(held) == 0:
+	case a.HasEnded, a.Terminated && len(held) == 0:
 		mark("Ended", "power", ui.Plain)
 	case a.Terminated:
 		mark("Ending", "power", ui.Warn)
@@ -144,7 +144,7 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	default:
 		m.State, m.Glyph = "Working", ui.Running
 	}
-	m.Attention = m.Icon != "" && !a.Terminated && !a.EndedItself
+	m.Attention = m.Icon != "" && !a.Terminated && !a.HasEnded
 }
 
 func agentJob(j jobs.Job, now time.Time) view.AgentJob {

@@ -59,5 +59,5 @@ func TestAnEndedFactoryOnThePage(t *testing.T) {
 	handlertest.WantCount(t, doc, "form[action='/factories/factory-of-ada/remove']", 1)
 	handlertest.WantText(t, doc, "#fleet", "ended")
 	handlertest.WantText(t, doc, "#agents-kinds", "Attention 0")
-	handlertest.WantText(t, d.Timeline("/timeline", 3), "#timeline", "ended")
+	handlertest.WantText(t, d.Timeline("/timeline", 5), "#timeline", "ended")
 }

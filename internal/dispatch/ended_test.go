@@ -156,7 +156,7 @@ func TestAFactoryLivesOnOneHost(t *testing.T) {
 		"the same agent, stale":                       {silent(101), "beta", "ada", "boot-2", false},
 		"the other one was ended by a person":         {`UPDATE agent SET terminated_at = now()`, "beta", "bob", "", false},
 		"the other one ends after its jobs":           {`UPDATE agent SET terminated_at = now(), ended_gracefully = true`, "beta", "bob", "", true},
-		"the other one has ended":                     {`UPDATE agent SET terminated_at = now(), ended_itself = true`, "beta", "bob", "", false},
+		"the other one has ended":                     {`UPDATE agent SET terminated_at = now(), has_ended = true`, "beta", "bob", "", false},
 		"a host whose name has another form":          {"", "alpha.example.com", "bob", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,6 +202,12 @@ func TestAStaleHostLosesItsFactory(t *testing.T) {
 		t.Errorf("it is back: %v; want superseded", err)
 	}
 	w.Claim(bob)
+	if err := w.Dispatch.EndAgent(w.Ctx, bob, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.state("build"); got != fleet.Ended {
+		t.Errorf("with an agent that has lost it the factory is %s", got)
+	}
 	for range 2 { // who has lost it does so once
 		w.Agent("bob", atHost("beta"), func(r *fleet.Registration) { r.BootID = bob.Boot })
 	}

@@ -59,7 +59,7 @@ type Agent struct {
 	LastHeartbeatAt          time.Time
 	Host                     string // where it registered, "" where that is unknown
 	Terminated               bool   // by a person
-	EndedItself              bool   // it said so, and is given nothing until it registers again
+	HasEnded                 bool   // it said so or lost its factory, and is given nothing until it registers again
 	Graceful                 bool   // it was, and may end its jobs
 	TerminateReason          string
 	CutOff                   bool // ended with all its tokens
@@ -72,7 +72,7 @@ type Agent struct {
 // HealthAt is the agent's health at a time of the database's clock. An agent
 // that a person ended at once is dead.
 func (a Agent) HealthAt(now time.Time) Health {
-	if a.EndedItself {
+	if a.HasEnded {
 		return Ended
 	}
 	if a.Terminated && !a.Graceful {

@@ -41,7 +41,7 @@ func (w *Worker) enter(ctx context.Context) error {
 		before, met := known[held.Agent]
 		switch {
 		case met && held.LastHeartbeatAt.After(before):
-			return fmt.Errorf("%w Take another name with --factory NAME", err)
+			return err
 		case !met:
 			known[held.Agent] = held.LastHeartbeatAt
 			w.Log.Warn(fmt.Sprintf("%v It waits until %s in case nobody is there any more.", err, held.StaleAt.Format(time.RFC3339)))
