@@ -42,7 +42,8 @@ func (s pageData) model() view.Agents {
 
 func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Factory {
 	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: web.SeatsText(f),
-		Draining: f.Draining, Dead: f.Health == fleet.Dead, Ended: f.Health == fleet.Ended, Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
+		Draining: f.Draining, Dead: f.Health == fleet.Dead, Ended: f.Health == fleet.Ended,
+		Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
 		m.DeadSince = ui.Day(f.LastBeatAt)
 	}

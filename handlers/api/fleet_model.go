@@ -34,8 +34,10 @@ func (s fleetOf) factory(f fleet.Factory) Factory {
 	out := Factory{
 		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines), Capabilities: list(f.Capabilities),
 		Offers: list(f.Offers()), Repos: []Repo{},
-		Unavailable: models(f.Unavailable, unavailableModel), Rescued: models(f.Rescued, rescuedModel), Seats: f.Seats, SeatsTaken: f.Taken, SeatsFree: f.Free(),
-		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt), Live: f.Live(), Health: Health(f.Health),
+		Unavailable: models(f.Unavailable, unavailableModel), Rescued: models(f.Rescued, rescuedModel), Seats: f.Seats,
+		SeatsTaken: f.Taken, SeatsFree: f.Free(),
+		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt),
+		Live: f.Live(), Health: Health(f.Health),
 		Agents: []Agent{}, CreatedAt: f.CreatedAt.UTC(), UpdatedAt: f.UpdatedAt.UTC(),
 	}
 	if !f.LastBeatAt.IsZero() {
@@ -120,7 +122,8 @@ func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
 		out.Repos = append(out.Repos, fleet.Repo{Name: r.Name, URL: value(r.URL), DefaultBranch: value(r.DefaultBranch)})
 	}
 	for _, u := range value(in.Unavailable) {
-		out.Unavailable = append(out.Unavailable, fleet.Unavailable{Kind: string(u.Kind), Name: u.Name, Reason: u.Reason, Since: u.Since.UTC()})
+		out.Unavailable = append(out.Unavailable, fleet.Unavailable{Kind: string(u.Kind), Name: u.Name, Reason: u.Reason,
+			Since: u.Since.UTC()})
 	}
 	for _, r := range value(in.Rescued) {
 		out.Rescued = append(out.Rescued, fleet.Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()})

@@ -94,7 +94,8 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
 	flags.DurationVar(&f.maxTime, "max-time", 2*time.Hour, "stop an attempt that takes longer; 0 is no limit")
-	flags.DurationVar(&f.retry, "retry", time.Minute, "offer an engine or a repository that failed again after so long, doubled each time up to 30m")
+	flags.DurationVar(&f.retry, "retry", time.Minute,
+		"offer an engine or a repository that failed again after so long, doubled each time up to 30m")
 	flags.StringArrayVar(&f.pass, "pass", nil, "give agents this `variable` of the environment too")
 	flags.StringArrayVar(&f.forges, "forge", nil, "open pull requests at this `forge`, KIND=URL with the kind github, gitea or forgejo; "+
 		"GITHUB_TOKEN and GITEA_TOKEN are their tokens")

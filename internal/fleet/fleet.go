@@ -306,7 +306,7 @@ func (f Factory) fit(n Needs) Fit {
 		fit.Free = max(0, min(f.Seats-f.Taken, capable))
 	}
 	if len(fit.Missing) > 0 {
-		fit.Unavailable = f.unavailableOf(fit.Missing)
+		fit.Unavailable = f.explainMissing(fit.Missing)
 	}
 	return fit
 }

@@ -139,7 +139,8 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	if f.EndedAt != nil {
 		f.Health = Ended
 	}
-	err := errors.Join(json.Unmarshal(r.Repos, &f.Repos), json.Unmarshal(r.Unavailable, &f.Unavailable), json.Unmarshal(r.Rescued, &f.Rescued))
+	err := errors.Join(json.Unmarshal(r.Repos, &f.Repos), json.Unmarshal(r.Unavailable, &f.Unavailable),
+		json.Unmarshal(r.Rescued, &f.Rescued))
 	if err != nil {
 		return f, fmt.Errorf("lists of factory %s: %w", r.Name, err)
 	}

@@ -50,8 +50,8 @@ func (f Factory) unavailable(kind string) (list []Unavailable) {
 	return list
 }
 
-// unavailableOf are those of which some of the tokens are missing.
-func (f Factory) unavailableOf(missing []string) (list []Unavailable) {
+// explainMissing are those that it has of what is missing, but does not offer now.
+func (f Factory) explainMissing(missing []string) (list []Unavailable) {
 	for _, u := range f.Unavailable {
 		if slices.Contains(missing, u.token()) {
 			list = append(list, u)

@@ -36,7 +36,7 @@ type attempt struct {
 
 	scratch string
 	env     []string
-	parts
+	*parts
 	unready error           // why it cannot have what it needs
 	tree    *repos.Worktree // nil where the job has no repository
 	told    *reporter
@@ -53,17 +53,16 @@ type attempt struct {
 
 // start begins an attempt; its lease is held.
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
-	var p parts
-	var unready error
+	p, unready := &parts{offer: w.offer}, error(nil)
 	if !isOrdered(c.Job) {
-		p, unready = w.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
+		p, unready = w.offer.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
 	}
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
 		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
-		a.parts, a.unready = p, unready
+		a.parts, a.unready, p.hide = p, unready, secret.Text
 		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
@@ -81,7 +80,11 @@ func (a *attempt) run(ctx context.Context) {
 	a.w.inbox.begin(a.job.Key)
 	end := a.ending(a.lease.work)
 	a.w.inbox.end(a.job.Key)
-	a.judge(ctx, end)
+	a.judge(end)
+	// What is withdrawn is given to nobody once the report has given the job back.
+	if err := a.w.tellOffer(ctx); err != nil {
+		log.Warn("what is offered could not be told: " + err.Error())
+	}
 	process.KillMarked(a.attemptMarker()) // what the engine left running
 	stop()
 	teller.Wait()
@@ -144,7 +147,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.job.Repo != "" && !a.isOrdered() {
 		a.told.step("makes a worktree of " + a.job.Repo)
 		err := a.openTree(ctx)
-		a.repoOpened(ctx, err)
+		a.judgeRepo(ctx, err)
 		if err != nil {
 			return err
 		}
@@ -274,7 +277,7 @@ func (a *attempt) heard(e engines.Event) {
 		return
 	}
 	if hasTokens(e.Usage) {
-		a.engineWorks()
+		a.restoreEngine()
 	}
 	if e.Usage != nil || e.Step != "" {
 		a.mu.Lock()

@@ -34,7 +34,7 @@ func (w *Worker) claims(ctx, background context.Context) error {
 			}
 			continue
 		}
-		if !w.hasEngine() {
+		if !w.offer.hasEngine() {
 			w.awaitEngine(ctx)
 			continue
 		}
@@ -59,9 +59,9 @@ func (w *Worker) claims(ctx, background context.Context) error {
 
 // awaitEngine waits until an engine may work again, and says so.
 func (w *Worker) awaitEngine(ctx context.Context) {
-	w.Log.Warn(w.whyIdle())
+	w.Log.Warn(w.offer.explainIdle())
 	w.beatNow.Set()
-	for ctx.Err() == nil && !w.hasEngine() {
+	for ctx.Err() == nil && !w.offer.hasEngine() {
 		select {
 		case <-w.freed.C():
 		case <-ctx.Done():
@@ -75,7 +75,7 @@ func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
 	if err := w.tellOffer(ctx); err != nil {
 		return nil, err
 	}
-	if w.breaker.OneOnly() {
+	if w.offer.OneOnly() {
 		n = 1
 	}
 	return w.claim(ctx, n)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -34,7 +35,7 @@ func (w *Worker) enter(ctx context.Context) error {
 	known := map[string]time.Time{}
 	for {
 		err := w.register(ctx)
-		held, ok := holderOf(err)
+		held, ok := readHolder(err)
 		if !ok {
 			return err
 		}
@@ -52,8 +53,8 @@ func (w *Worker) enter(ctx context.Context) error {
 	}
 }
 
-// holderOf reads who has the factory from a refusal; ok is false for another error.
-func holderOf(err error) (h holder, ok bool) {
+// readHolder reads who has the factory from a refusal; ok is false for another error.
+func readHolder(err error) (h holder, ok bool) {
 	p, ok := errors.AsType[*client.Problem](err)
 	if !ok || p.Code != apiclient.ProblemCodeFactoryElsewhere {
 		return holder{}, false
@@ -65,11 +66,11 @@ func holderOf(err error) (h holder, ok bool) {
 	return said.HeldBy, true
 }
 
-// end tells the server that the worker has ended as it should, so that nobody waits for it.
-func (w *Worker) end(ctx context.Context) {
+// endAgent tells the server that the worker has ended as it should, so that nobody waits for it.
+func endAgent(ctx context.Context, api *client.Client, name string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
-	if _, err := w.beats.EndAgentWithResponse(ctx, w.Name); err != nil {
-		w.Log.Warn("the server does not know that the worker has ended: " + err.Error())
+	if _, err := api.EndAgentWithResponse(ctx, name); err != nil {
+		log.Warn("the server does not know that the worker has ended: " + err.Error())
 	}
 }

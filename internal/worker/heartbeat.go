@@ -33,15 +33,14 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	switch {
 	case len(held) > 0:
 		status = apiclient.HeartbeatStatusWorking
-	case !w.hasEngine():
+	case !w.offer.hasEngine():
 		status = apiclient.HeartbeatStatusBlocked
 	}
 	named := make([]apiclient.ProgressReport, 0, len(held))
 	for _, l := range held {
 		named = append(named, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
-	version := w.breaker.Version()
-	factory := w.factory()
+	factory, version := w.offer.describe()
 	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
 	asked := w.isAsking()
 	sent := sinceBoot()
@@ -49,7 +48,7 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.noteOffer(version)
+	w.offer.noteTold(version)
 	if said := answer.JSON200; said != nil {
 		if said.Token != nil {
 			w.setToken(*said.Token)

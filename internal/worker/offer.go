@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
@@ -32,11 +34,23 @@ const (
 	maxPath        = 1000
 )
 
-// found is what was found on the host when it was looked at last.
-type found struct {
+// offer is what the worker offers of what is there: engines and repositories that work.
+type offer struct {
+	*Options
+	*breaker.Breaker
+	host probe.Host
+	// changed is called when something was withdrawn or works again.
+	changed func()
+
+	mu       sync.Mutex
+	versions map[string][]string // the capabilities of the engines that have run
 	repos    []repos.Repo
 	unread   []repos.Unreadable
-	versions map[string][]string // the capabilities of engines
+	told     int // the version of the breaker that the server knows
+}
+
+func newOffer(o *Options, changed func()) *offer {
+	return &offer{Options: o, Breaker: breaker.New(o.Retry, sinceBoot), changed: changed}
 }
 
 // engine and repo are parts of what is offered.
@@ -48,16 +62,33 @@ func repo(name string) breaker.Part {
 	return breaker.Part{Kind: string(apiclient.UnavailableRepo), Name: name}
 }
 
-// descriptions keep up to date what heartbeats say that the host offers, until ctx ends.
-func (w *Worker) descriptions(ctx context.Context) {
+// probeHost finds out what there is. The error says that no engine can be used.
+func (o *offer) probeHost(ctx context.Context) error {
+	o.host = probe.Of(ctx, o.Engines)
+	for _, name := range slices.Sorted(maps.Keys(o.host.Missing)) {
+		why := o.host.Missing[name]
+		o.Log.Warn("an engine cannot be used: "+why.Error(), "engine", name)
+		if !o.LookedFor || !errors.Is(why, exec.ErrNotFound) {
+			o.Failed(engine(name), redact.Cut(plainLine(why.Error()), maxReason), false)
+		}
+	}
+	if len(o.host.Engines) == 0 {
+		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
+	}
+	o.versions = o.host.Engines
+	return nil
+}
+
+// keepLooking looks for repositories until ctx ends; names gives those of products.
+func (o *offer) keepLooking(ctx context.Context, names func(context.Context) []string) {
 	var reached time.Duration
 	for {
-		if now := sinceBoot(); len(w.Repos.Clone) > 0 && (reached == 0 || now-reached > reachEvery) {
+		if now := sinceBoot(); len(o.Repos.Clone) > 0 && (reached == 0 || now-reached > reachEvery) {
 			reached = now
-			w.Repos.Reach(ctx, w.namesOfProducts(ctx))
+			o.Repos.Reach(ctx, names(ctx))
 		}
-		if err := w.look(ctx); err != nil && ctx.Err() == nil {
-			w.Log.Warn("the repositories could not be looked at: " + err.Error())
+		if err := o.look(ctx); err != nil && ctx.Err() == nil {
+			o.Log.Warn("the repositories could not be looked at: " + err.Error())
 		}
 		if signal.Sleep(ctx, describeEvery) != nil {
 			return
@@ -65,91 +96,76 @@ func (w *Worker) descriptions(ctx context.Context) {
 	}
 }
 
-// namesOfProducts are the repositories that jobs may be about, as far as the server says.
-func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
-	var cursor string
-	for {
-		page, err := w.api.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Cursor: text(cursor)})
-		if err != nil {
-			if ctx.Err() == nil {
-				w.Log.Warn("the repositories of products are unknown: " + err.Error())
-			}
-			return names
-		}
-		for _, p := range page.JSON200.Items {
-			names = append(names, p.Repos...)
-		}
-		if cursor = page.JSON200.NextCursor; cursor == "" {
-			return names
-		}
-	}
-}
-
 // look looks at the repositories.
-func (w *Worker) look(ctx context.Context) error {
-	all, err := w.Repos.Discover(ctx)
+func (o *offer) look(ctx context.Context) error {
+	all, err := o.Repos.Discover(ctx)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.found.repos, w.found.unread = all, w.Repos.Unreadable()
+	unread := o.Repos.Unreadable()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.repos, o.unread = all, unread
 	return nil
 }
 
-// factory describes this host, with what works of what was found on it.
-func (w *Worker) factory() apiclient.FactoryInfo {
-	w.mu.Lock()
-	found := w.found
-	w.mu.Unlock()
+// describe describes this host, with what works of what was found on it, and says which
+// version of the breaker that is.
+func (o *offer) describe() (info apiclient.FactoryInfo, version int) {
+	version = o.Version()
+	o.mu.Lock()
+	all, unread, versions := o.repos, o.unread, o.versions
+	o.mu.Unlock()
 	host, _ := os.Hostname() // a host without a name is known by its factory's
-	list := make([]apiclient.Repo, 0, len(found.repos))
-	for _, r := range found.repos {
-		if w.breaker.Offers(repo(r.Name)) {
+	list := make([]apiclient.Repo, 0, len(all))
+	for _, r := range all {
+		if o.Offers(repo(r.Name)) {
 			list = append(list, apiclient.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
 		}
 	}
-	names, offered := []string{}, slices.Concat(w.host.Capabilities, w.Labels)
-	for name, versions := range found.versions {
-		if w.breaker.Offers(engine(name)) {
-			names, offered = append(names, name), append(offered, versions...)
+	names, offered := []string{}, slices.Concat(o.host.Capabilities, o.Labels)
+	for name, tokens := range versions {
+		if o.Offers(engine(name)) {
+			names, offered = append(names, name), append(offered, tokens...)
 		}
 	}
-	if w.Forges.Ready() {
+	if o.Forges.Ready() {
 		offered = append(offered, canOpen)
 	}
 	slices.Sort(names)
 	capabilities := slices.Compact(slices.Sorted(slices.Values(offered)))
-	info := apiclient.FactoryInfo{Name: w.Factory, OS: &w.host.OS, Host: text(host), Engines: &names,
-		Capabilities: &capabilities, Repos: &list, Seats: &w.Seats}
-	if all := w.unavailable(found); len(all) > 0 {
-		info.Unavailable = &all
+	info = apiclient.FactoryInfo{Name: o.Factory, OS: &o.host.OS, Host: text(host), Engines: &names,
+		Capabilities: &capabilities, Repos: &list, Seats: &o.Seats}
+	if withdrawn := o.unavailable(unread); len(withdrawn) > 0 {
+		info.Unavailable = &withdrawn
 	}
-	if all := w.rescued(); len(all) > 0 {
-		info.Rescued = &all
+	if rescued := o.rescued(); len(rescued) > 0 {
+		info.Rescued = &rescued
 	}
-	return info
+	return info, version
 }
 
 // unavailable is what the host has and does not offer now.
-func (w *Worker) unavailable(found found) []apiclient.Unavailable {
+func (o *offer) unavailable(unread []repos.Unreadable) []apiclient.Unavailable {
 	list := []apiclient.Unavailable{}
-	for _, p := range w.breaker.Withdrawn() {
+	for _, p := range o.Withdrawn() {
 		list = append(list, apiclient.Unavailable{Kind: apiclient.UnavailableKind(p.Kind), Name: p.Name, Reason: p.Reason, Since: p.Since})
 	}
-	for _, r := range found.unread {
-		list = append(list, apiclient.Unavailable{Kind: apiclient.UnavailableRepo, Name: r.Name, Since: r.Since,
-			Reason: redact.Cut(plainLine(r.Reason), maxReason)})
+	for _, r := range unread {
+		if o.Offers(repo(r.Name)) { // else it is told already
+			list = append(list, apiclient.Unavailable{Kind: apiclient.UnavailableRepo, Name: r.Name, Since: r.Since,
+				Reason: redact.Cut(plainLine(r.Reason), maxReason)})
+		}
 	}
 	return list[:min(len(list), maxUnavailable)]
 }
 
 // rescued is what was moved aside, as the API takes it. Of the reason the part is told that
 // the worker says itself: the rest may quote what only the job may know.
-func (w *Worker) rescued() []apiclient.Rescued {
-	all, err := w.Repos.Rescued()
+func (o *offer) rescued() []apiclient.Rescued {
+	all, err := o.Repos.Rescued()
 	if err != nil {
-		w.Log.Warn("what was rescued cannot be listed: " + err.Error())
+		o.Log.Warn("what was rescued cannot be listed: " + err.Error())
 	}
 	list := []apiclient.Rescued{}
 	for _, r := range all[:min(len(all), maxRescued)] {
@@ -160,38 +176,37 @@ func (w *Worker) rescued() []apiclient.Rescued {
 	return list
 }
 
-// tellOffer sees to it that the server knows what is offered: what it gives from then on is
-// within that.
-func (w *Worker) tellOffer(ctx context.Context) error {
-	if w.isOfferTold() {
-		return nil
-	}
-	return w.enrolled(ctx, func() error { return w.heartbeat(ctx) })
+// isTold reports whether the server knows which of the parts work.
+func (o *offer) isTold() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.told == o.Version()
 }
 
-// isOfferTold reports whether the server knows which of the parts work.
-func (w *Worker) isOfferTold() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.told == w.breaker.Version()
-}
-
-// noteOffer notes which version of what is offered the server knows.
-func (w *Worker) noteOffer(version int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.told = max(w.told, version)
+// noteTold notes which version of the breaker the server knows.
+func (o *offer) noteTold(version int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.told = max(o.told, version)
 }
 
 // hasEngine reports whether some engine is offered.
-func (w *Worker) hasEngine() bool {
-	return slices.ContainsFunc(w.Engines, func(e engines.Engine) bool { return w.isUsable(e) && w.breaker.Offers(engine(e.Name())) })
+func (o *offer) hasEngine() bool {
+	return slices.ContainsFunc(o.Engines, func(e engines.Engine) bool { return o.hasRun(e) && o.Offers(engine(e.Name())) })
 }
 
-// whyIdle says why no engine is offered, and when the first is tried again.
-func (w *Worker) whyIdle() string {
+// hasRun reports whether an engine has run on this host.
+func (o *offer) hasRun(e engines.Engine) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ran := o.versions[e.Name()]
+	return ran
+}
+
+// explainIdle says why no engine is offered.
+func (o *offer) explainIdle() string {
 	var why []string
-	for _, p := range w.breaker.Withdrawn() {
+	for _, p := range o.Withdrawn() {
 		if p.Kind == engine("").Kind {
 			why = append(why, p.Name+" ("+p.Reason+")")
 		}
@@ -199,24 +214,15 @@ func (w *Worker) whyIdle() string {
 	return "claims nothing, because no engine works now: " + strings.Join(why, ", ")
 }
 
-// isUsable reports whether an engine has run on this host.
-func (w *Worker) isUsable(e engines.Engine) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, ran := w.found.versions[e.Name()]
-	return ran
-}
-
-// tryAgain probes what was withdrawn as soon as its pause is over, until ctx ends.
-func (w *Worker) tryAgain(ctx context.Context) {
+// retry probes what was withdrawn as soon as its pause is over, until ctx ends.
+func (o *offer) retry(ctx context.Context) {
 	for {
-		due, wait := w.breaker.Due()
+		due, wait := o.Due()
 		for _, p := range due {
-			w.probe(ctx, p)
+			o.probe(ctx, p)
 		}
 		if len(due) > 0 {
-			w.freed.Set()
-			w.beatNow.Set()
+			o.changed()
 			continue
 		}
 		if signal.Sleep(ctx, cmp.Or(min(wait, time.Second), time.Second)) != nil {
@@ -226,64 +232,56 @@ func (w *Worker) tryAgain(ctx context.Context) {
 }
 
 // probe looks whether a part works again, as far as that costs nothing.
-func (w *Worker) probe(ctx context.Context, p breaker.Part) {
-	ctx, cancel := context.WithTimeout(ctx, w.probeTime(p))
-	defer cancel()
+func (o *offer) probe(ctx context.Context, p breaker.Part) {
 	var err error
 	if p.Kind == engine("").Kind {
-		err = w.probeEngine(ctx, p.Name)
-	} else if err = w.Repos.Check(ctx, p.Name); errors.Is(err, repos.ErrUnknown) {
-		w.breaker.Forget(p)
+		err = o.probeEngine(ctx, p.Name)
+	} else if err = o.Repos.Check(ctx, p.Name); errors.Is(err, repos.ErrUnknown) {
+		o.Forget(p)
 		return
 	}
 	if err != nil {
 		err = errors.New(redact.Cut(plainLine(err.Error()), maxReason))
-		w.Log.Warn("it does not work still: "+err.Error(), p.Kind, p.Name)
+		o.Log.Warn("it does not work still: "+err.Error(), p.Kind, p.Name)
 	} else {
-		w.Log.Info("it is tried again", p.Kind, p.Name)
+		o.Log.Info("it is tried again", p.Kind, p.Name)
 	}
-	w.breaker.Probed(p, err)
-}
-
-// probeTime is how long a probe may take: a repository may have to be cloned.
-func (w *Worker) probeTime(p breaker.Part) time.Duration {
-	if p.Kind == engine("").Kind {
-		return probeFor
-	}
-	return breaker.LongestPause
+	o.Probed(p, err)
 }
 
 // probeEngine runs an engine for its version.
-func (w *Worker) probeEngine(ctx context.Context, name string) error {
-	at := slices.IndexFunc(w.Engines, func(e engines.Engine) bool { return e.Name() == name })
-	version, err := w.Engines[at].Probe(ctx)
+func (o *offer) probeEngine(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeFor)
+	defer cancel()
+	at := slices.IndexFunc(o.Engines, func(e engines.Engine) bool { return e.Name() == name })
+	version, err := o.Engines[at].Probe(ctx)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	versions := map[string][]string{}
-	for known, tokens := range w.found.versions {
-		versions[known] = tokens
-	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	versions := maps.Clone(o.versions)
 	versions[name] = probe.Versions(name, version)
-	w.found.versions = versions
+	o.versions = versions
 	return nil
 }
 
 // withdraw takes a part out of the offer, because an attempt has failed with it.
-func (w *Worker) withdraw(p breaker.Part, reason string, trial bool) {
-	version := w.breaker.Version()
-	w.breaker.Failed(p, reason, trial)
-	if w.breaker.Version() != version {
-		w.Log.Warn("it is not offered until it works again: "+reason, p.Kind, p.Name)
-		w.freed.Set()
+func (o *offer) withdraw(p breaker.Part, reason string, trial bool) {
+	version := o.Version()
+	o.Failed(p, reason, trial)
+	if o.Version() != version {
+		o.Log.Warn("it is not offered until it works again: "+reason, p.Kind, p.Name)
+		o.changed()
 	}
 }
 
-// errWithdrawn is a part that a job asks for and that is not offered now.
-type errWithdrawn struct{ part breaker.Part }
-
-func (e errWithdrawn) Error() string {
-	return fmt.Sprintf("The %s %s does not work here now, or is being tried with another job.", e.part.Kind, e.part.Name)
+// restore offers a part to all again that its trial has found to work.
+func (o *offer) restore(p breaker.Part) {
+	version := o.Version()
+	o.Worked(p)
+	if o.Version() != version {
+		o.Log.Info("it works again", p.Kind, p.Name)
+		o.changed()
+	}
 }

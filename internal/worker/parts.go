@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,40 +15,57 @@ import (
 // errNoEngine is a job that asks for an engine that this worker does not have.
 var errNoEngine = errors.New("this worker has no engine that the job asks for")
 
+// errWithdrawn is a part that a job asks for and that is not offered now.
+type errWithdrawn struct{ part breaker.Part }
+
+func (e errWithdrawn) Error() string {
+	return fmt.Sprintf("The %s %s does not work here now, or is being tried with another job.", e.part.Kind, e.part.Name)
+}
+
 // hostsFault are the kinds of failures for which no job and no agent can do anything, but the
 // engine, or who pays for it.
 var hostsFault = []string{"auth", "billing", "engine_missing"}
 
-// parts are what an attempt works with, and whether it is the one by which they are tried.
+// parts are the engine and the repository that an attempt works with, and whether it is the
+// one by which they are tried.
 type parts struct {
-	engine                 engines.Engine
+	offer                  *offer
+	engine                 engines.Engine // nil for none
+	repo                   string
 	triesEngine, triesRepo bool
+	// hide takes the secrets of the job out of a text.
+	hide func(string) string
 }
 
 // choose takes the engine that a job asks for, or the first one, and its repository. The error
 // says that the worker has none of those, or errWithdrawn that none works now.
-func (w *Worker) choose(capabilities []string, repository string) (p parts, err error) {
-	if p.engine, p.triesEngine, err = w.chooseEngine(capabilities); err != nil || repository == "" {
+func (o *offer) choose(capabilities []string, repository string) (*parts, error) {
+	p := &parts{offer: o, repo: repository}
+	e, trial, err := o.chooseEngine(capabilities)
+	if err != nil {
 		return p, err
 	}
-	var ok bool
-	if p.triesRepo, ok = w.breaker.Begin(repo(repository)); ok {
-		return p, nil
+	if repository != "" {
+		var ok bool
+		if p.triesRepo, ok = o.Begin(repo(repository)); !ok {
+			if trial {
+				o.GiveUp(engine(e.Name()))
+			}
+			return p, errWithdrawn{repo(repository)}
+		}
 	}
-	if p.triesEngine {
-		w.breaker.GiveUp(engine(p.engine.Name()))
-	}
-	return parts{}, errWithdrawn{repo(repository)}
+	p.engine, p.triesEngine = e, trial
+	return p, nil
 }
 
-func (w *Worker) chooseEngine(capabilities []string) (_ engines.Engine, trial bool, err error) {
+func (o *offer) chooseEngine(capabilities []string) (_ engines.Engine, trial bool, err error) {
 	err = errNoEngine
 	asked := slices.ContainsFunc(capabilities, func(c string) bool { return strings.HasPrefix(c, "engine:") })
-	for _, e := range w.Engines {
-		if !w.isUsable(e) || asked && !slices.Contains(capabilities, "engine:"+e.Name()) {
+	for _, e := range o.Engines {
+		if !o.hasRun(e) || asked && !slices.Contains(capabilities, "engine:"+e.Name()) {
 			continue
 		}
-		if trial, ok := w.breaker.Begin(engine(e.Name())); ok {
+		if trial, ok := o.Begin(engine(e.Name())); ok {
 			return e, trial, nil
 		}
 		err = errWithdrawn{engine(e.Name())}
@@ -55,66 +73,51 @@ func (w *Worker) chooseEngine(capabilities []string) (_ engines.Engine, trial bo
 	return nil, false, err
 }
 
-// judge says what the attempt has shown of what it works with, once it has ended.
-func (a *attempt) judge(ctx context.Context, end ending) {
-	if a.engine != nil {
-		a.judgeEngine(end)
+// judge says what the attempt has shown of the parts, once it has ended.
+func (p *parts) judge(end ending) {
+	if p.engine != nil {
+		p.judgeEngine(end)
 	}
-	if a.triesRepo { // it is still to be decided
-		a.w.breaker.GiveUp(repo(a.job.Repo))
-	}
-	// What is withdrawn is given to nobody once the report has given the job back.
-	if err := a.w.tellOffer(ctx); err != nil {
-		a.w.Log.Warn("what is offered could not be told: " + err.Error())
+	if p.triesRepo { // it did not get as far
+		p.offer.GiveUp(repo(p.repo))
 	}
 }
 
-func (a *attempt) judgeEngine(end ending) {
-	at, kind := engine(a.engine.Name()), said(end.failure.Kind)
+func (p *parts) judgeEngine(end ending) {
+	at, kind := engine(p.engine.Name()), said(end.failure.Kind)
 	switch {
 	case end.verb == verbFail && slices.Contains(hostsFault, kind):
-		a.w.withdraw(at, a.reason(end.failure.Error), a.triesEngine)
+		p.offer.withdraw(at, p.explain(end.failure.Error), p.triesEngine)
 	case end.verb == verbComplete, end.verb == verbAsk:
-		a.engineWorks()
-	case a.triesEngine:
-		a.w.breaker.GiveUp(at)
+		p.restoreEngine()
+	case p.triesEngine:
+		p.offer.GiveUp(at)
 	}
 }
 
-// engineWorks says that the engine has reached its model.
-func (a *attempt) engineWorks() {
-	if a.triesEngine {
-		a.triesEngine = false
-		a.works(engine(a.engine.Name()))
+// restoreEngine says that the engine has reached its model.
+func (p *parts) restoreEngine() {
+	if p.triesEngine {
+		p.triesEngine = false
+		p.offer.restore(engine(p.engine.Name()))
 	}
 }
 
-// repoOpened says what came of the try to begin in the job's repository.
-func (a *attempt) repoOpened(ctx context.Context, err error) {
-	at := repo(a.job.Repo)
+// judgeRepo says what came of the try to begin in the job's repository.
+func (p *parts) judgeRepo(ctx context.Context, err error) {
+	at := repo(p.repo)
 	switch {
-	case err == nil && a.triesRepo:
-		a.works(at)
+	case err == nil && p.triesRepo:
+		p.offer.restore(at)
 	case err != nil && ctx.Err() == nil:
-		a.w.withdraw(at, a.reason(err.Error()), a.triesRepo)
+		p.offer.withdraw(at, p.explain(err.Error()), p.triesRepo)
 	default:
 		return
 	}
-	a.triesRepo = false
+	p.triesRepo = false
 }
 
-// works says that a part works again, and has the server and who claims hear of it.
-func (a *attempt) works(p breaker.Part) {
-	version := a.w.breaker.Version()
-	a.w.breaker.Worked(p)
-	if a.w.breaker.Version() != version {
-		a.w.Log.Info("it works again", p.Kind, p.Name)
-		a.w.beatNow.Set()
-		a.w.freed.Set()
-	}
-}
-
-// reason is a line about a failure that everybody may read.
-func (a *attempt) reason(failure string) string {
-	return redact.Cut(plainLine(a.told.secret.Text(failure)), maxReason)
+// explain is a line about a failure that everybody may read.
+func (p *parts) explain(failure string) string {
+	return redact.Cut(plainLine(p.hide(failure)), maxReason)
 }

@@ -11,19 +11,19 @@ import (
 
 // register says who the worker is and what it offers, and takes the token that it is given.
 func (w *Worker) register(ctx context.Context) error {
-	if err := w.look(ctx); err != nil {
+	if err := w.offer.look(ctx); err != nil {
 		return err
 	}
-	version := w.breaker.Version()
+	factory, version := w.offer.describe()
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
-	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: w.factory(),
+	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
 		Roles: some(w.Roles)})
 	if err != nil {
 		return err
 	}
 	w.setToken(answer.JSON200.Token)
-	w.noteOffer(version)
+	w.offer.noteTold(version)
 	return nil
 }
 
@@ -34,6 +34,35 @@ func (w *Worker) setToken(token string) {
 	w.mu.Lock()
 	w.token = token
 	w.mu.Unlock()
+}
+
+// namesOfProducts are the repositories that jobs may be about, as far as the server says.
+func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
+	var cursor string
+	for {
+		page, err := w.api.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Cursor: text(cursor)})
+		if err != nil {
+			if ctx.Err() == nil {
+				w.Log.Warn("the repositories of products are unknown: " + err.Error())
+			}
+			return names
+		}
+		for _, p := range page.JSON200.Items {
+			names = append(names, p.Repos...)
+		}
+		if cursor = page.JSON200.NextCursor; cursor == "" {
+			return names
+		}
+	}
+}
+
+// tellOffer sees to it that the server knows what is offered: what it gives from then on is
+// within that.
+func (w *Worker) tellOffer(ctx context.Context) error {
+	if w.offer.isTold() {
+		return nil
+	}
+	return w.enrolled(ctx, func() error { return w.heartbeat(ctx) })
 }
 
 // enrolled calls until the call is not refused for its token: a token that has ended is

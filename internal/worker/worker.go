@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,11 +15,8 @@ import (
 	"fleetboard/internal/client"
 	"fleetboard/internal/engines"
 	"fleetboard/internal/forge"
-	"fleetboard/internal/redact"
 	"fleetboard/internal/signal"
-	"fleetboard/internal/worker/breaker"
 	"fleetboard/internal/worker/outbox"
-	"fleetboard/internal/worker/probe"
 	"fleetboard/internal/worker/repos"
 )
 
@@ -71,7 +67,6 @@ type Options struct {
 // Worker is a running factory.
 type Worker struct {
 	Options
-	host  probe.Host
 	api   *client.Client // of the work
 	beats *client.Client // of heartbeats: they wait for no other call
 	mail  *mail
@@ -81,7 +76,7 @@ type Worker struct {
 	refused atomic.Int64
 	bootID  string
 	inbox   *inbox
-	breaker *breaker.Breaker // of engines and repositories
+	offer   *offer
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
@@ -91,8 +86,6 @@ type Worker struct {
 
 	mu     sync.Mutex
 	held   map[leaseID]*lease
-	found  found          // on the host
-	told   int            // the version of the breaker that the server knows
 	asking int            // calls that may bring jobs
 	token  string         // the one that the server gave last
 	group  sync.WaitGroup // of attempts
@@ -124,18 +117,18 @@ func Run(ctx, stop context.Context, o Options) error {
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}
-	if err := w.probeHost(ctx); err != nil {
+	if err := w.offer.probeHost(ctx); err != nil {
 		return err
 	}
 	if err := w.enter(ctx); err != nil {
 		return w.over(err)
 	}
 	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats,
-		"engines", slices.Sorted(maps.Keys(w.host.Engines)))
+		"engines", slices.Sorted(maps.Keys(w.offer.host.Engines)))
 	if err := w.work(ctx); err != nil {
 		return w.over(err)
 	}
-	w.end(ctx)
+	endAgent(ctx, w.beats, w.Name, w.Log)
 	left, err := w.out.Pending()
 	if len(left) > 0 || err != nil {
 		return err // the next start goes on under the same boot id
@@ -152,26 +145,9 @@ func (w *Worker) over(err error) error {
 	return err
 }
 
-// probeHost finds out what there is. The error says that no engine can be used.
-func (w *Worker) probeHost(ctx context.Context) error {
-	w.host = probe.Of(ctx, w.Engines)
-	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
-		why := w.host.Missing[name]
-		w.Log.Warn("an engine cannot be used: "+why.Error(), "engine", name)
-		if !w.LookedFor || !errors.Is(why, exec.ErrNotFound) {
-			w.breaker.Failed(engine(name), redact.Cut(plainLine(why.Error()), maxReason), false)
-		}
-	}
-	if len(w.host.Engines) == 0 {
-		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
-	}
-	w.found.versions = w.host.Engines
-	return nil
-}
-
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
-		breaker: breaker.New(o.Retry, sinceBoot)}
+	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop}
+	w.offer = newOffer(&w.Options, func() { w.freed.Set(); w.beatNow.Set() })
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
@@ -196,8 +172,8 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.heartbeats(background) })
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
-	loops.Go(func() { w.descriptions(background) })
-	loops.Go(func() { w.tryAgain(background) })
+	loops.Go(func() { w.offer.keepLooking(background, w.namesOfProducts) })
+	loops.Go(func() { w.offer.retry(background) })
 	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
 	w.leave() // what cannot be claimed is not asked for otherwise either

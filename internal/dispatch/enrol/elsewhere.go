@@ -1,10 +1,8 @@
 package enrol
 
 import (
-	"fmt"
 	"time"
 
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/accounts/tokens"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
@@ -20,6 +18,9 @@ type holder struct {
 	LastHeartbeatAt time.Time `json:"last_heartbeat_at"`
 	// StaleAt is when the name is free where no heartbeat comes until then.
 	StaleAt time.Time `json:"stale_at"`
+
+	id    ids.ID
+	stale bool
 }
 
 // takeOver sees to it that the agents of a factory live on one host. While one of another
@@ -30,58 +31,47 @@ func (r *registering) takeOver() error {
 	if r.in.Factory.Host == "" || r.factory.isNew {
 		return nil
 	}
-	others, err := q.FactoryElsewhere(r.ctx, r.tx, dbsqlc.FactoryElsewhereParams{WorkspaceID: r.who.Workspace, FactoryID: r.factory.id,
-		Hosts: []string{r.host, r.in.Factory.Host}, Agent: r.in.Agent, BootID: r.in.BootID})
+	others, err := holdersElsewhereTx(r)
 	if err != nil {
-		return fmt.Errorf("read the hosts of a factory: %w", err)
+		return err
 	}
-	for _, o := range others {
-		if !o.Stale {
-			return elsewhere(r.in.Factory.Name, o)
+	for _, h := range others {
+		if !h.stale {
+			return refuseElsewhere(r.in.Factory.Name, h)
 		}
 	}
-	for _, o := range others {
-		if o.ID == r.agent.id {
+	for _, h := range others {
+		if h.id == r.agent.id {
 			continue // a new boot of it is superseded anyway
 		}
-		if err := r.outdate(o); err != nil {
+		if err := r.outdate(h); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func elsewhere(factory string, o dbsqlc.FactoryElsewhereRow) error {
-	held := holder{Agent: o.Name, Host: o.Host, Since: o.RegisteredAt.UTC(), LastHeartbeatAt: o.LastHeartbeatAt.UTC(), StaleAt: o.StaleAt.UTC()}
+func refuseElsewhere(factory string, h holder) error {
 	return fault.New(fault.FactoryElsewhere, "The factory %s lives on the host %s since %s; its agent %s was last heard of at %s. "+
-		"Take another name for one of the two, or end the worker there.", factory, o.Host, held.Since.Format(time.RFC3339), o.Name,
-		held.LastHeartbeatAt.Format(time.RFC3339)).With("held_by", held)
+		"Take another name for one of the two, or end the worker there.", factory, h.Host, h.Since.Format(time.RFC3339), h.Agent,
+		h.LastHeartbeatAt.Format(time.RFC3339)).With("held_by", h)
 }
 
 // outdate ends what a stale agent of another host has.
-func (r *registering) outdate(o dbsqlc.FactoryElsewhereRow) error {
-	given, err := r.release(o.ID, r.in.Factory.Name+" lives on another host now", lease.All)
+func (r *registering) outdate(h holder) error {
+	given, err := r.release(h.id, r.in.Factory.Name+" lives on another host now", lease.All)
 	if err != nil {
 		return err
 	}
-	generation, err := q.AgentOutdate(r.ctx, r.tx, dbsqlc.AgentOutdateParams{WorkspaceID: r.who.Workspace, ID: o.ID})
+	generation, err := outdateAgentTx(r.ctx, r.tx, r.who.Workspace, h.id)
 	if err != nil {
-		return fmt.Errorf("end the tokens of an agent: %w", err)
-	}
-	if err := tokens.RevokeAgentTx(r.ctx, r.tx, r.who.Workspace, o.ID, tokens.EndedSuperseded, generation); err != nil {
 		return err
 	}
-	r.outdated = append(r.outdated, o.ID)
-	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": o.Name, "leases": given})
-}
-
-// begin notes that the factory has not ended.
-func (r *registering) begin() error {
-	err := q.FactoryBegin(r.ctx, r.tx, dbsqlc.FactoryBeginParams{WorkspaceID: r.who.Workspace, ID: r.factory.id})
-	if err != nil {
-		return fmt.Errorf("begin factory: %w", err)
+	if err := tokens.RevokeAgentTx(r.ctx, r.tx, r.who.Workspace, h.id, tokens.EndedSuperseded, generation); err != nil {
+		return err
 	}
-	return nil
+	r.outdated = append(r.outdated, h.id)
+	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": h.Agent, "leases": given})
 }
 
 // forgetOutdated lets the claims of agents that have lost their factory look anew.

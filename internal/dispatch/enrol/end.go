@@ -2,17 +2,11 @@ package enrol
 
 import (
 	"context"
-	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
 	"fleetboard/internal/dispatch/lease"
 	"fleetboard/internal/eventlog"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/tenancy"
 )
 
@@ -44,19 +38,12 @@ func (s *Service) EndAgent(ctx context.Context, who tenancy.Principal, name stri
 // endTx locks the factory and then the agent: of two agents that end at once the second sees
 // that the first has ended.
 func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]lease.Change, error) {
-	factory, err := q.FactoryHold(ctx, tx, dbsqlc.FactoryHoldParams{WorkspaceID: who.Workspace, Name: who.Factory})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, lease.Superseded(who.Name) // it was removed
-	}
+	factory, err := holdFactoryTx(ctx, tx, who)
 	if err != nil {
-		return nil, fmt.Errorf("lock factory: %w", err)
+		return nil, err
 	}
-	_, err = q.AgentEnd(ctx, tx, dbsqlc.AgentEndParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot, Generation: who.Generation})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, lease.Superseded(who.Name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("end agent: %w", err)
+	if err := endAgentTx(ctx, tx, who); err != nil {
+		return nil, err
 	}
 	given, err := lease.ReleaseTx(ctx, tx, who, who.Agent, who.Name+" has ended", lease.All)
 	if err != nil {
@@ -67,11 +54,4 @@ func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]lease.Change
 	}
 	return given, eventlog.RecordTx(ctx, tx, who, eventlog.AgentEnded,
 		map[string]any{"agent": who.Name, "factory": who.Factory, "leases": len(given)})
-}
-
-func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryEnd(ctx, tx, dbsqlc.FactoryEndParams{WorkspaceID: workspace, ID: factory}); err != nil {
-		return fmt.Errorf("end factory: %w", err)
-	}
-	return nil
 }

@@ -188,7 +188,8 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 	}
 	held, err := q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
-		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued, Seats: int32(f.Seats), //nolint:gosec // 1..1000
+		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued,
+		Seats:       int32(f.Seats), //nolint:gosec // 1..1000
 		EnrolmentID: enrolmentOf(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
 		AgentID: who.Agent, Redacted: redacted,
 	})

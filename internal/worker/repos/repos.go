@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Options say where repositories are.
@@ -39,8 +37,8 @@ type Identity struct{ Name, Email string }
 type Repos struct {
 	Options
 	mu      sync.Mutex
-	reached map[string]string     // addresses by the names that Clone reaches
-	faults  map[string]Unreadable // what keeps clones from being offered, by their directories
+	reached map[string]string // addresses by the names that Clone reaches
+	faults  faults            // what keeps clones from being offered
 }
 
 // Repo is a repository that is offered.
@@ -81,7 +79,7 @@ func Open(o Options) (*Repos, error) {
 			)
 		}
 	}
-	return &Repos{Options: o, reached: map[string]string{}, faults: map[string]Unreadable{}}, nil
+	return &Repos{Options: o, reached: map[string]string{}, faults: faults{log: o.Log, at: map[string]Unreadable{}}}, nil
 }
 
 // Discover finds the repositories in Dir and those that Reach found, sorted by name.
@@ -91,61 +89,19 @@ func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.forgetGone(clones)
+	r.faults.forgetGone(clones)
 	for _, at := range clones {
 		s, err := cloneAt(ctx, at)
 		if err != nil {
-			r.notOffered(at, err)
+			r.faults.note(at, err)
 			continue
 		}
-		r.offered(at)
+		r.faults.forget(at)
 		found = append(found, r.describe(ctx, s))
 	}
 	found = append(found, r.reachable(found)...)
 	slices.SortFunc(found, func(a, b Repo) int { return strings.Compare(a.Name, b.Name) })
 	return found, ctx.Err()
-}
-
-// notOffered says once why a clone is not offered.
-func (r *Repos) notOffered(dir string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := r.faults[dir]
-	if known.Reason == err.Error() {
-		return
-	}
-	if known.Since.IsZero() {
-		known.Since = time.Now()
-	}
-	r.faults[dir] = Unreadable{Name: repoName(dir), Reason: err.Error(), Since: known.Since}
-	r.Log.Warn("a repository is not offered: "+err.Error(), "dir", dir)
-}
-
-func (r *Repos) offered(dir string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.faults, dir)
-}
-
-// forgetGone forgets what was wrong with clones that are not there any more.
-func (r *Repos) forgetGone(clones []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.faults, func(dir string, _ Unreadable) bool { return !slices.Contains(clones, dir) })
-}
-
-// Unreadable is a clone that cannot be read, and so is not offered.
-type Unreadable struct {
-	Name   string
-	Reason string // in git's words
-	Since  time.Time
-}
-
-// Unreadable are those that Discover could not read last, by name.
-func (r *Repos) Unreadable() []Unreadable {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.SortedFunc(maps.Values(r.faults), func(a, b Unreadable) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Check reports whether an attempt could begin in a repository: its mirror is made, or fetched.
