@@ -48,13 +48,18 @@ func TestTroublesOnTheAgentsPage(t *testing.T) {
 			v = s.visit(look{theme: theme, width: width, height: 900})
 			v.logIn()
 			v.open("/agents")
-			v.sees(list + " li:has-text('claude is not offered, 12m ago: Invalid API key')")
+			v.sees(list + " li:has-text('claude has not been offered for 12m: Invalid API key')")
 			v.sees(list + " li:has-text('fleet worker rescue remove FB-7')")
 			v.sees("#factory-factory-of-claude-3 .pill:has-text('Ended')")
 			wide, err := v.tab.Evaluate(`() => document.documentElement.scrollWidth - document.documentElement.clientWidth`)
 			v.must("measure", err)
 			if fmt.Sprint(wide) != "0" {
 				t.Errorf("at %d the page is %v too wide", width, wide)
+			}
+			cut, err := v.tab.Evaluate(`(list) => [...document.querySelectorAll(list + " li")].filter((x) => x.scrollWidth > x.clientWidth).length`, list)
+			v.must("measure", err)
+			if fmt.Sprint(cut) != "0" {
+				t.Errorf("at %d %v lines are cut", width, cut)
 			}
 			v.checkAxe(string(script), fmt.Sprintf("troubles-%d-%s", width, theme))
 		}

@@ -178,12 +178,18 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.repository("far")
+	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", apiclient.ProductSettings{Repos: &[]string{"far"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(s.clone("far")); err != nil {
+		t.Fatal(err)
+	}
+	s.worker("desk", "--retry", "1s", "--clone", "file://"+filepath.Join(s.dir, "origins")+"/*.git")
+	s.until("the far one is offered", func() bool { return len(s.factory("desk").Repos) == 2 })
 	away := s.origin("far") + ".away"
 	if err := os.Rename(s.origin("far"), away); err != nil {
 		t.Fatal(err)
 	}
-	s.git(s.clone("far"), "update-ref", "-d", "refs/heads/main")
-	s.worker("desk", "--retry", "1s")
 	key := s.submitAs(apiclient.NewJob{Title: "Far away", Repo: new("far")}, step{"run": "echo far > far.txt"})
 	s.until("both are withdrawn", func() bool {
 		return strings.Contains(s.withdrawn("desk", apiclient.UnavailableRepo, "broken"), "not a git repository") &&

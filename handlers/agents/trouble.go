@@ -31,9 +31,9 @@ func troubles(f fleet.Factory, now time.Time) (list []view.Trouble, more string)
 	return list, more
 }
 
-// unavailableText is "claude is not offered since 4m ago: Invalid API key. It is tried again by itself."
+// unavailableText is "claude has not been offered for 4m: Invalid API key. It is tried again by itself."
 func unavailableText(u fleet.Unavailable, now time.Time) ui.Sentence {
-	text := ui.Say(ui.Strong(u.Name), ui.T(" is not offered, "), since(u.Since, now), ui.T(": "))
+	text := ui.Say(ui.Strong(u.Name), ui.T(" has not been offered for "), ui.Moment(ui.For(past(u.Since, now), now)), ui.T(": "))
 	if u.Kind == fleet.UnavailableRepo {
 		text = append(ui.Say(ui.T("The repo ")), text...)
 	}
@@ -42,19 +42,19 @@ func unavailableText(u fleet.Unavailable, now time.Time) ui.Sentence {
 
 // rescuedText says where work lies that could not be saved otherwise, and who removes it.
 func rescuedText(r fleet.Rescued, now time.Time) ui.Sentence {
-	text := ui.Say(ui.T("Work that could not be saved was moved aside, "), since(r.Since, now), ui.T(": "), ui.Key(r.Path), ui.T(". "))
+	text := ui.Say(ui.T("Work that could not be saved was moved aside "), ui.Moment(ui.Ago(past(r.Since, now), now)), ui.T(": "+r.Path+". "))
 	if r.Why != "" {
 		text = append(text, ui.T(sentence(r.Why)+" "))
 	}
-	return append(text, ui.T("When you have looked at it: "), ui.Key("fleet worker rescue remove "+r.Name))
+	return append(text, ui.T("When you have looked at it: "), ui.Strong("fleet worker rescue remove "+r.Name))
 }
 
-// since is how long ago something was by a host's clock, which may be ahead.
-func since(at, now time.Time) ui.Span {
+// past is a time by a host's clock, which may be ahead of ours.
+func past(at, now time.Time) time.Time {
 	if at.After(now) {
-		at = now
+		return now
 	}
-	return ui.Moment(ui.Ago(at, now))
+	return at
 }
 
 // sentence is the first line of a text, with its full stop.

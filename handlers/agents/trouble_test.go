@@ -32,9 +32,9 @@ func TestTroublesOfAFactory(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/agents"), http.StatusOK)
 	ada := "#factory-factory-of-ada-trouble li"
 	handlertest.WantCount(t, doc, ada, 3)
-	for _, want := range []string{"claude is not offered, 5m ago: Invalid API key · Please run /login. It is tried again by itself.",
-		"The repo atlas is not offered, 0s ago: <b>bold</b>\ufffd. It is tried again by itself.",
-		"moved aside, 0s ago: /state/rescue/FB-1-e1. The agent's repository cannot be read. When you have looked at it: fleet worker rescue remove FB-1-e1"} {
+	for _, want := range []string{"claude has not been offered for 5m: Invalid API key · Please run /login. It is tried again by itself.",
+		"The repo atlas has not been offered for 0s: <b>bold</b>\ufffd. It is tried again by itself.",
+		"moved aside 0s ago: /state/rescue/FB-1-e1. The agent's repository cannot be read. When you have looked at it: fleet worker rescue remove FB-1-e1"} {
 		handlertest.WantText(t, doc, ada, want)
 	}
 	handlertest.WantCount(t, doc, ada+" b b", 0)
