@@ -100,7 +100,7 @@ func (a *attempt) run(ctx context.Context) {
 
 // ending does the work and returns how it ended. ctx ends when the lease's work is to stop.
 func (a *attempt) ending(ctx context.Context) ending {
-	if withdrawn, ok := errors.AsType[errWithdrawn](a.unready); ok {
+	if withdrawn, ok := errors.AsType[withdrawnError](a.unready); ok {
 		return a.stoppedOr(release(withdrawn.Error()))
 	}
 	if err := a.prepare(ctx); err != nil {

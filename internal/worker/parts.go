@@ -15,10 +15,10 @@ import (
 // errNoEngine is a job that asks for an engine that this worker does not have.
 var errNoEngine = errors.New("this worker has no engine that the job asks for")
 
-// errWithdrawn is a part that a job asks for and that is not offered now.
-type errWithdrawn struct{ part breaker.Part }
+// withdrawnError is a part that a job asks for and that is not offered now.
+type withdrawnError struct{ part breaker.Part }
 
-func (e errWithdrawn) Error() string {
+func (e withdrawnError) Error() string {
 	return fmt.Sprintf("The %s %s does not work here now, or is being tried with another job.", e.part.Kind, e.part.Name)
 }
 
@@ -38,7 +38,7 @@ type parts struct {
 }
 
 // choose takes the engine that a job asks for, or the first one, and its repository. The error
-// says that the worker has none of those, or errWithdrawn that none works now.
+// says that the worker has none of those, or withdrawnError that none works now.
 func (o *offer) choose(capabilities []string, repository string) (*parts, error) {
 	p := &parts{offer: o, repo: repository}
 	e, trial, err := o.chooseEngine(capabilities)
@@ -51,7 +51,7 @@ func (o *offer) choose(capabilities []string, repository string) (*parts, error)
 			if trial {
 				o.GiveUp(engine(e.Name()))
 			}
-			return p, errWithdrawn{repo(repository)}
+			return p, withdrawnError{repo(repository)}
 		}
 	}
 	p.engine, p.triesEngine = e, trial
@@ -68,7 +68,7 @@ func (o *offer) chooseEngine(capabilities []string) (_ engines.Engine, trial boo
 		if trial, ok := o.Begin(engine(e.Name())); ok {
 			return e, trial, nil
 		}
-		err = errWithdrawn{engine(e.Name())}
+		err = withdrawnError{engine(e.Name())}
 	}
 	return nil, false, err
 }

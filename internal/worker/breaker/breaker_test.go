@@ -77,8 +77,8 @@ func TestStates(t *testing.T) {
 func TestPausesDoubleUpToHalfAnHour(t *testing.T) {
 	b := newBench(t)
 	b.Failed(claude, "no", false)
-	for _, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
-		b.try(pause * time.Minute)
+	for _, pause := range []int{1, 2, 4, 8, 16, 30, 30} {
+		b.try(time.Duration(pause) * time.Minute)
 		b.Failed(claude, "no", true)
 	}
 	b.try(30 * time.Minute)
@@ -112,8 +112,8 @@ func TestOnlyTheTrialDecides(t *testing.T) {
 func TestAProbeThatFailsDoublesThePause(t *testing.T) {
 	b := newBench(t)
 	b.Failed(claude, "not installed", false)
-	for i, pause := range []time.Duration{1, 2, 4} {
-		b.now += pause * time.Minute
+	for i, pause := range []int{1, 2, 4} {
+		b.now += time.Duration(pause) * time.Minute
 		if due, _ := b.Due(); len(due) != 1 {
 			t.Fatalf("after %d min nothing is due", pause)
 		}
