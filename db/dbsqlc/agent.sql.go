@@ -13,7 +13,7 @@ import (
 )
 
 const agentByName = `-- name: AgentByName :one
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, f.name AS factory, clock_timestamp()::timestamptz AS now,
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.has_ended, f.name AS factory, clock_timestamp()::timestamptz AS now,
     h.until AS held_until,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND NOT l.follows)::int AS taken,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id AND l.follows)::int AS follows
@@ -68,6 +68,8 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 		&i.Agent.EndedGracefully,
 		&i.Agent.Provider,
 		&i.Agent.Roles,
+		&i.Agent.Host,
+		&i.Agent.HasEnded,
 		&i.Factory,
 		&i.Now,
 		&i.HeldUntil,
@@ -79,7 +81,7 @@ func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParam
 
 const agentCountPerHealth = `-- name: AgentCountPerHealth :many
 SELECT h.health::text AS health, count(*)::int AS agents FROM (
-    SELECT CASE WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
+    SELECT CASE WHEN a.has_ended THEN 'ended' WHEN a.terminated_at IS NOT NULL AND NOT a.ended_gracefully THEN 'dead'
         ELSE agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) END AS health
     FROM agent a WHERE a.workspace_id = $1) h
 GROUP BY h.health
@@ -109,6 +111,34 @@ func (q *Queries) AgentCountPerHealth(ctx context.Context, db DBTX, workspaceID 
 		return nil, err
 	}
 	return items, nil
+}
+
+const agentEnd = `-- name: AgentEnd :one
+UPDATE agent SET has_ended = terminated_at IS NULL OR has_ended, terminated_at = coalesce(terminated_at, clock_timestamp()),
+    ended_gracefully = false
+WHERE workspace_id = $1 AND id = $2 AND boot_id = $3 AND generation <= $4
+RETURNING id
+`
+
+type AgentEndParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	BootID      string
+	Generation  int64
+}
+
+// An agent says that it ends. No row: another boot, or a newer generation of tokens. One that a
+// person ended stays so.
+func (q *Queries) AgentEnd(ctx context.Context, db DBTX, arg AgentEndParams) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, agentEnd,
+		arg.WorkspaceID,
+		arg.ID,
+		arg.BootID,
+		arg.Generation,
+	)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
 }
 
 const agentKinds = `-- name: AgentKinds :many
@@ -158,7 +188,7 @@ func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams)
 }
 
 const agentList = `-- name: AgentList :many
-SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, h.until AS held_until
+SELECT a.workspace_id, a.id, a.factory_id, a.name, a.model, a.capabilities, a.max_concurrent_jobs, a.heartbeat_interval_seconds, a.stale_after_seconds, a.boot_id, a.products, a.status, a.memory_mb, a.cpu_percent, a.last_heartbeat_at, a.terminated_at, a.terminate_reason, a.created_at, a.registered_at, a.dead_after_seconds, a.health_told, a.enrolment_id, a.generation, a.cut_off_at, a.ended_gracefully, a.provider, a.roles, a.host, a.has_ended, h.until AS held_until
 FROM agent a LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.provider AND h.until > clock_timestamp()
     AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')
 WHERE a.workspace_id = $1
@@ -207,6 +237,8 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 			&i.Agent.EndedGracefully,
 			&i.Agent.Provider,
 			&i.Agent.Roles,
+			&i.Agent.Host,
+			&i.Agent.HasEnded,
 			&i.HeldUntil,
 		); err != nil {
 			return nil, err
@@ -222,7 +254,7 @@ func (q *Queries) AgentList(ctx context.Context, db DBTX, workspaceID uuid.UUID)
 const agentLock = `-- name: AgentLock :one
 SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factory f
         WHERE f.workspace_id = a.workspace_id AND f.id = a.factory_id)::text AS factory,
-    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully)::boolean AS ended,
+    (a.terminated_at IS NOT NULL AND NOT a.ended_gracefully AND NOT a.has_ended)::boolean AS ended,
     EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.workspace_id AND s.job_id = l.job_id
         WHERE l.workspace_id = a.workspace_id AND l.agent_id = a.id)::boolean AS secret_held
 FROM agent a WHERE a.workspace_id = $1 AND a.name = $2 FOR UPDATE
@@ -258,9 +290,28 @@ func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (
 	return i, err
 }
 
+const agentOutdate = `-- name: AgentOutdate :one
+UPDATE agent SET generation = generation + 1, host = '', has_ended = terminated_at IS NULL OR has_ended,
+    terminated_at = coalesce(terminated_at, clock_timestamp()), ended_gracefully = false
+WHERE workspace_id = $1 AND id = $2 RETURNING generation
+`
+
+type AgentOutdateParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Ends an agent that lives nowhere any more, and the tokens that it has.
+func (q *Queries) AgentOutdate(ctx context.Context, db DBTX, arg AgentOutdateParams) (int64, error) {
+	row := db.QueryRow(ctx, agentOutdate, arg.WorkspaceID, arg.ID)
+	var generation int64
+	err := row.Scan(&generation)
+	return generation, err
+}
+
 const agentTerminate = `-- name: AgentTerminate :one
 UPDATE agent SET ended_gracefully = $1 AND (terminated_at IS NULL OR ended_gracefully),
-    terminated_at = coalesce(terminated_at, now()), terminate_reason = $2
+    terminated_at = coalesce(terminated_at, now()), terminate_reason = $2, has_ended = false
 WHERE workspace_id = $3 AND name = $4
 RETURNING id
 `
@@ -287,20 +338,20 @@ func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminat
 
 const agentUpsert = `-- name: AgentUpsert :one
 INSERT INTO agent (workspace_id, id, factory_id, name, model, provider, capabilities, max_concurrent_jobs,
-    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id, roles)
+    heartbeat_interval_seconds, stale_after_seconds, boot_id, products, enrolment_id, roles, host)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14)
+    $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (workspace_id, name) DO UPDATE SET factory_id = excluded.factory_id, model = excluded.model,
     provider = CASE WHEN excluded.provider = '' AND agent.model = excluded.model THEN agent.provider ELSE excluded.provider END,
     capabilities = excluded.capabilities, max_concurrent_jobs = excluded.max_concurrent_jobs,
     heartbeat_interval_seconds = excluded.heartbeat_interval_seconds,
     stale_after_seconds = excluded.stale_after_seconds, boot_id = excluded.boot_id, products = excluded.products,
     status = 'idle', memory_mb = NULL, cpu_percent = NULL, last_heartbeat_at = now(), registered_at = now(),
-    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminated_at END,
+    terminated_at = CASE WHEN agent.boot_id = excluded.boot_id AND NOT agent.has_ended THEN agent.terminated_at END,
     terminate_reason = CASE WHEN agent.boot_id = excluded.boot_id THEN agent.terminate_reason ELSE '' END,
     ended_gracefully = agent.ended_gracefully AND agent.boot_id = excluded.boot_id,
-    cut_off_at = NULL, enrolment_id = excluded.enrolment_id, roles = excluded.roles,
-    generation = agent.generation + CASE WHEN $15::boolean THEN 1 ELSE 0 END
+    cut_off_at = NULL, has_ended = false, enrolment_id = excluded.enrolment_id, roles = excluded.roles, host = excluded.host,
+    generation = agent.generation + CASE WHEN $16::boolean THEN 1 ELSE 0 END
 WHERE agent.id = excluded.id
 RETURNING id, generation
 `
@@ -320,6 +371,7 @@ type AgentUpsertParams struct {
 	Products                 []string
 	EnrolmentID              *uuid.UUID
 	Roles                    []string
+	Host                     string
 	EndsTokens               bool
 }
 
@@ -329,7 +381,7 @@ type AgentUpsertRow struct {
 }
 
 // ends_tokens is true where the tokens that the agent had are to end. The same boot
-// of an agent that was ended stays ended. No row: an agent of this name with another
+// of an agent that a person ended stays ended. No row: an agent of this name with another
 // id has come meanwhile.
 func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParams) (AgentUpsertRow, error) {
 	row := db.QueryRow(ctx, agentUpsert,
@@ -347,6 +399,7 @@ func (q *Queries) AgentUpsert(ctx context.Context, db DBTX, arg AgentUpsertParam
 		arg.Products,
 		arg.EnrolmentID,
 		arg.Roles,
+		arg.Host,
 		arg.EndsTokens,
 	)
 	var i AgentUpsertRow

@@ -57,6 +57,21 @@ func (q *Queries) FactoryAgentsLock(ctx context.Context, db DBTX, arg FactoryAge
 	return items, nil
 }
 
+const factoryBegin = `-- name: FactoryBegin :exec
+UPDATE factory SET ended_at = NULL WHERE workspace_id = $1 AND id = $2 AND ended_at IS NOT NULL
+`
+
+type FactoryBeginParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// An agent has registered in it, so that it has not ended.
+func (q *Queries) FactoryBegin(ctx context.Context, db DBTX, arg FactoryBeginParams) error {
+	_, err := db.Exec(ctx, factoryBegin, arg.WorkspaceID, arg.ID)
+	return err
+}
+
 const factoryDelete = `-- name: FactoryDelete :exec
 DELETE FROM factory WHERE workspace_id = $1 AND id = $2
 `
@@ -74,10 +89,11 @@ func (q *Queries) FactoryDelete(ctx context.Context, db DBTX, arg FactoryDeleteP
 
 const factoryDescribe = `-- name: FactoryDescribe :exec
 UPDATE factory SET os = $1, host = $2, engines = $3, capabilities = $4, repos = $5,
-    seats = $6, enrolment_id = $7, updated_at = now()
-WHERE workspace_id = $8 AND id = $9
-    AND (os, host, engines, capabilities, repos, seats, enrolment_id)
-        IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6, $7)
+    unavailable = $6, rescued = $7, seats = $8, enrolment_id = $9, updated_at = now()
+WHERE workspace_id = $10 AND id = $11
+    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id)
+        IS DISTINCT FROM ($1, $2, $3, $4, $5::jsonb, $6::jsonb, $7::jsonb, $8,
+            $9)
 `
 
 type FactoryDescribeParams struct {
@@ -86,6 +102,8 @@ type FactoryDescribeParams struct {
 	Engines      []string
 	Capabilities []string
 	Repos        json.RawMessage
+	Unavailable  json.RawMessage
+	Rescued      json.RawMessage
 	Seats        int32
 	EnrolmentID  *uuid.UUID
 	WorkspaceID  uuid.UUID
@@ -100,11 +118,95 @@ func (q *Queries) FactoryDescribe(ctx context.Context, db DBTX, arg FactoryDescr
 		arg.Engines,
 		arg.Capabilities,
 		arg.Repos,
+		arg.Unavailable,
+		arg.Rescued,
 		arg.Seats,
 		arg.EnrolmentID,
 		arg.WorkspaceID,
 		arg.ID,
 	)
+	return err
+}
+
+const factoryElsewhere = `-- name: FactoryElsewhere :many
+SELECT a.id, a.name, a.host, a.registered_at, a.last_heartbeat_at,
+    (agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) IN ('stale', 'dead'))::boolean AS stale,
+    (a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds / 3.0))::timestamptz AS stale_at
+FROM agent a
+WHERE a.workspace_id = $1 AND a.factory_id = $2 AND a.host <> '' AND a.host <> ALL($3::text[])
+    AND (a.terminated_at IS NULL OR a.ended_gracefully) AND NOT (a.name = $4 AND a.boot_id = $5)
+ORDER BY a.id FOR UPDATE
+`
+
+type FactoryElsewhereParams struct {
+	WorkspaceID uuid.UUID
+	FactoryID   uuid.UUID
+	Hosts       []string
+	Agent       string
+	BootID      string
+}
+
+type FactoryElsewhereRow struct {
+	ID              uuid.UUID
+	Name            string
+	Host            string
+	RegisteredAt    time.Time
+	LastHeartbeatAt time.Time
+	Stale           bool
+	StaleAt         time.Time
+}
+
+// The agents of a factory that registered on another host and did not end since, but for one
+// boot of one agent; all are locked. Those that are late enough to be stale have lost the factory.
+func (q *Queries) FactoryElsewhere(ctx context.Context, db DBTX, arg FactoryElsewhereParams) ([]FactoryElsewhereRow, error) {
+	rows, err := db.Query(ctx, factoryElsewhere,
+		arg.WorkspaceID,
+		arg.FactoryID,
+		arg.Hosts,
+		arg.Agent,
+		arg.BootID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FactoryElsewhereRow{}
+	for rows.Next() {
+		var i FactoryElsewhereRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Host,
+			&i.RegisteredAt,
+			&i.LastHeartbeatAt,
+			&i.Stale,
+			&i.StaleAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const factoryEnd = `-- name: FactoryEnd :exec
+UPDATE factory f SET ended_at = clock_timestamp()
+WHERE f.workspace_id = $1 AND f.id = $2 AND NOT EXISTS (SELECT FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND (a.terminated_at IS NULL OR a.ended_gracefully)
+        AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))
+`
+
+type FactoryEndParams struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+}
+
+// Notes that a factory has ended, where none of its agents lives.
+func (q *Queries) FactoryEnd(ctx context.Context, db DBTX, arg FactoryEndParams) error {
+	_, err := db.Exec(ctx, factoryEnd, arg.WorkspaceID, arg.ID)
 	return err
 }
 
@@ -136,6 +238,23 @@ func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureP
 	return result.RowsAffected(), nil
 }
 
+const factoryHold = `-- name: FactoryHold :one
+SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR NO KEY UPDATE
+`
+
+type FactoryHoldParams struct {
+	WorkspaceID uuid.UUID
+	Name        string
+}
+
+// The factory of a name, so that none of its agents registers or ends meanwhile.
+func (q *Queries) FactoryHold(ctx context.Context, db DBTX, arg FactoryHoldParams) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, factoryHold, arg.WorkspaceID, arg.Name)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
 const factoryLease = `-- name: FactoryLease :one
 SELECT coalesce((SELECT j.key FROM job_lease l JOIN job j ON j.workspace_id = l.workspace_id AND j.id = l.job_id
     WHERE l.workspace_id = $1 AND (l.factory_id = $2 OR l.agent_id = ANY($3::uuid[]))
@@ -157,8 +276,8 @@ func (q *Queries) FactoryLease(ctx context.Context, db DBTX, arg FactoryLeasePar
 }
 
 const factoryList = `-- name: FactoryList :many
-SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
-    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
+SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats, f.draining,
+    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
 FROM factory f WHERE f.workspace_id = $1 ORDER BY f.name
 `
 
@@ -170,10 +289,13 @@ type FactoryListRow struct {
 	Engines      []string
 	Capabilities []string
 	Repos        json.RawMessage
+	Unavailable  json.RawMessage
+	Rescued      json.RawMessage
 	Seats        int32
 	Draining     bool
 	DrainedBy    string
 	DrainedAt    *time.Time
+	EndedAt      *time.Time
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Now          time.Time
@@ -196,10 +318,13 @@ func (q *Queries) FactoryList(ctx context.Context, db DBTX, workspaceID uuid.UUI
 			&i.Engines,
 			&i.Capabilities,
 			&i.Repos,
+			&i.Unavailable,
+			&i.Rescued,
 			&i.Seats,
 			&i.Draining,
 			&i.DrainedBy,
 			&i.DrainedAt,
+			&i.EndedAt,
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Now,
@@ -291,16 +416,16 @@ WITH secret AS MATERIALIZED (
                 WHERE l.workspace_id = k.workspace_id AND l.agent_id = $4))
 ), described AS (
     UPDATE factory f SET os = $5, host = $6, engines = $7, capabilities = $8, repos = $9,
-        seats = $10, updated_at = now()
+        unavailable = $10, rescued = $11, seats = $12, updated_at = now()
     WHERE f.workspace_id = $1 AND f.name = $2 AND NOT EXISTS (SELECT FROM secret)
-        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
-            IS DISTINCT FROM ($5, $6, $7, $8, $9::jsonb, $10)
-        AND (f.enrolment_id IS NOT DISTINCT FROM $11::uuid
+        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats)
+            IS DISTINCT FROM ($5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12)
+        AND (f.enrolment_id IS NOT DISTINCT FROM $13::uuid
             OR NOT EXISTS (SELECT FROM access_token t
                 WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
-                    AND NOT ((cardinality($12::text[]) = 0 OR t.products <> '{}' AND t.products <@ $12::text[])
-                        AND (cardinality($13::text[]) = 0
-                            OR t.capabilities <> '{}' AND t.capabilities <@ $13::text[]))))
+                    AND NOT ((cardinality($14::text[]) = 0 OR t.products <> '{}' AND t.products <@ $14::text[])
+                        AND (cardinality($15::text[]) = 0
+                            OR t.capabilities <> '{}' AND t.capabilities <@ $15::text[]))))
 )
 SELECT secret.id FROM secret
 `
@@ -315,6 +440,8 @@ type FactoryUpdateParams struct {
 	Engines           []string
 	Capabilities      []string
 	Repos             json.RawMessage
+	Unavailable       json.RawMessage
+	Rescued           json.RawMessage
 	Seats             int32
 	EnrolmentID       *uuid.UUID
 	ScopeProducts     []string
@@ -337,6 +464,8 @@ func (q *Queries) FactoryUpdate(ctx context.Context, db DBTX, arg FactoryUpdateP
 		arg.Engines,
 		arg.Capabilities,
 		arg.Repos,
+		arg.Unavailable,
+		arg.Rescued,
 		arg.Seats,
 		arg.EnrolmentID,
 		arg.ScopeProducts,

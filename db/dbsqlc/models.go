@@ -99,6 +99,8 @@ type Agent struct {
 	EndedGracefully          bool
 	Provider                 string
 	Roles                    []string
+	Host                     string
+	HasEnded                 bool
 }
 
 type Attempt struct {
@@ -358,6 +360,9 @@ type Factory struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	EnrolmentID  *uuid.UUID
+	Unavailable  json.RawMessage
+	Rescued      json.RawMessage
+	EndedAt      *time.Time
 }
 
 type IdempotentRequest struct {

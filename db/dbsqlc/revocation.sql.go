@@ -14,7 +14,7 @@ import (
 
 const agentCutOff = `-- name: AgentCutOff :one
 UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = $1,
-    cut_off_at = coalesce(cut_off_at, now()), ended_gracefully = false, generation = generation + 1
+    cut_off_at = coalesce(cut_off_at, now()), ended_gracefully = false, has_ended = false, generation = generation + 1
 WHERE workspace_id = $2 AND name = $3
 RETURNING id, generation
 `

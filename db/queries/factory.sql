@@ -13,10 +13,37 @@ FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = @name FOR NO KE
 -- name: FactoryDescribe :exec
 -- Writes only what differs.
 UPDATE factory SET os = @os, host = @host, engines = @engines, capabilities = @capabilities, repos = @repos,
-    seats = @seats, enrolment_id = sqlc.narg('enrolment_id'), updated_at = now()
+    unavailable = @unavailable, rescued = @rescued, seats = @seats, enrolment_id = sqlc.narg('enrolment_id'), updated_at = now()
 WHERE workspace_id = @workspace_id AND id = @id
-    AND (os, host, engines, capabilities, repos, seats, enrolment_id)
-        IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @seats, sqlc.narg('enrolment_id'));
+    AND (os, host, engines, capabilities, repos, unavailable, rescued, seats, enrolment_id)
+        IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @unavailable::jsonb, @rescued::jsonb, @seats,
+            sqlc.narg('enrolment_id'));
+
+-- name: FactoryBegin :exec
+-- An agent has registered in it, so that it has not ended.
+UPDATE factory SET ended_at = NULL WHERE workspace_id = @workspace_id AND id = @id AND ended_at IS NOT NULL;
+
+-- name: FactoryHold :one
+-- The factory of a name, so that none of its agents registers or ends meanwhile.
+SELECT f.id FROM factory f WHERE f.workspace_id = @workspace_id AND f.name = @name FOR NO KEY UPDATE;
+
+-- name: FactoryEnd :exec
+-- Notes that a factory has ended, where none of its agents lives.
+UPDATE factory f SET ended_at = clock_timestamp()
+WHERE f.workspace_id = @workspace_id AND f.id = @id AND NOT EXISTS (SELECT FROM agent a
+    WHERE a.workspace_id = f.workspace_id AND a.factory_id = f.id AND (a.terminated_at IS NULL OR a.ended_gracefully)
+        AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds));
+
+-- name: FactoryElsewhere :many
+-- The agents of a factory that registered on another host and did not end since, but for one
+-- boot of one agent; all are locked. Those that are late enough to be stale have lost the factory.
+SELECT a.id, a.name, a.host, a.registered_at, a.last_heartbeat_at,
+    (agent_health(a.last_heartbeat_at, a.dead_after_seconds, clock_timestamp()) IN ('stale', 'dead'))::boolean AS stale,
+    (a.last_heartbeat_at + make_interval(secs => a.dead_after_seconds / 3.0))::timestamptz AS stale_at
+FROM agent a
+WHERE a.workspace_id = @workspace_id AND a.factory_id = @factory_id AND a.host <> '' AND a.host <> ALL(@hosts::text[])
+    AND (a.terminated_at IS NULL OR a.ended_gracefully) AND NOT (a.name = @agent AND a.boot_id = @boot_id)
+ORDER BY a.id FOR UPDATE;
 
 -- name: FactoryUpdate :many
 -- What an agent says of its factory in a heartbeat; nothing where the factory belongs
@@ -32,10 +59,10 @@ WITH secret AS MATERIALIZED (
                 WHERE l.workspace_id = k.workspace_id AND l.agent_id = @agent_id))
 ), described AS (
     UPDATE factory f SET os = @os, host = @host, engines = @engines, capabilities = @capabilities, repos = @repos,
-        seats = @seats, updated_at = now()
+        unavailable = @unavailable, rescued = @rescued, seats = @seats, updated_at = now()
     WHERE f.workspace_id = @workspace_id AND f.name = @name AND NOT EXISTS (SELECT FROM secret)
-        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.seats)
-            IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @seats)
+        AND (f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats)
+            IS DISTINCT FROM (@os, @host, @engines, @capabilities, @repos::jsonb, @unavailable::jsonb, @rescued::jsonb, @seats)
         AND (f.enrolment_id IS NOT DISTINCT FROM sqlc.narg('enrolment_id')::uuid
             OR NOT EXISTS (SELECT FROM access_token t
                 WHERE t.workspace_id = f.workspace_id AND t.id = f.enrolment_id AND t.revoked_at IS NULL
@@ -46,8 +73,8 @@ WITH secret AS MATERIALIZED (
 SELECT secret.id FROM secret;
 
 -- name: FactoryList :many
-SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.seats, f.draining, f.drained_by, f.drained_at,
-    f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
+SELECT f.id, f.name, f.os, f.host, f.engines, f.capabilities, f.repos, f.unavailable, f.rescued, f.seats, f.draining,
+    f.drained_by, f.drained_at, f.ended_at, f.created_at, f.updated_at, clock_timestamp()::timestamptz AS now
 FROM factory f WHERE f.workspace_id = @workspace_id ORDER BY f.name;
 
 -- name: FactorySetDraining :one

@@ -29,6 +29,6 @@ ORDER BY name;
 
 -- name: AgentCutOff :one
 UPDATE agent SET terminated_at = coalesce(terminated_at, now()), terminate_reason = @reason,
-    cut_off_at = coalesce(cut_off_at, now()), ended_gracefully = false, generation = generation + 1
+    cut_off_at = coalesce(cut_off_at, now()), ended_gracefully = false, has_ended = false, generation = generation + 1
 WHERE workspace_id = @workspace_id AND name = @name
 RETURNING id, generation;

@@ -42,16 +42,21 @@ func (s pageData) model() view.Agents {
 
 func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Factory {
 	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: web.SeatsText(f),
-		Draining: f.Draining, Dead: !f.Live(), Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
+		Draining: f.Draining, Dead: f.Health == fleet.Dead, Ended: f.Health == fleet.Ended,
+		Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
 		m.DeadSince = ui.Day(f.LastBeatAt)
 	}
+	if m.Ended {
+		m.EndedAt = ui.Ago(*f.EndedAt, web.Now(s.snap))
+	}
+	m.Troubles, m.More = troubles(f, web.Now(s.snap))
 	for _, r := range f.Repos {
 		m.Repos = append(m.Repos, r.Name)
 	}
 	switch {
 	case !s.canRun:
-	case m.Dead && removable(f, held):
+	case !f.Live() && removable(f, held):
 		m.Remove = links.RemoveFactory(f.Name)
 	case f.Draining:
 		m.Undrain = links.Undrain(f.Name)
@@ -99,7 +104,7 @@ func (s pageData) agent(a fleet.Agent, held []jobs.Job) view.Agent {
 		m.Jobs = append(m.Jobs, agentJob(j, now))
 	}
 	agentState(&m, a, held, now)
-	if s.canRun && !a.Terminated {
+	if s.canRun && !a.Terminated && !a.HasEnded {
 		m.Terminate = links.Terminate(a.Name)
 	}
 	if s.canRun && !a.CutOff {
@@ -115,7 +120,7 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	switch {
 	case a.CutOff:
 		mark("Cut off", "unplug", ui.Plain)
-	case a.Terminated && len(held) == 0:
+	case a.HasEnded, a.Terminated && len(held) == 0:
 		mark("Ended", "power", ui.Plain)
 	case a.Terminated:
 		mark("Ending", "power", ui.Warn)
@@ -128,6 +133,8 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 		m.HeldUntil = ui.Until(*a.HeldUntil, now)
 	case late:
 		mark("No progress", "triangle-alert", ui.Warn)
+	case a.Status == "blocked" && len(held) == 0:
+		mark("Blocked", "circle-pause", ui.Warn)
 	case len(held) == 0:
 		m.State, m.Glyph = "Idle", ui.Ready
 	case jobparts.StatusOf(held[0]) != ui.Status(held[0].Status):
@@ -138,7 +145,7 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	default:
 		m.State, m.Glyph = "Working", ui.Running
 	}
-	m.Attention = m.Icon != "" && !a.Terminated
+	m.Attention = m.Icon != "" && !a.Terminated && !a.HasEnded
 }
 
 func agentJob(j jobs.Job, now time.Time) view.AgentJob {

@@ -24,6 +24,7 @@ type agentLives interface {
 	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (enrol.Registered, error)
 	Heartbeat(ctx context.Context, who tenancy.Principal, in report.Heartbeat) (report.HeartbeatResult, error)
 	Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error)
+	EndAgent(ctx context.Context, who tenancy.Principal, name string) error
 }
 
 type agentReader interface {
@@ -121,4 +122,9 @@ func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequ
 func (s *agentHandlers) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
 	agent, err := s.agents.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
 	return TerminateAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
+}
+
+// EndAgent takes note that an agent's process ends.
+func (s *agentHandlers) EndAgent(ctx context.Context, r EndAgentRequestObject) (EndAgentResponseObject, error) {
+	return EndAgent204Response{}, s.agents.EndAgent(ctx, whoOf(ctx), r.Agent)
 }

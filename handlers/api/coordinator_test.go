@@ -38,6 +38,7 @@ func TestCoordinatorStatusCountsJobsAndAgents(t *testing.T) {
 	for _, name := range []string{"ada", "bob", "cyd", "dan", "eve", "fay"} {
 		w.agent(name)
 	}
+	w.as(w.agent("gus"), "POST", "/agents/gus/end", nil).want(204)
 	for name, seconds := range map[string]int{"bob": 45, "cyd": 200, "dan": 5000} {
 		dbfactory.Exec(t, w.db, `UPDATE agent SET heartbeat_interval_seconds = 10, stale_after_seconds = NULL,
 			last_heartbeat_at = now() - make_interval(secs => $2) WHERE name = $1`, name, seconds)
@@ -48,14 +49,14 @@ func TestCoordinatorStatusCountsJobsAndAgents(t *testing.T) {
 	w.job("two", object{"depends_on": []string{w.job("three")}})
 
 	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
-	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:2 healthy:2 stale:1 warn:1]" {
+	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:2 ended:1 healthy:2 stale:1 warn:1]" {
 		t.Errorf("agents by health: %s", got)
 	}
 	if a.number("jobs_by_status", "ready") != 2 || a.number("jobs_by_status", "waiting") != 1 || a.number("jobs_by_status", "failed") != 0 {
 		t.Errorf("jobs by status: %s", a.raw)
 	}
 	a = w.as(other, "GET", "/coordinator/status", nil).want(200)
-	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:0 healthy:0 stale:0 warn:0]" || a.number("jobs_by_status", "ready") != 0 {
+	if got := fmt.Sprint(a.at("agents_by_health")); got != "map[dead:0 ended:0 healthy:0 stale:0 warn:0]" || a.number("jobs_by_status", "ready") != 0 {
 		t.Errorf("another workspace: %s", a.raw)
 	}
 }

@@ -32,9 +32,12 @@ func (s fleetOf) agent(a fleet.Agent) Agent {
 
 func (s fleetOf) factory(f fleet.Factory) Factory {
 	out := Factory{
-		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, Engines: list(f.Engines), Capabilities: list(f.Capabilities),
-		Offers: list(f.Offers()), Repos: []Repo{}, Seats: f.Seats, SeatsTaken: f.Taken, SeatsFree: f.Free(),
-		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt), Live: f.Live(), Health: Health(f.Health),
+		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines), Capabilities: list(f.Capabilities),
+		Offers: list(f.Offers()), Repos: []Repo{},
+		Unavailable: models(f.Unavailable, unavailableModel), Rescued: models(f.Rescued, rescuedModel), Seats: f.Seats,
+		SeatsTaken: f.Taken, SeatsFree: f.Free(),
+		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt),
+		Live: f.Live(), Health: Health(f.Health),
 		Agents: []Agent{}, CreatedAt: f.CreatedAt.UTC(), UpdatedAt: f.UpdatedAt.UTC(),
 	}
 	if !f.LastBeatAt.IsZero() {
@@ -47,6 +50,24 @@ func (s fleetOf) factory(f fleet.Factory) Factory {
 		out.Agents = append(out.Agents, s.agent(a))
 	}
 	return out
+}
+
+func factoryState(f fleet.Factory) FactoryState {
+	switch {
+	case f.Live():
+		return FactoryStateLive
+	case f.Health == fleet.Ended:
+		return FactoryStateEnded
+	}
+	return FactoryStateDead
+}
+
+func unavailableModel(u fleet.Unavailable) Unavailable {
+	return Unavailable{Kind: UnavailableKind(u.Kind), Name: u.Name, Reason: u.Reason, Since: u.Since.UTC()}
+}
+
+func rescuedModel(r fleet.Rescued) Rescued {
+	return Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()}
 }
 
 // agentsOf are all agents of a fleet, by name.
@@ -79,7 +100,8 @@ func eligible(r fleet.Routing) []string {
 func ineligible(r fleet.Routing) []Misfit {
 	misfits := make([]Misfit, 0, len(r.Ineligible))
 	for _, fit := range r.Ineligible {
-		misfits = append(misfits, Misfit{Factory: fit.Factory.Name, Missing: list(fit.Missing), Reason: fit.Reason})
+		misfits = append(misfits, Misfit{Factory: fit.Factory.Name, Missing: list(fit.Missing), Reason: fit.Reason,
+			Unavailable: models(fit.Unavailable, unavailableModel)})
 	}
 	return misfits
 }
@@ -98,6 +120,13 @@ func factoryInfo(in FactoryInfo) fleet.FactoryInfo {
 		Capabilities: value(in.Capabilities), Seats: value(in.Seats)}
 	for _, r := range value(in.Repos) {
 		out.Repos = append(out.Repos, fleet.Repo{Name: r.Name, URL: value(r.URL), DefaultBranch: value(r.DefaultBranch)})
+	}
+	for _, u := range value(in.Unavailable) {
+		out.Unavailable = append(out.Unavailable, fleet.Unavailable{Kind: string(u.Kind), Name: u.Name, Reason: u.Reason,
+			Since: u.Since.UTC()})
+	}
+	for _, r := range value(in.Rescued) {
+		out.Rescued = append(out.Rescued, fleet.Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()})
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func (m *matrix) allowed(c matrixCall, a asker) (leaks int) {
 // others tells a call in which an agent would speak for another one, or answers a job that
 // was not found in its own.
 func (m *matrix) others(c matrixCall, a asker) bool {
-	return a.foreign && c.id == "heartbeat" || !a.foreign && a.who.Kind == tenancy.KindAgent && c.id == "answerJob"
+	return a.foreign && (c.id == "heartbeat" || c.id == "endAgent") || !a.foreign && a.who.Kind == tenancy.KindAgent && c.id == "answerJob"
 }
 
 // shouldWork tells calls that are good for whoever may. The others need another

@@ -26,6 +26,7 @@ var harmless = map[string]string{
 	"recover":           "takes back what has died; the second finds nothing",
 	"heartbeat":         "says how things are",
 	"terminateAgent":    "an agent that has ended stays so",
+	"endAgent":          "an agent that has ended stays so",
 	"drainFactory":      "sets a state",
 	"undrainFactory":    "sets a state",
 	"claimJobs":         "request_id gives the same leases again",

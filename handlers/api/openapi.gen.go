@@ -414,6 +414,27 @@ func (e ExportSource) Valid() bool {
 	}
 }
 
+// Defines values for FactoryState.
+const (
+	FactoryStateDead  FactoryState = "dead"
+	FactoryStateEnded FactoryState = "ended"
+	FactoryStateLive  FactoryState = "live"
+)
+
+// Valid indicates whether the value is a known member of the FactoryState enum.
+func (e FactoryState) Valid() bool {
+	switch e {
+	case FactoryStateDead:
+		return true
+	case FactoryStateEnded:
+		return true
+	case FactoryStateLive:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindAuth               FailureKind = "auth"
@@ -477,6 +498,7 @@ func (e FailureKind) Valid() bool {
 // Defines values for Health.
 const (
 	HealthDead    Health = "dead"
+	HealthEnded   Health = "ended"
 	HealthHealthy Health = "healthy"
 	HealthStale   Health = "stale"
 	HealthWarn    Health = "warn"
@@ -486,6 +508,8 @@ const (
 func (e Health) Valid() bool {
 	switch e {
 	case HealthDead:
+		return true
+	case HealthEnded:
 		return true
 	case HealthHealthy:
 		return true
@@ -1028,6 +1052,7 @@ const (
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeClientTooOld         ProblemCode = "client_too_old"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
+	ProblemCodeFactoryElsewhere     ProblemCode = "factory_elsewhere"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeHostNotAllowed       ProblemCode = "host_not_allowed"
 	ProblemCodeIdempotencyKeyReused ProblemCode = "idempotency_key_reused"
@@ -1070,6 +1095,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeClientTooOld:
 		return true
 	case ProblemCodeDependencyCycle:
+		return true
+	case ProblemCodeFactoryElsewhere:
 		return true
 	case ProblemCodeForbidden:
 		return true
@@ -1194,6 +1221,24 @@ func (e Tier) Valid() bool {
 	case TierSmall:
 		return true
 	case TierStandard:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UnavailableKind.
+const (
+	UnavailableEngine UnavailableKind = "engine"
+	UnavailableRepo   UnavailableKind = "repo"
+)
+
+// Valid indicates whether the value is a known member of the UnavailableKind enum.
+func (e UnavailableKind) Valid() bool {
+	switch e {
+	case UnavailableEngine:
+		return true
+	case UnavailableRepo:
 		return true
 	default:
 		return false
@@ -2254,21 +2299,29 @@ type Factory struct {
 	ID              openapi_types.UUID `json:"id"`
 	LastHeartbeatAt *time.Time         `json:"last_heartbeat_at"`
 
-	// Live Whether one of its agents is not dead.
+	// Live Whether one of its agents is not dead and did not end.
 	Live bool   `json:"live"`
 	Name string `json:"name"`
 
 	// Offers The whole advertised set: capabilities, os, engines and repos.
-	Offers []string `json:"offers"`
-	OS     string   `json:"os"`
-	Repos  []Repo   `json:"repos"`
-	Seats  int      `json:"seats"`
+	Offers  []string  `json:"offers"`
+	OS      string    `json:"os"`
+	Repos   []Repo    `json:"repos"`
+	Rescued []Rescued `json:"rescued"`
+	Seats   int       `json:"seats"`
 
 	// SeatsFree Seats that can take a job now.
-	SeatsFree  int       `json:"seats_free"`
-	SeatsTaken int       `json:"seats_taken"`
-	UpdatedAt  time.Time `json:"updated_at"`
+	SeatsFree  int `json:"seats_free"`
+	SeatsTaken int `json:"seats_taken"`
+
+	// State Whether one of its agents lives; if not, whether the last one ended as it should.
+	State       FactoryState  `json:"state"`
+	Unavailable []Unavailable `json:"unavailable"`
+	UpdatedAt   time.Time     `json:"updated_at"`
 }
+
+// FactoryState Whether one of its agents lives; if not, whether the last one ended as it should.
+type FactoryState string
 
 // FactoryInfo defines model for FactoryInfo.
 type FactoryInfo struct {
@@ -2279,7 +2332,9 @@ type FactoryInfo struct {
 	Name         string          `json:"name"`
 	OS           *string         `json:"os,omitempty"`
 	Repos        *[]Repo         `json:"repos,omitempty"`
+	Rescued      *[]Rescued      `json:"rescued,omitempty"`
 	Seats        *int            `json:"seats,omitempty"`
+	Unavailable  *[]Unavailable  `json:"unavailable,omitempty"`
 }
 
 // FactoryPage defines model for FactoryPage.
@@ -2896,8 +2951,11 @@ type Misfit struct {
 	Factory string   `json:"factory"`
 	Missing []string `json:"missing"`
 
-	// Reason `missing` capabilities, the job names an `other_factory`, `draining` or `dead`.
+	// Reason `missing` capabilities, the job names an `other_factory`, `draining`, `dead`, `ended`, or `unavailable`: none of its engines works now.
 	Reason string `json:"reason"`
+
+	// Unavailable What it has of that and does not offer now.
+	Unavailable []Unavailable `json:"unavailable"`
 }
 
 // ModelDecision defines model for ModelDecision.
@@ -3453,6 +3511,21 @@ type Repo struct {
 	URL           *string `json:"url,omitempty"`
 }
 
+// Rescued Work that the host could not save otherwise and has moved aside. It stays until a person removes it.
+type Rescued struct {
+	// Name What `fleet worker rescue remove` calls it.
+	Name string `json:"name"`
+
+	// Path Its directory on the host.
+	Path string `json:"path"`
+
+	// Since By the host's clock.
+	Since time.Time `json:"since"`
+
+	// Why One line of text.
+	Why string `json:"why"`
+}
+
 // Routability defines model for Routability.
 type Routability struct {
 	EligibleFactories []string `json:"eligible_factories"`
@@ -3529,6 +3602,21 @@ type TerminateRequest struct {
 
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
+
+// Unavailable An engine or a repository that the host has and does not offer now. It is offered again by itself.
+type Unavailable struct {
+	Kind UnavailableKind `json:"kind"`
+	Name string          `json:"name"`
+
+	// Reason One line of text.
+	Reason string `json:"reason"`
+
+	// Since By the host's clock.
+	Since time.Time `json:"since"`
+}
+
+// UnavailableKind defines model for Unavailable.Kind.
+type UnavailableKind string
 
 // UnpricedModel defines model for UnpricedModel.
 type UnpricedModel struct {
@@ -4477,6 +4565,9 @@ type ServerInterface interface {
 	// ListAgentAttempts The leases that an agent had and has, newest first.
 	// (GET /agents/{agent}/attempts)
 	ListAgentAttempts(ctx echo.Context, agent AgentPath, params ListAgentAttemptsParams) error
+	// EndAgent Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+	// (POST /agents/{agent}/end)
+	EndAgent(ctx echo.Context, agent AgentPath) error
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx echo.Context, agent AgentPath) error
@@ -4926,6 +5017,22 @@ func (w *ServerInterfaceWrapper) ListAgentAttempts(ctx echo.Context) error {
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.ListAgentAttempts(ctx, agent, params)
+	return err
+}
+
+// EndAgent converts echo context to params.
+func (w *ServerInterfaceWrapper) EndAgent(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "agent" -------------
+	var agent AgentPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "agent", ctx.Param("agent"), &agent, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter agent: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.EndAgent(ctx, agent)
 	return err
 }
 
@@ -7192,6 +7299,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/agents/:agent", wrapper.GetAgent, options.OperationMiddlewares["getAgent"]...)
 	router.PUT(options.BaseURL+"/agents/:agent", wrapper.RegisterAgent, options.OperationMiddlewares["registerAgent"]...)
 	router.POST(options.BaseURL+"/agents/:agent/heartbeat", wrapper.Heartbeat, options.OperationMiddlewares["heartbeat"]...)
+	router.POST(options.BaseURL+"/agents/:agent/end", wrapper.EndAgent, options.OperationMiddlewares["endAgent"]...)
 	router.GET(options.BaseURL+"/agents/:agent/health", wrapper.GetAgentHealth, options.OperationMiddlewares["getAgentHealth"]...)
 	router.GET(options.BaseURL+"/agents/:agent/jobs", wrapper.ListAgentJobs, options.OperationMiddlewares["listAgentJobs"]...)
 	router.GET(options.BaseURL+"/agents/:agent/attempts", wrapper.ListAgentAttempts, options.OperationMiddlewares["listAgentAttempts"]...)
@@ -7437,6 +7545,46 @@ type ListAgentAttemptsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ListAgentAttemptsdefaultApplicationProblemPlusJSONResponse) VisitListAgentAttemptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndAgentRequestObject struct {
+	Agent AgentPath `json:"agent"`
+}
+
+type EndAgentResponseObject interface {
+	VisitEndAgentResponse(w http.ResponseWriter) error
+}
+
+type EndAgent204Response struct {
+}
+
+func (response EndAgent204Response) VisitEndAgentResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type EndAgentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EndAgentdefaultApplicationProblemPlusJSONResponse) VisitEndAgentResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -12740,6 +12888,9 @@ type StrictServerInterface interface {
 	// ListAgentAttempts The leases that an agent had and has, newest first.
 	// (GET /agents/{agent}/attempts)
 	ListAgentAttempts(ctx context.Context, request ListAgentAttemptsRequestObject) (ListAgentAttemptsResponseObject, error)
+	// EndAgent Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+	// (POST /agents/{agent}/end)
+	EndAgent(ctx context.Context, request EndAgentRequestObject) (EndAgentResponseObject, error)
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	// (GET /agents/{agent}/health)
 	GetAgentHealth(ctx context.Context, request GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error)
@@ -13193,6 +13344,31 @@ func (sh *strictHandler) ListAgentAttempts(ctx echo.Context, agent AgentPath, pa
 		return err
 	} else if validResponse, ok := response.(ListAgentAttemptsResponseObject); ok {
 		return validResponse.VisitListAgentAttemptsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// EndAgent operation middleware
+func (sh *strictHandler) EndAgent(ctx echo.Context, agent AgentPath) error {
+	var request EndAgentRequestObject
+
+	request.Agent = agent
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.EndAgent(ctx.Request().Context(), request.(EndAgentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndAgent")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(EndAgentResponseObject); ok {
+		return validResponse.VisitEndAgentResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -35,6 +35,14 @@ var agentWrites = map[string]func() object{
 
 func nothing() object { return object{} }
 
+// hostOf is a factory that says of all that it can say.
+func hostOf(agent string) object {
+	at := "2026-01-02T03:04:05Z"
+	return object{"name": agent + "-host", "seats": 10, "repos": []any{object{"name": "atlas"}},
+		"unavailable": []any{object{"kind": "engine", "name": "claude", "reason": "r", "since": at}},
+		"rescued":     []any{object{"name": "FB-1", "path": "/p", "why": "w", "since": at}}}
+}
+
 func note() object {
 	return object{"type": "custom.note", "to": object{"role": "worker"}, "payload": object{}}
 }
@@ -42,6 +50,7 @@ func note() object {
 // agentElsewhere are the calls of agents that the walk leaves out, and why.
 var agentElsewhere = map[string]string{
 	"checkBudget": "writes nothing",
+	"endAgent":    "says nothing",
 	"reportBatch": "made of the reports above", "previewEstimate": "writes nothing", "previewRoutability": "writes nothing",
 	"listEndedBranches": "writes nothing", "followPullRequest": "TestAPullRequestKeepsNoSecret of internal/dispatch",
 	"searchJobs": "writes nothing", "readMessages": "writes nothing", "searchMessages": "writes nothing", "ackMessages": "takes numbers alone",
@@ -131,10 +140,10 @@ func (w *world) tells(c leaky) {
 	switch c.op {
 	case "registerAgent":
 		token = w.enrolment
-		body["factory"] = object{"name": name + "-host", "seats": 10, "repos": []any{object{"name": "atlas"}}}
+		body["factory"] = hostOf(name)
 	case "heartbeat":
 		if strings.HasPrefix(c.field, ".factory") {
-			body["factory"] = object{"name": name + "-host", "seats": 10, "repos": []any{object{"name": "atlas"}}}
+			body["factory"] = hostOf(name)
 		}
 	case "sendMessage", "sendMessages":
 		if strings.Contains(c.field, ".to.") {

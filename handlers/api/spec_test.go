@@ -44,7 +44,7 @@ var permissions = map[tenancy.Permission][]string{
 	tenancy.Manage: {"DELETE /budgets/{budget}", "DELETE /jobs/{job}", "DELETE /products/{product}", "PATCH /budgets/{budget}", "POST /budgets",
 		"POST /budgets/{budget}/raise", "POST /budgets/{budget}/transfer", "POST /budgets/{budget}/undo", "PUT /prices", "PUT /prices/models", "PUT /products/{product}"},
 	tenancy.Enrol: {"PUT /agents/{agent}"},
-	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/budget", "POST /fleet/claim",
+	tenancy.WorkJobs: {"GET /fleet/queue-state", "POST /agents/{agent}/end", "POST /agents/{agent}/heartbeat", "POST /fleet/ask", "POST /fleet/batch", "POST /fleet/budget", "POST /fleet/claim",
 		"POST /fleet/complete", "POST /fleet/delivery", "POST /fleet/fail", "POST /fleet/follow", "POST /fleet/logs", "POST /fleet/progress", "POST /fleet/release",
 		"POST /fleet/renew", "POST /fleet/start", "POST /fleet/usage"},
 }

@@ -46,6 +46,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
+	eventlog.AgentEnded:    "ended",
 	eventlog.ProviderHeld:  "rate limit",
 	eventlog.ExportCreated: "export made", eventlog.ExportReset: "export reset", eventlog.ExportRemoved: "export removed",
 	eventlog.AgentCutOff: "cut off", eventlog.WorkspaceCreated: "workspace", eventlog.WorkspaceRenamed: "workspace",
@@ -188,7 +189,7 @@ func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 // fleetText is about an event of an agent, a factory or a product.
 func fleetText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
 	switch kind {
-	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived:
+	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived, eventlog.AgentEnded:
 		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
 	case eventlog.AgentSuperseded:
 		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(numberOf(payload["leases"]), "job",

@@ -118,6 +118,11 @@ func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 	}
 	misses := "Misses " + strconv.Itoa(len(fit.Missing)) + " of " + web.Plural(needs, "need", "needs") + "."
 	switch {
+	case one.Health == fleet.Ended:
+		m.Seats, m.Text = "ended", "Its worker has ended."
+		if len(fit.Missing) > 0 {
+			m.Text += " " + misses
+		}
 	case !one.Live():
 		m.Seats, m.Text = "dead", deadText(one, now)
 		if len(fit.Missing) > 0 {
@@ -127,10 +132,23 @@ func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 		m.Text = "Another factory is asked for."
 	case fit.Reason == fleet.ReasonDraining:
 		m.Kind, m.Text, m.Seats = view.FitSoon, "Would fit, but it is draining and takes no new claims.", "drain"
+	case fit.Reason == fleet.ReasonUnavailable:
+		m.Kind, m.Text = view.FitSoon, "Would fit, but none of its engines works now: "+unavailableText(fit)
+	case len(fit.Unavailable) > 0 && len(fit.Unavailable) == len(fit.Missing):
+		m.Kind, m.Text = view.FitSoon, "Would fit, but does not offer it now and tries again by itself: "+unavailableText(fit)
 	default:
 		m.Text = misses
 	}
 	return m
+}
+
+// unavailableText is "claude (Invalid API key)." for each that the factory does not offer now.
+func unavailableText(fit fleet.Fit) string {
+	var list []string
+	for _, u := range fit.Unavailable[:min(len(fit.Unavailable), web.MaxListed)] {
+		list = append(list, u.Name+" ("+web.FirstLine(u.Reason, web.MaxQuote)+")")
+	}
+	return strings.Join(list, ", ") + "."
 }
 
 // missing are the tokens that a factory lacks, each with the field that asks for it.
@@ -218,6 +236,8 @@ func factoryHint(snap fleet.Snapshot, name string) string {
 	for _, f := range snap.Factories {
 		switch {
 		case f.Name != name:
+		case f.Health == fleet.Ended:
+			return "It has ended; the job waits until its worker is started again"
 		case !f.Live():
 			return "It is dead; the job waits until it is back"
 		case f.Draining:

@@ -20,6 +20,8 @@ func HeartbeatTones(h fleet.Health) (dot, text ui.Tone) {
 		return ui.OK, ui.Plain
 	case fleet.Dead:
 		return ui.Bad, ui.Bad
+	case fleet.Ended:
+		return ui.Plain, ui.Plain
 	default:
 		return ui.Warn, ui.Warn
 	}

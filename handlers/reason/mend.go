@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/fleet"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/kanban"
 	"fleetboard/views/links"
@@ -46,7 +45,7 @@ func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
 	var fields []string
 	switch why.Code {
 	case kanban.CodeNoFactory:
-		if j.Factory != "" && why.Text != fleet.ReasonDraining && why.Text != fleet.ReasonDead {
+		if j.Factory != "" && !fits(why) {
 			fields = append(fields, fieldFactory)
 		}
 		for _, token := range why.Missing {

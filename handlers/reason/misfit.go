@@ -14,6 +14,12 @@ func Misfit(f fleet.Fit, asked string) string {
 		return "has all it needs, but drains"
 	case f.Reason == fleet.ReasonDead:
 		return "has all it needs, but is dead"
+	case f.Reason == fleet.ReasonEnded:
+		return "has all it needs, but has ended"
+	case f.Reason == fleet.ReasonUnavailable:
+		return "has all it needs, but no engine that works now"
+	case f.Factory.Health == fleet.Ended:
+		return "has ended, and lacks"
 	case !f.Factory.Live():
 		return "is dead, and lacks"
 	default:

@@ -315,12 +315,11 @@ func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	switch {
 	case why.Nearest == "":
 		return ui.Text("No factory has reported yet")
-	case j.Factory != "" && why.Text != fleet.ReasonDraining && why.Text != fleet.ReasonDead:
+	case j.Factory != "" && !fits(why) && len(why.Unavailable) == 0:
 		return ui.Say(ui.T("It must run on "), ui.Name(j.Factory), ui.T(", which is not there or lacks what it needs"))
-	case len(why.Missing) == 0 && why.Text == fleet.ReasonDraining:
-		return ui.Say(ui.T("Only "), ui.Name(why.Nearest), ui.T(" could run it, and it drains"))
 	case len(why.Missing) == 0:
-		return ui.Say(ui.T("Only "), ui.Name(why.Nearest), ui.T(" could run it, and it is dead"))
+		text := ui.Say(ui.T("Only "), ui.Name(why.Nearest), ui.T(" could run it, and "+closed[why.Text]))
+		return append(text, unavailableText(why)...)
 	}
 	text := ui.Say(ui.T("No live factory offers "))
 	if repo, only := onlyRepo(why.Missing); only {
@@ -328,7 +327,31 @@ func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	} else {
 		text = append(text, web.AndSpans(chipsOf(why.Missing))...)
 	}
+	if len(why.Unavailable) > 0 {
+		text = append(text, ui.T(". "), ui.Name(why.Nearest), ui.T(" tries again by itself"))
+		return append(text, unavailableText(why)...)
+	}
 	return append(text, ui.T(". Nearest miss: "), ui.Name(why.Nearest))
+}
+
+// closed says why a factory that has all that a job needs takes none.
+var closed = map[string]string{fleet.ReasonDraining: "it drains", fleet.ReasonDead: "it is dead", fleet.ReasonEnded: "it has ended",
+	fleet.ReasonUnavailable: "none of its engines works now"}
+
+// fits reports whether the nearest factory has all that the job needs.
+func fits(why kanban.Reason) bool { return closed[why.Text] != "" }
+
+// unavailableText is ": claude (Invalid API key)", for each that the nearest factory does not
+// offer now.
+func unavailableText(why kanban.Reason) (text ui.Sentence) {
+	for i, u := range why.Unavailable[:min(len(why.Unavailable), web.MaxListed)] {
+		before := ": "
+		if i > 0 {
+			before = ", "
+		}
+		text = append(text, ui.T(before), ui.Name(u.Name), ui.T(" ("+web.FirstLine(u.Reason, web.MaxQuote)+")"))
+	}
+	return text
 }
 
 func onlyRepo(missing []string) (repo string, only bool) {

@@ -33,6 +33,7 @@ var codes = map[fault.Code]int{
 	fault.Cancelled:            http.StatusConflict,
 	fault.Paused:               http.StatusConflict,
 	fault.Superseded:           http.StatusConflict,
+	fault.FactoryElsewhere:     http.StatusConflict,
 	fault.OverBudget:           http.StatusConflict,
 	fault.StorageFull:          http.StatusConflict,
 	fault.TooLarge:             http.StatusRequestEntityTooLarge,

@@ -10,8 +10,8 @@ import (
 	"fleetboard/views/ui"
 )
 
-// AgentsCount is "3 live factories, 13 agents"; agents that are dead are not
-// counted.
+// AgentsCount is "3 live factories, 13 agents"; agents that are dead or have ended are
+// not counted.
 func AgentsCount(snap fleet.Snapshot) string {
 	if len(snap.Factories) == 0 {
 		return "no factory yet"
@@ -19,7 +19,7 @@ func AgentsCount(snap fleet.Snapshot) string {
 	agents := 0
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
-			if a.Health != fleet.Dead {
+			if a.Health != fleet.Dead && a.Health != fleet.Ended {
 				agents++
 			}
 		}
@@ -44,12 +44,14 @@ func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 }
 
 // LiveFirst are the factories as the pages list them: those that somebody hears of
-// above the dead ones, each by name.
+// above those that have ended and the dead ones, each by name.
 func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 	list := LiveFactories(snap)
-	for _, f := range snap.Factories {
-		if !f.Live() {
-			list = append(list, f)
+	for _, over := range []fleet.Health{fleet.Ended, fleet.Dead} {
+		for _, f := range snap.Factories {
+			if f.Health == over {
+				list = append(list, f)
+			}
 		}
 	}
 	return list
@@ -120,12 +122,16 @@ func FleetRow(f fleet.Factory) layout.FleetRow {
 		Title: takenOf(f) + " seats taken",
 	}
 	switch {
+	case f.Health == fleet.Ended:
+		r.Text, r.Title = "ended", "Ended: its worker is to be started again"
 	case !f.Live():
 		r.Text, r.Tone, r.Title = "dead", ui.Bad, "Dead: none of its agents is heard of"
 	case f.Draining:
 		r.Text, r.Tone, r.Title = "drain", ui.Warn, "Draining: current jobs may end, no new claims"
 	case f.Health != fleet.Healthy:
 		r.Tone, r.Title = ui.Warn, "Its heartbeats are late"
+	case !f.TakesJobs():
+		r.Tone, r.Title = ui.Warn, "None of its engines works now"
 	}
 	return r
 }

@@ -19,6 +19,7 @@ var messageTypes = map[eventlog.Type]string{
 	eventlog.JobAttemptFailed: TaskFailed, eventlog.JobFailed: TaskFailed, eventlog.JobAsked: TaskBlocked, eventlog.JobBlocked: TaskBlocked,
 	eventlog.JobApproved: ReviewResult, eventlog.JobRejected: ReviewResult,
 	eventlog.AgentRegistered: AgentStarted, eventlog.AgentTerminated: AgentStopped, eventlog.AgentDied: AgentStopped,
+	eventlog.AgentEnded: AgentStopped,
 }
 
 // forPeople are told to a person who submitted the job; of the rest people see the board.

@@ -30,6 +30,9 @@ func factoryCommand(c *cli) *cobra.Command {
 				if f.Draining {
 					health.text += ", draining"
 				}
+				if n := len(f.Unavailable); n > 0 {
+					health.text += fmt.Sprintf(", %d not offered", n)
+				}
 				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), offersInShort(f),
 					c.agoOf(f.LastHeartbeatAt))
 			}
@@ -94,6 +97,12 @@ func (s *screen) wholeFactory(w io.Writer, f apiclient.Factory) {
 	}
 	say.say("offers", offers(f))
 	say.say("repos", reposOf(f.Repos))
+	for _, u := range f.Unavailable {
+		say.say("not offered", fmt.Sprintf("%s %s, since %s: %s", u.Kind, u.Name, s.ago(u.Since), u.Reason))
+	}
+	for _, r := range f.Rescued {
+		say.say("moved aside", fmt.Sprintf("%s, %s, in %s: %s", r.Name, s.ago(r.Since), r.Path, r.Why))
+	}
 	say.say("heard", s.agoOf(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
@@ -144,7 +153,7 @@ func agentList(c *cli) *cobra.Command {
 				Status:  some(apiclient.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
 		}, c.tableOfAgents)}
 	cmd.Flags().StringVar(&factory, "factory", "", "of the factory with this `name`")
-	cmd.Flags().StringVar(&health, "health", "", "with this `health`: healthy, warn, stale or dead")
+	cmd.Flags().StringVar(&health, "health", "", "with this `health`: healthy, warn, stale, dead or ended")
 	cmd.Flags().StringVar(&product, "product", "", "that may work for the product with this `name`")
 	cmd.Flags().StringVar(&status, "status", "", "that last said this `status`: idle, working or blocked")
 	p.flags(cmd)

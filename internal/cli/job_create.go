@@ -236,6 +236,9 @@ func (s *screen) canRun(w io.Writer, eligible []string, others []apiclient.Misfi
 		if len(one.Missing) > 0 {
 			why = "lacks " + strings.Join(one.Missing, ", ")
 		}
+		for _, u := range one.Unavailable {
+			why += fmt.Sprintf("; %s is not offered now: %s", u.Name, u.Reason)
+		}
 		fmt.Fprintf(w, "  %s: %s\n", cleanLine(one.Factory), cleanLine(why))
 	}
 }

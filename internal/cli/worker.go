@@ -25,7 +25,7 @@ type workerFlags struct {
 	clone, engines, labels, pass, roles       []string
 	submodules                                []string
 	seats                                     int
-	lease, beat, maxTime                      time.Duration
+	lease, beat, maxTime, retry               time.Duration
 	forges                                    []string
 	forgePoll, forgeQuiet                     time.Duration
 	noTools                                   bool
@@ -54,6 +54,7 @@ func (c *cli) workerCommand() *cobra.Command {
 		Annotations: calls(
 			"registerAgent",
 			"heartbeat",
+			"endAgent",
 			"claimJobs",
 			"reportProgress",
 			"writeLogs",
@@ -99,6 +100,8 @@ func (c *cli) workerCommand() *cobra.Command {
 	flags.DurationVar(&f.lease, "lease", 2*time.Minute, "give a job back that the server has not heard of for so long")
 	flags.DurationVar(&f.beat, "heartbeat", 10*time.Second, "tell the server so often that the worker lives")
 	flags.DurationVar(&f.maxTime, "max-time", 2*time.Hour, "stop an attempt that takes longer; 0 is no limit")
+	flags.DurationVar(&f.retry, "retry", time.Minute,
+		"offer an engine or a repository that failed again after so long, doubled each time up to 30m")
 	flags.StringArrayVar(&f.pass, "pass", nil, "give agents this `variable` of the environment too")
 	flags.StringArrayVar(&f.forges, "forge", nil, "open pull requests at this `forge`, KIND=URL with the kind github, gitea or forgejo; "+
 		"GITHUB_TOKEN and GITEA_TOKEN are their tokens")
@@ -169,6 +172,9 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 	if f.lease < 10*time.Second || f.beat < time.Second || f.beat > f.lease/2 {
 		return worker.Options{}, fail(exitUsage, "--lease must be at least 10s, and --heartbeat from 1s to half of it")
 	}
+	if f.retry <= 0 {
+		return worker.Options{}, fail(exitUsage, "--retry must be more than 0")
+	}
 	if f.forgePoll <= 0 || f.forgeQuiet < 0 {
 		return worker.Options{}, fail(exitUsage, "--forge-poll must be more than 0, and --forge-quiet not less")
 	}
@@ -212,6 +218,8 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 		Lease:      f.lease,
 		Beat:       f.beat,
 		MaxTime:    f.maxTime,
+		Retry:      f.retry,
+		LookedFor:  len(f.engines) == 0,
 		Pass:       f.pass,
 		Program:    program,
 		Log:        log,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -134,8 +133,8 @@ func missing(name, program string) *Failure {
 
 // version runs a program for its version.
 func version(ctx context.Context, name, program string) (string, error) {
-	if missing := missing(name, program); missing != nil {
-		return "", errors.New(missing.Message)
+	if _, err := exec.LookPath(program); err != nil {
+		return "", fmt.Errorf("%s is not installed here: %w", name, err)
 	}
 	out, err := exec.CommandContext(ctx, program, "--version").Output()
 	if err != nil {

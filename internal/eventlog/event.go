@@ -118,6 +118,7 @@ const (
 	AgentWentStale   Type = "agent.went_stale"
 	AgentDied        Type = "agent.died"
 	AgentRevived     Type = "agent.revived"
+	AgentEnded       Type = "agent.ended"   // by itself
 	ProviderHeld     Type = "provider.held" // it takes no requests for a time
 )
 

@@ -32,6 +32,7 @@ const (
 	Cancelled            Code = "cancelled"
 	Paused               Code = "paused"
 	Superseded           Code = "superseded"
+	FactoryElsewhere     Code = "factory_elsewhere"
 	OverBudget           Code = "over_budget"
 	StorageFull          Code = "storage_full"
 	TooLarge             Code = "too_large"
@@ -67,6 +68,7 @@ var titles = map[Code]string{
 	Cancelled:            "The job was cancelled",
 	Paused:               "The job was paused",
 	Superseded:           "The agent was started again elsewhere",
+	FactoryElsewhere:     "The factory lives on another host",
 	OverBudget:           "Not enough is free",
 	StorageFull:          "No room is left",
 	TooLarge:             "The body is too large",
@@ -89,7 +91,7 @@ func (c Code) Title() string {
 func (c Code) Conflict() bool {
 	switch c {
 	case VersionConflict, InvalidTransition, DependencyCycle, ChildrenOpen, InUse, AlreadyExists, NotClaimable, StaleEpoch, LeaseExpired,
-		AlreadyEnded, Cancelled, Paused, Superseded, OverBudget, StorageFull:
+		AlreadyEnded, Cancelled, Paused, Superseded, FactoryElsewhere, OverBudget, StorageFull:
 		return true
 	default:
 		return false

@@ -11,12 +11,14 @@ import (
 // Health is how alive an agent or a factory is.
 type Health string
 
-// The healths, from best to worst.
+// The healths, from best to worst, and that of what is over.
 const (
 	Healthy Health = "healthy"
 	Warn    Health = "warn"
 	Stale   Health = "stale"
 	Dead    Health = "dead"
+	// Ended is a process that said that it ends: nobody waits for its heartbeats.
+	Ended Health = "ended"
 )
 
 // Missed intervals after which an agent is warned of, stale and dead
@@ -55,8 +57,10 @@ type Agent struct {
 	MemoryMB                 *int
 	CPUPercent               *float64
 	LastHeartbeatAt          time.Time
-	Terminated               bool // by a person
-	Graceful                 bool // it was, and may end its jobs
+	Host                     string // where it registered, "" where that is unknown
+	Terminated               bool   // by a person
+	HasEnded                 bool   // it said so or lost its factory, and is given nothing until it registers again
+	Graceful                 bool   // it was, and may end its jobs
 	TerminateReason          string
 	CutOff                   bool // ended with all its tokens
 	Taken                    int  // of its seats
@@ -69,6 +73,9 @@ type Agent struct {
 // HealthAt is the agent's health at a time of the database's clock. An agent
 // that a person ended at once is dead.
 func (a Agent) HealthAt(now time.Time) Health {
+	if a.HasEnded {
+		return Ended
+	}
 	if a.Terminated && !a.Graceful {
 		return Dead
 	}
@@ -93,7 +100,9 @@ func (a Agent) NextBeat() time.Time {
 }
 
 // TakesJobs reports whether the agent lives and was not ended.
-func (a Agent) TakesJobs() bool { return a.Health != Dead && !a.Terminated }
+func (a Agent) TakesJobs() bool { return a.Health.lives() && !a.Terminated }
+
+func (h Health) lives() bool { return h != Dead && h != Ended }
 
 // Idle reports whether the agent could take one more job of its own.
 func (a Agent) Idle() bool { return a.HeldUntil == nil && a.hasSeat() }
@@ -115,6 +124,8 @@ type Factory struct {
 	Engines      []string
 	Capabilities []string
 	Repos        []Repo
+	Unavailable  []Unavailable
+	Rescued      []Rescued
 	Seats        int
 	Taken        int // seats with a job
 	Draining     bool
@@ -123,17 +134,18 @@ type Factory struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Agents       []Agent
-	LastBeatAt   time.Time // of its agent that was heard of last
-	Health       Health    // its best agent's
+	LastBeatAt   time.Time  // of its agent that was heard of last
+	EndedAt      *time.Time // when the last of its agents that lived ended
+	Health       Health     // that of the best of its agents that live; else Dead, or Ended where EndedAt is set
 }
 
-// Live reports whether one of the factory's agents is not dead.
-func (f Factory) Live() bool { return f.Health != Dead }
+// Live reports whether one of the factory's agents is not dead and did not end.
+func (f Factory) Live() bool { return f.Health.lives() }
 
 // Free is how many jobs the factory could take now: free seats, as far as its
-// live agents can fill them. None while it drains.
+// live agents can fill them. None while it drains, or has no engine that works.
 func (f Factory) Free() int {
-	if f.Draining {
+	if f.Draining || f.hasNoEngine() {
 		return 0
 	}
 	room := 0
@@ -195,15 +207,20 @@ const (
 	ReasonOtherFactory = "other_factory"
 	ReasonDraining     = "draining"
 	ReasonDead         = "dead"
+	ReasonEnded        = "ended"
+	ReasonUnavailable  = "unavailable" // it has no engine that works now
 )
 
 // Fit says how well one factory fits a job.
 type Fit struct {
-	Factory    Factory
-	Missing    []string // needed tokens that neither it nor its best agent has
-	Reason     string   // "" where it can run the job
-	Free       int      // seats that could take it now
-	IdleAgents []string // agents that could take it now, by name
+	Factory Factory
+	Missing []string // needed tokens that neither it nor its best agent has
+	// Unavailable are those of what is missing that it would have, but for a reason; with
+	// ReasonUnavailable its engines.
+	Unavailable []Unavailable
+	Reason      string   // "" where it can run the job
+	Free        int      // seats that could take it now
+	IdleAgents  []string // agents that could take it now, by name
 	// Held is the agent that could take it first, of those that only their providers keep
 	// from it; nil where there is none.
 	Held *Agent
@@ -229,7 +246,8 @@ func (s Snapshot) Route(n Needs) Routing {
 		}
 	}
 	slices.SortStableFunc(r.Ineligible, func(a, b Fit) int {
-		return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(a.Factory.Name, b.Factory.Name))
+		return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(len(b.Unavailable), len(a.Unavailable)),
+			cmp.Compare(a.Factory.Name, b.Factory.Name))
 	})
 	return r
 }
@@ -283,12 +301,19 @@ func (f Factory) fit(n Needs) Fit {
 		fit.Reason = ReasonOtherFactory
 	case len(fit.Missing) > 0:
 		fit.Reason = ReasonMissing
+	case f.Health == Ended:
+		fit.Reason = ReasonEnded
 	case !f.Live():
 		fit.Reason = ReasonDead
 	case f.Draining || ending:
 		fit.Reason = ReasonDraining
+	case f.hasNoEngine():
+		fit.Reason, fit.Unavailable = ReasonUnavailable, f.unavailable(UnavailableEngine)
 	default:
 		fit.Free = max(0, min(f.Seats-f.Taken, capable))
+	}
+	if len(fit.Missing) > 0 {
+		fit.Unavailable = f.explainMissing(fit.Missing)
 	}
 	return fit
 }
@@ -334,5 +359,7 @@ type FactoryInfo struct {
 	Engines      []string
 	Capabilities []string
 	Repos        []Repo
+	Unavailable  []Unavailable
+	Rescued      []Rescued
 	Seats        int // 0 is 1
 }

@@ -36,8 +36,10 @@ func TestHealthByTheAgeOfTheLastHeartbeat(t *testing.T) {
 		{0, nil, "at once", Dead},
 		{0, nil, "gracefully", Healthy},
 		{300 * time.Second, nil, "gracefully", Dead},
+		{300 * time.Second, nil, "by itself", Ended},
 	} {
-		a := Agent{HeartbeatIntervalSeconds: 10, StaleAfterSeconds: c.stale, LastHeartbeatAt: now.Add(-c.age), Terminated: c.ended != "", Graceful: c.ended == "gracefully"}
+		a := Agent{HeartbeatIntervalSeconds: 10, StaleAfterSeconds: c.stale, LastHeartbeatAt: now.Add(-c.age), Terminated: c.ended != "" && c.ended != "by itself",
+			Graceful: c.ended == "gracefully", HasEnded: c.ended == "by itself"}
 		if got := a.HealthAt(now); got != c.want {
 			t.Errorf("after %s (own stale time %v, ended %q) it is %s; want %s", c.age, c.stale, c.ended, got, c.want)
 		}

@@ -49,7 +49,7 @@ func (s *Service) Snapshot(ctx context.Context, who tenancy.Principal) (Snapshot
 
 // ByHealth counts the workspace's agents, each health by name.
 func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Health]int, error) {
-	counts := map[Health]int{Healthy: 0, Warn: 0, Stale: 0, Dead: 0}
+	counts := map[Health]int{Healthy: 0, Warn: 0, Stale: 0, Dead: 0, Ended: 0}
 	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
 		return countHealthsTx(ctx, tx, who.Workspace, counts)
 	})
@@ -92,7 +92,7 @@ func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Nee
 }
 
 // illness orders healths, the best first.
-var illness = map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3}
+var illness = map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3, Ended: 3}
 
 // add counts an agent in to its factory's health.
 func (f *Factory) add(a Agent, snap Snapshot) {
@@ -101,7 +101,7 @@ func (f *Factory) add(a Agent, snap Snapshot) {
 	if a.LastHeartbeatAt.After(f.LastBeatAt) {
 		f.LastBeatAt = a.LastHeartbeatAt
 	}
-	if illness[a.Health] < illness[f.Health] {
+	if a.Health.lives() && illness[a.Health] < illness[f.Health] {
 		f.Health = a.Health
 	}
 }

@@ -135,10 +135,15 @@ func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	f := Factory{
 		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
 		Seats: int(r.Seats), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
+		EndedAt: r.EndedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
 	}
-	if err := json.Unmarshal(r.Repos, &f.Repos); err != nil {
-		return f, fmt.Errorf("repos of factory %s: %w", r.Name, err)
+	if f.EndedAt != nil {
+		f.Health = Ended
+	}
+	err := errors.Join(json.Unmarshal(r.Repos, &f.Repos), json.Unmarshal(r.Unavailable, &f.Unavailable),
+		json.Unmarshal(r.Rescued, &f.Rescued))
+	if err != nil {
+		return f, fmt.Errorf("lists of factory %s: %w", r.Name, err)
 	}
 	return f, nil
 }
@@ -149,7 +154,8 @@ func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken, foll
 		Capabilities: r.Capabilities, Products: r.Products,
 		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
 		StaleAfterSeconds: db.Int(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: db.Int(r.MemoryMb),
-		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil, Graceful: r.EndedGracefully,
+		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil && !r.HasEnded, Graceful: r.EndedGracefully,
+		HasEnded: r.HasEnded, Host: r.Host,
 		TerminateReason: r.TerminateReason,
 		CutOff:          r.CutOffAt != nil,
 		Taken:           taken, Follows: follows, CreatedAt: r.CreatedAt, RegisteredAt: r.RegisteredAt,

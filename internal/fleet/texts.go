@@ -11,6 +11,7 @@ func (r Registration) Clone() Registration {
 // Clone is a description that shares no list with this one.
 func (f FactoryInfo) Clone() FactoryInfo {
 	f.Engines, f.Capabilities, f.Repos = slices.Clone(f.Engines), slices.Clone(f.Capabilities), slices.Clone(f.Repos)
+	f.Unavailable, f.Rescued = slices.Clone(f.Unavailable), slices.Clone(f.Rescued)
 	return f
 }
 
@@ -26,6 +27,12 @@ func (f *FactoryInfo) Texts() []*string {
 	texts = append(texts, &f.OS, &f.Host)
 	for i := range f.Repos {
 		texts = append(texts, &f.Repos[i].Name, &f.Repos[i].URL, &f.Repos[i].DefaultBranch)
+	}
+	for i := range f.Unavailable {
+		texts = append(texts, &f.Unavailable[i].Name, &f.Unavailable[i].Reason)
+	}
+	for i := range f.Rescued {
+		texts = append(texts, &f.Rescued[i].Name, &f.Rescued[i].Path, &f.Rescued[i].Why)
 	}
 	return texts
 }

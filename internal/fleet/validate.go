@@ -19,6 +19,11 @@ const (
 	MaxCapabilities     = 64
 	MaxEngines          = 32
 	MaxRepos            = 200
+	MaxUnavailable      = 100
+	MaxRescued          = 50
+	MaxWhy              = 500  // why something is not offered, or was moved aside
+	MaxPath             = 1000 // of what was moved aside
+	MaxRescuedName      = 255
 	MaxSeats            = 1000
 	MaxConcurrentJobs   = 100
 	MaxBootID           = 128
@@ -133,6 +138,42 @@ func (f FactoryInfo) check(p fault.Problems) {
 		}
 		p.Line(at+"url", repo.URL, MaxURL)
 		p.Line(at+"default_branch", repo.DefaultBranch, MaxRepo)
+	}
+	f.checkUnavailable(p)
+	f.checkRescued(p)
+}
+
+func (f FactoryInfo) checkUnavailable(p fault.Problems) {
+	if len(f.Unavailable) > MaxUnavailable {
+		p.Add("factory.unavailable", "It must have at most %d entries.", MaxUnavailable)
+		return
+	}
+	for i, u := range f.Unavailable {
+		at := fmt.Sprintf("factory.unavailable[%d].", i)
+		if u.Kind != UnavailableEngine && u.Kind != UnavailableRepo {
+			p.Add(at+"kind", "It must be engine or repo.")
+		}
+		p.Line(at+"name", u.Name, MaxRepo)
+		if u.Name == "" {
+			p.Add(at+"name", "It must be named.")
+		}
+		p.Line(at+"reason", u.Reason, MaxWhy)
+	}
+}
+
+func (f FactoryInfo) checkRescued(p fault.Problems) {
+	if len(f.Rescued) > MaxRescued {
+		p.Add("factory.rescued", "It must have at most %d entries.", MaxRescued)
+		return
+	}
+	for i, r := range f.Rescued {
+		at := fmt.Sprintf("factory.rescued[%d].", i)
+		p.Line(at+"name", r.Name, MaxRescuedName)
+		if r.Name == "" {
+			p.Add(at+"name", "It must be named.")
+		}
+		p.Line(at+"path", r.Path, MaxPath)
+		p.Line(at+"why", r.Why, MaxWhy)
 	}
 }
 

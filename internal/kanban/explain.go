@@ -164,7 +164,7 @@ func routeReason(routing fleet.Routing) Reason {
 		r := Reason{Code: CodeNoFactory}
 		if len(routing.Ineligible) > 0 {
 			nearest := routing.Ineligible[0]
-			r.Nearest, r.Missing, r.Text = nearest.Factory.Name, nearest.Missing, nearest.Reason
+			r.Nearest, r.Missing, r.Text, r.Unavailable = nearest.Factory.Name, nearest.Missing, nearest.Reason, nearest.Unavailable
 		}
 		return r
 	}

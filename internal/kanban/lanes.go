@@ -59,7 +59,7 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 func offersOf(snap fleet.Snapshot) []fleet.Offer {
 	var list []fleet.Offer
 	for _, f := range snap.Factories {
-		if !f.Live() || f.Draining {
+		if !f.TakesJobs() {
 			continue
 		}
 		own := f.Offers()

@@ -3,6 +3,7 @@ package kanban
 import (
 	"time"
 
+	"fleetboard/internal/fleet"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/jobs"
 	"fleetboard/internal/jobs/attempts"
@@ -63,15 +64,16 @@ type Reason struct {
 	Until        *time.Time    // when the wait ends by itself
 	Lost         bool          // the wait follows a lost lease, not a failure
 	Product      string
-	Count        int      // of the product's jobs in review
-	Limit        int      // of these
-	Missing      []string // what no live factory offers
-	Nearest      string   // the factory that misses the least
-	Seats        int      // of the factories that could run it
-	Free         int      // of those, free now; with CodeAgentsBusy, without an agent
-	Factories    []string // that could run it, or the one that does
-	Text         string   // a person's or an agent's words, an error, a provider
-	Budget       string   // the budget that keeps it back, where one does; with its id
+	Count        int                 // of the product's jobs in review
+	Limit        int                 // of these
+	Missing      []string            // what no live factory offers
+	Nearest      string              // the factory that misses the least
+	Unavailable  []fleet.Unavailable // what that factory has of it and does not offer now
+	Seats        int                 // of the factories that could run it
+	Free         int                 // of those, free now; with CodeAgentsBusy, without an agent
+	Factories    []string            // that could run it, or the one that does
+	Text         string              // a person's or an agent's words, an error, a provider
+	Budget       string              // the budget that keeps it back, where one does; with its id
 	BudgetID     ids.ID
 	Model        string // that the budget lets spend nothing, because it has no price
 	Merge        Way    // with CodeMergeWaits

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/engines"
 	"fleetboard/internal/engines/process"
+	"fleetboard/internal/engines/transcript"
 	"fleetboard/internal/forge"
 	"fleetboard/internal/worker/repos"
 )
@@ -34,7 +36,8 @@ type attempt struct {
 
 	scratch string
 	env     []string
-	engine  engines.Engine
+	*parts
+	unready error           // why it cannot have what it needs
 	tree    *repos.Worktree // nil where the job has no repository
 	told    *reporter
 	again   bool   // the process before this one was killed in it
@@ -50,11 +53,16 @@ type attempt struct {
 
 // start begins an attempt; its lease is held.
 func (w *Worker) start(ctx context.Context, c claimed, again bool) {
+	p, unready := &parts{offer: w.offer}, error(nil)
+	if !isOrdered(c.Job) {
+		p, unready = w.offer.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
+	}
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
 		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
+		a.parts, a.unready, p.hide = p, unready, secret.Text
 		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)
 		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
@@ -72,6 +80,11 @@ func (a *attempt) run(ctx context.Context) {
 	a.w.inbox.begin(a.job.Key)
 	end := a.ending(a.lease.work)
 	a.w.inbox.end(a.job.Key)
+	a.judge(end)
+	// What is withdrawn is given to nobody once the report has given the job back.
+	if err := a.w.tellOffer(ctx); err != nil {
+		log.Warn("what is offered could not be told: " + err.Error())
+	}
 	process.KillMarked(a.attemptMarker()) // what the engine left running
 	stop()
 	teller.Wait()
@@ -87,6 +100,9 @@ func (a *attempt) run(ctx context.Context) {
 
 // ending does the work and returns how it ended. ctx ends when the lease's work is to stop.
 func (a *attempt) ending(ctx context.Context) ending {
+	if withdrawn, ok := errors.AsType[withdrawnError](a.unready); ok {
+		return a.stoppedOr(release(withdrawn.Error()))
+	}
 	if err := a.prepare(ctx); err != nil {
 		return a.stoppedOr(failure(kindOf(err), err.Error(), !errors.Is(err, errNoEngine)))
 	}
@@ -130,16 +146,16 @@ func (a *attempt) prepare(ctx context.Context) error {
 	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
 	if a.job.Repo != "" && !a.isOrdered() {
 		a.told.step("makes a worktree of " + a.job.Repo)
-		if err := a.openTree(ctx); err != nil {
+		err := a.openTree(ctx)
+		a.judgeRepo(ctx, err)
+		if err != nil {
 			return err
 		}
 	}
 	if a.isOrdered() {
 		return nil
 	}
-	var err error
-	a.engine, err = a.w.choose(a.job.Capabilities)
-	return err
+	return a.unready
 }
 
 // openTree makes the worktree, from where an earlier attempt left its work, if it can be
@@ -260,12 +276,20 @@ func (a *attempt) heard(e engines.Event) {
 		a.told.checkpoint(a.checkpointNow())
 		return
 	}
+	if hasTokens(e.Usage) {
+		a.restoreEngine()
+	}
 	if e.Usage != nil || e.Step != "" {
 		a.mu.Lock()
 		a.spoke = true
 		a.mu.Unlock()
 	}
 	a.told.event(e)
+}
+
+// hasTokens reports whether a model has answered.
+func hasTokens(usage []transcript.Entry) bool {
+	return slices.ContainsFunc(usage, func(e transcript.Entry) bool { return e.Output > 0 })
 }
 
 func (a *attempt) hasSpoken() bool {

@@ -19,7 +19,7 @@ const (
 
 // forGood are refusals after which the worker can never claim again.
 var forGood = []apiclient.ProblemCode{apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeForbidden,
-	apiclient.ProblemCodeClientTooOld}
+	apiclient.ProblemCodeClientTooOld, apiclient.ProblemCodeFactoryElsewhere}
 
 // claims claims jobs for all seats by one call at a time, and starts an attempt on each,
 // until ctx ends. The error says why the worker can never claim again.
@@ -34,7 +34,11 @@ func (w *Worker) claims(ctx, background context.Context) error {
 			}
 			continue
 		}
-		found, err := w.claim(ctx, n)
+		if !w.offer.hasEngine() {
+			w.awaitEngine(ctx)
+			continue
+		}
+		found, err := w.claimOffered(ctx, n)
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:
@@ -51,6 +55,30 @@ func (w *Worker) claims(ctx, background context.Context) error {
 		}
 	}
 	return nil
+}
+
+// awaitEngine waits until an engine may work again, and says so.
+func (w *Worker) awaitEngine(ctx context.Context) {
+	w.Log.Warn(w.offer.explainIdle())
+	w.beatNow.Set()
+	for ctx.Err() == nil && !w.offer.hasEngine() {
+		select {
+		case <-w.freed.C():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// claimOffered asks for up to n jobs once the server knows what is offered now, and for one
+// where that is to show whether a part works again.
+func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
+	if err := w.tellOffer(ctx); err != nil {
+		return nil, err
+	}
+	if w.offer.OneOnly() {
+		n = 1
+	}
+	return w.claim(ctx, n)
 }
 
 // claim asks for up to n jobs. A call that got no answer is sent again under its id, which

@@ -145,7 +145,7 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.P
 	defer w.beginAsking()()
 	pause, next := time.Second/4, w.newNext()
 	for {
-		if w.leaving.Err() != nil {
+		if w.leaving.Err() != nil || !w.offer.hasEngine() || !w.offer.isTold() {
 			next = nil
 		}
 		sent := sinceBoot()

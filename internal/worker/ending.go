@@ -253,34 +253,6 @@ func (a *attempt) save(end *ending) {
 	a.tellNotes()
 }
 
-// errNoEngine is a job that asks for an engine that this worker does not have.
-var errNoEngine = errors.New("this worker has no engine that the job asks for")
-
-// choose returns the engine that a job asks for, or the first one.
-func (w *Worker) choose(capabilities []string) (engines.Engine, error) {
-	for _, e := range w.Engines {
-		for _, c := range capabilities {
-			if c == "engine:"+e.Name() && w.usable(e) {
-				return e, nil
-			}
-		}
-	}
-	for _, c := range capabilities {
-		if strings.HasPrefix(c, "engine:") {
-			return nil, errNoEngine
-		}
-	}
-	for _, e := range w.Engines {
-		if w.usable(e) {
-			return e, nil
-		}
-	}
-	return nil, errNoEngine
-}
-
-// usable reports whether an engine ran when the host was probed.
-func (w *Worker) usable(e engines.Engine) bool { return w.host.Missing[e.Name()] == "" }
-
 // kindOf is the kind of failure that the API has for what kept an attempt from beginning.
 func kindOf(err error) string {
 	switch {

@@ -30,22 +30,25 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	defer cancel()
 	held := w.leases()
 	status := apiclient.HeartbeatStatusIdle
-	if len(held) > 0 {
+	switch {
+	case len(held) > 0:
 		status = apiclient.HeartbeatStatusWorking
+	case !w.offer.hasEngine():
+		status = apiclient.HeartbeatStatusBlocked
 	}
 	named := make([]apiclient.ProgressReport, 0, len(held))
 	for _, l := range held {
 		named = append(named, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
-	w.mu.Lock()
-	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: w.offers}
-	w.mu.Unlock()
+	factory, version := w.offer.describe()
+	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
 	asked := w.isAsking()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
 	if err != nil {
 		return err
 	}
+	w.offer.noteTold(version)
 	if said := answer.JSON200; said != nil {
 		if said.Token != nil {
 			w.setToken(*said.Token)

@@ -3,21 +3,18 @@ package worker
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
-	"time"
 
 	"fleetboard/handlers/api/apiclient"
 	"fleetboard/internal/client"
-	"fleetboard/internal/signal"
 )
 
 // register says who the worker is and what it offers, and takes the token that it is given.
 func (w *Worker) register(ctx context.Context) error {
-	factory, err := w.factory(ctx)
-	if err != nil {
+	if err := w.offer.look(ctx); err != nil {
 		return err
 	}
+	factory, version := w.offer.describe()
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
@@ -26,6 +23,7 @@ func (w *Worker) register(ctx context.Context) error {
 		return err
 	}
 	w.setToken(answer.JSON200.Token)
+	w.offer.noteTold(version)
 	return nil
 }
 
@@ -36,36 +34,6 @@ func (w *Worker) setToken(token string) {
 	w.mu.Lock()
 	w.token = token
 	w.mu.Unlock()
-}
-
-const (
-	// describeEvery is how often the worker looks for new repositories below its directory,
-	// and reachEvery for those of products that it could clone.
-	describeEvery = 30 * time.Second
-	reachEvery    = 5 * time.Minute
-)
-
-// descriptions keep up to date what heartbeats say that the host offers, until ctx ends.
-func (w *Worker) descriptions(ctx context.Context) {
-	var reached time.Duration
-	for {
-		if now := sinceBoot(); len(w.Repos.Clone) > 0 && (reached == 0 || now-reached > reachEvery) {
-			reached = now
-			w.Repos.Reach(ctx, w.namesOfProducts(ctx))
-		}
-		factory, err := w.factory(ctx)
-		if err != nil && ctx.Err() == nil {
-			w.Log.Warn("the repositories could not be looked at: " + err.Error())
-		}
-		if err == nil {
-			w.mu.Lock()
-			w.offers = &factory
-			w.mu.Unlock()
-		}
-		if signal.Sleep(ctx, describeEvery) != nil {
-			return
-		}
-	}
 }
 
 // namesOfProducts are the repositories that jobs may be about, as far as the server says.
@@ -88,24 +56,13 @@ func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
 	}
 }
 
-// factory describes this host.
-func (w *Worker) factory(ctx context.Context) (apiclient.FactoryInfo, error) {
-	found, err := w.Repos.Discover(ctx)
-	if err != nil {
-		return apiclient.FactoryInfo{}, err
+// tellOffer sees to it that the server knows what is offered: what it gives from then on is
+// within that.
+func (w *Worker) tellOffer(ctx context.Context) error {
+	if w.offer.isTold() {
+		return nil
 	}
-	repos := make([]apiclient.Repo, 0, len(found))
-	for _, r := range found {
-		repos = append(repos, apiclient.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
-	}
-	host, _ := os.Hostname() // a host without a name is known by its factory's
-	offered := slices.Concat(w.host.Capabilities, w.Labels)
-	if w.Forges.Ready() {
-		offered = append(offered, canOpen)
-	}
-	capabilities := slices.Compact(slices.Sorted(slices.Values(offered)))
-	return apiclient.FactoryInfo{Name: w.Factory, OS: &w.host.OS, Host: text(host), Engines: &w.host.Engines,
-		Capabilities: &capabilities, Repos: &repos, Seats: &w.Seats}, nil
+	return w.enrolled(ctx, func() error { return w.heartbeat(ctx) })
 }
 
 // enrolled calls until the call is not refused for its token: a token that has ended is

@@ -17,7 +17,6 @@ import (
 	"fleetboard/internal/forge"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/outbox"
-	"fleetboard/internal/worker/probe"
 	"fleetboard/internal/worker/repos"
 )
 
@@ -49,6 +48,10 @@ type Options struct {
 	Beat time.Duration
 	// MaxTime is how long an attempt may take; 0 is no limit.
 	MaxTime time.Duration
+	// Retry is how long an engine or a repository that failed is not offered, the first time.
+	Retry time.Duration
+	// LookedFor: nobody named the engines, so that it is no news that one is not installed.
+	LookedFor bool
 	// Pass names variables of the environment that engines get beside the usual ones.
 	Pass []string
 	// Forges are those at which it opens pull requests. It asks about one each ForgePoll,
@@ -64,7 +67,6 @@ type Options struct {
 // Worker is a running factory.
 type Worker struct {
 	Options
-	host  probe.Host
 	api   *client.Client // of the work
 	beats *client.Client // of heartbeats: they wait for no other call
 	mail  *mail
@@ -74,6 +76,7 @@ type Worker struct {
 	refused atomic.Int64
 	bootID  string
 	inbox   *inbox
+	offer   *offer
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
@@ -84,11 +87,10 @@ type Worker struct {
 
 	mu     sync.Mutex
 	held   map[leaseID]*lease
-	offers *apiclient.FactoryInfo // what the host offers; nil until it was looked at again
-	asking int                    // calls that may bring jobs
-	token  string                 // the one that the server gave last
-	group  sync.WaitGroup         // of attempts
-	pushes sync.WaitGroup         // of branches that the origin has not decided about
+	asking int            // calls that may bring jobs
+	token  string         // the one that the server gave last
+	group  sync.WaitGroup // of attempts
+	pushes sync.WaitGroup // of branches that the origin has not decided about
 }
 
 // leaseID names a lease.
@@ -116,20 +118,18 @@ func Run(ctx, stop context.Context, o Options) error {
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}
-	w.host = probe.Of(ctx, o.Engines)
-	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
-		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
+	if err := w.offer.probeHost(ctx); err != nil {
+		return err
 	}
-	if len(w.host.Engines) == 0 {
-		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
-	}
-	if err := w.register(ctx); err != nil {
+	if err := w.enter(ctx); err != nil {
 		return w.over(err)
 	}
-	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats, "engines", w.host.Engines)
+	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats,
+		"engines", slices.Sorted(maps.Keys(w.offer.host.Engines)))
 	if err := w.work(ctx); err != nil {
 		return w.over(err)
 	}
+	endAgent(ctx, w.beats, w.Name, w.Log)
 	left, err := w.out.Pending()
 	if len(left) > 0 || err != nil {
 		return err // the next start goes on under the same boot id
@@ -140,7 +140,7 @@ func Run(ctx, stop context.Context, o Options) error {
 // over forgets the boot id where the server wants no more of it: the next start is another
 // boot.
 func (w *Worker) over(err error) error {
-	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked) {
+	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeFactoryElsewhere) {
 		return errors.Join(err, forgetBoot(w.State))
 	}
 	return err
@@ -149,6 +149,7 @@ func (w *Worker) over(err error) error {
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
 	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
 		looks: make(chan struct{}, looksAtOnce)}
+	w.offer = newOffer(&w.Options, func() { w.freed.Set(); w.beatNow.Set() })
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
 	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
@@ -173,7 +174,8 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.heartbeats(background) })
 	loops.Go(func() { w.watchLeases(background) })
 	loops.Go(func() { w.cleanUps(background) })
-	loops.Go(func() { w.descriptions(background) })
+	loops.Go(func() { w.offer.keepLooking(background, w.namesOfProducts) })
+	loops.Go(func() { w.offer.retry(background) })
 	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
 	w.leave() // what cannot be claimed is not asked for otherwise either

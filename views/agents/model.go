@@ -37,13 +37,23 @@ type Factory struct {
 	Draining  bool
 	Dead      bool
 	DeadSince ui.When // shown in the pill
+	Ended     bool    // as it should; it is not dead
+	EndedAt   ui.When
 	Repos     []string
 	Caps      []string
 	Note      ui.Sentence // "Drained by Jonas Weber at 12:20."
+	Troubles  []Trouble   // what it does not offer, and what it has moved aside
+	More      string      // "and 3 more", of them
 	DrainURL  string      // "" when not allowed
 	Undrain   string      // URL, "" when not allowed
 	Remove    string      // URL, "" when not allowed or not possible
 	Agents    []Agent
+}
+
+// Trouble is a line about something on the host that a person may want to look at.
+type Trouble struct {
+	Icon string
+	Text ui.Sentence
 }
 
 // agentCount is "1 agent", "3 agents".

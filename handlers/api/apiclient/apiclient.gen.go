@@ -414,6 +414,27 @@ func (e ExportSource) Valid() bool {
 	}
 }
 
+// Defines values for FactoryState.
+const (
+	FactoryStateDead  FactoryState = "dead"
+	FactoryStateEnded FactoryState = "ended"
+	FactoryStateLive  FactoryState = "live"
+)
+
+// Valid indicates whether the value is a known member of the FactoryState enum.
+func (e FactoryState) Valid() bool {
+	switch e {
+	case FactoryStateDead:
+		return true
+	case FactoryStateEnded:
+		return true
+	case FactoryStateLive:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureKind.
 const (
 	FailureKindAuth               FailureKind = "auth"
@@ -477,6 +498,7 @@ func (e FailureKind) Valid() bool {
 // Defines values for Health.
 const (
 	HealthDead    Health = "dead"
+	HealthEnded   Health = "ended"
 	HealthHealthy Health = "healthy"
 	HealthStale   Health = "stale"
 	HealthWarn    Health = "warn"
@@ -486,6 +508,8 @@ const (
 func (e Health) Valid() bool {
 	switch e {
 	case HealthDead:
+		return true
+	case HealthEnded:
 		return true
 	case HealthHealthy:
 		return true
@@ -1028,6 +1052,7 @@ const (
 	ProblemCodeChildrenOpen         ProblemCode = "children_open"
 	ProblemCodeClientTooOld         ProblemCode = "client_too_old"
 	ProblemCodeDependencyCycle      ProblemCode = "dependency_cycle"
+	ProblemCodeFactoryElsewhere     ProblemCode = "factory_elsewhere"
 	ProblemCodeForbidden            ProblemCode = "forbidden"
 	ProblemCodeHostNotAllowed       ProblemCode = "host_not_allowed"
 	ProblemCodeIdempotencyKeyReused ProblemCode = "idempotency_key_reused"
@@ -1070,6 +1095,8 @@ func (e ProblemCode) Valid() bool {
 	case ProblemCodeClientTooOld:
 		return true
 	case ProblemCodeDependencyCycle:
+		return true
+	case ProblemCodeFactoryElsewhere:
 		return true
 	case ProblemCodeForbidden:
 		return true
@@ -1194,6 +1221,24 @@ func (e Tier) Valid() bool {
 	case TierSmall:
 		return true
 	case TierStandard:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UnavailableKind.
+const (
+	UnavailableEngine UnavailableKind = "engine"
+	UnavailableRepo   UnavailableKind = "repo"
+)
+
+// Valid indicates whether the value is a known member of the UnavailableKind enum.
+func (e UnavailableKind) Valid() bool {
+	switch e {
+	case UnavailableEngine:
+		return true
+	case UnavailableRepo:
 		return true
 	default:
 		return false
@@ -2254,21 +2299,29 @@ type Factory struct {
 	ID              openapi_types.UUID `json:"id"`
 	LastHeartbeatAt *time.Time         `json:"last_heartbeat_at"`
 
-	// Live Whether one of its agents is not dead.
+	// Live Whether one of its agents is not dead and did not end.
 	Live bool   `json:"live"`
 	Name string `json:"name"`
 
 	// Offers The whole advertised set: capabilities, os, engines and repos.
-	Offers []string `json:"offers"`
-	OS     string   `json:"os"`
-	Repos  []Repo   `json:"repos"`
-	Seats  int      `json:"seats"`
+	Offers  []string  `json:"offers"`
+	OS      string    `json:"os"`
+	Repos   []Repo    `json:"repos"`
+	Rescued []Rescued `json:"rescued"`
+	Seats   int       `json:"seats"`
 
 	// SeatsFree Seats that can take a job now.
-	SeatsFree  int       `json:"seats_free"`
-	SeatsTaken int       `json:"seats_taken"`
-	UpdatedAt  time.Time `json:"updated_at"`
+	SeatsFree  int `json:"seats_free"`
+	SeatsTaken int `json:"seats_taken"`
+
+	// State Whether one of its agents lives; if not, whether the last one ended as it should.
+	State       FactoryState  `json:"state"`
+	Unavailable []Unavailable `json:"unavailable"`
+	UpdatedAt   time.Time     `json:"updated_at"`
 }
+
+// FactoryState Whether one of its agents lives; if not, whether the last one ended as it should.
+type FactoryState string
 
 // FactoryInfo defines model for FactoryInfo.
 type FactoryInfo struct {
@@ -2279,7 +2332,9 @@ type FactoryInfo struct {
 	Name         string          `json:"name"`
 	OS           *string         `json:"os,omitempty"`
 	Repos        *[]Repo         `json:"repos,omitempty"`
+	Rescued      *[]Rescued      `json:"rescued,omitempty"`
 	Seats        *int            `json:"seats,omitempty"`
+	Unavailable  *[]Unavailable  `json:"unavailable,omitempty"`
 }
 
 // FactoryPage defines model for FactoryPage.
@@ -2896,8 +2951,11 @@ type Misfit struct {
 	Factory string   `json:"factory"`
 	Missing []string `json:"missing"`
 
-	// Reason `missing` capabilities, the job names an `other_factory`, `draining` or `dead`.
+	// Reason `missing` capabilities, the job names an `other_factory`, `draining`, `dead`, `ended`, or `unavailable`: none of its engines works now.
 	Reason string `json:"reason"`
+
+	// Unavailable What it has of that and does not offer now.
+	Unavailable []Unavailable `json:"unavailable"`
 }
 
 // ModelDecision defines model for ModelDecision.
@@ -3453,6 +3511,21 @@ type Repo struct {
 	URL           *string `json:"url,omitempty"`
 }
 
+// Rescued Work that the host could not save otherwise and has moved aside. It stays until a person removes it.
+type Rescued struct {
+	// Name What `fleet worker rescue remove` calls it.
+	Name string `json:"name"`
+
+	// Path Its directory on the host.
+	Path string `json:"path"`
+
+	// Since By the host's clock.
+	Since time.Time `json:"since"`
+
+	// Why One line of text.
+	Why string `json:"why"`
+}
+
 // Routability defines model for Routability.
 type Routability struct {
 	EligibleFactories []string `json:"eligible_factories"`
@@ -3529,6 +3602,21 @@ type TerminateRequest struct {
 
 // Tier The size of model that a person wants; empty leaves it to the estimate.
 type Tier string
+
+// Unavailable An engine or a repository that the host has and does not offer now. It is offered again by itself.
+type Unavailable struct {
+	Kind UnavailableKind `json:"kind"`
+	Name string          `json:"name"`
+
+	// Reason One line of text.
+	Reason string `json:"reason"`
+
+	// Since By the host's clock.
+	Since time.Time `json:"since"`
+}
+
+// UnavailableKind defines model for Unavailable.Kind.
+type UnavailableKind string
 
 // UnpricedModel defines model for UnpricedModel.
 type UnpricedModel struct {
@@ -4549,12 +4637,20 @@ type ClientInterface interface {
 
 	// RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
+	// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+	// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+	// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
+	//
+	// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+	// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+	// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4565,6 +4661,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
 	ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndAgent Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+	//
+	// It is given nothing until it registers again. Once none of its agents lives, the factory's `state` is `ended`.
+	//
+	// Corresponds with POST /agents/{agent}/end (the `EndAgent` operationId).
+	EndAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAgentHealth How long ago an agent was last heard, and what that means.
 	//
@@ -5624,6 +5727,10 @@ func (c *Client) GetAgent(ctx context.Context, agent AgentPath, reqEditors ...Re
 
 // RegisterAgentWithBody Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
+// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
@@ -5640,6 +5747,10 @@ func (c *Client) RegisterAgentWithBody(ctx context.Context, agent AgentPath, con
 }
 
 // RegisterAgent Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
+//
+// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5661,6 +5772,23 @@ func (c *Client) RegisterAgent(ctx context.Context, agent AgentPath, body Regist
 // Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
 func (c *Client) ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAgentAttemptsRequest(c.Server, agent, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndAgent Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+//
+// It is given nothing until it registers again. Once none of its agents lives, the factory's `state` is `ended`.
+//
+// Corresponds with POST /agents/{agent}/end (the `EndAgent` operationId).
+func (c *Client) EndAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndAgentRequest(c.Server, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -8569,6 +8697,40 @@ func NewListAgentAttemptsRequest(server string, agent AgentPath, params *ListAge
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndAgentRequest constructs an http.Request for the EndAgent method
+func NewEndAgentRequest(server string, agent AgentPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "agent", agent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/agents/%s/end", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -14139,12 +14301,20 @@ type ClientWithResponsesInterface interface {
 
 	// RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 	//
+	// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+	// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+	// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
 	RegisterAgentWithBodyWithResponse(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterAgentResponse, error)
 
 	// RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
+	//
+	// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+	// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+	// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14157,6 +14327,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
 	ListAgentAttemptsWithResponse(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*ListAgentAttemptsResponse, error)
+
+	// EndAgentWithResponse Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+	//
+	// It is given nothing until it registers again. Once none of its agents lives, the factory's `state` is `ended`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /agents/{agent}/end (the `EndAgent` operationId).
+	EndAgentWithResponse(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*EndAgentResponse, error)
 
 	// GetAgentHealthWithResponse How long ago an agent was last heard, and what that means.
 	//
@@ -15504,6 +15683,55 @@ func (r ListAgentAttemptsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListAgentAttemptsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EndAgentResponseDefaultHeaders the declared response headers of an HTTP default response for EndAgent
+type EndAgentResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type EndAgentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EndAgentResponseDefaultHeaders
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndAgentResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndAgentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndAgentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndAgentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndAgentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21505,6 +21733,10 @@ func (c *ClientWithResponses) GetAgentWithResponse(ctx context.Context, agent Ag
 
 // RegisterAgentWithBodyWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
 //
+// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
@@ -21517,6 +21749,10 @@ func (c *ClientWithResponses) RegisterAgentWithBodyWithResponse(ctx context.Cont
 }
 
 // RegisterAgentWithResponse Registers an agent, or says that it was started again. A new `boot_id` ends the leases and the token of the old one. An agent or a factory of another enrolment token that reaches further is 403.
+//
+// The agents of a factory live on one host, `factory.host`. While one of another host is heard of, it is refused as
+// `factory_elsewhere`, with `held_by` (`agent`, `host`, `since`, `last_heartbeat_at`, `stale_at`); from `stale_at` on,
+// which every heartbeat moves on, the new host takes over: the leases and tokens of the other one's agents end.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21540,6 +21776,21 @@ func (c *ClientWithResponses) ListAgentAttemptsWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseListAgentAttemptsResponse(rsp)
+}
+
+// EndAgentWithResponse Says that the agent's process ends. Leases that it still has are given back, and nobody waits for its heartbeats.
+//
+// It is given nothing until it registers again. Once none of its agents lives, the factory's `state` is `ended`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /agents/{agent}/end (the `EndAgent` operationId).
+func (c *ClientWithResponses) EndAgentWithResponse(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*EndAgentResponse, error) {
+	rsp, err := c.EndAgent(ctx, agent, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndAgentResponse(rsp)
 }
 
 // GetAgentHealthWithResponse How long ago an agent was last heard, and what that means.
@@ -23821,6 +24072,55 @@ func ParseListAgentAttemptsResponse(rsp *http.Response) (*ListAgentAttemptsRespo
 	switch {
 	case true:
 		var headers ListAgentAttemptsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndAgentResponse parses an HTTP response from a EndAgentWithResponse call
+func ParseEndAgentResponse(rsp *http.Response) (*EndAgentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndAgentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EndAgentResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

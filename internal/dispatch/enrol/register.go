@@ -28,7 +28,7 @@ type Registered struct {
 // With another enrolment token the same boot gets new tokens too, and gives back
 // what the new one does not reach.
 //
-// Faults: Forbidden outside the enrolment token's scope, and for an agent or a
+// Faults: FactoryElsewhere while the factory lives on another host; Forbidden outside the enrolment token's scope, and for an agent or a
 // factory of another token that reaches further; Superseded for a boot that a
 // person ended at once; Validation.
 func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (Registered, error) {
@@ -42,12 +42,13 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 	if err := in.CheckRoles(who.Roles); err != nil {
 		return Registered{}, err
 	}
-	r := &registering{ctx: ctx, who: who, in: in, jobs: s.jobs}
+	r := &registering{ctx: ctx, who: who, in: in, host: in.Factory.Host, jobs: s.jobs}
 	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
 		return Registered{}, err
 	}
 	s.waiters.Forget(r.saved.ID)
-	if r.endsTokens {
+	s.forgetOutdated(r.outdated)
+	if r.endsTokens || len(r.outdated) > 0 {
 		s.wake.Publish(tokens.RevokedTopic(who.Workspace))
 	}
 	s.effects.Publish(who.Workspace, []ids.ID{r.factory.id})
@@ -67,13 +68,16 @@ type registering struct {
 	tx  db.Tx
 	who tenancy.Principal
 	in  fleet.Registration
+	// host is where it registers, as it was said: in may have it without a secret.
+	host string
 
 	jobs *jobs.Service
 	belongings
 	saved      fleet.Agent
 	generation int64
 	endsTokens bool           // those that the agent had
-	given      []lease.Change // jobs that it had to give back
+	given      []lease.Change // jobs that it, and agents that lost their factory, had to give back
+	outdated   []ids.ID       // the latter
 }
 
 func (r *registering) run(tx db.Tx) (err error) {
@@ -88,6 +92,9 @@ func (r *registering) run(tx db.Tx) (err error) {
 		if err = r.check(r.who, r.in.Agent, r.in.Factory.Name, r.in.BootID); err != nil {
 			return err
 		}
+		if err = r.takeOver(); err != nil {
+			return err
+		}
 		if err = r.supersede(); err != nil {
 			return err
 		}
@@ -95,6 +102,9 @@ func (r *registering) run(tx db.Tx) (err error) {
 		if known, err = r.upsertAgent(); err != nil {
 			return err
 		}
+	}
+	if err = beginFactoryTx(r.ctx, tx, r.who.Workspace, r.factory.id); err != nil {
+		return err
 	}
 	if err = r.describe(); err != nil {
 		return err
@@ -123,21 +133,29 @@ func (r *registering) describe() error {
 
 // supersede ends what an earlier boot of the agent held, or what a new enrolment
 // token does not reach.
-func (r *registering) supersede() (err error) {
+func (r *registering) supersede() error {
 	old := r.agent
 	switch {
 	case old.id == ids.Nil, old.boot == r.in.BootID && old.isOf(r.who):
 		return nil
 	case old.boot == r.in.BootID:
 		r.endsTokens = true
-		r.given, err = lease.ReleaseTx(r.ctx, r.tx, r.who, old.id, r.in.Agent+" registered with another token", r.outOfReach)
+		_, err := r.release(old.id, r.in.Agent+" registered with another token", r.outOfReach)
 		return err
 	}
 	r.endsTokens = true
-	if r.given, err = lease.ReleaseTx(r.ctx, r.tx, r.who, old.id, r.in.Agent+" was started again", lease.All); err != nil {
+	given, err := r.release(old.id, r.in.Agent+" was started again", lease.All)
+	if err != nil {
 		return err
 	}
-	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": len(r.given)})
+	return eventlog.RecordTx(r.ctx, r.tx, r.who, eventlog.AgentSuperseded, map[string]any{"agent": r.in.Agent, "leases": given})
+}
+
+// release gives back those leases of an agent that concern somebody, and says how many.
+func (r *registering) release(agent ids.ID, why string, concerned func(jobs.Job) bool) (int, error) {
+	given, err := lease.ReleaseTx(r.ctx, r.tx, r.who, agent, why, concerned)
+	r.given = append(r.given, given...)
+	return len(given), err
 }
 
 // isOf reports whether the agent registered with this token before.

@@ -106,10 +106,14 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 	if err != nil {
 		return err
 	}
+	unavailable, rescued, err := encodeWithheld(in)
+	if err != nil {
+		return err
+	}
 	err = q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
 		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
 		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
-		Seats: int32(in.Seats), //nolint:gosec // 1..1000
+		Unavailable: unavailable, Rescued: rescued, Seats: int32(in.Seats), //nolint:gosec // 1..1000
 	})
 	if err != nil {
 		return fmt.Errorf("describe factory: %w", err)
@@ -155,7 +159,7 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 			fleet.ProviderOf(in.Model)),
 		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
 		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
-		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who), Roles: orEmpty(in.Roles),
+		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who), Roles: orEmpty(in.Roles), Host: in.Factory.Host,
 	}
 	if in.StaleAfterSeconds != nil {
 		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400
@@ -178,9 +182,14 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 	if err != nil {
 		return nil, err
 	}
+	unavailable, rescued, err := encodeWithheld(f)
+	if err != nil {
+		return nil, err
+	}
 	held, err := q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
-		Capabilities: orEmpty(f.Capabilities), Repos: repos, Seats: int32(f.Seats), //nolint:gosec // 1..1000
+		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued,
+		Seats:       int32(f.Seats), //nolint:gosec // 1..1000
 		EnrolmentID: enrolmentOf(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
 		AgentID: who.Agent, Redacted: redacted,
 	})
@@ -237,6 +246,25 @@ func encodeRepos(repos []fleet.Repo) (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode repos: %w", err)
 	}
 	return raw, nil
+}
+
+// encodeWithheld encodes what a host does not offer, and what it has moved aside.
+func encodeWithheld(in fleet.FactoryInfo) (unavailable, rescued json.RawMessage, err error) {
+	if in.Unavailable == nil {
+		in.Unavailable = []fleet.Unavailable{}
+	}
+	if in.Rescued == nil {
+		in.Rescued = []fleet.Rescued{}
+	}
+	unavailable, err = json.Marshal(in.Unavailable)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode what is unavailable: %w", err)
+	}
+	rescued, err = json.Marshal(in.Rescued)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode what was rescued: %w", err)
+	}
+	return unavailable, rescued, nil
 }
 
 func orEmpty(in []string) []string {

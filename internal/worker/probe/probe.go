@@ -59,15 +59,16 @@ type Host struct {
 	// Capabilities are arch:ARCH, has:PROGRAM and PROGRAM:VERSION, with the major version
 	// and with major and minor: go:1, go:1.26.
 	Capabilities []string
-	// Engines are the names of those that ran.
-	Engines []string
+	// Engines are those that ran, each with the capabilities that its version is.
+	Engines map[string][]string
 	// Missing says of each engine that did not run, why.
-	Missing map[string]string
+	Missing map[string]error
 }
 
 // Of probes this host for the toolchains and the engines, several at once.
 func Of(ctx context.Context, all []engines.Engine) Host {
-	h := Host{OS: runtime.GOOS, Capabilities: []string{"arch:" + runtime.GOARCH}, Missing: map[string]string{}}
+	h := Host{OS: runtime.GOOS, Capabilities: []string{"arch:" + runtime.GOARCH}, Engines: map[string][]string{},
+		Missing: map[string]error{}}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for name, ask := range toolchains {
@@ -87,16 +88,14 @@ func Of(ctx context.Context, all []engines.Engine) Host {
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				h.Missing[e.Name()] = err.Error()
+				h.Missing[e.Name()] = err
 				return
 			}
-			h.Engines = append(h.Engines, e.Name())
-			h.Capabilities = append(h.Capabilities, versions(e.Name(), version)...)
+			h.Engines[e.Name()] = Versions(e.Name(), version)
 		})
 	}
 	group.Wait()
 	slices.Sort(h.Capabilities)
-	slices.Sort(h.Engines)
 	return h
 }
 
@@ -113,14 +112,14 @@ func ran(ctx context.Context, name string, ask []string) (string, bool) {
 }
 
 func capabilities(name, printed string) []string {
-	return append([]string{"has:" + name}, versions(name, printed)...)
+	return append([]string{"has:" + name}, Versions(name, printed)...)
 }
 
 // number is a version in what a program prints: two to four numbers with dots.
 var number = regexp.MustCompile(`\b(?:v|go)?([0-9]{1,9})\.([0-9]{1,9})(?:\.[0-9]{1,9}){0,2}`)
 
-// versions are the capabilities of a version that a program printed, or none.
-func versions(name, printed string) []string {
+// Versions are the capabilities of a version that a program printed, or none.
+func Versions(name, printed string) []string {
 	found := number.FindStringSubmatch(strings.SplitN(printed, "\n", 2)[0])
 	if found == nil {
 		return nil

@@ -40,7 +40,7 @@ type Repos struct {
 	Options
 	mu      sync.Mutex
 	reached map[string]string // addresses by the names that Clone reaches
-	faults  map[string]string // what keeps clones from being offered, by their directories
+	faults  faults            // what keeps clones from being offered
 }
 
 // Repo is a repository that is offered.
@@ -81,7 +81,7 @@ func Open(o Options) (*Repos, error) {
 			)
 		}
 	}
-	return &Repos{Options: o, reached: map[string]string{}, faults: map[string]string{}}, nil
+	return &Repos{Options: o, reached: map[string]string{}, faults: faults{log: o.Log, at: map[string]Unreadable{}}}, nil
 }
 
 // Discover finds the repositories in Dir and those that Reach found, sorted by name.
@@ -91,13 +91,14 @@ func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.faults.forgetGone(clones)
 	for _, at := range clones {
 		s, err := cloneAt(ctx, at)
 		if err != nil {
-			r.notOffered(at, err)
+			r.faults.note(at, err)
 			continue
 		}
-		r.offered(at)
+		r.faults.forget(at)
 		found = append(found, r.describe(ctx, s))
 	}
 	found = append(found, r.reachable(found)...)
@@ -105,20 +106,14 @@ func (r *Repos) Discover(ctx context.Context) ([]Repo, error) {
 	return found, ctx.Err()
 }
 
-// notOffered says once why a clone is not offered.
-func (r *Repos) notOffered(dir string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.faults[dir] != err.Error() {
-		r.faults[dir] = err.Error()
-		r.Log.Warn("a repository is not offered: "+err.Error(), "dir", dir)
+// Check reports whether an attempt could begin in a repository: its mirror is made, or fetched.
+func (r *Repos) Check(ctx context.Context, name string) error {
+	s, err := r.source(ctx, name)
+	if err != nil {
+		return err
 	}
-}
-
-func (r *Repos) offered(dir string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.faults, dir)
+	_, err = r.mirrorFor(s).fresh(ctx)
+	return err
 }
 
 // clones are the directories of repositories in Dir.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -45,6 +46,9 @@ type Rescued struct {
 	Name string
 	// Dir has the files, and a note that says why they are there.
 	Dir, Note string
+	// Why is the part of the note that says it, and Since when they were moved there.
+	Why   string
+	Since time.Time
 }
 
 // Rescued lists what was rescued and not removed by a person yet.
@@ -52,7 +56,14 @@ func (r *Repos) Rescued() (all []Rescued, err error) {
 	dirs, err := filepath.Glob(filepath.Join(r.State, "rescue", "*"))
 	for _, dir := range dirs {
 		note, _ := os.ReadFile(filepath.Join(dir, noteFile)) // the disk was full
-		all = append(all, Rescued{Name: filepath.Base(dir), Dir: dir, Note: string(note)})
+		one := Rescued{Name: filepath.Base(dir), Dir: dir, Note: string(note)}
+		if _, after, ok := strings.Cut(one.Note, "\nThey were in "); ok {
+			_, one.Why, _ = strings.Cut(strings.TrimSpace(after), "\n")
+		}
+		if info, err := os.Stat(dir); err == nil {
+			one.Since = info.ModTime()
+		}
+		all = append(all, one)
 	}
 	return all, err
 }

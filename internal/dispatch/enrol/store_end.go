@@ -1,0 +1,81 @@
+package enrol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"fleetboard/db"
+	"fleetboard/db/dbsqlc"
+	"fleetboard/internal/dispatch/lease"
+	"fleetboard/internal/ids"
+	"fleetboard/internal/tenancy"
+)
+
+// holdFactoryTx locks the factory of an agent. Fault: Superseded where it was removed.
+func holdFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (ids.ID, error) {
+	id, err := q.FactoryHold(ctx, tx, dbsqlc.FactoryHoldParams{WorkspaceID: who.Workspace, Name: who.Factory})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids.Nil, lease.Superseded(who.Name)
+	}
+	if err != nil {
+		return ids.Nil, fmt.Errorf("lock factory: %w", err)
+	}
+	return id, nil
+}
+
+// endAgentTx notes that an agent has ended. Fault: Superseded for a boot that was replaced.
+func endAgentTx(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
+	_, err := q.AgentEnd(ctx, tx, dbsqlc.AgentEndParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot,
+		Generation: who.Generation})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return lease.Superseded(who.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("end agent: %w", err)
+	}
+	return nil
+}
+
+// endFactoryTx notes that a factory has ended, where none of its agents lives.
+func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
+	if err := q.FactoryEnd(ctx, tx, dbsqlc.FactoryEndParams{WorkspaceID: workspace, ID: factory}); err != nil {
+		return fmt.Errorf("end factory: %w", err)
+	}
+	return nil
+}
+
+// beginFactoryTx notes that a factory has not ended.
+func beginFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
+	if err := q.FactoryBegin(ctx, tx, dbsqlc.FactoryBeginParams{WorkspaceID: workspace, ID: factory}); err != nil {
+		return fmt.Errorf("begin factory: %w", err)
+	}
+	return nil
+}
+
+// holdersElsewhereTx locks the agents of the factory that live on another host.
+func holdersElsewhereTx(r *registering) ([]holder, error) {
+	rows, err := q.FactoryElsewhere(r.ctx, r.tx, dbsqlc.FactoryElsewhereParams{WorkspaceID: r.who.Workspace, FactoryID: r.factory.id,
+		Hosts: []string{r.host, r.in.Factory.Host}, Agent: r.in.Agent, BootID: r.in.BootID})
+	if err != nil {
+		return nil, fmt.Errorf("read the hosts of a factory: %w", err)
+	}
+	list := make([]holder, len(rows))
+	for i, o := range rows {
+		list[i] = holder{Agent: o.Name, Host: o.Host, Since: o.RegisteredAt.UTC(), LastHeartbeatAt: o.LastHeartbeatAt.UTC(),
+			StaleAt: o.StaleAt.UTC(), id: o.ID, stale: o.Stale}
+	}
+	return list, nil
+}
+
+// outdateAgentTx ends an agent that has lost its factory, and returns the first generation of
+// tokens that would be good.
+func outdateAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (generation int64, err error) {
+	generation, err = q.AgentOutdate(ctx, tx, dbsqlc.AgentOutdateParams{WorkspaceID: workspace, ID: agent})
+	if err != nil {
+		return 0, fmt.Errorf("end an agent that has lost its factory: %w", err)
+	}
+	return generation, nil
+}
