@@ -34,6 +34,8 @@ func TestBranchesOfEndedJobs(t *testing.T) {
 			SELECT workspace_id, id, 1, 'a', 'f', 'rejected', now(), '{"branch": "one", "commit": "aaa"}'::jsonb, NULL::jsonb FROM job WHERE id = $1
 			UNION ALL SELECT workspace_id, id, 2, 'a', 'f', 'failed', now(), NULL, '{"fleet_worker": {"branch": "two", "commit": "bbb"}}' FROM job WHERE id = $1
 			UNION ALL SELECT workspace_id, id, 3, 'a', 'f', 'completed', now(), '{"branch": "three", "commit": "ccc"}', NULL FROM job WHERE id = $1`, j.ID)
+		dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, outcome, ended_at, result, delivery, delivery_at, delivery_branch, delivery_commit)
+			SELECT workspace_id, id, 4, 'a', 'f', 'rejected', now(), '"an agent''s own words"', 'pushed', now(), 'four', 'ddd' FROM job WHERE id = $1`, j.ID)
 	}
 	keys := []string{"OLD", "YOUNG", "FAILED", "OPEN", "KEPT", "NONE"}
 	told := func(repo string) (said []string) {
@@ -47,8 +49,8 @@ func TestBranchesOfEndedJobs(t *testing.T) {
 		}
 		return said
 	}
-	want := []string{"FAILED 3 three=ccc false false", "FAILED 2 two=bbb false false", "FAILED 1 one=aaa false false",
-		"OLD 3 three=ccc true false", "OLD 2 two=bbb true false", "OLD 1 one=aaa true false"}
+	want := []string{"FAILED 4 four=ddd false false", "FAILED 3 three=ccc false false", "FAILED 2 two=bbb false false", "FAILED 1 one=aaa false false",
+		"OLD 4 four=ddd true false", "OLD 3 three=ccc true false", "OLD 2 two=bbb true false", "OLD 1 one=aaa true false"}
 	if got := told("web"); !slices.Equal(got, want) {
 		t.Errorf("it tells %q", got)
 	}
