@@ -89,7 +89,9 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 	if answer.StatusCode == http.StatusNoContent {
 		_ = answer.Body.Close()
 		if c.json {
-			fmt.Fprintln(c.env.Out, "null")
+			if err := c.raw([]byte("null")); err != nil {
+				return err
+			}
 		}
 		return fail(exitNothing, "there is nothing to claim: %s", noClaim(answer.Header.Get("X-Claim-Reason")))
 	}

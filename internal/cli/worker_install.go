@@ -39,7 +39,7 @@ func (c *cli) workerInstallCommand() *cobra.Command {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.env.Out, "%s is written. Start it with:\n\n  %s\n", path, start)
+			c.say("%s is written. Start it with:\n\n  %s\n", path, start)
 			return nil
 		},
 	}
