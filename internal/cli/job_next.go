@@ -51,7 +51,9 @@ var (
 )
 
 // inReach reports whether the work can be named in lines for a shell.
-func (r result) inReach() bool { return plainBranch.MatchString(r.Branch) && plainCommit.MatchString(r.Commit) }
+func (r result) inReach() bool {
+	return plainBranch.MatchString(r.Branch) && plainCommit.MatchString(r.Commit)
+}
 
 // howToGet says how work comes into a clone; nil where there is none.
 func howToGet(job apiclient.Job) []string {

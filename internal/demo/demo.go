@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) error {
 // demo is one that runs.
 type demo struct {
 	Options
-	api  *client.Client
+	api *client.Client
 	// draw is of the stories, judge of the decisions about them.
 	draw, judge *rand.Rand
 	// made is the number in the key of the last job.

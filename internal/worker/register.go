@@ -12,21 +12,22 @@ import (
 	"fleetboard/internal/signal"
 )
 
-// register says who the worker is and what it offers, and takes the token that it is given.
-func (w *Worker) register(ctx context.Context) error {
+// register says who the worker is and what it offers, takes the token that it is given, and
+// returns what was offered.
+func (w *Worker) register(ctx context.Context) (apiclient.FactoryInfo, error) {
 	factory, err := w.factory(ctx)
 	if err != nil {
-		return err
+		return factory, err
 	}
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
 	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
 		Roles: some(w.Roles)})
 	if err != nil {
-		return err
+		return factory, err
 	}
 	w.setToken(answer.JSON200.Token)
-	return nil
+	return factory, nil
 }
 
 func (w *Worker) setToken(token string) {
@@ -115,7 +116,7 @@ func (w *Worker) enrolled(ctx context.Context, call func() error) error {
 	if !refused(err, apiclient.ProblemCodeTokenExpired, apiclient.ProblemCodeTokenInvalid, apiclient.ProblemCodeUnauthenticated) {
 		return err
 	}
-	if err := w.register(ctx); err != nil {
+	if _, err := w.register(ctx); err != nil {
 		return err
 	}
 	return call()

@@ -115,6 +115,7 @@ func Run(ctx, stop context.Context, o Options) error {
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}
+	o.Log.Info("looks which engines and toolchains run here; that takes up to " + probe.Patience.String())
 	w.host = probe.Of(ctx, o.Engines)
 	for _, name := range slices.Sorted(maps.Keys(w.host.Missing)) {
 		o.Log.Warn("an engine cannot be used: "+w.host.Missing[name], "engine", name)
@@ -122,10 +123,11 @@ func Run(ctx, stop context.Context, o Options) error {
 	if len(w.host.Engines) == 0 {
 		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
 	}
-	if err := w.register(ctx); err != nil {
+	offer, err := w.register(ctx)
+	if err != nil {
 		return w.over(err)
 	}
-	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats, "engines", w.host.Engines)
+	w.announce(offer)
 	if err := w.work(ctx); err != nil {
 		return w.over(err)
 	}
