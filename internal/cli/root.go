@@ -90,6 +90,7 @@ func (c *cli) root() *cobra.Command {
 		jobCommand(c), backlogCommand(c), eventsCommand(c), usageCommand(c), budgetCommand(c), factoryCommand(c),
 		agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c))
 	c.completeFlags(root)
+	addExamples(root)
 	wrapArgs(root)
 	return root
 }
