@@ -265,8 +265,9 @@ func jobComplete(c *cli) *cobra.Command {
 			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
 		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: held.job, Epoch: held.epoch, Summary: some(cmp.Or(summary, reason)),
-				Commit: some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
+			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: held.job, Epoch: held.epoch,
+				Summary: some(cmp.Or(summary, reason)),
+				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
 		})
 	}
 	flags := cmd.Flags()

@@ -94,7 +94,7 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 		params.ReadyOnly = &l.ready
 	}
 	if len(l.statuses) > 0 {
-		wanted, err := statusesOf(l.statuses)
+		wanted, err := parseStatuses(l.statuses)
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	if job.BudgetUSD != nil {
 		f.say("budget", dollars(*job.BudgetUSD))
 	}
-	work := resultOf(job)
+	work := readResult(job)
 	f.say("branch", work.Branch)
 	f.say("commit", work.Commit)
 	f.say("changes", work.changes())

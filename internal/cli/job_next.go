@@ -23,8 +23,8 @@ type result struct {
 	Deletions    int    `json:"deletions"`
 }
 
-// resultOf reads the result of a job. One of another form has nothing that is shown.
-func resultOf(job apiclient.Job) result {
+// readResult reads the result of a job. One of another form has nothing that is shown.
+func readResult(job apiclient.Job) result {
 	var r result
 	if json.Unmarshal(job.Result, &r) != nil {
 		return result{}
@@ -57,7 +57,7 @@ func (r result) inReach() bool {
 
 // howToGet says how work comes into a clone; nil where there is none.
 func howToGet(job apiclient.Job) []string {
-	r := resultOf(job)
+	r := readResult(job)
 	if !r.inReach() || job.MergedCommit != "" {
 		return nil
 	}
@@ -109,7 +109,7 @@ func mergeSteps(job apiclient.Job, why apiclient.Explanation) []string {
 			return steps
 		}
 	}
-	if r := resultOf(job); r.inReach() {
+	if r := readResult(job); r.inReach() {
 		steps = append(steps,
 			"In a clone of "+job.Repo+", on the branch that it goes into:",
 			"  git fetch origin "+r.Branch+"  # not where it has no origin: the branch is there",

@@ -40,7 +40,7 @@ func jobWatch(c *cli) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("until", cobra.FixedCompletions(statuses, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
-		if o.until, err = statusesOf(until); err != nil {
+		if o.until, err = parseStatuses(until); err != nil {
 			return err
 		}
 		if len(until) > 0 && len(args) == 0 {
@@ -98,8 +98,8 @@ func (o *watching) watch(ctx context.Context, c *cli, args []string) error {
 	return watchBoard(ctx, c, to)
 }
 
-// statusesOf reads statuses as people write them: in_review, in-review, In review.
-func statusesOf(names []string) ([]apiclient.JobStatus, error) {
+// parseStatuses reads statuses as people write them: in_review, in-review, In review.
+func parseStatuses(names []string) ([]apiclient.JobStatus, error) {
 	var found []apiclient.JobStatus
 	for _, name := range names {
 		status := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(name)))

@@ -74,7 +74,6 @@ func (c *cli) root() *cobra.Command {
 		Example: "  fleet job create \"Add a licence\" --repo hello\n  fleet job list --jq '.items[].title'\n  fleet help exit-codes",
 		RunE:    needsCommand, Args: cobra.ArbitraryArgs, PersistentPreRunE: c.chooseOutput,
 	}
-	root.SetVersionTemplate("fleet {{.Version}}\n")
 	root.SetIn(c.env.In)
 	root.SetOut(c.env.Out)
 	root.SetErr(c.env.Err)

@@ -82,8 +82,8 @@ func writeEnvironment(path string, variables []string) (bool, error) {
 	return true, errors.Join(err, f.Close())
 }
 
-// namesOf are the names of variables.
-func namesOf(variables []string) []string {
+// listNames lists the names of variables.
+func listNames(variables []string) []string {
 	names := make([]string, 0, len(variables))
 	for _, variable := range variables {
 		name, _, _ := strings.Cut(variable, "=")

@@ -75,7 +75,7 @@ func (c *cli) install(flags []string, toPrint bool) error {
 	case !made:
 		c.say("%s is kept as it is.\n", s.environment)
 	case len(variables) > 0:
-		c.say("%s has %s, for you alone.\n", s.environment, strings.Join(namesOf(variables), ", "))
+		c.say("%s has %s, for you alone.\n", s.environment, strings.Join(listNames(variables), ", "))
 	default:
 		c.say("%s has no variables yet; add those that agent programs need.\n", s.environment)
 	}

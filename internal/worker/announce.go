@@ -18,7 +18,7 @@ func (w *Worker) announce(offer apiclient.FactoryInfo) {
 		w.Log.Warn(said)
 		return
 	}
-	w.Log.Info("offers " + namesOf(*offer.Repos) + " to " + strings.Join(w.host.Engines, ", ") + "; waits for jobs")
+	w.Log.Info("offers " + listRepos(*offer.Repos) + " to " + strings.Join(w.host.Engines, ", ") + "; waits for jobs")
 }
 
 // offersNothing says that there is no repository, and what to do; "" where there are some.
@@ -33,8 +33,8 @@ func (w *Worker) offersNothing(offer apiclient.FactoryInfo) string {
 		"It looks again every %s", w.Repos.Dir, describeEvery.Round(time.Second))
 }
 
-// namesOf are the names of repositories, shortened where they are many.
-func namesOf(all []apiclient.Repo) string {
+// listRepos lists the names of repositories, shortened where they are many.
+func listRepos(all []apiclient.Repo) string {
 	names := make([]string, 0, mostNamed)
 	for _, r := range all[:min(len(all), mostNamed)] {
 		names = append(names, r.Name)
