@@ -36,7 +36,7 @@ fleet:
 	@go build -trimpath -ldflags "-s -w" -o bin/fleet ./cmd/fleet
 	@echo "bin/fleet has $$(($$(wc -c <bin/fleet) / 1000)) KB"
 
-## demo: a server of its own with three workers on small repositories, and a stream of jobs
+## demo: a server of its own with three workers on small repositories, and a stream of jobs; goes on where it was
 .PHONY: demo
 demo: fleet
 	@go build -o bin/fleetboard ./cmd/web
@@ -168,7 +168,7 @@ test-browser:
 .PHONY: test-processes
 test-processes:
 	$(call step,workers as processes, repositories, and whole lives of jobs and of money)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/repositories ./e2e/life ./e2e/ledger
+	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
 
 # Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos

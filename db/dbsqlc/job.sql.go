@@ -326,7 +326,7 @@ func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsPar
 }
 
 const jobID = `-- name: JobID :one
-SELECT id FROM job WHERE workspace_id = $1 AND key = $2
+SELECT id FROM job WHERE workspace_id = $1 AND key IN ($2::text, upper($2::text)) ORDER BY key <> $2::text LIMIT 1
 `
 
 type JobIDParams struct {
@@ -334,6 +334,7 @@ type JobIDParams struct {
 	Key         string
 }
 
+// A key is found as it is and, where no job has it so, in capitals, as the server makes keys.
 func (q *Queries) JobID(ctx context.Context, db DBTX, arg JobIDParams) (uuid.UUID, error) {
 	row := db.QueryRow(ctx, jobID, arg.WorkspaceID, arg.Key)
 	var id uuid.UUID

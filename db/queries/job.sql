@@ -18,7 +18,8 @@ WHERE workspace_id = @workspace_id AND id = @id FOR NO KEY UPDATE;
 SELECT job_id FROM job_ready WHERE workspace_id = @workspace_id AND job_id = @job_id FOR UPDATE NOWAIT;
 
 -- name: JobID :one
-SELECT id FROM job WHERE workspace_id = @workspace_id AND key = @key;
+-- A key is found as it is and, where no job has it so, in capitals, as the server makes keys.
+SELECT id FROM job WHERE workspace_id = @workspace_id AND key IN (@key::text, upper(@key::text)) ORDER BY key <> @key::text LIMIT 1;
 
 -- name: JobIDs :many
 SELECT id, key FROM job WHERE workspace_id = @workspace_id AND (key = ANY(@keys::text[]) OR id = ANY(@ids::uuid[]));

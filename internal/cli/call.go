@@ -62,10 +62,10 @@ func printed[T any](c *cli, ask func(ctx context.Context, to *client.Client, arg
 func gone(c *cli, what string, ask func(ctx context.Context, to *client.Client, name string) (*http.Response,
 	error)) func(*cobra.Command, []string) error {
 	return c.each(func(ctx context.Context, to *client.Client, name string) error {
-		if _, err := read(ask(ctx, to, name)); err != nil || c.json {
+		if _, err := read(ask(ctx, to, name)); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.env.Out, "The %s %s is gone.\n", what, cleanLine(name))
+		c.say("The %s %s is gone.\n", what, cleanLine(name))
 		return nil
 	})
 }

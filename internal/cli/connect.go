@@ -40,6 +40,9 @@ func (c *cli) target() (target, error) {
 		if !ok {
 			return target{}, fail(exitNotFound, "there is no context %q: `fleet context list` shows those that there are", c.context)
 		}
+		if at := strings.TrimSuffix(c.server, "/"); at != "" && at != saved.Server {
+			return target{}, fail(exitUsage, "--context %s is %s, and --server names %s: give one of them", c.context, saved.Server, at)
+		}
 		return c.ofContext(c.context, saved), nil
 	}
 	at := strings.TrimSuffix(cmp.Or(c.server, c.env.Getenv("FLEETBOARD_URL")), "/")
@@ -148,6 +151,7 @@ func (c *cli) connect() (*client.Client, error) {
 	if to.token == "" {
 		return nil, fail(exitNotAllowed, "there is no token for %s: run `fleet login`, or set FLEETBOARD_TOKEN", to.server)
 	}
+	c.asked = to
 	return dial(to.server, to.token)
 }
 

@@ -25,7 +25,7 @@ func contextCommand(c *cli) *cobra.Command {
 			if err := c.env.saveConfig(cfg); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.env.Out, "Commands ask %s now.\n", cfg.Contexts[args[0]].Server)
+			c.say("Commands ask %s now.\n", cfg.Contexts[args[0]].Server)
 			return nil
 		}}
 	remove := &cobra.Command{Use: "remove NAME", Aliases: []string{"rm"}, Args: cobra.ExactArgs(1),
@@ -42,6 +42,9 @@ func contextCommand(c *cli) *cobra.Command {
 }
 
 func removeContext(c *cli, cfg config, name string) error {
+	if name == "" {
+		return fail(exitNotFound, "there is no current context: `fleet context list` shows those that there are")
+	}
 	saved, ok := cfg.Contexts[name]
 	if !ok {
 		return fail(exitNotFound, "there is no context %q: `fleet context list` shows those that there are", name)
@@ -53,7 +56,7 @@ func removeContext(c *cli, cfg config, name string) error {
 	if err := c.env.saveConfig(cfg); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.env.Out, "The tokens of %s are forgotten here; they stay good until they are revoked.\n", saved.Server)
+	c.say("The tokens of %s are forgotten here; they stay good until they are revoked.\n", saved.Server)
 	return nil
 }
 

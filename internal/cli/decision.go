@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -68,11 +69,31 @@ func (of decision) ask(ctx context.Context, to *client.Client, job string, d dec
 	}
 }
 
+// calls are those of the API that the command of a decision makes.
+func (of decision) calls() map[string]string {
+	if of.name == "approve" {
+		return calls(of.call, "explainJob")
+	}
+	return calls(of.call)
+}
+
+// showApproved prints how an approved job stands, and how it is merged.
+func (c *cli) showApproved(ctx context.Context, to *client.Client, ask func() (*http.Response, error)) error {
+	body, job, err := readInto[apiclient.Job](ask())
+	if err != nil {
+		return err
+	}
+	return c.show(body, func(w io.Writer) {
+		c.stands(w, job)
+		printSteps(w, "", c.next(ctx, to, job))
+	})
+}
+
 // decide makes a command of a decision.
 func decide(c *cli, of decision) *cobra.Command {
 	var d decided
 	var version int
-	cmd := &cobra.Command{Use: of.name + " JOB…", Short: of.short, Args: cobra.MinimumNArgs(1), Annotations: calls(of.call),
+	cmd := &cobra.Command{Use: of.name + " JOB…", Short: of.short, Args: cobra.MinimumNArgs(1), Annotations: of.calls(),
 		ValidArgsFunction: c.complete(jobKeys(of.of...), 0)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if of.reasoned && d.reason == "" {
@@ -80,7 +101,10 @@ func decide(c *cli, of decision) *cobra.Command {
 		}
 		d.version = given(cmd, "if-version", version)
 		return c.each(func(ctx context.Context, to *client.Client, job string) error {
-			return c.showJob(of.ask(ctx, to, job, d))
+			if of.name != "approve" {
+				return c.showJob(of.ask(ctx, to, job, d))
+			}
+			return c.showApproved(ctx, to, func() (*http.Response, error) { return of.ask(ctx, to, job, d) })
 		})(cmd, args)
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")

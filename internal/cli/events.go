@@ -128,8 +128,11 @@ func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *
 
 // eventLine prints an event: when, who, what, of which job.
 func (s *screen) eventLine(one apiclient.Event) error {
-	if s.json {
+	switch {
+	case s.json:
 		return s.rawOf(one)
+	case s.quiet:
+		return nil
 	}
 	_, err := fmt.Fprintf(s.env.Out, "%s %s %s %s%s\n", s.paint(one.At.Local().Format("2006-01-02 15:04:05"), dim),
 		s.paint(fmt.Sprintf("%-10s", cleanLine(one.Job)), blue), cleanLine(one.Type), cleanLine(one.Actor), changed(one.Changes))

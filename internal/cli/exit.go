@@ -22,6 +22,7 @@ const (
 	exitNotAllowed
 	exitUnreachable
 	exitNothing
+	exitTimeout
 	exitInterrupted = 130
 )
 
@@ -38,6 +39,7 @@ var exitCodes = []struct {
 	{exitNotAllowed, "The token is missing, unknown or over, or may not do this."},
 	{exitUnreachable, "The server gave no answer, or asks to come back later. The same command may work in a while."},
 	{exitNothing, "There is nothing to claim."},
+	{exitTimeout, "What was watched has not come to its end within --timeout."},
 	{exitInterrupted, "It was interrupted."},
 }
 

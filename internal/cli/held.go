@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -77,22 +78,28 @@ func loadAgent(path string) (*heldAgent, error) {
 	return a, nil
 }
 
-// holder is the agent of this person that holds a job on a server; nil where none does.
-func (e Env) holder(server, job string) (*heldAgent, error) {
+// holder is the agent of this person that holds a job on a server, with the job's key as the
+// server writes it; nil where none does.
+func (e Env) holder(server, job string) (*heldAgent, string, error) {
 	paths, err := filepath.Glob(filepath.Join(e.StateDir, agentDir, "*.json"))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for _, path := range paths {
 		a, err := loadAgent(path)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		if a != nil && a.Server == server && a.Leases[job] > 0 {
-			return a, nil
+		if a == nil || a.Server != server {
+			continue
+		}
+		for _, key := range []string{job, strings.ToUpper(job)} {
+			if a.Leases[key] > 0 {
+				return a, key, nil
+			}
 		}
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
 // keep notes a lease, or with an epoch of 0 that it ended.

@@ -101,9 +101,8 @@ func (c *cli) apply(ctx context.Context, to *client.Client, d importing.Differen
 		return fail(exitRefused, "1 job was refused; the rest is imported")
 	case len(refused) > 1:
 		return fail(exitRefused, "%d jobs were refused; the rest is imported", len(refused))
-	case !c.json:
-		fmt.Fprintln(c.env.Out, "Imported.")
 	}
+	c.say("Imported.\n")
 	return nil
 }
 

@@ -89,7 +89,9 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 	if answer.StatusCode == http.StatusNoContent {
 		_ = answer.Body.Close()
 		if c.json {
-			fmt.Fprintln(c.env.Out, "null")
+			if err := c.raw([]byte("null")); err != nil {
+				return err
+			}
 		}
 		return fail(exitNothing, "there is nothing to claim: %s", noClaim(answer.Header.Get("X-Claim-Reason")))
 	}
@@ -184,13 +186,13 @@ func plainName(text string) string {
 
 // asHolder does something as the agent of this person that holds a job. Where none does,
 // it tells how jobs are claimed.
-func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, epoch int64) (*http.Response,
+func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response,
 	error)) ([]byte, *heldAgent, error) {
 	at, err := c.target()
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := c.env.holder(at.server, job)
+	a, key, err := c.env.holder(at.server, job)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -202,21 +204,27 @@ func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Clien
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := read(do(to, a.Leases[job]))
+	body, err := read(do(to, lease{key, a.Leases[key]}))
 	return body, a, err
 }
 
+// lease names what this person holds: the job as the server writes its key, and the epoch.
+type lease struct {
+	job   string
+	epoch int64
+}
+
 // ends does what ends a lease, and forgets it.
-func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, epoch int64) (*http.Response, error)) error {
+func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
 	body, a, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
 	}
-	if err := c.env.keep(ctx, a, job, 0); err != nil {
-		return err
-	}
 	var said apiclient.Job
 	if err := json.Unmarshal(body, &said); err != nil {
+		return err
+	}
+	if err := c.env.keep(ctx, a, said.Key, 0); err != nil {
 		return err
 	}
 	return c.show(body, func(w io.Writer) { c.stands(w, said) })
@@ -228,7 +236,7 @@ func (c *cli) holds(job string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a, err := c.env.holder(at.server, job)
+	a, _, err := c.env.holder(at.server, job)
 	return a != nil, err
 }
 
@@ -256,9 +264,10 @@ func jobComplete(c *cli) *cobra.Command {
 		if !held {
 			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
-		return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: args[0], Epoch: epoch, Summary: some(cmp.Or(summary, reason)),
-				Commit: some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
+		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: held.job, Epoch: held.epoch,
+				Summary: some(cmp.Or(summary, reason)),
+				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
 		})
 	}
 	flags := cmd.Flags()
@@ -298,8 +307,8 @@ func jobRelease(c *cli) *cobra.Command {
 			return err
 		}
 		if held {
-			return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-				return to.ReleaseLease(cmd.Context(), apiclient.LeaseRelease{Job: args[0], Epoch: epoch, Reason: reason})
+			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+				return to.ReleaseLease(cmd.Context(), apiclient.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
 			})
 		}
 		to, err := c.connect()
@@ -322,8 +331,8 @@ func jobFail(c *cli) *cobra.Command {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
 		}
-		return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-			return to.FailJob(cmd.Context(), apiclient.Failure{Job: args[0], Epoch: epoch, Error: reason,
+		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.FailJob(cmd.Context(), apiclient.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
 				Kind: &kind, Retryable: &retryable})
 		})
 	}
@@ -342,14 +351,14 @@ func jobAsk(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.ends(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-				return to.AskQuestion(cmd.Context(), apiclient.Question{Job: args[0], Epoch: epoch, Question: question})
+			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+				return to.AskQuestion(cmd.Context(), apiclient.Question{Job: held.job, Epoch: held.epoch, Question: question})
 			})
 		}}
 }
 
 // standing prints what a report on a lease was answered.
-func (c *cli) standing(ctx context.Context, job string, do func(to *client.Client, epoch int64) (*http.Response, error)) error {
+func (c *cli) standing(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
 	body, _, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
@@ -377,7 +386,7 @@ func jobProgress(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
 			"registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		report := apiclient.ProgressReport{Job: args[0], ProgressPercent: given(cmd, "percent", percent), CurrentStep: some(step)}
+		report := apiclient.ProgressReport{ProgressPercent: given(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
 			raw, err := c.fileOrIn(checkpoint)
 			if err != nil {
@@ -387,8 +396,8 @@ func jobProgress(c *cli) *cobra.Command {
 				return fail(exitUsage, "%s must have a JSON object", checkpoint)
 			}
 		}
-		return c.standing(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-			report.Epoch = epoch
+		return c.standing(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			report.Job, report.Epoch = held.job, held.epoch
 			return to.ReportProgress(cmd.Context(), report)
 		})
 	}
@@ -404,8 +413,8 @@ func jobRenew(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
 		Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.standing(cmd.Context(), args[0], func(to *client.Client, epoch int64) (*http.Response, error) {
-			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: args[0], Epoch: epoch, TTLSeconds: &ttl})
+		return c.standing(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
 		})
 	}
 	cmd.Flags().IntVar(&ttl, "ttl", claimTTL, "how many seconds it lasts from now, 10 to 86400")

@@ -94,9 +94,9 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 		params.ReadyOnly = &l.ready
 	}
 	if len(l.statuses) > 0 {
-		wanted := make([]apiclient.JobStatus, len(l.statuses))
-		for i, s := range l.statuses {
-			wanted[i] = apiclient.JobStatus(s)
+		wanted, err := parseStatuses(l.statuses)
+		if err != nil {
+			return err
 		}
 		params.Status = &wanted
 	}
@@ -143,28 +143,34 @@ func now(job apiclient.Job) string {
 }
 
 func jobShow(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show a job", Annotations: calls("getJob", "listAttempts"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := c.connect()
-			if err != nil {
+	cmd := &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.ExactArgs(1), Short: "Show a job, its work, and what comes next", Annotations: calls("getJob", "explainJob", "listAttempts"),
+		Example: "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		body, job, err := readInto[apiclient.Job](to.GetJob(cmd.Context(), args[0]))
+		if err != nil {
+			return err
+		}
+		var told *apiclient.Delivery
+		if job.Attempts > 0 && job.Lease == nil && !c.json {
+			if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
 				return err
 			}
-			body, job, err := readInto[apiclient.Job](to.GetJob(cmd.Context(), args[0]))
-			if err != nil {
-				return err
+		}
+		return c.show(body, func(w io.Writer) {
+			c.wholeJob(w, job)
+			c.delivery(w, told)
+			printSteps(w, "how to get it", howToGet(job))
+			if job.Status != apiclient.JobStatusCompleted { // said already
+				printSteps(w, "next", c.next(cmd.Context(), to, job))
 			}
-			var told *apiclient.Delivery
-			if job.Attempts > 0 && job.Lease == nil && !c.json {
-				if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
-					return err
-				}
-			}
-			return c.show(body, func(w io.Writer) {
-				c.wholeJob(w, job)
-				c.delivery(w, told)
-			})
-		}}
+		})
+	}
+	return cmd
 }
 
 // facts are names and values, one to a line; those without a value are left out.
@@ -220,12 +226,17 @@ func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	if job.BudgetUSD != nil {
 		f.say("budget", dollars(*job.BudgetUSD))
 	}
+	work := readResult(job)
+	f.say("branch", work.Branch)
+	f.say("commit", work.Commit)
+	f.say("changes", work.changes())
 	f.say("approved", job.ApprovedHead)
 	f.say("merged as", job.MergedCommit)
-	f.say("url", job.URL)
+	f.say(linkName(job.URL), job.URL)
 	f.say("not before", s.agoOf(job.NotBefore))
 	f.say("created", cleanLine(job.CreatedBy)+", "+s.ago(job.CreatedAt))
 	f.say("changed", s.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
+	f.text("summary", work.Summary)
 	f.text("question", job.Question)
 	f.text("answer", job.Answer)
 	f.text("feedback", job.Feedback)

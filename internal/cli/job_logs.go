@@ -133,8 +133,11 @@ func (f *follower) news(ctx context.Context) error {
 
 // logLine prints a line of a log: its time, level, event and message.
 func (s *screen) logLine(line apiclient.LogLine) error {
-	if s.json {
+	switch {
+	case s.json:
 		return s.rawOf(line)
+	case s.quiet:
+		return nil
 	}
 	colour := map[apiclient.LogLevel]string{"DEBUG": dim, "WARNING": yellow, "ERROR": red, "CRITICAL": red}[line.Level]
 	at := line.ReceivedAt

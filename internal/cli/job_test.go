@@ -191,7 +191,7 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 	// What the server refuses is named field by field, and with --json it is its own words.
-	if said := w.fleet("job", "create", "Two", "--priority", "11").err; !strings.Contains(said, "\n  priority ") {
+	if said := w.fleet("job", "create", "Two", "--priority", "11").err; !strings.Contains(said, "\n  priority: ") {
 		t.Errorf("the refused field: %q", said)
 	}
 	var problem apiclient.Problem

@@ -82,7 +82,7 @@ func logIn(ctx context.Context, c *cli, server, name, tokenFile string) error {
 	if err := c.env.saveConfig(cfg); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.env.Out, "Logged in to %s as context %s.\n", server, name)
+	c.say("Logged in to %s as context %s.\n", server, name)
 	return nil
 }
 

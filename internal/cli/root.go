@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
 	"fleetboard/internal/client"
@@ -19,20 +21,30 @@ import (
 type cli struct {
 	screen
 	context, server string
+	// asked is the server of the last call.
+	asked target
 }
 
 // screen is where a command prints, for people or for programs.
 type screen struct {
-	env           Env
-	json, noColor bool
+	env                  Env
+	json, noColor, quiet bool
+	output, jq           string
+	// filter is the expression of --jq, nil without it.
+	filter func(answer any) gojq.Iter
 }
 
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, args []string, env Env) int {
+	out := &keptWriter{to: env.Out}
+	env.Out = out
 	c := &cli{screen: screen{env: env}}
 	root := c.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if lost := out.failed(); lost != nil {
+		err = lost
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -40,6 +52,7 @@ func Run(ctx context.Context, args []string, env Env) int {
 		err = ctx.Err()
 	}
 	c.complain(err)
+	c.advise(err)
 	return codeOf(err)
 }
 
@@ -57,40 +70,28 @@ func (c *cli) root() *cobra.Command {
 			"machine, in this order. Log in with `fleet login`, or set FLEETBOARD_TOKEN; for a server of your own\n" +
 			"on this machine neither is needed.",
 		SilenceErrors: true, SilenceUsage: true,
-		RunE: needsCommand, Args: cobra.ArbitraryArgs,
+		Version: client.Version,
+		Example: "  fleet job create \"Add a licence\" --repo hello\n  fleet job list --jq '.items[].title'\n  fleet help exit-codes",
+		RunE:    needsCommand, Args: cobra.ArbitraryArgs, PersistentPreRunE: c.chooseOutput,
 	}
 	root.SetIn(c.env.In)
 	root.SetOut(c.env.Out)
 	root.SetErr(c.env.Err)
 	flags := root.PersistentFlags()
-	flags.BoolVar(&c.json, "json", false, "print the API's own JSON")
 	flags.StringVar(&c.context, "context", "", "use this context, as `name`")
 	_ = root.RegisterFlagCompletionFunc("context", c.completeContexts)
 	flags.StringVar(&c.server, "server", "", "ask the server at this `address`")
-	flags.BoolVar(&c.noColor, "no-color", false, "print without colour, as with NO_COLOR in the environment")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fail(exitUsage, "%w; `%s --help` shows what there is", err, cmd.CommandPath())
-	})
+	c.addOutputFlags(flags)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand(c))
 	root.AddCommand(c.workerCommand(), c.mcpCommand(), c.simCommand(), c.demoCommand())
 	root.AddCommand(versionCommand(c), loginCommand(c), logoutCommand(c), contextCommand(c), exitCodesTopic(),
 		jobCommand(c), backlogCommand(c), eventsCommand(c), usageCommand(c), budgetCommand(c), factoryCommand(c),
 		agentCommand(c), productCommand(c), messageCommand(c), busCommand(c), blobCommand(c), importCommand(c), doctorCommand(c))
 	c.completeFlags(root)
+	addExamples(root)
 	wrapArgs(root)
 	return root
-}
-
-// needsCommand is what a command does that only has others below it.
-func needsCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return cmd.Help()
-	}
-	guess := ""
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		guess = fmt.Sprintf(" Did you mean %s?", strings.Join(near, " or "))
-	}
-	return fail(exitUsage, "`%s` has no command %q.%s `%s --help` shows those that there are", cmd.CommandPath(), args[0],
-		guess, cmd.CommandPath())
 }
 
 // wrapArgs makes a wrong number of arguments a mistake of usage.
@@ -99,6 +100,9 @@ func wrapArgs(cmd *cobra.Command) {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
 				return fail(exitUsage, "%w; it is used as `%s`", err, cmd.UseLine())
+			}
+			if slices.Contains(args, "") {
+				return fail(exitUsage, "an argument is empty; it is used as `%s`", cmd.UseLine())
 			}
 			return nil
 		}
@@ -127,7 +131,7 @@ func calls(operations ...string) map[string]string {
 // --json it passes on the server's own refusal.
 func (s *screen) complain(err error) {
 	problem, refused := errors.AsType[*client.Problem](err)
-	if refused && s.json {
+	if refused && s.json && s.filter == nil {
 		fmt.Fprintln(s.env.Err, strings.TrimSpace(string(problem.Body)))
 		return
 	}
@@ -148,21 +152,42 @@ func (s *screen) complain(err error) {
 		return
 	}
 	for _, name := range sortedKeys(*problem.Fields) {
-		fmt.Fprintf(s.env.Err, "  %s %s\n", cleanLine(name), cleanLine((*problem.Fields)[name]))
+		fmt.Fprintf(s.env.Err, "  %s: %s\n", cleanLine(name), cleanLine((*problem.Fields)[name]))
 	}
 }
 
-// show prints the API's answer: as it came with --json, and else for people.
+// advise says what helps where the server did not answer or does not know the token.
+func (c *cli) advise(err error) {
+	if c.json && c.filter == nil {
+		return
+	}
+	if gone, ok := errors.AsType[*client.Unreachable](err); ok && loopback(gone.Server) {
+		fmt.Fprintln(c.env.Err, "Is it running? --server and `fleet login` name another one; `fleet doctor` looks at the connection.")
+	}
+	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusUnauthorized && c.asked.from != "" {
+		fmt.Fprintf(c.env.Err, "It was asked with the token of %s; `fleet login` keeps another one.\n", cleanLine(c.asked.from))
+	}
+}
+
+// show prints the API's answer: as it came with --json, its names with --quiet, and else for
+// people.
 func (s *screen) show(body []byte, human func(w io.Writer)) error {
-	if !s.json {
-		human(s.env.Out)
-		return nil
+	switch {
+	case s.json:
+		return s.raw(body)
+	case s.quiet:
+		return s.printNames(body)
 	}
-	return s.raw(body)
+	human(s.env.Out)
+	return nil
 }
 
-// raw passes an answer on. On a terminal what could control it is written as JSON allows.
+// raw passes an answer on, through the expression of --jq if there is one. On a terminal what
+// could control it is written as JSON allows.
 func (s *screen) raw(body []byte) error {
+	if s.filter != nil {
+		return s.filtered(body)
+	}
 	text := strings.TrimRight(string(body), "\n")
 	if s.env.Terminal {
 		text = escapeControls(text)

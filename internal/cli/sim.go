@@ -66,7 +66,9 @@ func (c *cli) simulate(ctx context.Context, o sim.Options) error {
 	for {
 		select {
 		case <-every.C:
-			fmt.Fprintln(c.env.Out, counts.String())
+			if _, err := fmt.Fprintln(c.env.Out, counts.String()); err != nil {
+				return err
+			}
 		case err := <-done:
 			fmt.Fprintln(c.env.Out, counts.String())
 			return err

@@ -17,6 +17,8 @@ type Env struct {
 	Out, Err io.Writer
 	// Getenv reads a variable of the environment.
 	Getenv func(name string) string
+	// Environ are all of them, as "NAME=value"; nil where they are unknown.
+	Environ func() []string
 	// ConfigDir has config.json, StateDir what commands remember for later ones.
 	ConfigDir, StateDir string
 	Now                 func() time.Time
@@ -34,7 +36,7 @@ type Env struct {
 
 // System is the Env of this process.
 func System() Env {
-	e := Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now, Conceal: conceal,
+	e := Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now, Conceal: conceal,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
 	e.Width = func() int {
 		width, _, _ := term.GetSize(int(os.Stdout.Fd()))

@@ -2,9 +2,11 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -58,7 +60,13 @@ type Unreachable struct { //nolint:errname // beside Problem it reads as what it
 }
 
 // Error names the server and what happened.
-func (u *Unreachable) Error() string { return fmt.Sprintf("%s gave no answer: %v", u.Server, u.cause) }
+func (u *Unreachable) Error() string {
+	cause := u.cause
+	if at, ok := errors.AsType[*url.Error](cause); ok { // it repeats the address
+		cause = at.Err
+	}
+	return fmt.Sprintf("%s gave no answer: %v", u.Server, cause)
+}
 
 // Unwrap is what happened.
 func (u *Unreachable) Unwrap() error { return u.cause }

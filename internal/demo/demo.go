@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,10 +49,14 @@ func Run(ctx context.Context, o Options) error {
 	if err := makeRepositories(ctx, filepath.Join(o.Dir, "repos")); err != nil {
 		return err
 	}
-	d := &demo{Options: o, api: api, draw: rand.New(rand.NewPCG(1, 2))}
+	d := &demo{Options: o, api: api, judge: rand.New(rand.NewPCG(3, 4))}
 	if err := d.furnish(ctx); err != nil {
 		return err
 	}
+	if d.made, err = d.lastMade(ctx); err != nil {
+		return err
+	}
+	d.draw = rand.New(rand.NewPCG(1, 2+uint64(d.made))) // other stories than those that there are
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
@@ -80,8 +86,10 @@ func Run(ctx context.Context, o Options) error {
 // demo is one that runs.
 type demo struct {
 	Options
-	api  *client.Client
-	draw *rand.Rand
+	api *client.Client
+	// draw is of the stories, judge of the decisions about them.
+	draw, judge *rand.Rand
+	// made is the number in the key of the last job.
 	made int
 	// plans says that there is an orchestrator for them.
 	plans atomic.Bool
@@ -136,6 +144,30 @@ func (d *demo) furnish(ctx context.Context) error {
 	return nil
 }
 
+// lastMade is the number of the last job that an earlier demo made on this server; 0 where
+// there was none.
+func (d *demo) lastMade(ctx context.Context) (int, error) {
+	var cursor *string
+	for {
+		newest, prefix, most := apiclient.ListJobsParamsSortCreated, keyPrefix, 200
+		page, err := d.api.ListJobsWithResponse(ctx, &apiclient.ListJobsParams{Q: &prefix, Sort: &newest, Limit: &most, Cursor: cursor})
+		if err != nil {
+			return 0, err
+		}
+		for _, j := range page.JSON200.Items {
+			if n, ok := strings.CutPrefix(j.Key, keyPrefix); ok {
+				if made, err := strconv.Atoi(n); err == nil {
+					return made, nil
+				}
+			}
+		}
+		if page.JSON200.NextCursor == "" {
+			return 0, nil
+		}
+		cursor = &page.JSON200.NextCursor
+	}
+}
+
 // isConflict reports whether something is there already.
 func isConflict(err error) bool {
 	var p *client.Problem
@@ -185,7 +217,7 @@ func (d *demo) decide(ctx context.Context) error {
 		switch {
 		case j.Status == apiclient.JobStatusApproved:
 			_, err = d.api.MergeJobWithResponse(ctx, j.Key, apiclient.MergeAction{})
-		case j.Question != "" && j.Status == apiclient.JobStatusBlocked && d.draw.IntN(2) == 0:
+		case j.Question != "" && j.Status == apiclient.JobStatusBlocked && d.judge.IntN(2) == 0:
 			_, err = d.api.AnswerJobWithResponse(ctx, j.Key, apiclient.AnswerAction{Answer: "Yes, keep the old one for a month."})
 		case j.Status == apiclient.JobStatusInReview:
 			if reviews++; reviews > 2 {
@@ -201,7 +233,7 @@ func (d *demo) decide(ctx context.Context) error {
 
 // review approves most work, and sends some back.
 func (d *demo) review(ctx context.Context, j apiclient.Job) error {
-	if d.draw.IntN(5) > 0 {
+	if d.judge.IntN(5) > 0 {
 		_, err := d.api.ApproveJobWithResponse(ctx, j.Key, apiclient.ApproveAction{})
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fleetboard/examples"
 	"fleetboard/handlers/api/apiclient"
+	"fleetboard/internal/engines/process"
 )
 
 const (
@@ -34,14 +35,15 @@ func (d *demo) orchestrate(ctx context.Context) {
 		return
 	}
 	d.plans.Store(true)
-	cmd := exec.CommandContext(ctx, "bash", script)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Env = append(os.Environ(), "FLEETBOARD_URL="+d.Server, "FLEETBOARD_ENROLMENT_TOKEN="+d.Enrolment,
-		"AGENT_NAME="+conductor, "FACTORY_NAME="+conductor)
-	said, err := cmd.CombinedOutput()
+	end, err := process.Run(ctx, process.Spec{
+		Argv: []string{"bash", script},
+		Env: append(os.Environ(), "FLEETBOARD_URL="+d.Server, "FLEETBOARD_ENROLMENT_TOKEN="+d.Enrolment,
+			"AGENT_NAME="+conductor, "FACTORY_NAME="+conductor),
+		Grace: 5 * time.Second,
+		Line:  func(process.Stream, []byte) {},
+	})
 	if ctx.Err() == nil {
-		d.Log.Warn("the orchestrator ended", "err", err, "said", string(said[max(0, len(said)-2000):]))
+		d.Log.Warn("the orchestrator ended", "err", err, "status", end.Status, "said", end.Tail)
 	}
 }
 

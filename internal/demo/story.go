@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"fleetboard/handlers/api/apiclient"
 )
@@ -12,6 +13,9 @@ var products = map[string][]string{"payments": {"ledger-api", "checkout-web"}, "
 
 // unreviewed is the product whose work is done without a person.
 const unreviewed = "labs"
+
+// keyPrefix is what stands before the number in the keys of the demo's jobs.
+const keyPrefix = "DEMO-"
 
 // step is one of a script, as the scripted engine takes it.
 type step map[string]any
@@ -35,7 +39,7 @@ func (d *demo) story() []apiclient.NewJob {
 	for range 1 + d.draw.IntN(3) {
 		d.made++
 		w := works[d.draw.IntN(len(works))]
-		key, priority, minutes, complexity := fmt.Sprintf("DEMO-%d", d.made), 3+d.draw.IntN(7), 5+d.draw.IntN(40), 1+d.draw.IntN(5)
+		key, priority, minutes, complexity := keyPrefix+strconv.Itoa(d.made), 3+d.draw.IntN(7), 5+d.draw.IntN(40), 1+d.draw.IntN(5)
 		j := apiclient.NewJob{
 			Key:              &key,
 			Title:            w.title,

@@ -37,10 +37,11 @@ const (
 )
 
 const (
-	// maxReason, maxError and maxSummary are the API's limits, in characters.
+	// maxReason, maxError and maxSummary are how much of each is told, in characters: no more
+	// than the API takes.
 	maxReason  = 500
 	maxError   = 10_000
-	maxSummary = 2000
+	maxSummary = 10_000
 	// maxCheckOutput is how much of what a check printed is told, in bytes.
 	maxCheckOutput = 4000
 )

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"fleetboard/internal/forge"
 	"fleetboard/internal/signal"
 	"fleetboard/internal/worker/outbox"
+	"fleetboard/internal/worker/probe"
 	"fleetboard/internal/worker/repos"
 )
 
@@ -118,14 +117,14 @@ func Run(ctx, stop context.Context, o Options) error {
 	if w.bootID, err = bootID(o.State); err != nil {
 		return err
 	}
+	o.Log.Info("looks which engines and toolchains run here; that takes up to " + probe.Patience.String())
 	if err := w.offer.probeHost(ctx); err != nil {
 		return err
 	}
 	if err := w.enter(ctx); err != nil {
 		return w.over(err)
 	}
-	o.Log.Info("registered", "server", o.Server, "agent", o.Name, "factory", o.Factory, "seats", o.Seats,
-		"engines", slices.Sorted(maps.Keys(w.offer.host.Engines)))
+	w.announce()
 	if err := w.work(ctx); err != nil {
 		return w.over(err)
 	}

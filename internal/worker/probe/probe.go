@@ -16,8 +16,8 @@ import (
 	"fleetboard/internal/engines"
 )
 
-// patience is how long a program may take to say its version.
-const patience = 20 * time.Second
+// Patience is how long a program may take to say its version.
+const Patience = 20 * time.Second
 
 // toolchains are the programs that are looked for, each with how it is asked for its
 // version. The name of the capability is has:NAME.
@@ -82,7 +82,7 @@ func Of(ctx context.Context, all []engines.Engine) Host {
 	}
 	for _, e := range all {
 		group.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithTimeout(ctx, Patience)
 			defer cancel()
 			version, err := e.Probe(ctx)
 			mu.Lock()
@@ -105,7 +105,7 @@ func ran(ctx context.Context, name string, ask []string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, path, ask...).CombinedOutput()
 	return string(out), err == nil
