@@ -15,7 +15,7 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// commit is what deliveredBy hands in.
+// commit is what handedInBy hands in.
 const commit = "9be04d1a"
 
 func pushed() attempts.Delivery {
@@ -26,9 +26,9 @@ func refusedFor(words string) attempts.Delivery {
 	return attempts.Delivery{State: attempts.Refused, Branch: "fleet/FB-1-e1", Commit: commit, Detail: words}
 }
 
-// deliveredBy is a job in a repo that an agent has handed in; follows says that it tells what
+// handedInBy is a job in a repo that an agent has handed in; follows says that it tells what
 // becomes of the commit.
-func (w *world) deliveredBy(agent tenancy.Principal, follows bool) jobs.Job {
+func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 	w.T.Helper()
 	w.Job("work", reviewed, inRepo("atlas"))
 	held := w.Claim(agent)
@@ -63,7 +63,7 @@ func (w *world) deliveries() string {
 func TestACommitsFateIsToldAfterTheLease(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", hasAtlas)
-	j := w.deliveredBy(ada, true)
+	j := w.handedInBy(ada, true)
 	sister := w.Agent("sister", func(r *fleet.Registration) { r.Factory.Name = "factory-of-ada" })
 	for range 2 {
 		w.tells(ada, j, refusedFor("no ticket"))
@@ -88,7 +88,7 @@ func TestACommitsFateIsToldAfterTheLease(t *testing.T) {
 func TestACommitsFateIsToldByItsFactoryAlone(t *testing.T) {
 	w := newWorld(t)
 	ada, eve := w.Agent("ada", hasAtlas), w.Agent("eve", hasAtlas)
-	j := w.deliveredBy(ada, true)
+	j := w.handedInBy(ada, true)
 	elsewhere := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
 	nobody := j
 	nobody.Epoch = 7
@@ -120,7 +120,7 @@ func TestACommitsFateIsToldByItsFactoryAlone(t *testing.T) {
 func TestWhatIsToldOfACommitHasBounds(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", hasAtlas)
-	j := w.deliveredBy(ada, true)
+	j := w.handedInBy(ada, true)
 	for field, change := range map[string]func(*attempts.Delivery){
 		"state":  func(d *attempts.Delivery) { d.State = attempts.Awaited },
 		"branch": func(d *attempts.Delivery) { d.Branch = strings.Repeat("b", attempts.MaxBranch+1) },
@@ -144,30 +144,28 @@ func TestWhatIsToldOfACommitHasBounds(t *testing.T) {
 	w.tells(ada, j, told) // the same is no change
 }
 
-// However calls meet, what was pushed is pushed in the end.
+// Of two calls that meet, the later one goes by what the first has told.
 func TestAPushWinsWhenCallsMeet(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", hasAtlas)
-	j := w.deliveredBy(ada, true)
+	j := w.handedInBy(ada, true)
+	release := w.Hold(`SELECT FROM attempt WHERE job_id = $1 FOR UPDATE`, j.ID)
 	var calls sync.WaitGroup
-	for i := range 12 {
-		told := refusedFor("no ticket")
-		if i%3 == 0 {
-			told = pushed()
-		}
+	for i, told := range []attempts.Delivery{pushed(), refusedFor("no ticket")} {
 		calls.Go(func() {
 			if _, err := w.Dispatch.RecordDelivery(w.Ctx, ada, ref(j), told); err != nil {
 				t.Error(err)
 			}
 		})
+		w.Blocked(i + 1)
 	}
+	release()
 	calls.Wait()
-	var state string
-	if w.scan(&state, `SELECT delivery FROM attempt WHERE job_id = $1`, j.ID); state != "pushed" {
-		t.Errorf("it is %s", state)
+	if got := w.deliveries(); got != "job.delivered" {
+		t.Errorf("the log tells %q", got)
 	}
-	if n := strings.Count(w.deliveries(), "job.delivered"); n != 1 {
-		t.Errorf("it was told %d times", n)
+	if got := dbfactory.Text(t, w.DB, `SELECT delivery FROM attempt`); got != "pushed" {
+		t.Errorf("it is %s", got)
 	}
 }
 
@@ -193,7 +191,7 @@ func TestAMergeWaitsForItsCommit(t *testing.T) {
 			w := newWorld(t)
 			w.byFactories()
 			ada := w.Agent("ada", hasAtlas)
-			j := w.deliveredBy(ada, c.follows)
+			j := w.handedInBy(ada, c.follows)
 			for _, told := range c.told {
 				w.tells(ada, j, told)
 			}
@@ -212,7 +210,7 @@ func TestAnEarlierRefusalHoldsNoLaterWork(t *testing.T) {
 	w := newWorld(t)
 	w.byFactories()
 	ada := w.Agent("ada", hasAtlas)
-	j := w.deliveredBy(ada, true)
+	j := w.handedInBy(ada, true)
 	w.tells(ada, j, refusedFor("no ticket"))
 	w.Act(j, jobs.ByReject)
 	again := w.Claim(ada)
