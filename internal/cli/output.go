@@ -113,7 +113,7 @@ func (s *screen) printNames(body []byte) error {
 		Jobs  *[]named `json:"jobs"`
 	}
 	if json.Unmarshal(body, &said) != nil {
-		return nil // it names nothing
+		return nil //nolint:nilerr // it names nothing
 	}
 	list := []named{said.named}
 	switch {

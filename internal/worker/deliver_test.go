@@ -87,6 +87,8 @@ func delivering(t *testing.T, server string) *Worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: api, out: out, held: map[leaseID]*lease{},
+	w := &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: api, out: out, held: map[leaseID]*lease{},
 		beatNow: signal.New(), freed: signal.New(), stopped: context.Background(), leaving: context.Background()}
+	w.offer = newOffer(&w.Options, func() {})
+	return w
 }
