@@ -30,7 +30,7 @@ type usage struct {
 }
 
 // usage of the server's process.
-func (w *web) usage() (usage, error) { return usageOf(w.cmd.Process.Pid) }
+func (w *web) usage() (usage, error) { return readUsage(w.cmd.Process.Pid) }
 
 // postgresUsage is the usage of PostgreSQL, all its processes together, those
 // that ended too.
@@ -47,7 +47,7 @@ func (s *environment) postgresUsage(ctx context.Context) (usage, error) {
 	if err != nil {
 		return usage{}, fmt.Errorf("postmaster.pid: %w", err)
 	}
-	all, err := statOf(postmaster)
+	all, err := readStat(postmaster)
 	if err != nil {
 		return usage{}, err
 	}
@@ -59,15 +59,15 @@ func (s *environment) postgresUsage(ctx context.Context) (usage, error) {
 	for _, dir := range found {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		// A process that has just ended is counted with the postmaster's children.
-		if st, err := statOf(pid); err == nil && st.parent == postmaster {
+		if st, err := readStat(pid); err == nil && st.parent == postmaster {
 			sum.CPU, sum.RSS = sum.CPU+st.own, sum.RSS+st.rss
 		}
 	}
 	return sum, nil
 }
 
-func usageOf(pid int) (usage, error) {
-	st, err := statOf(pid)
+func readUsage(pid int) (usage, error) {
+	st, err := readStat(pid)
 	return usage{CPU: st.own, RSS: st.rss}, err
 }
 
@@ -79,7 +79,7 @@ type costs struct {
 }
 
 func (w *web) costs(ctx context.Context) (c costs, err error) {
-	if c.bench, err = usageOf(os.Getpid()); err != nil {
+	if c.bench, err = readUsage(os.Getpid()); err != nil {
 		return c, err
 	}
 	if c.server, err = w.usage(); err != nil {
@@ -114,7 +114,7 @@ type procStat struct {
 	rss           int64
 }
 
-func statOf(pid int) (procStat, error) {
+func readStat(pid int) (procStat, error) {
 	if runtime.GOOS != "linux" {
 		return procStat{}, errNoProc
 	}

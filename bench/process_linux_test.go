@@ -8,7 +8,7 @@ import (
 
 // What a process takes rises while it works, and it holds its pages.
 func TestAProcessTellsWhatItTakes(t *testing.T) {
-	before, err := usageOf(os.Getpid())
+	before, err := readUsage(os.Getpid())
 	if err != nil || before.RSS < 1<<20 {
 		t.Fatalf("%+v, %v", before, err)
 	}
@@ -20,7 +20,7 @@ func TestAProcessTellsWhatItTakes(t *testing.T) {
 		for n := range 1_000_000 {
 			_ = n
 		}
-		if after, err = usageOf(os.Getpid()); err != nil {
+		if after, err = readUsage(os.Getpid()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,9 +22,9 @@ const (
 	rlsWarm = 100
 )
 
-// pairsOf are how often a statement is measured and warmed up: less on a small
+// rlsSizes are how often a statement is measured and warmed up: less on a small
 // dataset, which has few jobs to take.
-func pairsOf(rows int) (pairs, warm int) { return min(rlsPairs, rows/200), min(rlsWarm, rows/500) }
+func rlsSizes(rows int) (pairs, warm int) { return min(rlsPairs, rows/200), min(rlsWarm, rows/500) }
 
 // freeRole reads the same tables with the same rights, past every policy. It is
 // made in the bench's own cluster and exists nowhere else.
@@ -75,7 +75,7 @@ func rls(ctx context.Context, s *environment) ([]figure, error) {
 	if err := assertSides(ctx, t.workspace, with, without); err != nil {
 		return nil, err
 	}
-	pairs, warm := pairsOf(s.rows)
+	pairs, warm := rlsSizes(s.rows)
 	scope, err := scopeCost(ctx, t.workspace, with, without, pairs)
 	if err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func (b *alarm) submit(ctx context.Context, w *web, n int) ([]time.Duration, err
 		if err := json.Unmarshal(got.body, &job); err != nil {
 			return nil, err
 		}
-		at, err := b.heard(ctx, job.Key)
+		at, err := b.awaitClaim(ctx, job.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -126,8 +126,8 @@ func (b *alarm) submit(ctx context.Context, w *web, n int) ([]time.Duration, err
 	return times, nil
 }
 
-// heard waits until a job was given to somebody, and says when.
-func (b *alarm) heard(ctx context.Context, key string) (time.Time, error) {
+// awaitClaim waits until a job was given to somebody, and says when.
+func (b *alarm) awaitClaim(ctx context.Context, key string) (time.Time, error) {
 	for {
 		b.mu.Lock()
 		at, ok := b.given[key]

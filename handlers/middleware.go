@@ -107,7 +107,7 @@ func (s *Server) guard(route web.Route) echo.HandlerFunc {
 			return route.Handle(c, tenancy.Principal{})
 		}
 		c.Response().Header().Add(echo.HeaderVary, "Cookie")
-		who, err := s.asker(c)
+		who, err := s.identify(c)
 		if err != nil {
 			return err
 		}
@@ -164,9 +164,9 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 	return s.Quota.Address(c.RealIP())
 }
 
-// asker is the person who asks, unless too often. Whoever is not signed in is
+// identify is the person who asks, unless too often. Whoever is not signed in is
 // counted by the address.
-func (s *Server) asker(c echo.Context) (tenancy.Principal, error) {
+func (s *Server) identify(c echo.Context) (tenancy.Principal, error) {
 	cookie := s.Web.SessionToken(c)
 	if err := s.Quota.Held(cookie); err != nil {
 		return tenancy.Principal{}, err

@@ -57,9 +57,9 @@ type stalePage struct {
 }
 
 func staleModel(from string, who tenancy.Principal, list []workspaces.Workspace) stalePage {
-	now, _ := web.WorkspaceOf(list, who.Workspace)
+	now, _ := web.FindWorkspace(list, who.Workspace)
 	id, _ := ids.Parse(from)
-	was, member := web.WorkspaceOf(list, id)
+	was, member := web.FindWorkspace(list, id)
 	m := stalePage{title: "You switched to another workspace in another tab",
 		text: "The page is of " + was.Name + ", and you are in " + now.Name + " now. Nothing was changed.",
 		back: "Go to the board of " + now.Name}
@@ -81,8 +81,8 @@ func (s *Server) showStale(c echo.Context, m stalePage) error {
 	case !web.WantsPage(c):
 		return c.String(status, m.title+". "+m.text+"\n")
 	}
-	page := layout.ErrorPage{Theme: web.ThemeOf(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
-	if who, ok := web.WhoOf(c); ok {
+	page := layout.ErrorPage{Theme: web.ReadTheme(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
+	if who, ok := web.Principal(c); ok {
 		page.Shell = s.Web.ErrorShell(c, who)
 	}
 	return web.Render(c, status, layout.ErrorView(page))

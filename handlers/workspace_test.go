@@ -172,7 +172,7 @@ func TestAnOldTabChangesNothing(t *testing.T) {
 	handlertest.WantRedirect(t, plain("/settings/workspace", url.Values{"name": {"Right"}}), "/settings/workspace")
 
 	// So does a page of a workspace that its person was taken out of.
-	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE workspace_id = $1::uuid AND account_id = $2::uuid`, old, d.IdOf(d.Site))
+	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE workspace_id = $1::uuid AND account_id = $2::uuid`, old, d.Account(d.Site))
 	doc = handlertest.Page(t, plain("/settings/workspace", url.Values{"name": {"Wrong"}}), http.StatusConflict)
 	handlertest.WantText(t, doc, "main", "You are no longer in this workspace")
 	if strings.Contains(doc.Text(), "Right") {

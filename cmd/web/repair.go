@@ -101,7 +101,7 @@ func show(ctx context.Context, args, environ []string, out, logs io.Writer) int 
 	}
 	var state jobs.State
 	err := withDatabase(ctx, environ, logs, func(_ app.Config, d *db.DB) (err error) {
-		state, err = audit.AsOf(ctx, d, *workspace, args[0], when)
+		state, err = audit.StateAt(ctx, d, *workspace, args[0], when)
 		return err
 	})
 	if err != nil {

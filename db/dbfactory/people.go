@@ -45,8 +45,8 @@ func EventsBy(t testing.TB, conn *pgx.Conn, who tenancy.Principal, kind, payload
 	return n
 }
 
-// EventsOf counts the events of a type.
-func EventsOf(t testing.TB, conn *pgx.Conn, kind string) (n int) {
+// CountEvents counts the events of a type.
+func CountEvents(t testing.TB, conn *pgx.Conn, kind string) (n int) {
 	t.Helper()
 	if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM event WHERE type = $1", kind).Scan(&n); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"fleetboard/internal/eventlog"
 )
 
-// IdOf is the account that a browser is logged in with.
-func (d *Desk) IdOf(s *Site) string {
+// Account is the account that a browser is logged in with.
+func (d *Desk) Account(s *Site) string {
 	d.t.Helper()
 	ctx, err := d.Sessions.Load(d.t.Context(), s.Cookies["sid"].Value)
 	if err != nil {
@@ -23,7 +23,7 @@ func (d *Desk) IdOf(s *Site) string {
 // Named gives the person at a browser a name.
 func (d *Desk) Named(s *Site, name string) string {
 	d.t.Helper()
-	id := d.IdOf(s)
+	id := d.Account(s)
 	dbfactory.RenameAccount(d.t, d.DB, id, name)
 	return id
 }

@@ -6,10 +6,10 @@ import (
 	"fleetboard/internal/tenancy"
 )
 
-// TokenOf makes a personal token of a browser's person.
-func (d *Desk) TokenOf(s *Site) string {
+// NewToken makes a personal token of a browser's person.
+func (d *Desk) NewToken(s *Site) string {
 	d.t.Helper()
-	id, _ := ids.Parse(d.IdOf(s))
+	id, _ := ids.Parse(d.Account(s))
 	who, err := d.Accounts.Workspaces.Person(d.t.Context(), id, d.Workspace)
 	if err != nil {
 		d.t.Fatal(err)

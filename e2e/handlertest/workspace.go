@@ -13,7 +13,7 @@ func (d *Desk) ElsewhereOwner(name string) *Site {
 	d.t.Helper()
 	s := d.As(tenancy.RoleOwner)
 	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
-	dbfactory.MoveMember(d.t, d.DB, d.IdOf(s), other)
+	dbfactory.MoveMember(d.t, d.DB, d.Account(s), other)
 	return s
 }
 
@@ -21,7 +21,7 @@ func (d *Desk) ElsewhereOwner(name string) *Site {
 func (d *Desk) AlsoIn(name string, role tenancy.Role) string {
 	d.t.Helper()
 	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
-	dbfactory.AddMember(d.t, d.DB, other, d.IdOf(d.Site), role)
+	dbfactory.AddMember(d.t, d.DB, other, d.Account(d.Site), role)
 	return other.String()
 }
 

@@ -51,7 +51,7 @@ func narrow(m *view.Agents, snap fleet.Snapshot, f links.AgentsFilter) {
 		whole := f.Query == "" || matches(f.Query, append(offers[factory.Name], factory.Name, factory.About)...)
 		found := slices.DeleteFunc(factory.Agents, func(a view.Agent) bool { return !whole && !agentMatches(f.Query, a) })
 		for i, k := range kinds {
-			counts[i] += countOf(found, k)
+			counts[i] += countKind(found, k)
 		}
 		factory.Agents = slices.DeleteFunc(found, func(a view.Agent) bool { return !kinds[at].has(a) })
 		if len(factory.Agents) > 0 || whole && f.Show == "" {
@@ -71,7 +71,7 @@ func narrow(m *view.Agents, snap fleet.Snapshot, f links.AgentsFilter) {
 	m.Factories = shown
 }
 
-func countOf(list []view.Agent, k kind) (n int) {
+func countKind(list []view.Agent, k kind) (n int) {
 	for _, a := range list {
 		if k.has(a) {
 			n++

@@ -41,7 +41,7 @@ func (s pageData) model() view.Agents {
 }
 
 func (s pageData) factory(f fleet.Factory, held map[ids.ID][]jobs.Job) view.Factory {
-	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.PipsOf(f), SeatsText: web.SeatsText(f),
+	m := view.Factory{Name: f.Name, About: web.FactoryAbout(f), Pips: web.SeatPips(f), SeatsText: web.SeatsText(f),
 		Draining: f.Draining, Dead: f.Health == fleet.Dead, Ended: f.Health == fleet.Ended,
 		Caps: f.Capabilities, Note: drainNote(f, web.Now(s.snap))}
 	if m.Dead {
@@ -137,8 +137,8 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 		mark("Blocked", "circle-pause", ui.Warn)
 	case len(held) == 0:
 		m.State, m.Glyph = "Idle", ui.Ready
-	case jobparts.StatusOf(held[0]) != ui.Status(held[0].Status):
-		m.Glyph = jobparts.StatusOf(held[0])
+	case jobparts.ShownStatus(held[0]) != ui.Status(held[0].Status):
+		m.Glyph = jobparts.ShownStatus(held[0])
 		m.State = m.Glyph.Word()
 	case held[0].Status == jobs.Assigned:
 		m.State, m.Glyph = "Starting", ui.Assigned

@@ -42,7 +42,8 @@ func unavailableText(u fleet.Unavailable, now time.Time) ui.Sentence {
 
 // rescuedText says where work lies that could not be saved otherwise, and who removes it.
 func rescuedText(r fleet.Rescued, now time.Time) ui.Sentence {
-	text := ui.Say(ui.T("Work that could not be saved was moved aside "), ui.Moment(ui.Ago(past(r.Since, now), now)), ui.T(": "+r.Path+". "))
+	text := ui.Say(ui.T("Work that could not be saved was moved aside "),
+		ui.Moment(ui.Ago(past(r.Since, now), now)), ui.T(": "+r.Path+". "))
 	if r.Why != "" {
 		text = append(text, ui.T(sentence(r.Why)+" "))
 	}

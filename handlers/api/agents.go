@@ -37,8 +37,8 @@ func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentReques
 	if r.Body.Name != nil && *r.Body.Name != r.Agent {
 		return nil, fault.Invalid("name", "The address names another agent: %s.", r.Agent)
 	}
-	registered, err := s.agents.Register(ctx, whoOf(ctx), registration(r.Agent, *r.Body))
-	return RegisterAgent200JSONResponse{Agent: fleetOf{whoOf(ctx)}.agent(registered.Agent), Token: registered.Token,
+	registered, err := s.agents.Register(ctx, principal(ctx), registration(r.Agent, *r.Body))
+	return RegisterAgent200JSONResponse{Agent: fleetOf{principal(ctx)}.agent(registered.Agent), Token: registered.Token,
 		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
 }
 
@@ -48,19 +48,19 @@ func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	used, err := s.usageOf(ctx, value(r.Body.Leases))
+	used, err := s.reportUsage(ctx, value(r.Body.Leases))
 	if err != nil {
 		return nil, err
 	}
-	beaten, err := s.agents.Heartbeat(ctx, whoOf(ctx), said)
+	beaten, err := s.agents.Heartbeat(ctx, principal(ctx), said)
 	answer := beatAnswerModel(beaten)
 	answer.UsageResults = used
 	return Heartbeat200JSONResponse(answer), err
 }
 
-// usageOf books the usage that a heartbeat tells of its leases. Without any it does
+// reportUsage books the usage that a heartbeat tells of its leases. Without any it does
 // nothing.
-func (s *agentHandlers) usageOf(ctx context.Context, leases []ProgressReport) (*UsageResults, error) {
+func (s *agentHandlers) reportUsage(ctx context.Context, leases []ProgressReport) (*UsageResults, error) {
 	var lines []report.UsageLine
 	for _, l := range leases {
 		of, err := usageLines(lease.Ref{Job: l.Job, Epoch: l.Epoch}, value(l.Usage))
@@ -81,15 +81,15 @@ func (s *agentHandlers) usageOf(ctx context.Context, leases []ProgressReport) (*
 
 // ListAgents gives a page of the agents that the filters take, by name.
 func (s *agentHandlers) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	snap, err := s.fleet.Snapshot(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	fitting := slices.DeleteFunc(agentsOf(snap), func(a fleet.Agent) bool { return !fits(a, r.Params) })
+	fitting := slices.DeleteFunc(listAgents(snap), func(a fleet.Agent) bool { return !fits(a, r.Params) })
 	shown, next, err := page(fitting, r.Params.Cursor, r.Params.Limit,
 		func(a fleet.Agent) string { return a.Name },
 		func(a fleet.Agent, last string) bool { return a.Name > last })
-	return ListAgents200JSONResponse{Items: models(shown, fleetOf{whoOf(ctx)}.agent), NextCursor: next}, err
+	return ListAgents200JSONResponse{Items: models(shown, fleetOf{principal(ctx)}.agent), NextCursor: next}, err
 }
 
 func fits(a fleet.Agent, p ListAgentsParams) bool {
@@ -100,17 +100,17 @@ func fits(a fleet.Agent, p ListAgentsParams) bool {
 
 // GetAgent reads one agent.
 func (s *agentHandlers) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
-	agent, err := s.fleet.Agent(ctx, whoOf(ctx), r.Agent)
-	return GetAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
+	agent, err := s.fleet.Agent(ctx, principal(ctx), r.Agent)
+	return GetAgent200JSONResponse(fleetOf{principal(ctx)}.agent(agent)), err
 }
 
 // GetAgentHealth says how an agent is, by the database's clock.
 func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, whoOf(ctx))
+	snap, err := s.fleet.Snapshot(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	all := agentsOf(snap)
+	all := listAgents(snap)
 	at := slices.IndexFunc(all, func(a fleet.Agent) bool { return a.Name == r.Agent })
 	if at < 0 {
 		return nil, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", r.Agent)
@@ -120,11 +120,11 @@ func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequ
 
 // TerminateAgent ends an agent.
 func (s *agentHandlers) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
-	agent, err := s.agents.Terminate(ctx, whoOf(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
-	return TerminateAgent200JSONResponse(fleetOf{whoOf(ctx)}.agent(agent)), err
+	agent, err := s.agents.Terminate(ctx, principal(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
+	return TerminateAgent200JSONResponse(fleetOf{principal(ctx)}.agent(agent)), err
 }
 
 // EndAgent takes note that an agent's process ends.
 func (s *agentHandlers) EndAgent(ctx context.Context, r EndAgentRequestObject) (EndAgentResponseObject, error) {
-	return EndAgent204Response{}, s.agents.EndAgent(ctx, whoOf(ctx), r.Agent)
+	return EndAgent204Response{}, s.agents.EndAgent(ctx, principal(ctx), r.Agent)
 }

@@ -13,11 +13,11 @@ type blobHandlers struct{ blobs *blobs.Service }
 
 // PutBlob stores the body.
 func (s *blobHandlers) PutBlob(ctx context.Context, r PutBlobRequestObject) (PutBlobResponseObject, error) {
-	t := callOf(ctx).transfer
+	t := callFrom(ctx).transfer
 	if most := s.blobs.MaxSize(); t.request.ContentLength > most {
 		return nil, blobs.TooLarge(most)
 	}
-	b, created, err := s.blobs.Put(ctx, whoOf(ctx), t.body(r.Body))
+	b, created, err := s.blobs.Put(ctx, principal(ctx), t.body(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func (s *blobHandlers) open(ctx context.Context, name string) (*blobContent, err
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.blobs.Open(ctx, whoOf(ctx), sum)
+	r, err := s.blobs.Open(ctx, principal(ctx), sum)
 	if err != nil {
 		return nil, err
 	}
-	return &blobContent{transfer: callOf(ctx).transfer, reader: r}, nil
+	return &blobContent{transfer: callFrom(ctx).transfer, reader: r}, nil
 }
 
 // blobContent is the answer with a blob.

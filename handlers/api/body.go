@@ -80,7 +80,7 @@ func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) 
 	}
 	body, err := schema.Decode(raw, wanted)
 	if err == nil && op.id != "reportBatch" { // the batch parses each of its reports once more
-		h.share.Shrink(kept(len(body)))
+		h.share.Shrink(peakMemory(len(body)))
 	}
 	return body, h, err
 }
@@ -135,8 +135,8 @@ var bodyShares = quota.Shares{Asker: bodyBudget / 4, Enrolment: bodyBudget / 2, 
 // parsed is the memory that a body takes at most while it is read.
 func parsed(length int64) int64 { return copies*length + schema.Memory(length) }
 
-// kept is the memory that a body takes at most while its call is carried out.
-func kept(length int) int64 {
+// peakMemory is the memory that a body takes at most while its call is carried out.
+func peakMemory(length int) int64 {
 	if length <= smallBody {
 		return 0
 	}
@@ -194,7 +194,7 @@ func (s *Server) admitTransfer(c echo.Context, op operation, who *tenancy.Princi
 		return nil, err
 	}
 	t := &transfer{request: r, control: http.NewResponseController(c.Response()), ends: time.Now().Add(transferring.all)}
-	ctx := context.WithValue(r.Context(), callKey{}, call{op: op, who: who, token: bearerOf(r),
+	ctx := context.WithValue(r.Context(), callKey{}, call{op: op, who: who, token: bearerToken(r),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID), transfer: t})
 	c.SetRequest(r.WithContext(ctx))
 	return share, nil

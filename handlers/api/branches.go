@@ -18,7 +18,7 @@ type branches interface {
 func (s *branchHandlers) ListEndedBranches(
 	ctx context.Context, r ListEndedBranchesRequestObject,
 ) (ListEndedBranchesResponseObject, error) {
-	list, err := s.branches.EndedBranches(ctx, whoOf(ctx), r.Body.Repo, r.Body.Jobs)
+	list, err := s.branches.EndedBranches(ctx, principal(ctx), r.Body.Repo, r.Body.Jobs)
 	return ListEndedBranches200JSONResponse{Items: models(list, endedBranchModel)}, err
 }
 

@@ -40,13 +40,13 @@ func budgetID(text string) (ids.ID, error) {
 
 // ListBudgets gives all budgets, by name.
 func (s *budgetHandlers) ListBudgets(ctx context.Context, _ ListBudgetsRequestObject) (ListBudgetsResponseObject, error) {
-	list, err := s.budgets.List(ctx, whoOf(ctx))
+	list, err := s.budgets.List(ctx, principal(ctx))
 	return ListBudgets200JSONResponse{Items: models(list, budgetModel)}, err
 }
 
 // CreateBudget makes a budget.
 func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequestObject) (CreateBudgetResponseObject, error) {
-	limit, slice, err := dollarsOf(r.Body.LimitUSD, r.Body.SliceUSD)
+	limit, slice, err := parseAmounts(r.Body.LimitUSD, r.Body.SliceUSD)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequest
 		Job: value(r.Body.Job), Period: budgets.Period(r.Body.Period), Timezone: value(r.Body.Timezone),
 		Limits: budgets.Limits{Money: limit, Tokens: r.Body.LimitTokens, Runs: r.Body.LimitRuns}, Hard: r.Body.Hard == nil || *r.Body.Hard,
 		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle),
-		Unpriced: budgets.Unpriced(value(r.Body.Unpriced)), Once: callOf(ctx).once}
-	made, err := s.budgets.Create(ctx, whoOf(ctx), in)
+		Unpriced: budgets.Unpriced(value(r.Body.Unpriced)), Once: callFrom(ctx).once}
+	made, err := s.budgets.Create(ctx, principal(ctx), in)
 	return CreateBudget201JSONResponse(budgetModel(made)), err
 }
 
@@ -65,7 +65,7 @@ func (s *budgetHandlers) GetBudget(ctx context.Context, r GetBudgetRequestObject
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.budgets.Get(ctx, whoOf(ctx), id)
+	b, err := s.budgets.Get(ctx, principal(ctx), id)
 	return GetBudget200JSONResponse(budgetModel(b)), err
 }
 
@@ -75,13 +75,13 @@ func (s *budgetHandlers) PatchBudget(ctx context.Context, r PatchBudgetRequestOb
 	if err != nil {
 		return nil, err
 	}
-	limit, slice, err := dollarsOf(r.Body.LimitUSD, r.Body.SliceUSD)
+	limit, slice, err := parseAmounts(r.Body.LimitUSD, r.Body.SliceUSD)
 	if err != nil {
 		return nil, err
 	}
-	cleared := nullsOf(callOf(ctx).body)
+	cleared := nullFields(callFrom(ctx).body)
 	sets := func(field string, given bool) bool { return given || slices.Contains(cleared, field) }
-	b, err := s.budgets.Change(ctx, whoOf(ctx), id, budgets.Patch{Version: r.Body.Version, Name: r.Body.Name,
+	b, err := s.budgets.Change(ctx, principal(ctx), id, budgets.Patch{Version: r.Body.Version, Name: r.Body.Name,
 		Money:  budgets.Ceiling[spend.Nanos]{Set: sets("limit_usd", limit != nil), Value: limit},
 		Tokens: budgets.Ceiling[int64]{Set: sets("limit_tokens", r.Body.LimitTokens != nil), Value: r.Body.LimitTokens},
 		Runs:   budgets.Ceiling[int64]{Set: sets("limit_runs", r.Body.LimitRuns != nil), Value: r.Body.LimitRuns},
@@ -96,7 +96,7 @@ func (s *budgetHandlers) DeleteBudget(ctx context.Context, r DeleteBudgetRequest
 	if err != nil {
 		return nil, err
 	}
-	return DeleteBudget204Response{}, s.budgets.Remove(ctx, whoOf(ctx), id)
+	return DeleteBudget204Response{}, s.budgets.Remove(ctx, principal(ctx), id)
 }
 
 // TransferBudget moves money from one budget to another.
@@ -113,8 +113,8 @@ func (s *budgetHandlers) TransferBudget(ctx context.Context, r TransferBudgetReq
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.budgets.Transfer(ctx, whoOf(ctx), id, budgets.Transfer{To: to, Amount: amount,
-		Reason: value(r.Body.Reason), Once: callOf(ctx).once})
+	moved, err := s.budgets.Transfer(ctx, principal(ctx), id, budgets.Transfer{To: to, Amount: amount,
+		Reason: value(r.Body.Reason), Once: callFrom(ctx).once})
 	return TransferBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
 
@@ -128,8 +128,8 @@ func (s *budgetHandlers) RaiseBudget(ctx context.Context, r RaiseBudgetRequestOb
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.budgets.Raise(ctx, whoOf(ctx), id, budgets.Raise{Amount: amount, Until: r.Body.Until,
-		Reason: value(r.Body.Reason), Once: callOf(ctx).once})
+	moved, err := s.budgets.Raise(ctx, principal(ctx), id, budgets.Raise{Amount: amount, Until: r.Body.Until,
+		Reason: value(r.Body.Reason), Once: callFrom(ctx).once})
 	return RaiseBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
 
@@ -139,7 +139,7 @@ func (s *budgetHandlers) UndoBudgetLine(ctx context.Context, r UndoBudgetLineReq
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.budgets.Undo(ctx, whoOf(ctx), id, r.Body.Line, callOf(ctx).once)
+	b, err := s.budgets.Undo(ctx, principal(ctx), id, r.Body.Line, callFrom(ctx).once)
 	return UndoBudgetLine200JSONResponse(budgetModel(b)), err
 }
 
@@ -155,7 +155,7 @@ func (s *budgetHandlers) ListBudgetLines(ctx context.Context, r ListBudgetLinesR
 			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	lines, last, err := s.budgets.Ledger(ctx, whoOf(ctx), id, budgets.LedgerQuery{Before: before, Limit: limit(r.Params.Limit)})
+	lines, last, err := s.budgets.Ledger(ctx, principal(ctx), id, budgets.LedgerQuery{Before: before, Limit: limit(r.Params.Limit)})
 	next := ""
 	if last > 0 {
 		next = strconv.FormatInt(last, 10)
@@ -173,12 +173,12 @@ func (s *budgetHandlers) GetBudgetSeries(ctx context.Context, r GetBudgetSeriesR
 	if r.Params.Bucket != nil {
 		bucket = budgets.Bucket(*r.Params.Bucket)
 	}
-	series, err := s.budgets.Series(ctx, whoOf(ctx), id, bucket)
+	series, err := s.budgets.Series(ctx, principal(ctx), id, bucket)
 	return GetBudgetSeries200JSONResponse(seriesModel(series)), err
 }
 
-// dollarsOf reads a limit and a slice; nil for what is not there.
-func dollarsOf(limit, slice *string) (most, each *spend.Nanos, err error) {
+// parseAmounts reads a limit and a slice; nil for what is not there.
+func parseAmounts(limit, slice *string) (most, each *spend.Nanos, err error) {
 	read := func(field string, text *string) *spend.Nanos {
 		if text == nil || err != nil {
 			return nil

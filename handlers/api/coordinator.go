@@ -45,11 +45,11 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 	if err != nil {
 		return nil, err
 	}
-	stats, err := s.jobs.Stats(ctx, whoOf(ctx))
+	stats, err := s.jobs.Stats(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	healths, err := s.fleet.ByHealth(ctx, whoOf(ctx))
+	healths, err := s.fleet.ByHealth(ctx, principal(ctx))
 	agents := map[string]int{}
 	for health, n := range healths {
 		agents[string(health)] = n
@@ -61,7 +61,7 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 
 // Recover does the coordinator's work in the workspace once.
 func (s *statusHandlers) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
-	did, err := s.recovery.Recover(ctx, whoOf(ctx))
+	did, err := s.recovery.Recover(ctx, principal(ctx))
 	return Recover200JSONResponse{LeasesTakenBack: did.TakenBack, JobsPromoted: did.Promoted, Warned: did.Warned,
 		TimedOut: did.TimedOut, CyclesFailed: did.CyclesFailed}, err
 }
@@ -77,7 +77,7 @@ func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordina
 			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	found, last, err := s.coordinator.Logs(ctx, whoOf(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,
+	found, last, err := s.coordinator.Logs(ctx, principal(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,
 		Limit: limit(r.Params.Limit)})
 	next := ""
 	if last > 0 {
@@ -88,7 +88,7 @@ func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordina
 
 // GetStats counts the workspace's jobs.
 func (s *statusHandlers) GetStats(ctx context.Context, _ GetStatsRequestObject) (GetStatsResponseObject, error) {
-	stats, err := s.jobs.Stats(ctx, whoOf(ctx))
+	stats, err := s.jobs.Stats(ctx, principal(ctx))
 	return GetStats200JSONResponse(statsModel(stats)), err
 }
 

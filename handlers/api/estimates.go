@@ -21,7 +21,7 @@ type estimator interface {
 
 // EstimateJob says what a job is expected to cost.
 func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequestObject) (EstimateJobResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	job, err := s.jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequest
 
 // PreviewEstimate says what a job is expected to cost that does not exist yet.
 func (s *estimateHandlers) PreviewEstimate(ctx context.Context, r PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error) {
-	e, err := s.estimates.Of(ctx, whoOf(ctx), estimates.Ask{Kind: value(r.Body.Kind), Repo: value(r.Body.Repo),
+	e, err := s.estimates.Of(ctx, principal(ctx), estimates.Ask{Kind: value(r.Body.Kind), Repo: value(r.Body.Repo),
 		Complexity: value(r.Body.Complexity), Minutes: value(r.Body.EstimatedMinutes), Priority: value(r.Body.Priority)})
 	return PreviewEstimate200JSONResponse(estimateModel(e)), err
 }

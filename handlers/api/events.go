@@ -20,7 +20,7 @@ type eventHandlers struct {
 }
 
 type eventReader interface {
-	TailOf(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor, limit int) (
+	TailFiltered(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor, limit int) (
 		[]eventlog.Event, eventlog.Cursor, error)
 	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor, limit int) (
 		[]eventlog.Event, eventlog.Cursor, error)
@@ -33,7 +33,7 @@ type jobFinder interface {
 
 // ListEvents reads the log from a place on, or back from it.
 func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	after, err := eventlog.ParseCursor(value(r.Params.After))
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObjec
 		}
 		return page, err
 	}
-	found, next, err := s.events.TailOf(ctx, who, f, after, limit(r.Params.Limit))
+	found, next, err := s.events.TailFiltered(ctx, who, f, after, limit(r.Params.Limit))
 	return ListEvents200JSONResponse{NextAfter: next.String(),
 		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}, err
 }
@@ -59,7 +59,7 @@ func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObjec
 // StreamEvents sends the log as it grows: from the place of the reader's last
 // event, else from the one it names, else from now on.
 func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestObject) (StreamEventsResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	f, err := s.eventFilter(ctx, who, r.Params.Type, r.Params.Job, r.Params.Actor)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ var streams = stream.New(stream.Limits{PerWorkspace: 200, PerAsker: 20, Beat: 15
 // openStream takes a place for a stream that ends with the server, and soon after the
 // call's token. Fault: TooMany.
 func openStream(ctx context.Context, tokens Bearers, server <-chan struct{}) (*stream.Stream, error) {
-	who, token := whoOf(ctx), callOf(ctx).token
+	who, token := principal(ctx), callFrom(ctx).token
 	return streams.Open(who, stream.End{Server: server, Allowed: func(ctx context.Context) bool {
 		now, err := tokens.Bearer(ctx, token)
 		if err != nil { // a database that cannot be asked ends no stream
@@ -132,7 +132,7 @@ func (e *eventStream) page(ctx context.Context) ([]eventlog.Event, eventlog.Curs
 		}
 		defer turn.End()
 	}
-	return e.events.TailOf(ctx, e.who, e.filter, e.at, streamPage)
+	return e.events.TailFiltered(ctx, e.who, e.filter, e.at, streamPage)
 }
 
 // beat keeps the connection open, tells a dead one, and lets the reader know how

@@ -19,17 +19,17 @@ func explanationModel(e kanban.Explanation) Explanation {
 }
 
 func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
-	out := Reasoning{Code: r.Code, Detail: reason.Exact(j, r), Until: utcOrNil(r.Until), Nearest: given(r.Nearest),
+	out := Reasoning{Code: r.Code, Detail: reason.Exact(j, r), Until: utcOrNil(r.Until), Nearest: nilIfZero(r.Nearest),
 		By: actorModel(r.By), CarriedOutBy: actorModel(r.CarriedOutBy)}
 	if r.Budget != "" {
-		out.Budget, out.BudgetID, out.Model = &r.Budget, given(r.BudgetID.String()), given(r.Model)
+		out.Budget, out.BudgetID, out.Model = &r.Budget, nilIfZero(r.BudgetID.String()), nilIfZero(r.Model)
 	}
 	if r.Code == kanban.CodeMergeWaits {
 		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
-		out.Who, out.How, out.LastError = &who, &how, given(cmp.Or(reason.MergeHeld(r), r.Text))
+		out.Who, out.How, out.LastError = &who, &how, nilIfZero(cmp.Or(reason.MergeHeld(r), r.Text))
 	}
 	if r.Code == kanban.CodeDeliveryRefused {
-		out.LastError = given(r.Text)
+		out.LastError = nilIfZero(r.Text)
 	}
 	keys := r.Keys
 	if len(r.Ended) > 0 {

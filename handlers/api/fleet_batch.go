@@ -81,8 +81,8 @@ type batchReport struct {
 	next bool // it wants something for the seat that becomes free
 }
 
-// reportOf reads an item; the batch as a whole was checked.
-func reportOf(raw json.RawMessage) (batchReport, error) {
+// parseReport reads an item; the batch as a whole was checked.
+func parseReport(raw json.RawMessage) (batchReport, error) {
 	item, err := schema.Parse(raw)
 	if err != nil {
 		return batchReport{}, err
@@ -95,13 +95,13 @@ func reportOf(raw json.RawMessage) (batchReport, error) {
 	return batchReport{verb: batchVerbs[verb], job: job, body: item, next: next}, nil
 }
 
-// reportsOf reads the items of a batch. One of them may ask for the next jobs: an answer has
+// parseReports reads the items of a batch. One of them may ask for the next jobs: an answer has
 // no more jobs than that of a claim.
-func reportsOf(items []json.RawMessage) ([]batchReport, error) {
+func parseReports(items []json.RawMessage) ([]batchReport, error) {
 	list, asked := make([]batchReport, len(items)), false
 	for i, raw := range items {
 		var err error
-		if list[i], err = reportOf(raw); err != nil {
+		if list[i], err = parseReport(raw); err != nil {
 			return nil, err
 		}
 		if asked && list[i].next {
@@ -115,7 +115,7 @@ func reportsOf(items []json.RawMessage) ([]batchReport, error) {
 // ReportBatch carries out several reports: those on one job in their order, the
 // others at the same time, so that they are written together.
 func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestObject) (ReportBatchResponseObject, error) {
-	list, err := reportsOf(r.Body.Items)
+	list, err := parseReports(r.Body.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -149,10 +149,10 @@ func (s *reportHandlers) batchItem(ctx context.Context, r batchReport) (BatchIte
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)
 		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.log.LogAttrs(ctx, levelOf(refusal.Code), "report of a batch failed",
-				slog.String("request_id", callOf(ctx).requestID), slog.Any("error", err))
+			s.log.LogAttrs(ctx, logLevel(refusal.Code), "report of a batch failed",
+				slog.String("request_id", callFrom(ctx).requestID), slog.Any("error", err))
 		}
-		answer = problem(refusal, callOf(ctx).requestID)
+		answer = problem(refusal, callFrom(ctx).requestID)
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {

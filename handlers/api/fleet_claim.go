@@ -23,7 +23,7 @@ type queue interface {
 // ClaimJobs gives an agent jobs, or the reason why it gets none.
 func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
 	in := value(r.Body)
-	claimed, err := s.queue.Claim(ctx, whoOf(ctx), claim.Request{
+	claimed, err := s.queue.Claim(ctx, principal(ctx), claim.Request{
 		Wait: time.Duration(value(in.WaitSeconds)) * time.Second, Max: value(in.Max), TTLSeconds: value(in.TTLSeconds),
 		Job: value(in.Job), SessionKey: value(in.SessionKey), RequestID: value(in.RequestID),
 	})
@@ -70,13 +70,13 @@ func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
 	if p := o.Opened; p != nil {
 		opened = &OpenedPullRequest{Number: p.Number, Branch: p.Branch, Commit: p.Commit}
 	}
-	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: given(o.URL), By: MergeOrderBy(o.By),
+	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: nilIfZero(o.URL), By: MergeOrderBy(o.By),
 		Commit: o.Commit, Branch: o.Branch, Into: o.Into,
-		Method: MergeMethod(o.Method), Checks: given(o.Checks)}
+		Method: MergeMethod(o.Method), Checks: nilIfZero(o.Checks)}
 }
 
-// nextOf is what a call that ends a lease wants for the seat, nil for nothing.
-func nextOf(in *NextRequest) *lease.Next {
+// toNext is what a call that ends a lease wants for the seat, nil for nothing.
+func toNext(in *NextRequest) *lease.Next {
 	if in == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func nextModel(claimed *lease.Claimed) (*Next, error) {
 
 // GetQueueState answers without the database.
 func (s *claimHandlers) GetQueueState(ctx context.Context, r GetQueueStateRequestObject) (GetQueueStateResponseObject, error) {
-	version := s.queue.QueueVersion(whoOf(ctx))
+	version := s.queue.QueueVersion(principal(ctx))
 	tag := `"` + version + `"`
 	if names(value(r.Params.IfNoneMatch), tag) {
 		return GetQueueState304Response{Headers: GetQueueState304ResponseHeaders{ETag: tag}}, nil

@@ -57,50 +57,50 @@ type leaseEnds interface {
 
 // StartJob says that work on a claimed job begins.
 func (s *reportHandlers) StartJob(ctx context.Context, r StartJobRequestObject) (StartJobResponseObject, error) {
-	standing, err := s.work.Start(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
-	return StartJob200JSONResponse(standingModel(standing)), err
+	standing, err := s.work.Start(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
+	return StartJob200JSONResponse(toStanding(standing)), err
 }
 
 // ReportProgress says how far the work is.
 func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressRequestObject) (ReportProgressResponseObject, error) {
 	ref := lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}
-	used, err := s.usageOf(ctx, ref, r.Body.Usage)
+	used, err := s.reportUsage(ctx, ref, r.Body.Usage)
 	if err != nil {
 		return nil, err
 	}
-	checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+	checkpoint, err := parseCheckpoint(r.Body.Checkpoint, r.Body.CheckpointBlob)
 	if err != nil {
 		return nil, err
 	}
-	standing, err := s.work.Progress(ctx, whoOf(ctx), ref,
+	standing, err := s.work.Progress(ctx, principal(ctx), ref,
 		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint})
-	answer := standingModel(standing)
+	answer := toStanding(standing)
 	answer.UsageResults = used
 	return ReportProgress200JSONResponse(answer), err
 }
 
 // RenewLease extends a lease.
 func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObject) (RenewLeaseResponseObject, error) {
-	standing, err := s.work.Renew(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
-	return RenewLease200JSONResponse(standingModel(standing)), err
+	standing, err := s.work.Renew(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
+	return RenewLease200JSONResponse(toStanding(standing)), err
 }
 
 // FollowPullRequest takes a lease off its seat while a pull request is waited for.
 func (s *reportHandlers) FollowPullRequest(
 	ctx context.Context, r FollowPullRequestRequestObject,
 ) (FollowPullRequestResponseObject, error) {
-	standing, err := s.work.Follow(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
+	standing, err := s.work.Follow(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
 		report.PullRequest{URL: r.Body.URL, Number: r.Body.Number, Branch: r.Body.Branch})
-	return FollowPullRequest200JSONResponse(standingModel(standing)), err
+	return FollowPullRequest200JSONResponse(toStanding(standing)), err
 }
 
 // CompleteJob hands work in.
 func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		return s.ends.Complete(ctx, whoOf(ctx), ref, report.Completion{
+		return s.ends.Complete(ctx, principal(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
-			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows), Next: nextOf(r.Body.Next)})
+			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows), Next: toNext(r.Body.Next)})
 	})
 	return CompleteJob200JSONResponse(answer), err
 }
@@ -108,10 +108,10 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		return s.ends.Fail(ctx, whoOf(ctx), ref, report.Failure{
+		return s.ends.Fail(ctx, principal(ctx), ref, report.Failure{
 			Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
 			Retryable:  value(r.Body.Retryable),
-			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second, Next: nextOf(r.Body.Next)})
+			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second, Next: toNext(r.Body.Next)})
 	})
 	return FailJob200JSONResponse(answer), err
 }
@@ -119,36 +119,37 @@ func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (F
 // ReleaseLease gives a job back.
 func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequestObject) (ReleaseLeaseResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+		checkpoint, err := parseCheckpoint(r.Body.Checkpoint, r.Body.CheckpointBlob)
 		if err != nil {
 			return report.Ended{}, err
 		}
-		said := report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)}
-		return s.ends.Release(ctx, whoOf(ctx), ref, said)
+		said := report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: toNext(r.Body.Next)}
+		return s.ends.Release(ctx, principal(ctx), ref, said)
 	})
 	return ReleaseLease200JSONResponse(answer), err
 }
 
 // ReclaimLeases ends leases that are past their time, or one job's lease.
 func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesRequestObject) (ReclaimLeasesResponseObject, error) {
-	released, err := s.ends.Reclaim(ctx, whoOf(ctx), value(value(r.Body).Job))
+	released, err := s.ends.Reclaim(ctx, principal(ctx), value(value(r.Body).Job))
 	return ReclaimLeases200JSONResponse{Released: released}, err
 }
 
 // AskQuestion parks a job with a question.
 func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestObject) (AskQuestionResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		checkpoint, err := checkpointOf(r.Body.Checkpoint, r.Body.CheckpointBlob)
+		checkpoint, err := parseCheckpoint(r.Body.Checkpoint, r.Body.CheckpointBlob)
 		if err != nil {
 			return report.Ended{}, err
 		}
-		return s.ends.Ask(ctx, whoOf(ctx), ref, report.Question{Text: r.Body.Question, Checkpoint: checkpoint, Next: nextOf(r.Body.Next)})
+		return s.ends.Ask(ctx, principal(ctx), ref,
+			report.Question{Text: r.Body.Question, Checkpoint: checkpoint, Next: toNext(r.Body.Next)})
 	})
 	return AskQuestion200JSONResponse(answer), err
 }
 
-// checkpointOf is the checkpoint of a body: an object, or a blob that is named instead.
-func checkpointOf(checkpoint json.RawMessage, blob *string) (json.RawMessage, error) {
+// parseCheckpoint is the checkpoint of a body: an object, or a blob that is named instead.
+func parseCheckpoint(checkpoint json.RawMessage, blob *string) (json.RawMessage, error) {
 	switch {
 	case blob == nil:
 		return checkpoint, nil
@@ -163,7 +164,7 @@ func checkpointOf(checkpoint json.RawMessage, blob *string) (json.RawMessage, er
 func (s *reportHandlers) ended(
 	ctx context.Context, ref lease.Ref, usage *UsageEntries, end func(lease.Ref) (report.Ended, error),
 ) (Job, error) {
-	used, err := s.usageOf(ctx, ref, usage)
+	used, err := s.reportUsage(ctx, ref, usage)
 	if err != nil {
 		return Job{}, err
 	}
@@ -184,13 +185,13 @@ func (s *reportHandlers) WriteLogs(ctx context.Context, r WriteLogsRequestObject
 		lines = append(lines, joblog.Line{LineID: value(l.ID), Level: joblog.Level(l.Level), Event: value(l.Event), Message: l.Message,
 			Details: l.Details, At: l.At})
 	}
-	standing, err := s.work.WriteLogs(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
-	return WriteLogs200JSONResponse(standingModel(standing)), err
+	standing, err := s.work.WriteLogs(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
+	return WriteLogs200JSONResponse(toStanding(standing)), err
 }
 
 // ReportDelivery says what became of the commit of an attempt.
 func (s *reportHandlers) ReportDelivery(ctx context.Context, r ReportDeliveryRequestObject) (ReportDeliveryResponseObject, error) {
-	now, err := s.after.RecordDelivery(ctx, whoOf(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, attempts.Delivery{
+	now, err := s.after.RecordDelivery(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, attempts.Delivery{
 		State: attempts.DeliveryState(r.Body.State), Branch: r.Body.Branch, Commit: r.Body.Commit, Detail: value(r.Body.Detail)})
 	if err != nil {
 		return nil, err

@@ -32,8 +32,9 @@ func (s fleetOf) agent(a fleet.Agent) Agent {
 
 func (s fleetOf) factory(f fleet.Factory) Factory {
 	out := Factory{
-		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines), Capabilities: list(f.Capabilities),
-		Offers: list(f.Offers()), Repos: []Repo{},
+		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines),
+		Capabilities: list(f.Capabilities),
+		Offers:       list(f.Offers()), Repos: []Repo{},
 		Unavailable: models(f.Unavailable, unavailableModel), Rescued: models(f.Rescued, rescuedModel), Seats: f.Seats,
 		SeatsTaken: f.Taken, SeatsFree: f.Free(),
 		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt),
@@ -44,7 +45,7 @@ func (s fleetOf) factory(f fleet.Factory) Factory {
 		out.LastHeartbeatAt = utcOrNil(&f.LastBeatAt)
 	}
 	for _, r := range f.Repos {
-		out.Repos = append(out.Repos, Repo{Name: r.Name, URL: given(r.URL), DefaultBranch: given(r.DefaultBranch)})
+		out.Repos = append(out.Repos, Repo{Name: r.Name, URL: nilIfZero(r.URL), DefaultBranch: nilIfZero(r.DefaultBranch)})
 	}
 	for _, a := range f.Agents {
 		out.Agents = append(out.Agents, s.agent(a))
@@ -70,8 +71,8 @@ func rescuedModel(r fleet.Rescued) Rescued {
 	return Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()}
 }
 
-// agentsOf are all agents of a fleet, by name.
-func agentsOf(snap fleet.Snapshot) []fleet.Agent {
+// listAgents are all agents of a fleet, by name.
+func listAgents(snap fleet.Snapshot) []fleet.Agent {
 	var all []fleet.Agent
 	for _, f := range snap.Factories {
 		all = append(all, f.Agents...)
@@ -138,7 +139,7 @@ func beat(agent string, in Heartbeat) (report.Heartbeat, error) {
 		out.Factory = &info
 	}
 	for _, l := range value(in.Leases) {
-		checkpoint, err := checkpointOf(l.Checkpoint, l.CheckpointBlob)
+		checkpoint, err := parseCheckpoint(l.Checkpoint, l.CheckpointBlob)
 		if err != nil {
 			return out, err
 		}
@@ -156,12 +157,12 @@ func beatAnswerModel(in report.HeartbeatResult) HeartbeatAnswer {
 	}
 	for _, l := range in.Leases {
 		out.Leases = append(out.Leases, LeaseStanding{Job: l.Job, Epoch: l.Epoch, Directive: Directive(l.Directive),
-			Reason: given(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: given(l.Answer)})
+			Reason: nilIfZero(l.Reason), ExpiresAt: utcOrNil(l.ExpiresAt), Answer: nilIfZero(l.Answer)})
 	}
 	return out
 }
 
-func standingModel(in lease.Status) Standing {
-	return Standing{Directive: Directive(in.Directive), Reason: given(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
-		Answer: given(in.Answer), LinesLeftOut: given(in.LinesLeftOut)}
+func toStanding(in lease.Status) Standing {
+	return Standing{Directive: Directive(in.Directive), Reason: nilIfZero(in.Reason), ExpiresAt: utcOrNil(in.ExpiresAt),
+		Answer: nilIfZero(in.Answer), LinesLeftOut: nilIfZero(in.LinesLeftOut)}
 }

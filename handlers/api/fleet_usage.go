@@ -29,7 +29,7 @@ type usageRecorder interface {
 
 // recordUsage books usage, and says what became of each entry.
 func recordUsage(ctx context.Context, to usageRecorder, lines []report.UsageLine) ([]UsageResult, error) {
-	answers, err := to.RecordUsage(ctx, whoOf(ctx), lines)
+	answers, err := to.RecordUsage(ctx, principal(ctx), lines)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,10 @@ func recordUsage(ctx context.Context, to usageRecorder, lines []report.UsageLine
 	return results, nil
 }
 
-// usageOf books the usage that comes with another report on a lease, before that is
+// reportUsage books the usage that comes with another report on a lease, before that is
 // carried out: the money was spent whatever becomes of the report. Without any it does
 // nothing.
-func (s *reportHandlers) usageOf(ctx context.Context, ref lease.Ref, entries *UsageEntries) (*UsageResults, error) {
+func (s *reportHandlers) reportUsage(ctx context.Context, ref lease.Ref, entries *UsageEntries) (*UsageResults, error) {
 	if len(value(entries)) == 0 {
 		return nil, nil
 	}

@@ -62,7 +62,7 @@ type explainer interface {
 
 // ListAttempts gives a page of a job's attempts, newest first.
 func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) (ListAttemptsResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	job, err := s.jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsReques
 func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAttemptsRequestObject) (
 	ListAgentAttemptsResponseObject, error,
 ) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	agent, err := s.agents.Agent(ctx, who, r.Agent)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAtte
 
 // ListJobEvents gives a page of a job's events, newest first.
 func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequestObject) (ListJobEventsResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	var before int64
 	if cursor := value(r.Params.Cursor); cursor != "" {
 		var err error
@@ -139,13 +139,13 @@ func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequ
 
 // ExplainJob says why a job does not run.
 func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObject) (ExplainJobResponseObject, error) {
-	explained, err := s.board.Explain(ctx, whoOf(ctx), r.Job)
+	explained, err := s.board.Explain(ctx, principal(ctx), r.Job)
 	return ExplainJob200JSONResponse(explanationModel(explained)), err
 }
 
 // ListJobLogs gives a page of a job's log, newest first.
 func (s *historyHandlers) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
-	found, next, err := s.logs.Logs(ctx, whoOf(ctx), r.Job, joblog.Filter{
+	found, next, err := s.logs.Logs(ctx, principal(ctx), r.Job, joblog.Filter{
 		Level: joblog.Level(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
 }

@@ -41,7 +41,7 @@ func jobModel(j jobs.Job) Job {
 // the values of its secrets, and the size of model that it is worth.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
-	tier, why := estimates.TierOf(kanban.EstimateAsk(j))
+	tier, why := estimates.ChooseTier(kanban.EstimateAsk(j))
 	model.Tier, model.TierWhy = Tier(tier), &why
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)
@@ -95,8 +95,8 @@ func newJob(in NewJob) jobs.New {
 	}
 }
 
-// nullsOf are the members of a body that are null: the fields that an edit clears.
-func nullsOf(body []byte) []string {
+// nullFields are the members of a body that are null: the fields that an edit clears.
+func nullFields(body []byte) []string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
 		return nil // what is no object was refused
@@ -150,8 +150,8 @@ func attemptModel(key string, a attempts.Attempt, used spend.Usage) Attempt {
 func eventModel(e eventlog.Event, key string) Event {
 	changes := make([]Change, 0, len(e.Changes))
 	for _, c := range e.Changes {
-		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New, OldSha256: given(c.OldSHA256),
-			NewSha256: given(c.NewSHA256)})
+		changes = append(changes, Change{Field: c.Field, Old: c.Old, New: c.New, OldSha256: nilIfZero(c.OldSHA256),
+			NewSha256: nilIfZero(c.NewSHA256)})
 	}
 	return Event{ID: e.ID, Cursor: e.Cursor.String(), Type: string(e.Type), Job: key, Actor: e.Actor.Name, ActorKind: string(e.Actor.Kind),
 		ActorID: e.Actor.ID, Epoch: e.Epoch, At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
@@ -184,7 +184,7 @@ func counts(by map[jobs.Status]int) CountsByStatus {
 	return all
 }
 
-func needsOf(j jobs.Job) fleet.Needs {
+func toNeeds(j jobs.Job) fleet.Needs {
 	return fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}
 }
 
@@ -197,8 +197,8 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// given is a pointer to a text or a number, nil where it is empty or 0.
-func given[T comparable](v T) *T {
+// nilIfZero is a pointer to a text or a number, nil where it is empty or 0.
+func nilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil

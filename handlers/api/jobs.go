@@ -64,7 +64,7 @@ func (s *jobHandlers) SearchJobs(ctx context.Context, r SearchJobsRequestObject)
 	if r.Params.Limit != nil {
 		most = *r.Params.Limit
 	}
-	found, err := s.search.Search(ctx, whoOf(ctx), r.Params.Q, in, most)
+	found, err := s.search.Search(ctx, principal(ctx), r.Params.Q, in, most)
 	return SearchJobs200JSONResponse{Items: models(found, foundJobModel)}, err
 }
 
@@ -82,7 +82,7 @@ func foundJobModel(f jobsearch.Found) FoundJob {
 
 // ListAgentJobs gives a page of the jobs that an agent holds.
 func (s *jobHandlers) ListAgentJobs(ctx context.Context, r ListAgentJobsRequestObject) (ListAgentJobsResponseObject, error) {
-	if _, err := s.agents.Agent(ctx, whoOf(ctx), r.Agent); err != nil {
+	if _, err := s.agents.Agent(ctx, principal(ctx), r.Agent); err != nil {
 		return nil, err
 	}
 	page, err := s.jobPage(ctx, jobs.Filter{Agent: r.Agent, Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
@@ -90,13 +90,13 @@ func (s *jobHandlers) ListAgentJobs(ctx context.Context, r ListAgentJobsRequestO
 }
 
 func (s *jobHandlers) jobPage(ctx context.Context, f jobs.Filter) (JobPage, error) {
-	found, next, err := s.jobs.List(ctx, whoOf(ctx), f)
+	found, next, err := s.jobs.List(ctx, principal(ctx), f)
 	return JobPage{Items: models(found, jobModel), NextCursor: next}, err
 }
 
 // GetJob reads one job.
 func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJobResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	job, err := s.jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
@@ -114,11 +114,11 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 
 // PatchJob edits a job.
 func (s *jobHandlers) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
-	job, err := s.jobs.Patch(ctx, whoOf(ctx), r.Job, jobPatch(*r.Body, nullsOf(callOf(ctx).body)))
+	job, err := s.jobs.Patch(ctx, principal(ctx), r.Job, jobPatch(*r.Body, nullFields(callFrom(ctx).body)))
 	return PatchJob200JSONResponse(jobModel(job)), err
 }
 
 // DeleteJob deletes a finished job.
 func (s *jobHandlers) DeleteJob(ctx context.Context, r DeleteJobRequestObject) (DeleteJobResponseObject, error) {
-	return DeleteJob204Response{}, s.jobs.Purge(ctx, whoOf(ctx), r.Job)
+	return DeleteJob204Response{}, s.jobs.Purge(ctx, principal(ctx), r.Job)
 }

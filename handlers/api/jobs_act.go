@@ -28,8 +28,8 @@ type keyKeeper interface {
 
 // act carries out a person's verb.
 func (s *actionHandlers) act(ctx context.Context, job string, a actions.Action) (Job, error) {
-	a.Once = callOf(ctx).once
-	changed, err := s.actions.Act(ctx, whoOf(ctx), job, a)
+	a.Once = callFrom(ctx).once
+	changed, err := s.actions.Act(ctx, principal(ctx), job, a)
 	return jobModel(changed), err
 }
 

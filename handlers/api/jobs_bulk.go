@@ -29,11 +29,11 @@ var bulkActions = map[BulkActionName]bulkAction{
 
 // BulkJobs does one action with many jobs, each by itself.
 func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) (BulkJobsResponseObject, error) {
-	action, err := bulkOf(*r.Body)
+	action, err := parseBulk(*r.Body)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.keys.KeepKey(ctx, whoOf(ctx), callOf(ctx).once); err != nil {
+	if err := s.keys.KeepKey(ctx, principal(ctx), callFrom(ctx).once); err != nil {
 		return nil, err
 	}
 	// One after the other: a bulk has one turn, and others' claims do not stand behind it.
@@ -46,8 +46,8 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	return BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}, nil
 }
 
-// bulkOf is the action that a bulk asks for.
-func bulkOf(in Bulk) (actions.Action, error) {
+// parseBulk is the action that a bulk asks for.
+func parseBulk(in Bulk) (actions.Action, error) {
 	a := bulkActions[in.Action]
 	problems, seen := fault.Problems{}, map[string]bool{}
 	for i, job := range in.Jobs {
@@ -71,17 +71,17 @@ func bulkOf(in Bulk) (actions.Action, error) {
 func (s *actionHandlers) bulkItem(ctx context.Context, job string, a actions.Action) (BulkItemAnswer, error) {
 	var answer any
 	httpStatus := http.StatusOK
-	a.Once = callOf(ctx).once.Part(job)
-	changed, err := s.actions.Act(ctx, whoOf(ctx), job, a)
+	a.Once = callFrom(ctx).once.Part(job)
+	changed, err := s.actions.Act(ctx, principal(ctx), job, a)
 	answer = jobModel(changed)
 	if err != nil {
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)
 		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.log.LogAttrs(ctx, levelOf(refusal.Code), "action of a bulk failed", slog.String("request_id", callOf(ctx).requestID),
+			s.log.LogAttrs(ctx, logLevel(refusal.Code), "action of a bulk failed", slog.String("request_id", callFrom(ctx).requestID),
 				slog.Any("error", err))
 		}
-		answer = problem(refusal, callOf(ctx).requestID)
+		answer = problem(refusal, callFrom(ctx).requestID)
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {

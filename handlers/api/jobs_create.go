@@ -20,18 +20,18 @@ var replayed = "true"
 
 // CreateJob makes a job and says which factories could run it now.
 func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (CreateJobResponseObject, error) {
-	who := whoOf(ctx)
-	created, err := s.createOne(ctx, who, callOf(ctx).once, *r.Body)
+	who := principal(ctx)
+	created, err := s.createOne(ctx, who, callFrom(ctx).once, *r.Body)
 	if err != nil {
 		return nil, err
 	}
 	job := created.Jobs[0]
-	snap, err := s.fleet.Reach(ctx, who, needsOf(job))
+	snap, err := s.fleet.Reach(ctx, who, toNeeds(job))
 	if err != nil {
 		return nil, err
 	}
 	model := jobModel(job)
-	routability := routabilityModel(snap.Route(needsOf(job)))
+	routability := routabilityModel(snap.Route(toNeeds(job)))
 	model.Routability = &routability
 	if created.Replayed {
 		return CreateJob200JSONResponse{Body: model, Headers: CreateJob200ResponseHeaders{IdempotentReplayed: &replayed}}, nil
@@ -55,7 +55,7 @@ func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from
 
 // CreateJobs makes many jobs, all or none.
 func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject) (CreateJobsResponseObject, error) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	in := make([]jobs.New, 0, len(r.Body.Jobs))
 	for i, one := range r.Body.Jobs {
 		if one.DiscoveredFrom != nil {
@@ -63,7 +63,7 @@ func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject)
 		}
 		in = append(in, newJob(one))
 	}
-	created, err := s.jobs.Create(ctx, who, callOf(ctx).once, in...)
+	created, err := s.jobs.Create(ctx, who, callFrom(ctx).once, in...)
 	if err != nil {
 		return nil, ofBatch(err, len(in))
 	}
@@ -83,7 +83,7 @@ func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject)
 func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, in []jobs.Job) ([]Job, error) {
 	ofLane := map[int64]fleet.Needs{}
 	for _, j := range in {
-		ofLane[j.LaneID] = needsOf(j)
+		ofLane[j.LaneID] = toNeeds(j)
 	}
 	snap, err := s.fleet.Reach(ctx, who, slices.Collect(maps.Values(ofLane))...)
 	if err != nil {

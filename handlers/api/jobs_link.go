@@ -20,7 +20,7 @@ type links interface {
 
 // GetDependencies reads the jobs around a job.
 func (s *linkHandlers) GetDependencies(ctx context.Context, r GetDependenciesRequestObject) (GetDependenciesResponseObject, error) {
-	graph, err := s.links.Graph(ctx, whoOf(ctx), r.Job)
+	graph, err := s.links.Graph(ctx, principal(ctx), r.Job)
 	return GetDependencies200JSONResponse(graphModel(graph)), err
 }
 
@@ -34,16 +34,16 @@ func (s *linkHandlers) LinkJob(ctx context.Context, r LinkJobRequestObject) (Lin
 		if kind != jobs.Parent {
 			return nil, fault.Invalid("gate", "It must go with the type parent.")
 		}
-		job, err := s.links.LinkParent(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, *gate)
+		job, err := s.links.LinkParent(ctx, principal(ctx), r.Job, r.Body.DependsOn, *gate)
 		return LinkJob200JSONResponse(jobModel(job)), err
 	}
-	job, err := s.links.Link(ctx, whoOf(ctx), r.Job, r.Body.DependsOn, kind)
+	job, err := s.links.Link(ctx, principal(ctx), r.Job, r.Body.DependsOn, kind)
 	return LinkJob200JSONResponse(jobModel(job)), err
 }
 
 // UnlinkJob takes a link away.
 func (s *linkHandlers) UnlinkJob(ctx context.Context, r UnlinkJobRequestObject) (UnlinkJobResponseObject, error) {
-	job, err := s.links.Unlink(ctx, whoOf(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
+	job, err := s.links.Unlink(ctx, principal(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
 	return UnlinkJob200JSONResponse(jobModel(job)), err
 }
 

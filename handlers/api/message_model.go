@@ -6,33 +6,33 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// draftOf is a message as it was sent.
-func draftOf(in NewMessage) (bus.Draft, error) {
+// toDraft is a message as it was sent.
+func toDraft(in NewMessage) (bus.Draft, error) {
 	d := bus.Draft{Type: in.Type, CorrelationID: value(in.CorrelationID), Job: value(in.Job), Payload: in.Payload, Blob: value(in.Blob),
 		ExpiresAt: in.ExpiresAt}
 	p := fault.Problems{}
 	var ok bool
-	if d.ID, ok = idOf(in.ID); !ok {
+	if d.ID, ok = parseID(in.ID); !ok {
 		p.Add("id", "It must be a UUID.")
 	}
-	if d.InReplyTo, ok = idOf(in.InReplyTo); !ok {
+	if d.InReplyTo, ok = parseID(in.InReplyTo); !ok {
 		p.Add("in_reply_to", "It must be the id of a message.")
 	}
-	if d.To, ok = addresseeOf(in.To); !ok {
+	if d.To, ok = parseAddressee(in.To); !ok {
 		p.Add("to", "It must name one of agent, role, factory, person and all.")
 	}
 	return d, p.Err()
 }
 
-func idOf(text *string) (ids.ID, bool) {
+func parseID(text *string) (ids.ID, bool) {
 	if text == nil {
 		return ids.Nil, true
 	}
 	return ids.Parse(*text)
 }
 
-// addresseeOf is the one address that is given; false where it is none or several.
-func addresseeOf(in NewMessageAddress) (to bus.Address, ok bool) {
+// parseAddressee is the one address that is given; false where it is none or several.
+func parseAddressee(in NewMessageAddress) (to bus.Address, ok bool) {
 	n := 0
 	for kind, name := range map[bus.Kind]*string{bus.ToAgent: in.Agent, bus.ToRole: in.Role, bus.ToFactory: in.Factory,
 		bus.ToPerson: in.Person} {

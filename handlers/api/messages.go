@@ -35,11 +35,11 @@ type messageBus interface {
 
 // SendMessage sends one message.
 func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestObject) (SendMessageResponseObject, error) {
-	draft, err := draftOf(*r.Body)
+	draft, err := toDraft(*r.Body)
 	if err != nil {
 		return nil, err
 	}
-	sent, err := s.bus.PublishOnce(ctx, whoOf(ctx), callOf(ctx).once, draft)
+	sent, err := s.bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -53,22 +53,22 @@ func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestO
 func (s *messageHandlers) SendMessages(ctx context.Context, r SendMessagesRequestObject) (SendMessagesResponseObject, error) {
 	drafts := make([]bus.Draft, 0, len(r.Body.Messages))
 	for i, in := range r.Body.Messages {
-		draft, err := draftOf(in)
+		draft, err := toDraft(in)
 		if err != nil {
 			return nil, bus.InBatch(err, i, len(r.Body.Messages))
 		}
 		drafts = append(drafts, draft)
 	}
-	sent, err := s.bus.PublishOnce(ctx, whoOf(ctx), callOf(ctx).once, drafts...)
+	sent, err := s.bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, drafts...)
 	return SendMessages200JSONResponse{Items: models(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
 }
 
 // ReadMessages hands out what is in the caller's inbox, once or as a stream.
 func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesRequestObject) (ReadMessagesResponseObject, error) {
-	p, who := r.Params, whoOf(ctx)
+	p, who := r.Params, principal(ctx)
 	in := bus.Query{After: value(p.After), Wait: time.Duration(value(p.WaitSeconds)) * time.Second, Types: value(p.Types),
 		Limit: limit(p.Limit), Peek: value(p.Peek)}
-	if callOf(ctx).stream {
+	if callFrom(ctx).stream {
 		place, err := openStream(ctx, s.tokens, s.done)
 		if err != nil {
 			return nil, err
@@ -87,16 +87,16 @@ func (s *messageHandlers) AckMessages(ctx context.Context, r AckMessagesRequestO
 	var n int64
 	var err error
 	if r.Body.Seq != nil {
-		n, err = s.bus.AckUpTo(ctx, whoOf(ctx), *r.Body.Seq)
+		n, err = s.bus.AckUpTo(ctx, principal(ctx), *r.Body.Seq)
 	} else {
-		n, err = s.bus.Ack(ctx, whoOf(ctx), *r.Body.Seqs)
+		n, err = s.bus.Ack(ctx, principal(ctx), *r.Body.Seqs)
 	}
 	return AckMessages200JSONResponse{Acked: n}, err
 }
 
 // NackMessage gives a message back for later.
 func (s *messageHandlers) NackMessage(ctx context.Context, r NackMessageRequestObject) (NackMessageResponseObject, error) {
-	dead, err := s.bus.Nack(ctx, whoOf(ctx), r.Body.Seq, value(r.Body.Error), time.Duration(value(r.Body.RetryInSeconds))*time.Second)
+	dead, err := s.bus.Nack(ctx, principal(ctx), r.Body.Seq, value(r.Body.Error), time.Duration(value(r.Body.RetryInSeconds))*time.Second)
 	return NackMessage200JSONResponse{Dead: dead}, err
 }
 
@@ -110,7 +110,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 	if r.Params.Limit != nil {
 		most = *r.Params.Limit
 	}
-	found, err := s.bus.Search(ctx, whoOf(ctx), r.Params.Q, f, most)
+	found, err := s.bus.Search(ctx, principal(ctx), r.Params.Q, f, most)
 	return SearchMessages200JSONResponse{Items: models(found, func(f bus.Found) FoundMessage {
 		return FoundMessage{Message: messageModel(f.Message), Passage: f.Passage}
 	})}, err
@@ -118,7 +118,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 
 // ReadThread reads a thread.
 func (s *messageHandlers) ReadThread(ctx context.Context, r ReadThreadRequestObject) (ReadThreadResponseObject, error) {
-	list, err := s.bus.Thread(ctx, whoOf(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
+	list, err := s.bus.Thread(ctx, principal(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
 	return ReadThread200JSONResponse{Items: models(list, messageModel)}, err
 }
 
@@ -128,19 +128,19 @@ func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObj
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.bus.Get(ctx, whoOf(ctx), id)
+	m, err := s.bus.Get(ctx, principal(ctx), id)
 	return GetMessage200JSONResponse(messageModel(m)), err
 }
 
 // ListArchives lists archives of messages that were dropped.
 func (s *messageHandlers) ListArchives(ctx context.Context, r ListArchivesRequestObject) (ListArchivesResponseObject, error) {
-	list, err := s.bus.Archives(ctx, whoOf(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	list, err := s.bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
 	return ListArchives200JSONResponse{Items: models(list, archiveModel)}, err
 }
 
 // ListDeadLetters lists what inboxes gave up.
 func (s *messageHandlers) ListDeadLetters(ctx context.Context, r ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error) {
-	list, err := s.bus.DeadLetters(ctx, whoOf(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	list, err := s.bus.DeadLetters(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
 	return ListDeadLetters200JSONResponse{Items: models(list, deadLetterModel)}, err
 }
 
@@ -153,7 +153,7 @@ func (s *messageHandlers) RedriveDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, whoOf(ctx), id, callOf(ctx).once)
+	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, principal(ctx), id, callFrom(ctx).once)
 }
 
 // DiscardDeadLetter removes a dead letter.
@@ -165,7 +165,7 @@ func (s *messageHandlers) DiscardDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, whoOf(ctx), id, callOf(ctx).once)
+	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, principal(ctx), id, callFrom(ctx).once)
 }
 
 // messageID reads the id of a message. NotFound for what is none.

@@ -62,11 +62,11 @@ func (s *Server) recover(next echo.HandlerFunc) echo.HandlerFunc {
 // refuse answers an error with a problem (RFC 9457), the only place where the
 // API turns one into HTTP. What is the server's own fault is logged here, once.
 func (s *Server) refuse(err error, c echo.Context) {
-	refusal := refusalOf(err, c)
+	refusal := findRefusal(err, c)
 	id := c.Response().Header().Get(echo.HeaderXRequestID)
 	status := status.Of(refusal.Code)
 	if status >= http.StatusInternalServerError && c.Request().Context().Err() == nil {
-		s.log.LogAttrs(c.Request().Context(), levelOf(refusal.Code), "API call failed", slog.String("request_id", id),
+		s.log.LogAttrs(c.Request().Context(), logLevel(refusal.Code), "API call failed", slog.String("request_id", id),
 			slog.String("method", c.Request().Method), slog.String("route", c.Path()), slog.Any("error", err))
 	}
 	if c.Response().Committed {
@@ -89,7 +89,7 @@ func (s *Server) refuse(err error, c echo.Context) {
 	case http.StatusUpgradeRequired:
 		h.Set(echo.HeaderUpgrade, clientHeader+"/"+MinClient)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set(echo.HeaderRetryAfter, strconv.Itoa(waitOf(refusal)))
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retryDelay(refusal)))
 	}
 	c.Response().WriteHeader(status)
 	// The reader may be gone; there is nobody left to tell.
@@ -113,15 +113,15 @@ func (s *Server) hold(ctx context.Context) {
 	pauseRefusal(ctx)
 }
 
-func levelOf(code fault.Code) slog.Level {
+func logLevel(code fault.Code) slog.Level {
 	if code == fault.Unavailable {
 		return slog.LevelWarn
 	}
 	return slog.LevelError
 }
 
-// refusalOf finds the refusal in an error: the domain's, or what the router said.
-func refusalOf(err error, c echo.Context) *fault.Error {
+// findRefusal finds the refusal in an error: the domain's, or what the router said.
+func findRefusal(err error, c echo.Context) *fault.Error {
 	var known *fault.Error
 	var routed *echo.HTTPError
 	switch {
@@ -166,13 +166,13 @@ func problem(refusal *fault.Error, requestID string) map[string]any {
 		p["fields"] = refusal.Fields
 	}
 	if httpStatus == http.StatusTooManyRequests || httpStatus == http.StatusServiceUnavailable {
-		p["retry_after"] = waitOf(refusal)
+		p["retry_after"] = retryDelay(refusal)
 	}
 	return p
 }
 
-// waitOf is how long to wait before the next try, in seconds.
-func waitOf(refusal *fault.Error) int {
+// retryDelay is how long to wait before the next try, in seconds.
+func retryDelay(refusal *fault.Error) int {
 	if seconds, ok := refusal.Details["retry_after"].(int); ok && seconds > 0 {
 		return seconds
 	}

@@ -20,7 +20,7 @@ type products interface {
 
 // ListProducts gives a page of the products, by name.
 func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsRequestObject) (ListProductsResponseObject, error) {
-	all, err := s.products.Products(ctx, whoOf(ctx))
+	all, err := s.products.Products(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 
 // GetProduct reads one product.
 func (s *productHandlers) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
-	product, err := s.products.Product(ctx, whoOf(ctx), r.Product)
+	product, err := s.products.Product(ctx, principal(ctx), r.Product)
 	return GetProduct200JSONResponse(productModel(product)), err
 }
 
@@ -41,7 +41,7 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 	if name := value(r.Body.Name); name != "" && name != r.Product {
 		return nil, fault.Invalid("name", "It is %s here and %s in the address.", name, r.Product)
 	}
-	product, made, err := s.products.PutProduct(ctx, whoOf(ctx), r.Product, jobs.ProductSettings{
+	product, made, err := s.products.PutProduct(ctx, principal(ctx), r.Product, jobs.ProductSettings{
 		Repos: value(r.Body.Repos), ReviewRequired: value(r.Body.ReviewRequired), OneJobPerRepo: value(r.Body.OneJobPerRepo),
 		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused), BranchRetention: r.Body.BranchRetentionDays,
 		Merge: jobs.MergePolicy{By: string(value(r.Body.MergeBy)), Method: string(value(r.Body.MergeMethod)), Into: value(r.Body.MergeInto),
@@ -54,5 +54,5 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 
 // DeleteProduct takes a product without jobs away.
 func (s *productHandlers) DeleteProduct(ctx context.Context, r DeleteProductRequestObject) (DeleteProductResponseObject, error) {
-	return DeleteProduct204Response{}, s.products.DeleteProduct(ctx, whoOf(ctx), r.Product)
+	return DeleteProduct204Response{}, s.products.DeleteProduct(ctx, principal(ctx), r.Product)
 }

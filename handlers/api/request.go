@@ -45,14 +45,14 @@ type call struct {
 
 type callKey struct{}
 
-// callOf returns what the guard learned of the request.
-func callOf(ctx context.Context) call {
+// callFrom returns what the guard learned of the request.
+func callFrom(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c
 }
 
-// whoOf returns who asks.
-func whoOf(ctx context.Context) tenancy.Principal { return *callOf(ctx).who }
+// principal returns who asks.
+func principal(ctx context.Context) tenancy.Principal { return *callFrom(ctx).who }
 
 // guard stands before one operation: it lets nobody through without the
 // permission, and no parameter or body that the description does not allow.
@@ -102,11 +102,11 @@ func (s *Server) admit(c echo.Context, op operation) (held, error) {
 		return held{share: share}, err
 	}
 	body, held, err := s.readBody(c, op, who)
-	if err := bothOf(refused, err); err != nil {
+	if err := joinRefusals(refused, err); err != nil {
 		held.End()
 		return held, err
 	}
-	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerOf(c.Request()),
+	ctx := context.WithValue(c.Request().Context(), callKey{}, call{op: op, who: who, body: body, token: bearerToken(c.Request()),
 		once:      s.once(c, op, body),
 		requestID: c.Response().Header().Get(echo.HeaderXRequestID),
 		csv:       accepts(c, "text/csv"), stream: accepts(c, "text/event-stream")})
@@ -119,9 +119,9 @@ func accepts(c echo.Context, name string) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), name)
 }
 
-// bothOf is a refusal of the parameters and one of the body as one, so that all that
+// joinRefusals is a refusal of the parameters and one of the body as one, so that all that
 // is wrong with a call is told at once.
-func bothOf(params, body error) error {
+func joinRefusals(params, body error) error {
 	var one, other *fault.Error
 	if !errors.As(params, &one) || !errors.As(body, &other) || len(other.Fields) == 0 {
 		return cmp.Or(params, body)
@@ -175,7 +175,7 @@ func replaced(op operation, err error) error {
 // guesses at tokens is held up by its address, whoever asks too often by its
 // token, before the database is asked. Good tokens of the address go on.
 func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
-	address, token := c.RealIP(), bearerOf(c.Request())
+	address, token := c.RealIP(), bearerToken(c.Request())
 	if token == "" {
 		var missing error = fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
 		return nil, cmp.Or(s.quota.Address(address), missing)
@@ -208,11 +208,11 @@ func (s *Server) count(c echo.Context, op operation, who *tenancy.Principal) err
 	if op.id == "heartbeat" && who.Kind == tenancy.KindAgent {
 		return s.quota.Heartbeat(who.Agent)
 	}
-	return s.quota.Call(*who, bearerOf(c.Request()))
+	return s.quota.Call(*who, bearerToken(c.Request()))
 }
 
-// bearerOf is the request's bearer token, "" where none was sent.
-func bearerOf(r *http.Request) string {
+// bearerToken is the request's bearer token, "" where none was sent.
+func bearerToken(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
@@ -226,7 +226,7 @@ type checkedBinder struct{}
 // Bind fills in the body's type; io.EOF where none was sent, which the
 // generated code takes for an optional body left out.
 func (checkedBinder) Bind(into any, c echo.Context) error {
-	body := callOf(c.Request().Context()).body
+	body := callFrom(c.Request().Context()).body
 	if body == nil {
 		return io.EOF
 	}

@@ -32,7 +32,7 @@ type reach interface {
 func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewRoutabilityRequestObject) (
 	PreviewRoutabilityResponseObject, error,
 ) {
-	who := whoOf(ctx)
+	who := principal(ctx)
 	p := fault.Problems{}
 	p.Repo("repo", value(r.Body.Repo), jobs.MaxRepo)
 	p.Capabilities("capabilities", value(r.Body.Capabilities), jobs.MaxCapabilities)

@@ -45,11 +45,11 @@ func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (
 	if p.Limit != nil {
 		most = *p.Limit
 	}
-	csv := callOf(ctx).csv
+	csv := callFrom(ctx).csv
 	if csv {
 		most = usage.MaxGroups
 	}
-	report, err := s.usage.Report(ctx, whoOf(ctx), query, most, by)
+	report, err := s.usage.Report(ctx, principal(ctx), query, most, by)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func (s *usageHandlers) ListUsageEntries(ctx context.Context, r ListUsageEntries
 	if query.Before, err = usagePosition(p.Cursor); err != nil {
 		return nil, err
 	}
-	csv := callOf(ctx).csv
+	csv := callFrom(ctx).csv
 	if csv {
 		query.Limit = usage.MaxEntries
 	}
-	list, more, err := s.usage.Entries(ctx, whoOf(ctx), query)
+	list, more, err := s.usage.Entries(ctx, principal(ctx), query)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +156,12 @@ func (e entriesCSV) VisitListUsageEntriesResponse(w http.ResponseWriter) error {
 		// Where the connection cannot be given more time, the server's own limit holds.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime))
 		e.query.Before = last
-		turn, err := e.turns.Await(e.ctx, whoOf(e.ctx))
+		turn, err := e.turns.Await(e.ctx, principal(e.ctx))
 		if err != nil {
 			return nil, false, err
 		}
 		defer turn.End()
-		return e.usage.Entries(e.ctx, whoOf(e.ctx), e.query)
+		return e.usage.Entries(e.ctx, principal(e.ctx), e.query)
 	})
 	if err != nil {
 		panic(http.ErrAbortHandler)

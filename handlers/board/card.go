@@ -30,8 +30,8 @@ type boardView struct {
 func (l boardView) card(c kanban.Card) view.Card {
 	j := c.Job
 	m := view.Card{
-		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.ColumnOf(j.Status)),
-		Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent), Place: jobparts.PlaceOf(j),
+		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.StatusColumn(j.Status)),
+		Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent), Place: jobparts.Place(j),
 		Priority: j.Priority, Version: j.Version, MoveURL: links.JobMove(j.Key),
 	}
 	switch {
@@ -41,7 +41,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 		l.finished(&m, j)
 	default:
 		m.Reason = reason.Model(j, c.Why, l.now)
-		l.standing(&m, j, c.Why)
+		l.setWaitLine(&m, j, c.Why)
 	}
 	cost(&m, c.Spent)
 	if j.LostCount > 0 && !j.Status.Finished() {
@@ -112,8 +112,8 @@ func (l boardView) working(m *view.Card, j jobs.Job) {
 	}
 }
 
-// standing fills in the last line of a job that waits.
-func (l boardView) standing(m *view.Card, j jobs.Job, why kanban.Reason) {
+// setWaitLine fills in the last line of a job that waits.
+func (l boardView) setWaitLine(m *view.Card, j jobs.Job, why kanban.Reason) {
 	m.FootWord, m.Foot = "waiting", ui.For(j.StatusAt, l.now)
 	switch j.Status {
 	case jobs.Ready:
@@ -142,7 +142,7 @@ func (l boardView) standing(m *view.Card, j jobs.Job, why kanban.Reason) {
 
 // reviewed says how much there is to look at.
 func reviewed(m *view.Card, j jobs.Job) {
-	size := jobparts.SizeOf(j)
+	size := jobparts.ChangeSize(j)
 	if size.Files > 0 {
 		m.Files = web.Plural(size.Files, "file", "files")
 	}
@@ -163,6 +163,6 @@ func (l boardView) finished(m *view.Card, j jobs.Job) {
 	case jobs.Aborted:
 		m.Sub = reason.ByText("cancelled", tenancy.Credit(j.StatusBy, j.CarriedOutBy), "").String()
 	default:
-		m.Sub = jobparts.PlaceOf(j)
+		m.Sub = jobparts.Place(j)
 	}
 }

@@ -57,7 +57,7 @@ func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 		return b.cardNow(ctx, who, l, act.Job)
 	}
 	columns := []kanban.Column{act.From}
-	if now := kanban.ColumnOf(act.Job.Status); now != act.From {
+	if now := kanban.StatusColumn(act.Job.Status); now != act.From {
 		columns = append(columns, now)
 	}
 	return b.columnsNow(ctx, who, l, columns)
@@ -103,7 +103,7 @@ type liveBoard struct {
 // Change sends the columns that jobs entered or left, and of the other columns
 // the cards that changed where they stand.
 func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, error) {
-	r.view.now = live.TimeOf(u)
+	r.view.now = live.UpdateTime(u)
 	if u.Fleet != nil {
 		r.view.snap = *u.Fleet
 	}
@@ -126,7 +126,7 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 		n.Parts = append(n.Parts, r.column(page))
 	}
 	for _, c := range u.Cards {
-		if !live.Holds(touched, kanban.ColumnOf(c.Job.Status)) {
+		if !live.Holds(touched, kanban.StatusColumn(c.Job.Status)) {
 			card := r.view.card(c)
 			r.sent.note(card)
 			n.Parts = append(n.Parts, view.LiveCard(card))
@@ -201,7 +201,7 @@ func (r *liveBoard) total() int {
 
 func (r *liveBoard) totals() templ.Component {
 	capped := slices.ContainsFunc(r.columns, func(p kanban.ColumnPage) bool { return p.Capped })
-	shell := layout.Shell{Workspace: r.workspace, Title: boardTitle(countOf(r.columns, kanban.Running))}
+	shell := layout.Shell{Workspace: r.workspace, Title: boardTitle(countColumn(r.columns, kanban.Running))}
 	return view.LiveTotals(shell, totalText(r.total(), capped))
 }
 

@@ -119,7 +119,7 @@ func (l boardView) grouped(cards []kanban.Card) []view.CardGroup {
 	byName := map[string]*view.CardGroup{}
 	var list []*view.CardGroup
 	for _, c := range cards {
-		name := groupOf(l.filter.Group, c.Job)
+		name := groupHeading(l.filter.Group, c.Job)
 		g := byName[name]
 		if g == nil {
 			g = &view.CardGroup{Name: name}
@@ -145,8 +145,8 @@ func (l boardView) grouped(cards []kanban.Card) []view.CardGroup {
 // groupNone is the heading of cards that have no value to group by.
 var groupNone = map[string]string{"phase": "No phase", "repo": "No repo", "factory": "Any factory"}
 
-// groupOf is the heading that a job stands under, "" without grouping.
-func groupOf(group string, j jobs.Job) string {
+// groupHeading is the heading that a job stands under, "" without grouping.
+func groupHeading(group string, j jobs.Job) string {
 	name := ""
 	switch group {
 	case "phase":

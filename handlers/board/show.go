@@ -28,7 +28,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	running, capped := countOf(b.Columns, kanban.Running)
+	running, capped := countColumn(b.Columns, kanban.Running)
 	shell, err := p.Web.Page(c, who, b.Fleet, layout.SectionBoard, boardTitle(running, capped))
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.B
 	return len(list) == 0, err
 }
 
-func countOf(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) {
+func countColumn(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) {
 	for _, p := range columns {
 		if p.Column == c {
 			return p.Count, p.Capped

@@ -128,7 +128,7 @@ func (p plane) even(s budgets.Series, list []standing) [][2]float64 {
 		return nil
 	}
 	corners := [][2]float64{{p.left, p.y(list[0].limit)}}
-	for _, c := range changesOf(list) {
+	for _, c := range listChanges(list) {
 		left := float64(p.until.Sub(c.at)) / span
 		corners = append(corners, [2]float64{p.x(c.at), p.y((c.limit - c.by) * left)}, [2]float64{p.x(c.at), p.y(c.limit * left)})
 	}
@@ -159,7 +159,7 @@ func (c change) text(day string) string {
 	return day + ", " + amount
 }
 
-func changesOf(list []standing) []change {
+func listChanges(list []standing) []change {
 	var changes []change
 	for i := 1; i < len(list); i++ {
 		if by := list[i].limit - list[i-1].limit; by != 0 {
@@ -176,7 +176,7 @@ func chart(s budgets.Series) *view.Chart {
 	if len(list) == 0 {
 		return nil
 	}
-	now, zone := list[len(list)-1], zoneOf(s.Budget)
+	now, zone := list[len(list)-1], budgetZone(s.Budget)
 	from, until := list[0].at, s.Budget.State.End
 	if s.Budget.Period == budgets.Once {
 		until = now.at.Add(ahead(now.at, now.at.Sub(from), s.Budget.Projection.ExhaustedP50))
@@ -215,7 +215,7 @@ func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
 func chartSentence(s budgets.Series, list []standing, zone *time.Location) string {
 	first, last := list[0], list[len(list)-1]
 	text := ui.Dollars(int64(first.free)) + " on " + first.at.In(zone).Format("2 Jan") + ", "
-	changes := changesOf(list)
+	changes := listChanges(list)
 	if most := 3; len(changes) > most {
 		text += "limit changed " + strconv.Itoa(len(changes)) + " times, "
 		changes = nil
@@ -223,7 +223,7 @@ func chartSentence(s budgets.Series, list []standing, zone *time.Location) strin
 	for _, c := range changes {
 		text += "limit " + ui.Dollars(int64(c.limit)) + " from " + c.at.In(zone).Format("2 Jan") + " on, "
 	}
-	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + endOf(s.Budget).text + "."
+	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + toEnd(s.Budget).text + "."
 }
 
 // draw is the chart in one size.
@@ -267,7 +267,7 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 	var marks []view.Mark
 	for i := range p.days + 1 {
 		at := next(i)
-		m := mark{x: p.x(at), y: p.height - 7, text: p.told(at, zone), anchor: middle, perLetter: noteLetter}
+		m := mark{x: p.x(at), y: p.height - 7, text: p.formatTime(at, zone), anchor: middle, perLetter: noteLetter}
 		if i == 0 {
 			m.anchor = start
 		}
@@ -282,8 +282,8 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 // short reports whether the plane shows so little time that hours tell more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
 
-// told is an instant in words: its day, or its hour where the time is short.
-func (p plane) told(at time.Time, zone *time.Location) string {
+// formatTime is an instant in words: its day, or its hour where the time is short.
+func (p plane) formatTime(at time.Time, zone *time.Location) string {
 	if p.short() {
 		return at.In(zone).Format("15:04")
 	}

@@ -110,8 +110,8 @@ func (p *place) put(must bool, marks ...mark) mark {
 	return marks[i]
 }
 
-// placeOf is the plane with its lines.
-func (p plane) placeOf(s budgets.Series, list []standing) *place {
+// layOut is the plane with its lines.
+func (p plane) layOut(s budgets.Series, list []standing) *place {
 	room := &place{area: box{p.left, p.top - 8, p.width - 2, p.bottom}}
 	for i, one := range list[1:] {
 		x1, x2 := p.x(list[i].at), p.x(one.at)
@@ -139,8 +139,8 @@ func (p plane) placeOf(s budgets.Series, list []standing) *place {
 // mark tells beside the lines what they do not: what is free now, when it is expected to
 // be gone, where the budget alerts and how its limit changed.
 func (p plane) mark(d *view.Drawing, s budgets.Series, list []standing, zone *time.Location) {
-	room := p.placeOf(s, list)
-	now, percent := list[len(list)-1], alertOf(s.Budget.AlertAt)
+	room := p.layOut(s, list)
+	now, percent := list[len(list)-1], chooseAlert(s.Budget.AlertAt)
 	alert := p.y(now.limit * float64(100-percent) / 100)
 	if now.limit <= 0 {
 		percent = 0
@@ -170,7 +170,7 @@ func (p plane) nowNotes(now standing) []mark {
 
 // runsOut is a line up from the instant at which the money is gone to its day.
 func (p plane) runsOut(room *place, gone time.Time, zone *time.Location) *view.Dot {
-	x, text := p.x(gone), p.told(gone, zone)
+	x, text := p.x(gone), p.formatTime(gone, zone)
 	var marks []mark
 	for _, up := range []float64{66, 52, 80, 94, 38, 108} {
 		for _, anchor := range []string{middle, finish, start} {
@@ -182,9 +182,9 @@ func (p plane) runsOut(room *place, gone time.Time, zone *time.Location) *view.D
 	return &view.Dot{Mark: m.view("M" + move(x, p.bottom-5) + "V" + coordinate(m.y+5)), At: coordinate(x), On: coordinate(p.bottom)}
 }
 
-// alertOf is the threshold that is drawn, in per cent: the first from 80 on that leaves
+// chooseAlert is the threshold that is drawn, in per cent: the first from 80 on that leaves
 // something, else the last below; 0 for none.
-func alertOf(percents []int) int {
+func chooseAlert(percents []int) int {
 	drawn := 0
 	for _, percent := range slices.Sorted(slices.Values(percents)) {
 		if drawn < 80 && percent < 100 {
@@ -208,13 +208,13 @@ func (p plane) threshold(room *place, y float64, text string) view.Mark {
 
 // changes are ticks where the limit changed. The greatest ones get a text first.
 func (p plane) changes(room *place, list []standing, zone *time.Location) []view.Mark {
-	changes := changesOf(list)
+	changes := listChanges(list)
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
 	var ticks []view.Mark
 	for _, c := range changes {
 		x, y := p.x(c.at), p.y(max(c.free+c.reserved, c.free+c.reserved-c.by))
 		var marks []mark
-		text := c.text(p.told(c.at, zone))
+		text := c.text(p.formatTime(c.at, zone))
 		for _, down := range []float64{-8, -20, -32, -44, -56, 16, 28, 40, 52, 64} {
 			marks = append(marks, mark{x + 8, y + down, text, start, noteLetter}, mark{x - 8, y + down, text, finish, noteLetter})
 		}

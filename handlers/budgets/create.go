@@ -67,7 +67,7 @@ func (f *form) refused(err error) (map[string]string, error) {
 	refused := fault.From(err)
 	switch refused.Code {
 	case fault.Validation:
-		return fieldsOf(refused.Fields), nil
+		return toFormFields(refused.Fields), nil
 	case fault.InUse, fault.OverBudget, fault.VersionConflict:
 		f.Error = refused.Message
 		return map[string]string{}, nil

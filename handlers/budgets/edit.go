@@ -19,7 +19,7 @@ func (p *Pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.editForm(c, who, http.StatusOK, b, view.Form(formOf(b)))
+	return p.editForm(c, who, http.StatusOK, b, view.Form(fillForm(b)))
 }
 
 // edit changes a budget, or shows the refused form with all that was typed.

@@ -102,8 +102,8 @@ func parseUnpriced(text string) *budgets.Unpriced {
 	return &u
 }
 
-// formOf is the form of a budget as it is.
-func formOf(b budgets.Budget) form {
+// fillForm is the form of a budget as it is.
+func fillForm(b budgets.Budget) form {
 	f := form{Name: b.Name, Version: strconv.Itoa(b.Version), Slice: b.Slice.USD(), Hard: b.Hard, Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced)}
 	if b.Limits.Money != nil {
@@ -122,8 +122,8 @@ func formOf(b budgets.Budget) form {
 	return f
 }
 
-// fieldsOf are refused fields as the form has them: a list is one field.
-func fieldsOf(refused map[string]string) map[string]string {
+// toFormFields are refused fields as the form has them: a list is one field.
+func toFormFields(refused map[string]string) map[string]string {
 	fields := make(map[string]string, len(refused))
 	for name, problem := range refused {
 		name, _, _ = strings.Cut(name, "[")

@@ -71,7 +71,7 @@ func (p *Pages) ledger(c echo.Context, who tenancy.Principal) error {
 		m.UndoTo = links.UndoBudget(id)
 	}
 	for _, l := range list {
-		m.Lines = append(m.Lines, lineOf(l, b, web.Now(around.Fleet)))
+		m.Lines = append(m.Lines, toLine(l, b, web.Now(around.Fleet)))
 	}
 	return web.Render(c, http.StatusOK, view.LedgerView(m))
 }
@@ -83,10 +83,10 @@ var lineWords = map[budgets.Kind]string{budgets.Granted: "Limit of the period", 
 	budgets.ToppedUp: "Reserved more", budgets.Settled: "Settled", budgets.Freeing: "Freed",
 	budgets.Adjusted: "Put right"}
 
-func lineOf(l budgets.Line, b budgets.Budget, now time.Time) view.Line {
+func toLine(l budgets.Line, b budgets.Budget, now time.Time) view.Line {
 	m := view.Line{ID: strconv.FormatInt(l.ID, 10), At: ui.Ago(l.At, now), What: lineWords[l.Kind], Job: l.JobKey, By: l.Actor}
 	if l.Money != 0 {
-		m.Amount = signOf(l) + ui.Dollars(int64(l.Money))
+		m.Amount = lineSign(l) + ui.Dollars(int64(l.Money))
 	}
 	if l.Tokens != 0 {
 		m.Tokens = ui.Count(int(l.Tokens))
@@ -101,28 +101,28 @@ func lineOf(l budgets.Line, b budgets.Budget, now time.Time) view.Line {
 		m.About = ui.Text("priced later")
 	case l.OtherName != "":
 		m.About = ui.Say(ui.T(map[bool]string{true: "to ", false: "from "}[l.Kind == budgets.TransferredOut]),
-			ui.Link(l.OtherName, links.Budget(l.Other.String())), ui.T(reasonOf(l)))
+			ui.Link(l.OtherName, links.Budget(l.Other.String())), ui.T(describeReason(l)))
 	case l.Reason != "":
 		m.About = ui.Text(l.Reason)
 	case l.Entry != "":
 		m.About = ui.Text(l.Entry)
 	}
 	if l.Until != nil {
-		m.What += " until " + l.Until.In(zoneOf(b)).Format("2 Jan 15:04")
+		m.What += " until " + l.Until.In(budgetZone(b)).Format("2 Jan 15:04")
 	}
 	m.Undoable = (l.Kind == budgets.Raised || l.Kind == budgets.TransferredOut) && l.Reverses == 0 && l.PeriodStart.Equal(b.State.Start)
 	return m
 }
 
-func reasonOf(l budgets.Line) string {
+func describeReason(l budgets.Line) string {
 	if l.Reason == "" {
 		return ""
 	}
 	return ": " + l.Reason
 }
 
-// signOf says whether a line changes what may be spent.
-func signOf(l budgets.Line) string {
+// lineSign says whether a line changes what may be spent.
+func lineSign(l budgets.Line) string {
 	switch l.Kind {
 	case budgets.Raised, budgets.TransferredIn:
 		return "+"

@@ -29,20 +29,20 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 		}
 		return m
 	}
-	at := chosenOf(list, chosen)
+	at := indexChosen(list, chosen)
 	one := summary(list[at])
-	one.Actions = actionsOf(list[at], mayMake)
+	one.Actions = listActions(list[at], mayMake)
 	m.One = &one
 	for i, b := range list {
-		row := rowOf(b)
+		row := toRow(b)
 		row.Current = i == at
 		m.Rows = append(m.Rows, row)
 	}
 	return m
 }
 
-// actionsOf are the pages about a budget that the reader may open.
-func actionsOf(b budgets.Budget, mayChange bool) []view.Link {
+// listActions are the pages about a budget that the reader may open.
+func listActions(b budgets.Budget, mayChange bool) []view.Link {
 	id := b.ID.String()
 	var list []view.Link
 	if mayChange && b.State.Limits.Money != nil {
@@ -55,8 +55,8 @@ func actionsOf(b budgets.Budget, mayChange bool) []view.Link {
 	return append(list, view.Link{Text: "Ledger", URL: links.BudgetLedger(id, "", 0)})
 }
 
-// chosenOf is the place of the chosen budget in a list, of the first where none is.
-func chosenOf(list []budgets.Budget, chosen string) int {
+// indexChosen is the place of the chosen budget in a list, of the first where none is.
+func indexChosen(list []budgets.Budget, chosen string) int {
 	return max(slices.IndexFunc(list, func(b budgets.Budget) bool { return b.ID.String() == chosen }), 0)
 }
 
@@ -87,7 +87,7 @@ type measure struct {
 	text                     func(int64) string
 }
 
-func measureOf(s budgets.State) measure {
+func toMeasure(s budgets.State) measure {
 	switch {
 	case s.Limits.Money == nil && s.Limits.Tokens != nil:
 		return measure{*s.Limits.Tokens, s.Settled.Tokens, s.Reserved.Tokens, true, counted("token", "tokens")}
@@ -143,8 +143,8 @@ func thousandths(part int64, whole float64) int {
 	return int(min(max(float64(part)/whole, 0), 1)*1000 + 0.5)
 }
 
-func rowOf(b budgets.Budget) view.Row {
-	m, end := measureOf(b.State), endOf(b)
+func toRow(b budgets.Budget) view.Row {
+	m, end := toMeasure(b.State), toEnd(b)
 	return view.Row{ID: b.ID.String(), Name: b.Name, About: about(b), URL: links.Budget(b.ID.String()),
 		Indented: b.Scope == budgets.Milestone && b.ProductID != ids.Nil, Bar: m.bar(),
 		SettledURL:  links.BudgetLedger(b.ID.String(), "settle", 0),
@@ -154,7 +154,7 @@ func rowOf(b budgets.Budget) view.Row {
 }
 
 func summary(b budgets.Budget) view.Summary {
-	m, end := measureOf(b.State), endOf(b)
+	m, end := toMeasure(b.State), toEnd(b)
 	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
 		SettledURL: links.BudgetLedger(b.ID.String(), "settle", 0), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0),
 		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: ui.Dollars(int64(b.Projection.BurnPerDay7d)), BurnOver: "over 7 days",
@@ -173,8 +173,8 @@ type end struct {
 	tone                  ui.Tone
 }
 
-func endOf(b budgets.Budget) end {
-	m := measureOf(b.State)
+func toEnd(b budgets.Budget) end {
+	m := toMeasure(b.State)
 	switch {
 	case m.limited && m.free() <= 0 && b.Hard:
 		return end{text: "now, new claims held", tone: ui.Bad}
@@ -183,7 +183,7 @@ func endOf(b budgets.Budget) end {
 	case b.State.Limits.Money == nil:
 		return end{text: "not foreseen"}
 	}
-	p, zone := b.Projection, zoneOf(b)
+	p, zone := b.Projection, budgetZone(b)
 	day := func(at time.Time) string { return at.In(zone).Format("2 Jan") }
 	e := end{text: "not in this period"}
 	switch p.Verdict {
@@ -208,7 +208,7 @@ func endOf(b budgets.Budget) end {
 	return e
 }
 
-func zoneOf(b budgets.Budget) *time.Location {
+func budgetZone(b budgets.Budget) *time.Location {
 	if zone, err := time.LoadLocation(b.Timezone); err == nil {
 		return zone
 	}
@@ -233,7 +233,7 @@ func about(b budgets.Budget) string {
 
 // facts are the settings of a budget.
 func facts(b budgets.Budget) []view.Fact {
-	period, zone := "does not begin anew", zoneOf(b)
+	period, zone := "does not begin anew", budgetZone(b)
 	if b.Period != budgets.Once {
 		period = "each " + string(b.Period) + ", now until " + b.State.End.In(zone).Format("2 Jan 15:04") + " " + b.Timezone
 	}

@@ -22,7 +22,7 @@ const shownModels = 5
 
 // models are what the jobs of a budget used in its present period, nil for nothing.
 func (p *Pages) models(ctx context.Context, who tenancy.Principal, b budgets.Budget, now time.Time) (*view.Models, error) {
-	query := usage.Query{From: b.State.Start, Until: now, Filter: filterOf(b)}
+	query := usage.Query{From: b.State.Start, Until: now, Filter: usageFilter(b)}
 	if year := now.Add(24*time.Hour - usage.MaxSpan); query.From.Before(year) {
 		query.From = year
 	}
@@ -34,19 +34,19 @@ func (p *Pages) models(ctx context.Context, who tenancy.Principal, b budgets.Bud
 	for d, value := range query.Filter {
 		kept.Filter[string(d)] = value
 	}
-	m := &view.Models{Period: "since " + query.From.In(zoneOf(b)).Format("2 Jan"), Cost: usageparts.Cost(report.Total),
-		URL: links.UsageOf(kept)}
+	m := &view.Models{Period: "since " + query.From.In(budgetZone(b)).Format("2 Jan"), Cost: usageparts.Cost(report.Total),
+		URL: links.UsagePage(kept)}
 	groups := report.By[usage.Model].Sums
 	m.Rows = usageparts.Bars(groups, report.Total)
 	for i, g := range groups {
 		kept.Filter[string(usage.Model)] = g.Group
-		m.Rows[i].Name, m.Rows[i].URL, m.Rows[i].Series = g.Group, links.UsageOf(kept), strconv.Itoa(i+1)
+		m.Rows[i].Name, m.Rows[i].URL, m.Rows[i].Series = g.Group, links.UsagePage(kept), strconv.Itoa(i+1)
 	}
 	return m, nil
 }
 
-// filterOf is what usage of a budget's jobs is of.
-func filterOf(b budgets.Budget) map[usage.Dimension]string {
+// usageFilter is what usage of a budget's jobs is of.
+func usageFilter(b budgets.Budget) map[usage.Dimension]string {
 	filter := map[usage.Dimension]string{}
 	for d, value := range map[usage.Dimension]string{usage.Product: b.Product, usage.Phase: b.Phase, usage.Job: b.JobKey} {
 		if value != "" {

@@ -123,7 +123,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, chosen string) 
 	if len(list) == 0 {
 		return m, nil
 	}
-	one, bucket := list[chosenOf(list, chosen)], budgets.Hourly
+	one, bucket := list[indexChosen(list, chosen)], budgets.Hourly
 	if one.Period == budgets.Once || one.Period == budgets.Quarter {
 		bucket = budgets.Daily
 	}

@@ -44,7 +44,7 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 	amount, err := spend.ParseAmount("amount_usd", strings.TrimPrefix(f.Amount, "$"), budgets.MaxMoney)
 	r := budgets.Raise{Amount: amount, Reason: f.Reason}
 	if err == nil {
-		r.Until, err = dayOf(f.Until)
+		r.Until, err = parseDay(f.Until)
 	}
 	if err == nil {
 		_, err = p.Budgets.Raise(c.Request().Context(), who, b.ID, r)
@@ -61,8 +61,8 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 	return p.raiseForm(c, who, http.StatusUnprocessableEntity, b, f)
 }
 
-// dayOf is the end of a day as <input type="date"> writes it, in UTC; nil for none.
-func dayOf(text string) (*time.Time, error) {
+// parseDay is the end of a day as <input type="date"> writes it, in UTC; nil for none.
+func parseDay(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b b
 	if err != nil {
 		return err
 	}
-	m := measureOf(b.State)
+	m := toMeasure(b.State)
 	f.URL, f.Back = links.RaiseBudget(b.ID.String()), links.Budget(b.ID.String())
 	f.Stands = m.freeText() + " of " + m.limitText() + " is free."
 	return web.Render(c, status, view.RaiseView(view.RaisePage{Shell: shell, Name: b.Name, Form: f}))

@@ -90,7 +90,7 @@ func (p *Pages) transferForm(c echo.Context, who tenancy.Principal, status int, 
 			continue
 		}
 		name := b.Name + ", " + about(b)
-		f.Givers = append(f.Givers, ui.Option{Value: b.ID.String(), Label: name + ", " + measureOf(b.State).freeText() + " free"})
+		f.Givers = append(f.Givers, ui.Option{Value: b.ID.String(), Label: name + ", " + toMeasure(b.State).freeText() + " free"})
 		f.Takers = append(f.Takers, ui.Option{Value: b.ID.String(), Label: name})
 	}
 	return web.Render(c, status, view.TransferView(view.TransferPage{Shell: shell, Form: f}))

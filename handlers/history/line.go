@@ -108,8 +108,8 @@ func changedFields(e eventlog.Event) (list []events.FieldChange, more string) {
 		if slices.Contains(toldFields, c.Field) && (e.Type != eventlog.JobEdited || c.Field == "status" || c.Field == "wait_reason") {
 			continue
 		}
-		list = append(list, events.FieldChange{Field: fieldName(c.Field), Was: toldValue(c, c.Old, c.OldSHA256),
-			Now: toldValue(c, c.New, c.NewSHA256)})
+		list = append(list, events.FieldChange{Field: fieldName(c.Field), Was: changeValue(c, c.Old, c.OldSHA256),
+			Now: changeValue(c, c.New, c.NewSHA256)})
 	}
 	if n := len(list) - maxChanges; n > 0 {
 		return list[:maxChanges], strconv.Itoa(n) + " more"

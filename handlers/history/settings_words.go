@@ -53,7 +53,7 @@ var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	eventlog.MemberDisabled: func(e setting) ui.Sentence { return ui.Say(ui.T("disabled "), ui.Name(e.member())) },
 	eventlog.MemberEnabled:  func(e setting) ui.Sentence { return ui.Say(ui.T("enabled "), ui.Name(e.member()), ui.T(" again")) },
 	eventlog.MemberSessionsEnded: func(e setting) ui.Sentence {
-		return ui.Say(ui.T("ended "+web.Plural(numberOf(e.payload["sessions"]), "session", "sessions")+" of "), ui.Name(e.member()))
+		return ui.Say(ui.T("ended "+web.Plural(toNumber(e.payload["sessions"]), "session", "sessions")+" of "), ui.Name(e.member()))
 	},
 	eventlog.WorkspaceFactorSet: func(e setting) ui.Sentence {
 		if len(e.changes) > 0 && e.changes[0].New == true {
@@ -68,7 +68,7 @@ var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 		if first, _ := e.payload["first"].(bool); first {
 			text = "set the account's first password"
 		}
-		if n := numberOf(e.payload["sessions"]); n > 0 {
+		if n := toNumber(e.payload["sessions"]); n > 0 {
 			text += ", which ended " + web.Plural(n, "other session", "other sessions")
 		}
 		return ui.Text(text)
@@ -82,7 +82,7 @@ var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 		return append(ui.Say(ui.T("unlinked the account from ")), e.provider()...)
 	},
 	eventlog.SessionsEnded: func(e setting) ui.Sentence {
-		return ui.Text("ended " + web.Plural(numberOf(e.payload["sessions"]), "own session", "own sessions"))
+		return ui.Text("ended " + web.Plural(toNumber(e.payload["sessions"]), "own session", "own sessions"))
 	},
 	eventlog.TokenIssued:  func(e setting) ui.Sentence { return append(e.token("made"), e.scope()...) },
 	eventlog.TokenRevoked: func(e setting) ui.Sentence { return e.token("revoked") },
@@ -161,4 +161,4 @@ func (e setting) scope() ui.Sentence {
 	return ui.Say(ui.T(" for " + strings.Join(limits, ", ")))
 }
 
-func (e setting) values() string { return web.Plural(numberOf(e.payload["values"]), "value", "values") }
+func (e setting) values() string { return web.Plural(toNumber(e.payload["values"]), "value", "values") }

@@ -72,13 +72,13 @@ func Kind(t eventlog.Type) string {
 func StatusChange(e eventlog.Event) (from, to ui.Status) {
 	for _, c := range e.Changes {
 		if c.Field == "status" {
-			return ui.Status(textOf(c.Old)), ui.Status(textOf(c.New))
+			return ui.Status(toText(c.Old)), ui.Status(toText(c.New))
 		}
 	}
 	return "", ""
 }
 
-func textOf(v any) string {
+func toText(v any) string {
 	text, _ := v.(string)
 	return text
 }
@@ -120,7 +120,7 @@ var saidIn = map[eventlog.Type]string{eventlog.JobAsked: "question", eventlog.Jo
 
 // FactText is EventText without who carried it out.
 func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
-	said := func(name string) string { return web.FirstLine(textOf(payload[name]), web.MaxQuote) }
+	said := func(name string) string { return web.FirstLine(toText(payload[name]), web.MaxQuote) }
 	switch e.Type {
 	case eventlog.JobProgressed:
 		return ui.Text(progressText(e.Changes))
@@ -131,11 +131,11 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	case eventlog.JobLinked, eventlog.JobUnlinked:
 		return linkText(said("type"), said("job"))
 	case eventlog.JobCompacted:
-		return ui.Text(web.Plural(numberOf(payload["events"]), "older event", "older events") + " in one")
+		return ui.Text(web.Plural(toNumber(payload["events"]), "older event", "older events") + " in one")
 	case eventlog.JobRecorded:
 		return ui.Text("what earlier versions kept beside the log")
 	case eventlog.JobPurged:
-		return ui.Text(said("key") + " with " + web.Plural(numberOf(payload["events"]), "event", "events"))
+		return ui.Text(said("key") + " with " + web.Plural(toNumber(payload["events"]), "event", "events"))
 	case eventlog.JobRepaired:
 		return ui.Text("made what its history tells")
 	case eventlog.JobClaimed:
@@ -192,7 +192,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.AgentRegistered, eventlog.AgentWentStale, eventlog.AgentDied, eventlog.AgentRevived, eventlog.AgentEnded:
 		return append(ui.Say(ui.Name(said("agent")), ui.T(" ")), onFactory(said("factory"))...)
 	case eventlog.AgentSuperseded:
-		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(numberOf(payload["leases"]), "job",
+		return ui.Say(ui.Name(said("agent")), ui.T(" was started anew, "+web.Plural(toNumber(payload["leases"]), "job",
 			"jobs")+" given back"))
 	case eventlog.AgentTerminated:
 		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
@@ -203,7 +203,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.FactoryUndrained:
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes jobs again"))
 	case eventlog.FactoryRemoved:
-		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(lengthOf(payload["agents"]), "agent", "agents")))
+		return ui.Say(ui.Name(said("factory")), ui.T(" with "+web.Plural(listLength(payload["agents"]), "agent", "agents")))
 	case eventlog.BudgetCreated, eventlog.BudgetChanged, eventlog.BudgetRemoved, eventlog.BudgetRaised, eventlog.BudgetTransferred,
 		eventlog.BudgetThreshold, eventlog.BudgetWillRunOut, eventlog.BudgetStopped, eventlog.BudgetAdjusted,
 		eventlog.BudgetRepaired:
@@ -218,7 +218,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.ExportCreated, eventlog.ExportReset, eventlog.ExportRemoved:
 		return ui.Say(ui.Name(said("export")), ui.T(" of "+said("source")))
 	case eventlog.UsagePriced:
-		return ui.Say(ui.T(web.Plural(numberOf(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
+		return ui.Say(ui.T(web.Plural(toNumber(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {
@@ -241,7 +241,7 @@ func budgetWords(kind eventlog.Type, said func(string) string, payload map[strin
 	case eventlog.BudgetRaised:
 		return append([]ui.Span{ui.T(" by " + amount)}, colon(said("reason"))...)
 	case eventlog.BudgetThreshold:
-		return []ui.Span{ui.T(fmt.Sprintf(" is at %d %%", numberOf(payload["threshold"])))}
+		return []ui.Span{ui.T(fmt.Sprintf(" is at %d %%", toNumber(payload["threshold"])))}
 	case eventlog.BudgetAdjusted:
 		return []ui.Span{ui.T(": leases held " + amount + " more than was reserved; run fleetboard audit")}
 	case eventlog.BudgetWillRunOut:
@@ -274,20 +274,20 @@ func linkText(kind, key string) ui.Sentence {
 func newValue(changes []eventlog.Change, field string) string {
 	for _, c := range changes {
 		if c.Field == field {
-			return web.FirstLine(textOf(c.New), web.MaxQuote)
+			return web.FirstLine(toText(c.New), web.MaxQuote)
 		}
 	}
 	return ""
 }
 
-// lengthOf is how many elements a list of a payload has, 0 for anything else.
-func lengthOf(v any) int {
+// listLength is how many elements a list of a payload has, 0 for anything else.
+func listLength(v any) int {
 	list, _ := v.([]any)
 	return len(list)
 }
 
-// numberOf is a number of a payload, 0 for anything else.
-func numberOf(v any) int {
+// toNumber is a number of a payload, 0 for anything else.
+func toNumber(v any) int {
 	n, _ := v.(float64)
 	if math.IsNaN(n) || math.Abs(n) > math.MaxInt32 {
 		return 0
@@ -300,13 +300,13 @@ func progressText(changes []eventlog.Change) string {
 	for _, c := range changes {
 		switch c.Field {
 		case "progress_percent":
-			text := fmt.Sprintf("%d%%", numberOf(c.New))
+			text := fmt.Sprintf("%d%%", toNumber(c.New))
 			if c.Old != nil {
-				text += fmt.Sprintf(", was %d%%", numberOf(c.Old))
+				text += fmt.Sprintf(", was %d%%", toNumber(c.Old))
 			}
 			parts = append(parts, text)
 		case "current_step":
-			if step := textOf(c.New); step != "" {
+			if step := toText(c.New); step != "" {
 				parts = append(parts, web.FirstLine(step, web.MaxQuote))
 			}
 		case "checkpoint":
@@ -347,7 +347,7 @@ func fieldValue(field string, v any) string {
 		return "no"
 	case float64:
 		if field == "body" {
-			return web.Plural(numberOf(v), "character", "characters")
+			return web.Plural(toNumber(v), "character", "characters")
 		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	case string:
@@ -393,8 +393,8 @@ func met(field string, list []any) int {
 	return n
 }
 
-// toldValue is fieldValue of a change; a value that stands apart is only long.
-func toldValue(c eventlog.Change, v any, apart string) ui.Sentence {
+// changeValue is fieldValue of a change; a value that stands apart is only long.
+func changeValue(c eventlog.Change, v any, apart string) ui.Sentence {
 	text, _ := v.(string)
 	at, err := time.Parse(time.RFC3339Nano, text)
 	switch {

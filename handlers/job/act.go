@@ -49,6 +49,6 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 	if toast == nil {
 		toast = &ui.Toast{Tone: ui.OK, Title: after.Key + " " + v.Done}
 	}
-	toast.Undo = jobparts.UndoOf(v.By, after)
-	return p.changed(c, who, after, toast, kanban.ColumnOf(before.Status))
+	toast.Undo = jobparts.FindUndo(v.By, after)
+	return p.changed(c, who, after, toast, kanban.StatusColumn(before.Status))
 }

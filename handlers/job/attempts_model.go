@@ -42,7 +42,7 @@ func (s attemptsPageData) model() view.AttemptsPage {
 func (s attemptsPageData) attempt(a attempts.Record) view.AttemptRecord {
 	m := view.AttemptRecord{Attempt: attemptModel(a.Attempt, s.job, s.now), Model: a.Model, Session: a.SessionKey,
 		Claimed: ui.Day(a.ClaimedAt), Step: web.FirstLine(a.CurrentStep, web.MaxQuote), ErrorKind: a.ErrorKind, Error: a.Error,
-		Stack: a.Stack, Checkpoint: keptJSON(a.Checkpoint), Result: keptJSON(a.Result),
+		Stack: a.Stack, Checkpoint: formatJSON(a.Checkpoint), Result: formatJSON(a.Result),
 		Lines: linesText(a)}
 	m.Used = usedModel(s.used.Attempts[a.Epoch])
 	if a.Lines > 0 {
@@ -65,8 +65,8 @@ func (s attemptsPageData) epochs() []int64 {
 	return all
 }
 
-// keptJSON is JSON as a page shows it, "" where there is nothing in it.
-func keptJSON(raw json.RawMessage) string {
+// formatJSON is JSON as a page shows it, "" where there is nothing in it.
+func formatJSON(raw json.RawMessage) string {
 	if slices.Contains([]string{"", "null", "{}"}, strings.TrimSpace(string(raw))) {
 		return ""
 	}

@@ -69,8 +69,8 @@ func kindOptions() []ui.Option {
 	return list
 }
 
-// linksOf are the links of the job itself, those that it waits for first.
-func linksOf(g jobs.Graph, key string, canWrite bool) []view.Link {
+// listLinks are the links of the job itself, those that it waits for first.
+func listLinks(g jobs.Graph, key string, canWrite bool) []view.Link {
 	nodes := map[string]jobs.Node{}
 	for _, n := range g.Nodes {
 		nodes[n.Key] = n
@@ -154,8 +154,8 @@ func (p *Pages) unlink(c echo.Context, who tenancy.Principal) error {
 // linked answers a change of links with the page that asked for it, which may be
 // that of either job.
 func (p *Pages) linked(c echo.Context, who tenancy.Principal, key string, toast ui.Toast) error {
-	if at, err := url.Parse(web.CurrentPath(c.Request())); err == nil && keyOf(at) != "" {
-		key = keyOf(at)
+	if at, err := url.Parse(web.CurrentPath(c.Request())); err == nil && parseKey(at) != "" {
+		key = parseKey(at)
 	}
 	job, err := p.Jobs.Get(c.Request().Context(), who, key)
 	if err != nil {

@@ -42,7 +42,7 @@ func (p livePage) Open(c echo.Context, who tenancy.Principal, _ fleet.Snapshot) 
 
 // Parts show the job as it is now, on its own page; others do not show it.
 func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act live.Act) ([]templ.Component, error) {
-	if key := keyOf(at); key != act.Job.Key && key != act.Job.ID.String() {
+	if key := parseKey(at); key != act.Job.Key && key != act.Job.ID.String() {
 		return nil, nil
 	}
 	sheet, err := p.pages.read(c.Request().Context(), who, act.Job.ID.String())
@@ -52,8 +52,8 @@ func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 	return []templ.Component{view.Live(sheet.model())}, nil
 }
 
-// keyOf is the key or id of the job whose page has an address, "" for none.
-func keyOf(at *url.URL) string {
+// parseKey is the key or id of the job whose page has an address, "" for none.
+func parseKey(at *url.URL) string {
 	key, found := strings.CutPrefix(at.Path, links.Jobs+"/")
 	if !found {
 		return ""

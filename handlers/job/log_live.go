@@ -37,7 +37,7 @@ func (p *Pages) streamLog(c echo.Context, who tenancy.Principal) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		t := &logTail{pages: p, who: who, job: job, view: logViewOf(c), after: after}
+		t := &logTail{pages: p, who: who, job: job, view: parseLogView(c), after: after}
 		var stop func()
 		t.written, stop = p.Dispatch.WatchLogs(who.Workspace, job.ID)
 		return t, stop, nil
@@ -99,7 +99,7 @@ func (t *logTail) send(ctx context.Context) error {
 		t.more = true
 		return nil
 	}
-	lines, err := t.pages.Logs.LogsAfter(ctx, t.who, t.job.ID, t.after, logFilterOf(t.view))
+	lines, err := t.pages.Logs.LogsAfter(ctx, t.who, t.job.ID, t.after, toLogFilter(t.view))
 	if err != nil || len(lines) == 0 {
 		t.more, t.behind = false, 0
 		return err

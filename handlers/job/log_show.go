@@ -36,7 +36,7 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	log, err := p.readLog(ctx, who, job, logViewOf(c), web.Now(snap))
+	log, err := p.readLog(ctx, who, job, parseLogView(c), web.Now(snap))
 	log.State = logState(job, snap)
 	if err != nil {
 		return err
@@ -52,9 +52,9 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.LogView(view.LogPage{Shell: shell, Title: job.Title, Log: log}))
 }
 
-// logViewOf is the part of a log that an address asks for; what it says wrongly
+// parseLogView is the part of a log that an address asks for; what it says wrongly
 // is left out.
-func logViewOf(c echo.Context) links.LogView {
+func parseLogView(c echo.Context) links.LogView {
 	number := func(name string) int64 {
 		n, _ := strconv.ParseInt(c.QueryParam(name), 10, 64)
 		return max(0, n)
@@ -68,7 +68,7 @@ func logViewOf(c echo.Context) links.LogView {
 	return v
 }
 
-func logFilterOf(v links.LogView) joblog.Filter {
+func toLogFilter(v links.LogView) joblog.Filter {
 	f := joblog.Filter{Level: joblog.Level(v.Level), Epoch: v.Epoch, Text: v.Text, Limit: logPage}
 	if v.Before > 0 {
 		f.Cursor = strconv.FormatInt(v.Before, 10)
@@ -81,7 +81,7 @@ func (p *Pages) readLog(ctx context.Context, who tenancy.Principal, job jobs.Job
 	if v.Line > 0 {
 		return p.readAround(ctx, who, job, v, now)
 	}
-	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), logFilterOf(v))
+	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), toLogFilter(v))
 	scanned, _ := strconv.ParseInt(next, 10, 64)
 	return logData{job: job, view: v, found: found, more: next != "", next: scanned, now: now}.model(), err
 }
@@ -90,7 +90,7 @@ func (p *Pages) readLog(ctx context.Context, who tenancy.Principal, job jobs.Job
 func (p *Pages) readAround(ctx context.Context, who tenancy.Principal, job jobs.Job, v links.LogView, now time.Time) (view.Log, error) {
 	upTo := v
 	upTo.Text, upTo.Before = "", v.Line+1
-	f := logFilterOf(upTo)
+	f := toLogFilter(upTo)
 	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), f)
 	if err != nil {
 		return view.Log{}, err

@@ -28,9 +28,9 @@ func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	v := logViewOf(c)
+	v := parseLogView(c)
 	v.Text, v.Before, v.Line = "", 0, 0
-	lines, err := p.linesAfter(ctx, who, job.ID, 0, logFilterOf(v))
+	lines, err := p.linesAfter(ctx, who, job.ID, 0, toLogFilter(v))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 			return nil //nolint:nilerr // the reader left
 		}
 		_ = control.SetWriteDeadline(time.Now().Add(partTime))
-		if lines, err = p.linesAfter(ctx, who, job.ID, lines[len(lines)-1].ID, logFilterOf(v)); err != nil {
+		if lines, err = p.linesAfter(ctx, who, job.ID, lines[len(lines)-1].ID, toLogFilter(v)); err != nil {
 			_, _ = out.WriteString("The file ends here, because the server could not read on. The log is longer.\n")
 			_ = out.Flush()
 			return err

@@ -33,14 +33,14 @@ type pageData struct {
 
 func (s pageData) model() view.Job {
 	j := s.job
-	column := kanban.ColumnOf(j.Status)
+	column := kanban.StatusColumn(j.Status)
 	m := view.Job{
-		Key: j.Key, Title: j.Title, Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
+		Key: j.Key, Title: j.Title, Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
 		Strip: s.strip(), Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
-		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: linksOf(s.Graph, j.Key, s.canWrite),
+		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
 		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
 	}
@@ -163,7 +163,7 @@ func (s pageData) money() []view.Fact {
 	}
 	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}}
 	for i, m := range s.Models {
-		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsageOf(links.UsageView{Filter: map[string]string{
+		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsagePage(links.UsageView{Filter: map[string]string{
 			"job": s.job.Key, "model": m.Model}})), ui.T(" "+usageparts.Cost(m.Usage)+", "+usageparts.Tokens(m.Tokens())+" tokens"))}
 		if i == 0 {
 			fact.Name = "By model"
@@ -254,7 +254,7 @@ func attemptModel(a attempts.Attempt, j jobs.Job, now time.Time) view.Attempt {
 	m := view.Attempt{Number: int(a.Epoch), Agent: a.Agent, Factory: a.Factory, Percent: web.PercentWord(a.ProgressPercent),
 		Detail: web.FirstLine(a.Error, web.MaxQuote), Delivery: jobparts.Delivery(a, now)}
 	if a.EndedAt == nil {
-		m.Status, m.Running = jobparts.StatusOf(j), ui.Run(a.ClaimedAt, now)
+		m.Status, m.Running = jobparts.ShownStatus(j), ui.Run(a.ClaimedAt, now)
 		m.Outcome = m.Status.Word()
 		return m
 	}

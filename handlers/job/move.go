@@ -35,7 +35,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	from := kanban.ColumnOf(job.Status)
+	from := kanban.StatusColumn(job.Status)
 	if from == to {
 		return p.moved(c, who, job, from, nil)
 	}
@@ -47,13 +47,13 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 		return web.SeeOther(c, links.JobDialog(job.Key, string(by)))
 	}
 	after, err := p.Dispatch.Act(ctx, who, job.Key, actions.Action{Verb: by, Version: version})
-	undo := jobparts.UndoOf(by, after)
+	undo := jobparts.FindUndo(by, after)
 	if jobparts.Outdated(err) {
 		undo = nil
 		if after, err = p.Jobs.Get(ctx, who, job.Key); err != nil {
 			return err
 		}
-		if kanban.ColumnOf(after.Status) != to {
+		if kanban.StatusColumn(after.Status) != to {
 			return p.refused(c, who, after, cameBack(after, "It has changed since you saw it. This is how it is now."))
 		}
 	}
@@ -77,7 +77,7 @@ func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from 
 }
 
 func columnOrGone(status jobs.Status) string {
-	if title := jobparts.ColumnTitles[kanban.ColumnOf(status)]; title != "" {
+	if title := jobparts.ColumnTitles[kanban.StatusColumn(status)]; title != "" {
 		return title
 	}
 	return "the archive"
@@ -92,7 +92,7 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 func wayOut(job jobs.Job, to kanban.Column) ui.Toast {
 	t := cameBack(job, whyNot(job.Status, to))
 	if job.Status == jobs.InReview {
-		t.ActionLabel, t.ActionURL = "Review it", links.ReviewOf(job.Key, "")
+		t.ActionLabel, t.ActionURL = "Review it", links.ReviewJob(job.Key, "")
 		if to == kanban.Ready {
 			t.ActionLabel, t.ActionURL = "Reject it", t.ActionURL+"#dlg-"+string(jobs.ByReject)
 		}

@@ -22,7 +22,7 @@ const eventPage = 50
 // of the history, and no live changes.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
-	newest := logFilterOf(links.LogView{})
+	newest := toLogFilter(links.LogView{})
 	page, err := p.Kanban.JobPage(c.Request().Context(), who, kanban.JobQuery{Job: c.Param("key"), Before: max(0, before),
 		Events: eventPage + 1, Log: &newest})
 	if err != nil {

@@ -49,5 +49,5 @@ func (p *Pages) tick(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.changed(c, who, job, nil, kanban.ColumnOf(job.Status))
+	return p.changed(c, who, job, nil, kanban.StatusColumn(job.Status))
 }

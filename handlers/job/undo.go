@@ -46,7 +46,7 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 		Text: "What was done is undone."}
 	if strings.HasPrefix(web.CurrentPath(c.Request()), links.Review) {
 		p.Web.SetFlash(c, toast)
-		return web.SeeOther(c, links.ReviewOf(after.Key, ""))
+		return web.SeeOther(c, links.ReviewJob(after.Key, ""))
 	}
-	return p.changed(c, who, after, &toast, kanban.ColumnOf(before.Status))
+	return p.changed(c, who, after, &toast, kanban.StatusColumn(before.Status))
 }

@@ -15,7 +15,7 @@ func TestMovesHaveWords(t *testing.T) {
 		for _, to := range kanban.Columns {
 			by, ok := kanban.MoveVerb(status, to)
 			if !ok {
-				if to != kanban.ColumnOf(status) && whyNot(status, to) == "" {
+				if to != kanban.StatusColumn(status) && whyNot(status, to) == "" {
 					t.Errorf("nothing says why %s does not go to %s", status, to)
 				}
 				continue

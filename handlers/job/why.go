@@ -87,7 +87,7 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 	case kanban.CodeQuestion:
 		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
 	case kanban.CodeInReview:
-		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewOf(j.Key, "")), ui.T(" with its changes and checks"))}
+		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewJob(j.Key, "")), ui.T(" with its changes and checks"))}
 	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
 		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
 	case kanban.CodeBudget, kanban.CodeThrottled:
@@ -114,7 +114,7 @@ func (s pageData) nextOfBudget(why kanban.Reason) []ui.Sentence {
 	switch {
 	case why.Model != "":
 		return []ui.Sentence{ui.Say(ui.Link("Say what it counts as", links.NeedsYou+"#models"), ui.T(", let it pass, or "),
-			ui.Link("give it a price", links.PriceOf("", why.Model)))}
+			ui.Link("give it a price", links.PriceForm("", why.Model)))}
 	case why.Budget != "":
 		return []ui.Sentence{ui.Say(ui.Link("Open "+why.Budget, links.Budget(why.BudgetID.String())), ui.T(" to raise it"))}
 	}

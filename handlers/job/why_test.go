@@ -47,7 +47,7 @@ func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 		href   string
 	}{
 		"question":          {jobs.Blocked, kanban.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#answer"},
-		"in review":         {jobs.InReview, kanban.CodeInReview, "Review it with its changes and checks", links.ReviewOf("FB-1", "")},
+		"in review":         {jobs.InReview, kanban.CodeInReview, "Review it with its changes and checks", links.ReviewJob("FB-1", "")},
 		"repo busy":         {jobs.Waiting, kanban.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
 		"too early":         {jobs.Waiting, kanban.CodeNotBefore, "Change its time", links.JobEdit("FB-1", "not_before")},
 		"blocked by others": {jobs.Waiting, kanban.CodeDependencyFailed, "Change its dependencies", links.JobEdit("FB-1", "dep")},

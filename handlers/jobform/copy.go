@@ -15,8 +15,8 @@ import (
 	"fleetboard/views/links"
 )
 
-// formOf is the form as it would have been typed for a job.
-func formOf(j jobs.Job) jobForm {
+// fillForm is the form as it would have been typed for a job.
+func fillForm(j jobs.Job) jobForm {
 	f := jobForm{
 		title: j.Title, body: j.Body, repo: j.Repo, factory: j.Factory, dependsOn: slices.Clone(j.DependsOn),
 		acceptance: slices.Clone(j.Acceptance), tags: slices.Clone(j.Tags), product: j.Product, phase: j.Phase,
@@ -51,10 +51,10 @@ func formOf(j jobs.Job) jobForm {
 	return f
 }
 
-// copyOf is the form of a new job like another one, and what of that is not copied: a
+// copyJob is the form of a new job like another one, and what of that is not copied: a
 // time that is over, and inputs that are secret or not one line of text.
-func copyOf(j jobs.Job, now time.Time) (jobForm, view.Copy) {
-	f := formOf(j)
+func copyJob(j jobs.Job, now time.Time) (jobForm, view.Copy) {
+	f := fillForm(j)
 	f.key = ids.New().String()
 	if j.NotBefore != nil && !j.NotBefore.After(now) {
 		f.notBefore = ""

@@ -51,7 +51,7 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 }
 
 func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, again bool) error {
-	toast, err := p.startOf(c.Request().Context(), who, job)
+	toast, err := p.describeStart(c.Request().Context(), who, job)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func parseEdit(key string, query, in url.Values) (edit, error) {
 
 // begin is the form of a job that nobody has typed into.
 func begin(j jobs.Job, retry bool) edit {
-	e := edit{form: formOf(j), key: j.Key, version: j.Version, base: map[string]string{}, retry: retry}
+	e := edit{form: fillForm(j), key: j.Key, version: j.Version, base: map[string]string{}, retry: retry}
 	locked := lockedFields(j)
 	for _, f := range fields {
 		if locked[f.name] == "" {
@@ -77,7 +77,7 @@ func (e edit) changedIn(now jobForm, f field) bool {
 // clashes reports whether somebody has changed the job so that a person has to look
 // again before theirs is saved.
 func (e edit) clashes(now jobs.Job) bool {
-	form, locked := formOf(now), lockedFields(now)
+	form, locked := fillForm(now), lockedFields(now)
 	return slices.ContainsFunc(fields, func(f field) bool {
 		return e.changedIn(form, f) || locked[f.name] != "" && e.typed(f)
 	})

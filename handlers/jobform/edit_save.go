@@ -88,7 +88,7 @@ func (p *Pages) editDone(c echo.Context, who tenancy.Principal, job jobs.Job, e 
 		toast.Title = job.Key + " is tried again"
 	}
 	if job.Status == jobs.Ready || job.Status == jobs.Waiting {
-		start, err := p.startOf(c.Request().Context(), who, job)
+		start, err := p.describeStart(c.Request().Context(), who, job)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (p *Pages) take(c echo.Context, who tenancy.Principal, e edit, name string)
 	if err != nil {
 		return err
 	}
-	now := formOf(job)
+	now := fillForm(job)
 	for _, f := range fields {
 		if f.name == name || name == takeAll && e.changedIn(now, f) {
 			f.copy(&e.form, now)

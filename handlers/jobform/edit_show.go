@@ -44,7 +44,7 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 			e.merge(page.Job)
 		}
 		e.retry = e.retry && page.Job.Can(jobs.ByRetry)
-		return e.form.startOf(page.Job)
+		return e.form.startQuery(page.Job)
 	})
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 // merge takes into the form what others changed where the person typed nothing, and what
 // can no longer change.
 func (e *edit) merge(now jobs.Job) {
-	form, locked := formOf(now), lockedFields(now)
+	form, locked := fillForm(now), lockedFields(now)
 	e.dropped = nil
 	for _, f := range fields {
 		if locked[f.name] != "" && e.typed(f) && f.digest(e.form) != f.digest(form) {
@@ -94,7 +94,7 @@ func (e edit) model(page kanban.FormPage) *view.Edit {
 		}
 	}
 	m.Base = strings.Join(base, " ")
-	now := formOf(j)
+	now := fillForm(j)
 	for _, f := range fields {
 		dropped := slices.Contains(e.dropped, f.name)
 		if !dropped && !e.changedIn(now, f) {

@@ -52,10 +52,10 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.R
 	case all == 0:
 		m.Tone, m.Title, m.Text = ui.Warn, "No factory has reported yet", "The job waits until one does that can run it"
 	case can == 0:
-		m.Tone, m.Title, m.Text = ui.Warn, "No live factory can run this", heardText(snap)
+		m.Tone, m.Title, m.Text = ui.Warn, "No live factory can run this", previewAge(snap)
 	default:
 		m.Title = strconv.Itoa(can) + " of " + web.Plural(all, "factory", "factories") + " can run this"
-		m.Text = web.Plural(seats, "seat", "seats") + " free, " + heardText(snap)
+		m.Text = web.Plural(seats, "seat", "seats") + " free, " + previewAge(snap)
 	}
 	m.Foot, m.FootIcon = startText(f, can, seats, start, web.Now(snap))
 	m.Money = moneyLines(start.Money)
@@ -73,8 +73,8 @@ func moneyLines(m kanban.Money) []view.MoneyLine {
 	return lines
 }
 
-// heardText says how fresh the preview is.
-func heardText(snap fleet.Snapshot) string {
+// previewAge says how fresh the preview is.
+func previewAge(snap fleet.Snapshot) string {
 	var last time.Time
 	for _, f := range snap.Factories {
 		if f.LastBeatAt.After(last) {
@@ -88,7 +88,7 @@ func heardText(snap fleet.Snapshot) string {
 }
 
 func eligible(f jobForm, fit fleet.Fit) view.Fit {
-	m := view.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: view.FitYes, Pips: web.PipsOf(fit.Factory),
+	m := view.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: view.FitYes, Pips: web.SeatPips(fit.Factory),
 		Seats: web.Plural(fit.Free, "seat", "seats") + " free"}
 	var parts []string
 	if f.repo != "" {
@@ -110,7 +110,7 @@ func eligible(f jobForm, fit fleet.Fit) view.Fit {
 
 func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
 	one := fit.Factory
-	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: missing(fit.Missing), Pips: web.PipsOf(one),
+	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: missing(fit.Missing), Pips: web.SeatPips(one),
 		Seats: web.Plural(one.Free(), "seat", "seats") + " free"}
 	needs := len(f.needed())
 	if f.repo != "" {
@@ -155,7 +155,7 @@ func unavailableText(fit fleet.Fit) string {
 func missing(tokens []string) []view.Missing {
 	list := make([]view.Missing, len(tokens))
 	for i, token := range tokens {
-		list[i] = view.Missing{Token: token, Field: reason.FieldOf(token)}
+		list[i] = view.Missing{Token: token, Field: reason.TokenField(token)}
 	}
 	return list
 }

@@ -48,7 +48,7 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	around, err := p.Kanban.FormPage(ctx, who, kanban.FormQuery{Job: sheet.copied}, func(page kanban.FormPage) kanban.StartQuery {
 		switch {
 		case sheet.copied != "":
-			sheet.form, sheet.copy = copyOf(page.Job, web.Now(page.Fleet))
+			sheet.form, sheet.copy = copyJob(page.Job, web.Now(page.Fleet))
 		case sheet.chooseRepo:
 			sheet.form.repo = likelyRepo(page.Fleet)
 		}
@@ -83,8 +83,8 @@ func (f jobForm) start() kanban.StartQuery {
 	return query
 }
 
-// startOf asks what stands before a job that is there already.
-func (f jobForm) startOf(j jobs.Job) kanban.StartQuery {
+// startQuery asks what stands before a job that is there already.
+func (f jobForm) startQuery(j jobs.Job) kanban.StartQuery {
 	query := f.start()
 	query.Product, query.Job, query.Ask.Kind = j.Product, j.ID, j.Kind
 	return query
@@ -101,7 +101,7 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 		if sheet.job, err = p.Jobs.Get(ctx, who, key); err != nil {
 			return err
 		}
-		query = sheet.form.startOf(sheet.job)
+		query = sheet.form.startQuery(sheet.job)
 	}
 	if sheet.snap, err = p.Kanban.Fleet(ctx, who); err != nil {
 		return err
@@ -139,8 +139,8 @@ func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.DependencyOptions(m))
 }
 
-// startOf says in one sentence whether and where a job can start.
-func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
+// describeStart says in one sentence whether and where a job can start.
+func (p *Pages) describeStart(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
 	why, err := p.Kanban.Explain(ctx, who, j.ID.String())
 	if err != nil {
 		return ui.Toast{}, err
@@ -153,7 +153,7 @@ func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) 
 		t.Text += reason.Text(j, r, web.Now(fleet.Snapshot{})).String() + "."
 	}
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) > 0 && !j.ProductPaused {
-		start, err := p.Kanban.Start(ctx, who, fleetOf(why.Routing), kanban.StartQuery{
+		start, err := p.Kanban.Start(ctx, who, routedFactories(why.Routing), kanban.StartQuery{
 			Needs:   fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory},
 			Product: j.Product, Phase: j.Phase, Priority: j.Priority, Job: j.ID, Ask: kanban.EstimateAsk(j)})
 		if err != nil {
@@ -169,8 +169,8 @@ func (p *Pages) startOf(ctx context.Context, who tenancy.Principal, j jobs.Job) 
 	return t, nil
 }
 
-// fleetOf are the factories that can run a job.
-func fleetOf(r fleet.Routing) fleet.Snapshot {
+// routedFactories are the factories that can run a job.
+func routedFactories(r fleet.Routing) fleet.Snapshot {
 	var snap fleet.Snapshot
 	for _, fit := range r.Eligible {
 		snap.Factories = append(snap.Factories, fit.Factory)

@@ -14,7 +14,7 @@ import (
 func CheckTone(raw json.RawMessage) ui.Tone {
 	var passed bool
 	if json.Unmarshal(raw, &passed) == nil {
-		return toneOf(passed)
+		return checkTone(passed)
 	}
 	var counts map[string]json.RawMessage
 	// What is no object counts nothing.
@@ -22,13 +22,13 @@ func CheckTone(raw json.RawMessage) ui.Tone {
 	for _, name := range []string{"failed", "failures", "errors"} {
 		var n float64
 		if json.Unmarshal(counts[name], &n) == nil && n >= 0 {
-			return toneOf(n == 0)
+			return checkTone(n == 0)
 		}
 	}
 	return ui.Plain
 }
 
-func toneOf(passed bool) ui.Tone {
+func checkTone(passed bool) ui.Tone {
 	if passed {
 		return ui.OK
 	}

@@ -2,8 +2,8 @@ package jobparts
 
 import "fleetboard/internal/jobs"
 
-// PlaceOf is "ledger-api · M2"; without a repo the product stands for it.
-func PlaceOf(j jobs.Job) string {
+// Place is "ledger-api · M2"; without a repo the product stands for it.
+func Place(j jobs.Job) string {
 	place := j.Repo
 	if place == "" {
 		place = j.Product

@@ -25,9 +25,9 @@ type Result struct {
 	URL     string `json:"url"`
 }
 
-// ResultOf reads the known parts of a job's result; a part that is no text is
+// ReadResult reads the known parts of a job's result; a part that is no text is
 // left out.
-func ResultOf(j jobs.Job) Result {
+func ReadResult(j jobs.Job) Result {
 	var parts map[string]json.RawMessage
 	if json.Unmarshal(j.Result, &parts) != nil {
 		return Result{}
@@ -50,7 +50,7 @@ func ShortCommit(commit string) string {
 
 // Outcome is what came of a job, nil as long as nothing has.
 func Outcome(j jobs.Job) *view.Outcome {
-	r := ResultOf(j)
+	r := ReadResult(j)
 	address := j.URL
 	if address == "" {
 		address = r.URL

@@ -22,9 +22,9 @@ type Size struct {
 	Counted               bool // the lines are told
 }
 
-// SizeOf reads the figures that a result reports, in itself or in its diff; it counts
+// ChangeSize reads the figures that a result reports, in itself or in its diff; it counts
 // nothing by itself but a list of files.
-func SizeOf(j jobs.Job) Size {
+func ChangeSize(j jobs.Job) Size {
 	size := Size{Files: len(j.FilesTouched)}
 	if len(j.Result) > maxSized {
 		return size

@@ -22,11 +22,11 @@ func TestSizeOf(t *testing.T) {
 		`{"insertions": -1, "deletions": "x", "files": 1e12}`:          {},
 		`{"files": 7, "x": "` + strings.Repeat("x", maxSized) + `"}`:   {},
 	} {
-		if got := SizeOf(jobs.Job{Result: json.RawMessage(result)}); got != want {
+		if got := ChangeSize(jobs.Job{Result: json.RawMessage(result)}); got != want {
 			t.Errorf("%.60s: %+v, want %+v", result, got, want)
 		}
 	}
-	if got := SizeOf(jobs.Job{FilesTouched: []string{"a.go", "b.go"}}); got.Files != 2 {
+	if got := ChangeSize(jobs.Job{FilesTouched: []string{"a.go", "b.go"}}); got.Files != 2 {
 		t.Errorf("files touched: %+v", got)
 	}
 }

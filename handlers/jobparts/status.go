@@ -8,9 +8,9 @@ import (
 // asked are what a job becomes that an agent was asked for and has not done yet.
 var asked = map[string]ui.Status{string(jobs.ByPause): ui.Pausing, string(jobs.ByCancel): ui.Cancelling}
 
-// StatusOf is a job's status as people see it: a job whose agent was asked to stop is
+// ShownStatus is a job's status as people see it: a job whose agent was asked to stop is
 // "Cancelling…", not "Running".
-func StatusOf(j jobs.Job) ui.Status {
+func ShownStatus(j jobs.Job) ui.Status {
 	if j.Lease != nil {
 		if pending, ok := asked[j.Lease.Directive]; ok {
 			return pending

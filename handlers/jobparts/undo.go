@@ -9,9 +9,9 @@ import (
 	"fleetboard/views/ui"
 )
 
-// UndoOf is what a toast offers after an act on a job, nil where it cannot be undone: a
+// FindUndo is what a toast offers after an act on a job, nil where it cannot be undone: a
 // lease that was taken does not come back.
-func UndoOf(by jobs.Trigger, after jobs.Job) *ui.Undo {
+func FindUndo(by jobs.Trigger, after jobs.Job) *ui.Undo {
 	asked := after.Lease != nil && by == jobs.ByPause
 	if !asked && (after.Lease != nil || !by.Undoable()) {
 		return nil

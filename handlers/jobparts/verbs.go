@@ -166,7 +166,7 @@ func askReject(j jobs.Job) *ui.Dialog {
 }
 
 func askMerge(j jobs.Job) *ui.Dialog {
-	return &ui.Dialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ResultOf(j).Commit,
+	return &ui.Dialog{Title: "Is " + j.Key + " merged?", Commit: true, Link: true, Head: ReadResult(j).Commit,
 		Keep: "Not yet", Confirm: "Mark as merged",
 		Text: ui.Text("It is completed then, and jobs that wait for it can start.")}
 }

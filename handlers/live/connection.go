@@ -47,7 +47,7 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 		return err
 	}
 	if u == nil {
-		return f.heard(ctx)
+		return f.showNews(ctx)
 	}
 	if u.Reset {
 		return f.startOver(ctx)
@@ -71,13 +71,13 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 		return err
 	}
 	if !n.Later {
-		return f.heard(ctx)
+		return f.showNews(ctx)
 	}
 	return f.refresh(ctx, view)
 }
 
-// heard shows what a view listens to, which has no place in the board's log.
-func (f *connection) heard(ctx context.Context) error {
+// showNews shows what a view listens to, which has no place in the board's log.
+func (f *connection) showNews(ctx context.Context) error {
 	l, listens := f.stream.view.(Listener)
 	if !listens {
 		return nil

@@ -59,9 +59,9 @@ func Opens(u *kanban.Update) bool {
 	return u.Fleet != nil || u.Rules || Holds(u.Touched, kanban.Review)
 }
 
-// TimeOf is the time that an update is shown at: the database's where it came
+// UpdateTime is the time that an update is shown at: the database's where it came
 // with the fleet.
-func TimeOf(u *kanban.Update) time.Time {
+func UpdateTime(u *kanban.Update) time.Time {
 	if u.Fleet != nil {
 		return web.Now(*u.Fleet)
 	}

@@ -77,7 +77,7 @@ func (p *identityPages) identityJoinPage(c echo.Context, status int, guest found
 	if err != nil {
 		return p.joinFailed(c, guest, err)
 	}
-	m := view.IdentityGuest{Theme: web.ThemeOf(c), Key: guest.Key, Error: wrong, Provider: p.Provider.Name(), Who: guest.Email,
+	m := view.IdentityGuest{Theme: web.ReadTheme(c), Key: guest.Key, Error: wrong, Provider: p.Provider.Name(), Who: guest.Email,
 		Workspace: in.WorkspaceName, Role: web.Capital(string(in.Role)), May: RoleMay[in.Role], By: in.By,
 		Until: ui.In(in.Expires, time.Now()), Back: links.Invitation(guest.Invitation)}
 	account, known, err := p.Accounts.Identities.Account(ctx, guest.Claims)

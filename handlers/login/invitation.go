@@ -34,8 +34,9 @@ func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error
 	if err != nil {
 		return err
 	}
-	m := view.InvitationPage{Theme: web.ThemeOf(c), URL: links.Invitation(token), Workspace: in.WorkspaceName, Role: web.RoleWord(in.Role),
-		May: RoleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
+	m := view.InvitationPage{Theme: web.ReadTheme(c), URL: links.Invitation(token), Workspace: in.WorkspaceName,
+		Role: web.RoleWord(in.Role),
+		May:  RoleMay[in.Role], By: in.By, Until: ui.In(in.Expires, time.Now()), Name: typed.name, Email: in.Email, Errors: typed.wrong,
 		LogInURL: links.LoginNext(links.Invitation(token)), Identity: p.identityJoin(token)}
 	if m.Guest, err = p.guest(c, in); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (p *Pages) guest(c echo.Context, in members.Invitation) (*view.InvitationGu
 		return nil, err
 	}
 	g := &view.InvitationGuest{Account: id.String(), Name: account.Name, Email: account.Email}
-	if w, ok := web.WorkspaceOf(list, in.Workspace); ok {
+	if w, ok := web.FindWorkspace(list, in.Workspace); ok {
 		g.Already, g.WorkspaceID = string(w.Role), w.ID.String()
 	}
 	return g, nil

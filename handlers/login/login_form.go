@@ -24,7 +24,7 @@ func (p *Pages) loginForm(c echo.Context, _ tenancy.Principal) error {
 	case !fault.Is(err, fault.Unauthenticated):
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.LoginView(view.Login{Theme: web.ThemeOf(c), Next: next, Identity: p.identityLogin(next)}))
+	return web.Render(c, http.StatusOK, view.LoginView(view.Login{Theme: web.ReadTheme(c), Next: next, Identity: p.identityLogin(next)}))
 }
 
 // login begins a session, or shows the form again with the e-mail kept.
@@ -59,7 +59,7 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 
 func (p *Pages) loginAgain(c echo.Context, f *fault.Error, email, next, text string) error {
 	return web.Render(c, status.Of(f.Code), view.LoginView(view.Login{
-		Theme: web.ThemeOf(c), Email: email, Next: next, Error: text, Identity: p.identityLogin(next),
+		Theme: web.ReadTheme(c), Email: email, Next: next, Error: text, Identity: p.identityLogin(next),
 	}))
 }
 
@@ -70,7 +70,7 @@ func (p *Pages) loginCodeForm(c echo.Context, _ tenancy.Principal) error {
 	if _, _, err := p.Web.HalfSignedIn(c); err != nil {
 		return p.beginAgain(c, next, err)
 	}
-	return web.Render(c, http.StatusOK, view.LoginCodeView(view.LoginCode{Theme: web.ThemeOf(c), Next: next}))
+	return web.Render(c, http.StatusOK, view.LoginCodeView(view.LoginCode{Theme: web.ReadTheme(c), Next: next}))
 }
 
 // loginCode makes a whole session of a half one.
@@ -95,7 +95,7 @@ func (p *Pages) loginCode(c echo.Context, _ tenancy.Principal) error {
 		case f.Code != fault.Unauthenticated:
 			return err
 		}
-		return web.Render(c, status.Of(f.Code), view.LoginCodeView(view.LoginCode{Theme: web.ThemeOf(c), Next: next, Error: text}))
+		return web.Render(c, status.Of(f.Code), view.LoginCodeView(view.LoginCode{Theme: web.ReadTheme(c), Next: next, Error: text}))
 	}
 	if err := p.Web.WholeSignIn(c, account, epoch); err != nil {
 		return err

@@ -44,8 +44,8 @@ func Blocks(list []bus.Message, sizes map[blobs.Sum]int64, now time.Time) []view
 		if told := Told(m); told != "" {
 			text, rest = told, ""
 		}
-		blocks[i] = view.Block{ID: links.MessageID(m.Seq), URL: links.ThreadAt(m.CorrelationID, m.Seq), From: NameOf(m.From),
-			To: NameOf(m.To), Icon: icons[m.From.Kind], Who: kinds[m.From.Kind], Type: m.Type, At: ui.Ago(m.At, now), Text: text,
+		blocks[i] = view.Block{ID: links.MessageID(m.Seq), URL: links.ThreadAt(m.CorrelationID, m.Seq), From: AddressName(m.From),
+			To: AddressName(m.To), Icon: icons[m.From.Kind], Who: kinds[m.From.Kind], Type: m.Type, At: ui.Ago(m.At, now), Text: text,
 			JSON: rest}
 		if sum, err := blobs.ParseSum(m.Blob); err == nil {
 			blocks[i].BlobURL, blocks[i].BlobSize = links.Blob(m.Blob), blobparts.SizeText(sizes[sum])
@@ -87,8 +87,8 @@ var (
 	icons = map[bus.Kind]string{bus.ToAgent: "bot", bus.ToPerson: "user", bus.System: "settings"}
 )
 
-// NameOf names a sender or an addressee.
-func NameOf(a bus.Address) string {
+// AddressName names a sender or an addressee.
+func AddressName(a bus.Address) string {
 	switch a.Kind {
 	case bus.ToAll:
 		return "all agents"

@@ -75,12 +75,12 @@ func (d pageData) names() (list []view.Name) {
 // who wrote first, and the agents that the server speaks of.
 func (d pageData) targets(chosen string) (list []ui.Option) {
 	add := func(a bus.Address) {
-		value := targetOf(a)
+		value := formatTarget(a)
 		if value == "" || a.Kind == bus.ToPerson && a.ID == d.who.Account ||
 			slices.ContainsFunc(list, func(o ui.Option) bool { return o.Value == value }) {
 			return
 		}
-		list = append(list, ui.Option{Value: value, Label: messageparts.NameOf(a), Selected: value == chosen})
+		list = append(list, ui.Option{Value: value, Label: messageparts.AddressName(a), Selected: value == chosen})
 	}
 	for _, m := range slices.Backward(d.thread) {
 		add(m.From)
@@ -108,8 +108,8 @@ func (d pageData) agentNamed(name string) bus.Address {
 	return bus.Address{}
 }
 
-// targetOf writes an address as the form of an answer has it, "" for one that takes none.
-func targetOf(a bus.Address) string {
+// formatTarget writes an address as the form of an answer has it, "" for one that takes none.
+func formatTarget(a bus.Address) string {
 	switch a.Kind {
 	case bus.ToPerson:
 		return string(a.Kind) + ":" + a.ID.String()
@@ -119,8 +119,8 @@ func targetOf(a bus.Address) string {
 	return ""
 }
 
-// addressOf reads whom a form names.
-func addressOf(to, name string) (bus.Address, bool) {
+// parseAddress reads whom a form names.
+func parseAddress(to, name string) (bus.Address, bool) {
 	kind, rest, whole := strings.Cut(to, ":")
 	if whole {
 		name = rest

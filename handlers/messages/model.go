@@ -131,7 +131,7 @@ func (d pageData) item(m bus.Message, subject string) view.Item {
 	}
 	to.Thread, to.At, to.New, to.To = m.CorrelationID, 0, false, ""
 	return view.Item{ID: "t-" + ui.DOMID(m.CorrelationID), URL: links.MessagesWith(to), Current: m.CorrelationID == d.at.Thread,
-		Key: m.JobKey, Subject: subject, Who: messageparts.NameOf(m.From), At: ui.For(m.At, d.now)}
+		Key: m.JobKey, Subject: subject, Who: messageparts.AddressName(m.From), At: ui.For(m.At, d.now)}
 }
 
 func (d pageData) foundList() view.List {
@@ -208,7 +208,7 @@ func (d pageData) open() view.Thread {
 	if d.first.JobKey != "" {
 		t.JobKey, t.JobURL = d.first.JobKey, links.Job(d.first.JobKey)
 		if d.first.JobKey == d.at.Thread {
-			t.Subject = d.titleOf(d.first.JobKey)
+			t.Subject = d.jobTitle(d.first.JobKey)
 		}
 	}
 	to := d.at
@@ -227,8 +227,8 @@ func (d pageData) open() view.Thread {
 	return t
 }
 
-// titleOf is the title of a job, where the list has it.
-func (d pageData) titleOf(key string) string {
+// jobTitle is the title of a job, where the list has it.
+func (d pageData) jobTitle(key string) string {
 	for _, c := range d.threads {
 		if c.Last.JobKey == key && c.JobTitle != "" {
 			return c.JobTitle
@@ -268,7 +268,7 @@ func (d pageData) dead() view.Dead {
 // inboxName names whose inbox gave a message up.
 func (d pageData) inboxName(l bus.DeadLetter) string {
 	if l.To.Kind != bus.ToAll {
-		return messageparts.NameOf(l.To)
+		return messageparts.AddressName(l.To)
 	}
 	for _, f := range d.fleet.Factories {
 		for _, a := range f.Agents {

@@ -31,33 +31,33 @@ func (p *Pages) send(c echo.Context, who tenancy.Principal) error {
 	}
 	f := view.Form{ID: typed.Get("id"), Thread: strings.TrimSpace(typed.Get("thread")), Reply: typed.Get("reply"), To: typed.Get("to"),
 		Name: typed.Get("name"), Job: strings.TrimSpace(typed.Get("job")), Text: strings.ReplaceAll(typed.Get("text"), "\r\n", "\n")}
-	draft, wrong := draftOf(f)
+	draft, wrong := parseDraft(f)
 	if len(wrong) == 0 {
 		sent, err := p.Bus.Publish(c.Request().Context(), who, draft)
 		if err == nil {
 			return web.SeeOther(c, links.Thread(sent[0].CorrelationID))
 		}
-		if f.Errors, f.Error = fieldsOf(err, f); len(f.Errors) == 0 && f.Error == "" {
+		if f.Errors, f.Error = refusedFields(err, f); len(f.Errors) == 0 && f.Error == "" {
 			return err
 		}
-		return p.page(c, who, status.Of(fault.From(err).Code), viewOf(f), &f)
+		return p.page(c, who, status.Of(fault.From(err).Code), toView(f), &f)
 	}
 	f.Errors = wrong
-	return p.page(c, who, http.StatusUnprocessableEntity, viewOf(f), &f)
+	return p.page(c, who, http.StatusUnprocessableEntity, toView(f), &f)
 }
 
-// viewOf is where a form stands.
-func viewOf(f view.Form) links.MessageView {
+// toView is where a form stands.
+func toView(f view.Form) links.MessageView {
 	if f.Reply != "" && web.Fits(f.Thread, bus.MaxThread) {
 		return links.MessageView{Thread: f.Thread}
 	}
 	return links.MessageView{New: true}
 }
 
-// draftOf is the message of a form, and what is wrong with its fields.
-func draftOf(f view.Form) (bus.Draft, map[string]string) {
+// parseDraft is the message of a form, and what is wrong with its fields.
+func parseDraft(f view.Form) (bus.Draft, map[string]string) {
 	wrong := map[string]string{}
-	to, ok := addressOf(f.To, f.Name)
+	to, ok := parseAddress(f.To, f.Name)
 	switch {
 	case !ok:
 		wrong["to"] = "It must be one of the list."
@@ -87,14 +87,14 @@ func draftOf(f view.Form) (bus.Draft, map[string]string) {
 	return bus.Draft{ID: id, Type: note, To: to, CorrelationID: f.Thread, InReplyTo: reply, Job: f.Job, Payload: payload}, wrong
 }
 
-// fieldsOf says at the fields of a form why it was refused, and above it what belongs to none
+// refusedFields says at the fields of a form why it was refused, and above it what belongs to none
 // of them; nothing for what is not the sender's to mend.
-func fieldsOf(err error, f view.Form) (fields map[string]string, above string) {
+func refusedFields(err error, f view.Form) (fields map[string]string, above string) {
 	fields = map[string]string{}
 	switch r := fault.From(err); r.Code {
 	case fault.Validation, fault.StorageFull:
 		for name, text := range r.Fields {
-			fields[fieldOf(name, f)] = text
+			fields[formField(name, f)] = text
 		}
 	case fault.Forbidden, fault.TooMany, fault.IdempotencyKeyReused:
 		above = r.Message
@@ -102,8 +102,8 @@ func fieldsOf(err error, f view.Form) (fields map[string]string, above string) {
 	return fields, above
 }
 
-// fieldOf is the field of a form that holds what the bus calls by a name.
-func fieldOf(name string, f view.Form) string {
+// formField is the field of a form that holds what the bus calls by a name.
+func formField(name string, f view.Form) string {
 	switch {
 	case strings.HasPrefix(name, "to.") && f.Reply != "":
 		return "to"
@@ -139,7 +139,7 @@ func (p *Pages) seen(c echo.Context, who tenancy.Principal) error {
 
 // redrive lets a dead letter be handed out again.
 func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
-	id, err := messageOf(c)
+	id, err := parseMessageID(c)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
 
 // discard removes a dead letter.
 func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
-	id, err := messageOf(c)
+	id, err := parseMessageID(c)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
 	return web.SeeOther(c, links.MessagesWith(links.MessageView{Tab: tabDead}))
 }
 
-func messageOf(c echo.Context) (ids.ID, error) {
+func parseMessageID(c echo.Context) (ids.ID, error) {
 	text, err := url.PathUnescape(c.Param("message"))
 	id, ok := ids.Parse(text)
 	if err != nil || !ok {

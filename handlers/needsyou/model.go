@@ -64,7 +64,7 @@ func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
 	if !mayDecide {
 		return m
 	}
-	m.Decide, m.Price = links.PriceModels, links.PriceOf(u.Provider, u.Name)
+	m.Decide, m.Price = links.PriceModels, links.PriceForm(u.Provider, u.Name)
 	for _, p := range prices.Builtin {
 		if !strings.Contains(p.Model, "*") {
 			m.As = append(m.As, p.Model)
@@ -101,7 +101,7 @@ func countWords(n kanban.Needs) string {
 func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
 	j := n.Job
 	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), What: kinds[n.Kind],
-		Place: jobparts.PlaceOf(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
+		Place: jobparts.Place(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
 	if n.Kind == kanban.NeedAnswer {
 		r.Question = &view.Question{Agent: j.StatusBy.Name, Text: j.Question}
 		if canWrite {
@@ -112,7 +112,7 @@ func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
 	r.Reason = reason.Model(j, n.Why, now)
 	switch n.Kind {
 	case kanban.NeedReview:
-		r.Link = &view.Link{Label: "Review", Icon: "eye", URL: links.ReviewOf(j.Key, ""), Main: canWrite}
+		r.Link = &view.Link{Label: "Review", Icon: "eye", URL: links.ReviewJob(j.Key, ""), Main: canWrite}
 	case kanban.NeedRoute:
 		r.Link = &view.Link{Label: "Why", Icon: "unplug", URL: links.Job(j.Key) + "#why"}
 		if mends := reason.Mends(j, n.Why); canWrite && len(mends) > 0 {

@@ -72,8 +72,8 @@ func paletteModel(query string, found []jobs.Job, actions, said, logs []view.Row
 func jobRows(found []jobs.Job) []view.Row {
 	rows := make([]view.Row, len(found))
 	for i, j := range found {
-		rows[i] = view.Row{URL: links.Job(j.Key), Status: jobparts.StatusOf(j), Percent: web.Percent(j.ProgressPercent),
-			Key: j.Key, Text: j.Title, Note: jobparts.PlaceOf(j)}
+		rows[i] = view.Row{URL: links.Job(j.Key), Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent),
+			Key: j.Key, Text: j.Title, Note: jobparts.Place(j)}
 		if j.Lease != nil {
 			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory
 		}
@@ -85,7 +85,7 @@ func factoryRows(query string, snap fleet.Snapshot) []view.Row {
 	var rows []view.Row
 	for _, f := range snap.Factories {
 		if len(rows) < web.MaxFound && contains(f.Name, query) {
-			rows = append(rows, view.Row{URL: links.AgentsOf(ui.FactoryID(f.Name)), Icon: "server",
+			rows = append(rows, view.Row{URL: links.FactoryPlace(ui.FactoryID(f.Name)), Icon: "server",
 				Text: f.Name, Note: web.FleetRow(f).Text})
 		}
 	}
@@ -97,7 +97,7 @@ func agentRows(query string, snap fleet.Snapshot) []view.Row {
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
 			if len(rows) < web.MaxFound && contains(a.Name, query) {
-				rows = append(rows, view.Row{URL: links.AgentsOf(ui.AgentID(f.Name, a.Name)), Icon: "bot", Text: a.Name, Note: f.Name})
+				rows = append(rows, view.Row{URL: links.FactoryPlace(ui.AgentID(f.Name, a.Name)), Icon: "bot", Text: a.Name, Note: f.Name})
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (p *Pages) words(ctx context.Context, who tenancy.Principal, query string, 
 			text = m.Type
 		}
 		rows[i] = view.Row{URL: links.ThreadAt(m.CorrelationID, m.Seq), Icon: "messages-square", Text: web.FirstLine(text, web.MaxQuote),
-			Note: messageparts.NameOf(m.From)}
+			Note: messageparts.AddressName(m.From)}
 	}
 	return found, rows, err
 }

@@ -27,8 +27,8 @@ var fieldNames = map[string]string{
 	fieldDependencies: "dependencies", fieldNotBefore: "time", fieldBudget: "token budget",
 }
 
-// FieldOf is the field that asks for a token of a factory or an agent.
-func FieldOf(token string) string {
+// TokenField is the field that asks for a token of a factory or an agent.
+func TokenField(token string) string {
 	switch {
 	case strings.HasPrefix(token, "repo:"):
 		return fieldRepo
@@ -49,7 +49,7 @@ func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
 			fields = append(fields, fieldFactory)
 		}
 		for _, token := range why.Missing {
-			fields = append(fields, FieldOf(token))
+			fields = append(fields, TokenField(token))
 		}
 	case kanban.CodeDependency, kanban.CodeDependencyFailed:
 		fields = append(fields, fieldDependencies)

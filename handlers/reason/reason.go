@@ -325,7 +325,7 @@ func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
 	if repo, only := onlyRepo(why.Missing); only {
 		text = ui.Say(ui.T("No live factory holds "), ui.Name(repo))
 	} else {
-		text = append(text, web.AndSpans(chipsOf(why.Missing))...)
+		text = append(text, web.AndSpans(toChips(why.Missing))...)
 	}
 	if len(why.Unavailable) > 0 {
 		text = append(text, ui.T(". "), ui.Name(why.Nearest), ui.T(" tries again by itself"))
@@ -359,7 +359,7 @@ func onlyRepo(missing []string) (repo string, only bool) {
 	return repo, only && len(missing) == 1
 }
 
-func chipsOf(tokens []string) []ui.Span {
+func toChips(tokens []string) []ui.Span {
 	spans := make([]ui.Span, len(tokens))
 	for i, t := range tokens {
 		spans[i] = ui.Key(t)
@@ -404,7 +404,7 @@ func heldBy(why kanban.Reason) []ui.Span {
 }
 
 func inReviewText(j jobs.Job) ui.Sentence {
-	if commit := jobparts.ResultOf(j).Commit; commit != "" {
+	if commit := jobparts.ReadResult(j).Commit; commit != "" {
 		return ui.Say(ui.T("Commit "), ui.Key(jobparts.ShortCommit(commit)), ui.T(" waits for a review"))
 	}
 	return ui.Text("Handed in, a person decides")

@@ -14,5 +14,5 @@ func LackText(why kanban.Reason) ui.Sentence {
 		}
 		return ui.Say(ui.T("waits for "), ui.Name(why.Nearest))
 	}
-	return append(ui.Say(ui.T("needs ")), web.AndSpans(chipsOf(why.Missing))...)
+	return append(ui.Say(ui.T("needs ")), web.AndSpans(toChips(why.Missing))...)
 }

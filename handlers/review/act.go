@@ -42,7 +42,7 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	job, err := p.decide(ctx, who, c.Param("key"), in, v)
-	stay := links.ReviewOf(c.Param("key"), "")
+	stay := links.ReviewJob(c.Param("key"), "")
 	switch {
 	case jobparts.Outdated(err):
 		p.Web.SetFlash(c, jobparts.NotDone(job, v))
@@ -53,8 +53,8 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By), Undo: jobparts.UndoOf(v.By, job)})
-	return web.SeeOther(c, links.ReviewOf(next, ""))
+	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By), Undo: jobparts.FindUndo(v.By, job)})
+	return web.SeeOther(c, links.ReviewJob(next, ""))
 }
 
 // decide carries a decision out on the job as it is now, which is given back

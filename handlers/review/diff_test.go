@@ -87,7 +87,7 @@ func TestChangesAreFoundInResults(t *testing.T) {
 		`{"diff": ` + quoted(sampleDiff) + `}`:                                                              "3 files +3 -1: internal/fleet/drain.go notes.txt logo.png",
 	} {
 		got := "none"
-		if c := changesOf(json.RawMessage(result)); c != nil {
+		if c := parseChanges(json.RawMessage(result)); c != nil {
 			got = fmt.Sprint(c.Count, " files")
 			if c.Counted {
 				got += fmt.Sprintf(" +%d -%d", c.Added, c.Deleted)
@@ -117,7 +117,7 @@ func quoted(text string) string {
 // What fits into a line is told apart from what does not.
 func TestFindingsAreTheShortPartsOfAResult(t *testing.T) {
 	got := map[string]view.Finding{}
-	for _, f := range findingsOf(json.RawMessage(`{"summary": "no", "commit": "no", "tests": {"passed": 1204, "failed": 0}, "lint": {"errors": 2},
+	for _, f := range parseFindings(json.RawMessage(`{"summary": "no", "commit": "no", "tests": {"passed": 1204, "failed": 0}, "lint": {"errors": 2},
 		"race_free": true, "model": "sonnet", "cost_usd": 0.84, "tools": ["go", "git"], "deep": {"a": {"b": 1}},
 		"log": [1,2,3,4,5,6,7], "empty": "", "nothing": null}`)) {
 		got[f.Name] = f
@@ -143,9 +143,9 @@ func FuzzResults(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, result string) {
-		changesOf(json.RawMessage(result))
-		findingsOf(json.RawMessage(result))
-		findWarnings(json.RawMessage(result), changesOf(json.RawMessage(result)))
+		parseChanges(json.RawMessage(result))
+		parseFindings(json.RawMessage(result))
+		findWarnings(json.RawMessage(result), parseChanges(json.RawMessage(result)))
 		_, _ = parseDiff(result)
 	})
 }

@@ -70,7 +70,7 @@ func (s pageData) model() view.Review {
 	list, at := s.all(), s.shown()
 	m := view.Review{Count: reviewWords(s.queue.Count), Queue: s.items(s.queue.InReview), Approved: s.items(s.queue.Approved)}
 	if s.queue.Next != "" {
-		m.NextURL = links.ReviewOf("", s.queue.Next)
+		m.NextURL = links.ReviewJob("", s.queue.Next)
 	}
 	if s.place.after != "" {
 		m.FirstURL = links.Review
@@ -83,10 +83,10 @@ func (s pageData) model() view.Review {
 		m.Place = strconv.Itoa(at+1) + " of " + n
 	}
 	if at > 0 {
-		m.Before = links.ReviewOf(list[at-1].Key, s.place.after)
+		m.Before = links.ReviewJob(list[at-1].Key, s.place.after)
 	}
 	if at >= 0 && at+1 < len(list) {
-		m.After = links.ReviewOf(list[at+1].Key, s.place.after)
+		m.After = links.ReviewJob(list[at+1].Key, s.place.after)
 	}
 	if s.job != nil {
 		m.Job = s.decided()
@@ -114,13 +114,13 @@ func reviewWords(n kanban.Count) string {
 func (s pageData) items(list []kanban.Handed) []view.Item {
 	items := make([]view.Item, len(list))
 	for i, h := range list {
-		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewOf(h.Key, s.place.after), Status: ui.Status(h.Status),
+		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewJob(h.Key, s.place.after), Status: ui.Status(h.Status),
 			Current: s.job != nil && h.ID == s.job.job.ID, Repo: h.Repo, Since: ui.For(h.Since, s.now),
 			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= jobparts.LateReview, Priority: h.Priority, Agent: h.Agent}
 		if h.Product != jobs.DefaultProduct {
 			items[i].Product = h.Product
 		}
-		if c := changesOf(h.Result); c != nil && c.Counted {
+		if c := parseChanges(h.Result); c != nil && c.Counted {
 			items[i].Counted, items[i].Added, items[i].Deleted = true, c.Added, c.Deleted
 		}
 	}
@@ -130,9 +130,9 @@ func (s pageData) items(list []kanban.Handed) []view.Item {
 // decided is the job that is shown.
 func (s pageData) decided() *view.Job {
 	j := s.job.job
-	r := jobparts.ResultOf(j)
+	r := jobparts.ReadResult(j)
 	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
-		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: changesOf(j.Result), Findings: findingsOf(j.Result),
+		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: parseChanges(j.Result), Findings: parseFindings(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
 	if m.Changes != nil {
@@ -150,7 +150,7 @@ func (s pageData) decided() *view.Job {
 		return m
 	}
 	if s.canWrite {
-		m.Actions = decisionsOf(j)
+		m.Actions = listDecisions(j)
 	}
 	return m
 }
@@ -162,14 +162,14 @@ func (s pageData) gone(j jobs.Job) *view.Gone {
 		ui.T(" "+word+" since "), ui.Moment(ui.For(j.StatusAt, s.now)),
 		ui.T(", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}
 	if next := s.next(); next != "" {
-		g.NextURL = links.ReviewOf(next, s.place.after)
+		g.NextURL = links.ReviewJob(next, s.place.after)
 	}
 	return g
 }
 
-// decisionsOf are the decisions that the job's status allows, the accepting one
+// listDecisions are the decisions that the job's status allows, the accepting one
 // last, where the thumb is.
-func decisionsOf(j jobs.Job) []ui.Action {
+func listDecisions(j jobs.Job) []ui.Action {
 	keys := map[jobs.Trigger]string{jobs.ByApprove: "a", jobs.ByReject: "r"}
 	var list []ui.Action
 	for _, by := range []jobs.Trigger{jobs.ByReject, jobs.ByMergeFail, jobs.ByApprove, jobs.ByMerge} {

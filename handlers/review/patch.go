@@ -12,15 +12,15 @@ import (
 	"fleetboard/views/links"
 )
 
-// patchOf is the blob with the whole patch that a result names, if it does.
-func patchOf(result json.RawMessage) (sum blobs.Sum, named bool) {
-	sum, err := blobs.ParseSum(objectOf(result).text([]string{"patch_blob"}))
+// findPatch is the blob with the whole patch that a result names, if it does.
+func findPatch(result json.RawMessage) (sum blobs.Sum, named bool) {
+	sum, err := blobs.ParseSum(parseObject(result).text([]string{"patch_blob"}))
 	return sum, err == nil
 }
 
 // patchURL is where the whole patch of a job is, "" where there is none.
 func patchURL(key string, result json.RawMessage) string {
-	if _, named := patchOf(result); !named {
+	if _, named := findPatch(result); !named {
 		return ""
 	}
 	return links.ReviewPatch(key)
@@ -34,7 +34,7 @@ func (p *Pages) downloadPatch(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sum, _ := patchOf(job.Result) // no blob has the name of nothing
+	sum, _ := findPatch(job.Result) // no blob has the name of nothing
 	patch, err := p.Blobs.Open(ctx, who, sum)
 	if err != nil {
 		return err

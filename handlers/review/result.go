@@ -32,7 +32,7 @@ var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url"
 // object is a JSON object of which nothing is known for certain.
 type object map[string]json.RawMessage
 
-func objectOf(raw json.RawMessage) object {
+func parseObject(raw json.RawMessage) object {
 	var o object
 	if json.Unmarshal(raw, &o) != nil {
 		return nil
@@ -51,10 +51,10 @@ func (o object) text(names []string) string {
 	return ""
 }
 
-// changesOf is what a result says of the changed files, in whatever way it says
+// parseChanges is what a result says of the changed files, in whatever way it says
 // it; nil where it says nothing.
-func changesOf(raw json.RawMessage) *view.Changes {
-	o := objectOf(raw)
+func parseChanges(raw json.RawMessage) *view.Changes {
+	o := parseObject(raw)
 	m := &view.Changes{}
 	for _, name := range []string{"diff", "changes"} {
 		m = diffIn(o[name], m)
@@ -78,8 +78,8 @@ func diffIn(raw json.RawMessage, m *view.Changes) *view.Changes {
 	case json.Unmarshal(raw, &text) == nil:
 		files, conflicts := parseDiff(text)
 		m.Files, m.Conflicts = append(m.Files, files...), append(m.Conflicts, conflicts...)
-	case objectOf(raw) != nil:
-		m = countsIn(objectOf(raw), m)
+	case parseObject(raw) != nil:
+		m = countsIn(parseObject(raw), m)
 	default:
 		m.Files = append(m.Files, filesIn(raw)...)
 	}
@@ -125,7 +125,7 @@ func filesIn(raw json.RawMessage) []view.ChangedFile {
 	for _, item := range list {
 		var f view.ChangedFile
 		if json.Unmarshal(item, &f.Path) != nil {
-			o := objectOf(item)
+			o := parseObject(item)
 			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
 			var yes, too bool
 			f.Added, yes = jobparts.Figure(o, jobparts.AddedNames)
@@ -139,10 +139,10 @@ func filesIn(raw json.RawMessage) []view.ChangedFile {
 	return files
 }
 
-// findingsOf are the other members of a result that fit into a line each, such
+// parseFindings are the other members of a result that fit into a line each, such
 // as tests and usage. The rest is in the whole of the result.
-func findingsOf(raw json.RawMessage) []view.Finding {
-	o := objectOf(raw)
+func parseFindings(raw json.RawMessage) []view.Finding {
+	o := parseObject(raw)
 	names := make([]string, 0, len(o))
 	for name := range o {
 		if !slices.Contains(shownElsewhere, name) {
@@ -152,7 +152,7 @@ func findingsOf(raw json.RawMessage) []view.Finding {
 	slices.Sort(names)
 	var list []view.Finding
 	for _, name := range names {
-		text, ok := lineOf(o[name])
+		text, ok := formatLine(o[name])
 		if ok && len(list) < maxFindings {
 			list = append(list, view.Finding{Name: jobparts.CheckName(name), Text: text, Tone: jobparts.CheckTone(o[name])})
 		}
@@ -160,9 +160,9 @@ func findingsOf(raw json.RawMessage) []view.Finding {
 	return list
 }
 
-// lineOf writes a value in one line: a scalar, a short list of them, or an
+// formatLine writes a value in one line: a scalar, a short list of them, or an
 // object of a few.
-func lineOf(raw json.RawMessage) (string, bool) {
+func formatLine(raw json.RawMessage) (string, bool) {
 	if text, ok := scalar(raw); ok {
 		return text, text != ""
 	}
@@ -170,7 +170,7 @@ func lineOf(raw json.RawMessage) (string, bool) {
 	if json.Unmarshal(raw, &list) == nil {
 		return joined(list, func(item json.RawMessage) (string, bool) { return scalar(item) })
 	}
-	o := objectOf(raw)
+	o := parseObject(raw)
 	names := make([]string, 0, len(o))
 	for name := range o {
 		names = append(names, name)

@@ -37,7 +37,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if first := sheet.next(); at.key == "" && first != "" {
-		return web.SeeOther(c, links.ReviewOf(first, at.after))
+		return web.SeeOther(c, links.ReviewJob(first, at.after))
 	}
 	title := "Review"
 	if n := web.CountText(sheet.queue.Count); n != "" {

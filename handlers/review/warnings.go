@@ -25,7 +25,7 @@ const (
 // findWarnings returns what a reviewer should look at first: what was left in the work, and what of
 // it is not shown. Of conflicts the page looks itself, too.
 func findWarnings(raw json.RawMessage, changes *view.Changes) []string {
-	o := objectOf(raw)
+	o := parseObject(raw)
 	var list []string
 	places := o.texts("conflict_markers")
 	more := o.number("conflict_markers_not_named")

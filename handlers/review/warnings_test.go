@@ -31,10 +31,10 @@ func TestWarningsOfAResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := json.RawMessage(c.result)
-			if got := findWarnings(raw, changesOf(raw)); !slices.Equal(got, c.want) {
+			if got := findWarnings(raw, parseChanges(raw)); !slices.Equal(got, c.want) {
 				t.Errorf("it says %q", got)
 			}
-			for _, f := range findingsOf(raw) {
+			for _, f := range parseFindings(raw) {
 				t.Errorf("it also says %s: %s", f.Name, f.Text)
 			}
 		})

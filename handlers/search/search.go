@@ -167,8 +167,9 @@ func (p *Pages) jobs(ctx context.Context, who tenancy.Principal, a asked) (g vie
 		}
 	}
 	for _, f := range list {
-		g.Hits = append(g.Hits, view.Hit{URL: links.Job(f.Key), Status: jobparts.StatusOf(f.Job), Percent: web.Percent(f.ProgressPercent),
-			Key: f.Key, Title: f.Title, At: ui.For(f.UpdatedAt, a.now), Passage: messageparts.Passage(f.Passage)})
+		g.Hits = append(g.Hits, view.Hit{URL: links.Job(f.Key), Status: jobparts.ShownStatus(f.Job),
+			Percent: web.Percent(f.ProgressPercent),
+			Key:     f.Key, Title: f.Title, At: ui.For(f.UpdatedAt, a.now), Passage: messageparts.Passage(f.Passage)})
 	}
 	return g, err
 }
@@ -184,7 +185,7 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 	list, err := p.Messages.Search(ctx, who, a.f.Query, filter, a.limit)
 	for _, f := range list {
 		g.Hits = append(g.Hits, view.Hit{URL: links.ThreadAt(f.CorrelationID, f.Seq), Icon: "messages-square", Key: f.JobKey,
-			Title: messageparts.NameOf(f.From) + " to " + messageparts.NameOf(f.To) + ", " + f.Type, At: ui.For(f.At, a.now),
+			Title: messageparts.AddressName(f.From) + " to " + messageparts.AddressName(f.To) + ", " + f.Type, At: ui.For(f.At, a.now),
 			Passage: messageparts.Passage(f.Passage)})
 	}
 	return g, err
@@ -194,7 +195,7 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 // lines of one job.
 func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	if a.in == inLogs && a.f.Job != "" {
-		return p.logOf(ctx, who, a)
+		return p.searchJobLog(ctx, who, a)
 	}
 	list, err := p.Jobs.FindLogs(ctx, who, a.f.Query, a.limit)
 	for _, f := range list {
@@ -211,8 +212,8 @@ func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g vie
 	return g, err
 }
 
-// logOf looks at the newest lines of one job, also of an attempt that goes on.
-func (p *Pages) logOf(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+// searchJobLog looks at the newest lines of one job, also of an attempt that goes on.
+func (p *Pages) searchJobLog(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	key := strings.ToUpper(a.f.Job)
 	list, _, err := p.Logs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {

@@ -63,7 +63,7 @@ func (p *accountPages) factorPage(c echo.Context, who tenancy.Principal, status 
 	}
 	if who.NeedsFactor {
 		m := factorPage(layout.Shell{}, secret, text)
-		return web.Render(c, status, view.FactorDutySecretView(web.ThemeOf(c), m))
+		return web.Render(c, status, view.FactorDutySecretView(web.ReadTheme(c), m))
 	}
 	shell, err := p.accountShell(c, who, "Second factor")
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *accountPages) recoveryCodes(c echo.Context, who tenancy.Principal) erro
 
 func (p *accountPages) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
 	if who.NeedsFactor {
-		return web.Render(c, http.StatusOK, view.FactorDutyCodesView(web.ThemeOf(c), view.CodesPage{Codes: codes, First: first}))
+		return web.Render(c, http.StatusOK, view.FactorDutyCodesView(web.ReadTheme(c), view.CodesPage{Codes: codes, First: first}))
 	}
 	shell, err := p.accountShell(c, who, "Recovery codes")
 	if err != nil {

@@ -68,7 +68,7 @@ func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status 
 	if err != nil {
 		return err
 	}
-	m := view.FactorDuty{Theme: web.ThemeOf(c), Error: wrong}
+	m := view.FactorDuty{Theme: web.ReadTheme(c), Error: wrong}
 	for _, w := range list {
 		if w.ID == who.Workspace {
 			m.Workspace = w.Name

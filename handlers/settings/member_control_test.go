@@ -25,7 +25,7 @@ func TestDisableAMember(t *testing.T) {
 	d.Job("Alpha")
 	address := d.Listen(t)
 	other := d.As(tenancy.RoleMember)
-	id, token := d.IdOf(other), d.TokenOf(other)
+	id, token := d.Account(other), d.NewToken(other)
 	stream := other.Stream(t, address+links.LiveAgents("", links.AgentsFilter{}), "")
 	told := hearsOfMembers(d)
 	handlertest.WantRedirect(t, d.Post(links.MemberDisable(id), nil), links.Members)
@@ -50,10 +50,10 @@ func TestDisableAMember(t *testing.T) {
 		t.Errorf("the token afterwards: %v", err)
 	}
 	// Neither oneself nor the last owner; a disabled owner does not count.
-	handlertest.Read(t, d.Post(links.MemberDisable(d.IdOf(d.Site)), nil), http.StatusForbidden)
-	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE role = 'owner' AND account_id <> $1::uuid`, d.IdOf(d.Site))
+	handlertest.Read(t, d.Post(links.MemberDisable(d.Account(d.Site)), nil), http.StatusForbidden)
+	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE role = 'owner' AND account_id <> $1::uuid`, d.Account(d.Site))
 	second := d.As(tenancy.RoleOwner)
-	handlertest.WantRedirect(t, d.Post(links.MemberDisable(d.IdOf(second)), nil), links.Members)
+	handlertest.WantRedirect(t, d.Post(links.MemberDisable(d.Account(second)), nil), links.Members)
 	handlertest.WantText(t, handlertest.Page(t, d.Get(links.Members), http.StatusOK), "#toasts", "The member is disabled")
 	handlertest.WantRedirect(t, d.Post(links.StepDown, nil), links.Members)
 	handlertest.WantText(t, handlertest.Page(t, d.Get(links.Members), http.StatusOK), "#toasts", "is the last owner")
@@ -67,7 +67,7 @@ func TestDisableAMember(t *testing.T) {
 func TestEndAMembersSessions(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	other := d.As(tenancy.RoleMember)
-	handlertest.WantRedirect(t, d.Post(links.MemberEndSessions(d.IdOf(other)), nil), links.Members)
+	handlertest.WantRedirect(t, d.Post(links.MemberEndSessions(d.Account(other)), nil), links.Members)
 	handlertest.WantRedirect(t, other.Get(links.Board), "/login")
 	handlertest.Read(t, d.Get(links.Board), http.StatusOK)
 	handlertest.Read(t, d.Post(links.MemberEndSessions(ids.New().String()), nil), http.StatusNotFound)
@@ -85,7 +85,7 @@ func TestTheSecondFactorIsADuty(t *testing.T) {
 
 	other := d.As(tenancy.RoleAdmin)
 	handlertest.WantRedirect(t, other.Post(links.Password, url.Values{"password": {handlertest.OtherPassword}}), links.Account)
-	token := d.TokenOf(other)
+	token := d.NewToken(other)
 	guest := d.As(tenancy.RoleMember) // comes by the provider: has no password
 	handlertest.WantRedirect(t, d.Post(links.RequireFactor, url.Values{"required": {"1"}}), links.Workspace)
 	handlertest.Read(t, guest.Get(links.Board), http.StatusOK)

@@ -73,7 +73,7 @@ func TestChangeAndRemoveAMember(t *testing.T) {
 // The last owner is told what to do instead of leaving.
 func TestTheLastOwnersPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE account_id <> $1::uuid`, d.IdOf(d.Site))
+	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE account_id <> $1::uuid`, d.Account(d.Site))
 	doc := handlertest.Page(t, d.Get("/settings/members"), http.StatusOK)
 	handlertest.WantText(t, doc, "#own", "You are the last owner")
 	handlertest.WantCount(t, doc, "#own button", 0)
@@ -254,7 +254,7 @@ func TestStreamsEndWithTheMembership(t *testing.T) {
 			other := d.As(tenancy.RoleMember)
 			s := other.Stream(t, address+links.LiveAgents("", links.AgentsFilter{}), "")
 			told := hearsOfMembers(d)
-			end.do(other, d.IdOf(other))
+			end.do(other, d.Account(other))
 			for err := error(nil); err == nil; {
 				_, err = s.Next()
 			}

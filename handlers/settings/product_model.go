@@ -106,8 +106,8 @@ func parseProductForm(in url.Values) productForm {
 	}
 }
 
-// productFormOf is the form of a product that is there.
-func productFormOf(p jobs.Product) productForm {
+// fillProductForm is the form of a product that is there.
+func fillProductForm(p jobs.Product) productForm {
 	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo,
 		merge: p.Merge, retention: strconv.Itoa(p.BranchRetention)}
 	if p.ReviewLimit != nil {
@@ -268,8 +268,8 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 		}
 	}
 	added, removed := without(in.Repos, before.Repos), without(before.Repos, in.Repos)
-	say(len(added) > 0, "added "+web.And(few(added)))
-	say(len(removed) > 0, "removed "+web.And(few(removed)))
+	say(len(added) > 0, "added "+web.And(firstNames(added)))
+	say(len(removed) > 0, "removed "+web.And(firstNames(removed)))
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
 	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
 	was, now := before.Merge, in.Merge
@@ -307,8 +307,8 @@ func without(list, other []string) []string {
 	return out
 }
 
-// few names the first of a long list.
-func few(list []string) []string {
+// firstNames names the first of a long list.
+func firstNames(list []string) []string {
 	if hidden := len(list) - web.MaxListed; hidden > 0 {
 		return append(slices.Clone(list[:web.MaxListed]), ui.Count(hidden)+" more")
 	}

@@ -61,7 +61,7 @@ func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: productFormOf(product)})
+	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: fillProductForm(product)})
 }
 
 // productName is the one that the address names. A name with a slash is escaped

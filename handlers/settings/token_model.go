@@ -45,11 +45,11 @@ func tokenModel(t tokens.Token) view.AccessToken {
 		ID:        t.ID.String(),
 		Name:      t.Name,
 		Hint:      t.Hint,
-		Limits:    limitsOf(t.Scope),
+		Limits:    listLimits(t.Scope),
 		By:        t.CreatedBy,
 		Made:      ui.Day(t.CreatedAt),
 		MaySubmit: t.MaySubmit,
-		Roles:     strings.Join(rolesOf(t), ", "),
+		Roles:     strings.Join(listRoles(t), ", "),
 		Live:      t.State == tokens.Live,
 		Agents:    t.Agents,
 		Enrolment: t.Kind == tenancy.KindEnrolment,
@@ -71,8 +71,8 @@ func tokenModel(t tokens.Token) view.AccessToken {
 	return m
 }
 
-// limitsOf are the things that a token is limited to.
-func limitsOf(s tenancy.Scope) []string {
+// listLimits are the things that a token is limited to.
+func listLimits(s tenancy.Scope) []string {
 	list := slices.Clone(s.Products)
 	if s.Factory != "" {
 		list = append(list, "factory "+s.Factory)
@@ -80,8 +80,8 @@ func limitsOf(s tenancy.Scope) []string {
 	return append(list, s.Capabilities...)
 }
 
-// rolesOf are the roles that its agents may have beside worker.
-func rolesOf(t tokens.Token) []string {
+// listRoles are the roles that its agents may have beside worker.
+func listRoles(t tokens.Token) []string {
 	return slices.DeleteFunc(slices.Clone(t.Roles), func(r string) bool { return r == tenancy.AgentWorker })
 }
 

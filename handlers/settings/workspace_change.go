@@ -68,7 +68,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 		return err
 	}
 	id, _ := ids.Parse(in.Get("workspace"))
-	to, ok := web.WorkspaceOf(list, id)
+	to, ok := web.FindWorkspace(list, id)
 	if !ok {
 		return fault.New(fault.NotFound, "You are in no such workspace.")
 	}

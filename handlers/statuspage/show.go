@@ -39,7 +39,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	shell.Now, shell.Health, shell.LiveURL = sheet.now, web.HealthOf(sheet.status), links.LiveStatus(around.Cursor, before)
+	shell.Now, shell.Health, shell.LiveURL = sheet.now, web.ShownHealth(sheet.status), links.LiveStatus(around.Cursor, before)
 	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Status: sheet.model()}))
 }
 

@@ -73,7 +73,7 @@ func (r *liveTimeline) Refresh(ctx context.Context) ([]templ.Component, error) {
 	if r.count >= maxNew {
 		return nil, nil
 	}
-	events, place, err := r.pages.Events.TailOf(ctx, r.who, r.log, r.place, maxNew)
+	events, place, err := r.pages.Events.TailFiltered(ctx, r.who, r.log, r.place, maxNew)
 	if err != nil || len(events) == 0 {
 		r.place = place
 		return nil, err

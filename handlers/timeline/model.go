@@ -43,8 +43,8 @@ func parseTimeline(q url.Values) links.TimelineFilter {
 	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor")}
 }
 
-// typesOf are the types of a filter's group, as the log takes them.
-func typesOf(f links.TimelineFilter) []string {
+// groupTypes are the types of a filter's group, as the log takes them.
+func groupTypes(f links.TimelineFilter) []string {
 	var list []string
 	for _, t := range groupNamed(f.Group).Types {
 		list = append(list, string(t))

@@ -27,7 +27,7 @@ type Deps struct {
 type Events interface {
 	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor,
 		limit int) ([]eventlog.Event, eventlog.Cursor, error)
-	TailOf(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor,
+	TailFiltered(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor,
 		limit int) ([]eventlog.Event, eventlog.Cursor, error)
 }
 

@@ -78,15 +78,15 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, filter links.Ti
 		return sheet, err
 	}
 	sheet.events = events
-	sheet.titles, err = p.Jobs.Titles(ctx, who, jobsOf(events))
+	sheet.titles, err = p.Jobs.Titles(ctx, who, listJobs(events))
 	if place != (eventlog.Cursor{}) {
 		sheet.older = place.String()
 	}
 	return sheet, err
 }
 
-// jobsOf are the jobs that events are of, each once.
-func jobsOf(events []eventlog.Event) (list []ids.ID) {
+// listJobs are the jobs that events are of, each once.
+func listJobs(events []eventlog.Event) (list []ids.ID) {
 	for _, e := range events {
 		if e.JobID != nil && !slices.Contains(list, *e.JobID) {
 			list = append(list, *e.JobID)
@@ -97,7 +97,7 @@ func jobsOf(events []eventlog.Event) (list []ids.ID) {
 
 // logFilter is the filter as the log takes it; NotFound where no job has its key.
 func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
-	f := eventlog.Filter{Types: typesOf(filter), Actor: filter.Actor}
+	f := eventlog.Filter{Types: groupTypes(filter), Actor: filter.Actor}
 	if filter.Job == "" {
 		return f, nil
 	}

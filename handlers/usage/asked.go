@@ -77,13 +77,13 @@ func (a asked) view() links.UsageView {
 func (a asked) with(d usage.Dimension, value string) string {
 	v := a.view()
 	v.Filter[string(d)] = value
-	return links.UsageOf(v)
+	return links.UsagePage(v)
 }
 
 func (a asked) without(d usage.Dimension) string {
 	v := a.view()
 	delete(v.Filter, string(d))
-	return links.UsageOf(v)
+	return links.UsagePage(v)
 }
 
 // chips are the filters in force.
@@ -91,7 +91,7 @@ func (a asked) chips() []ui.ActiveFilter {
 	var list []ui.ActiveFilter
 	for _, d := range usage.Filters {
 		if value, on := a.query.Filter[d]; on {
-			list = append(list, ui.ActiveFilter{Text: dimensionNames[d] + ": " + nameOf(d, value), RemoveURL: a.without(d)})
+			list = append(list, ui.ActiveFilter{Text: dimensionNames[d] + ": " + groupName(d, value), RemoveURL: a.without(d)})
 		}
 	}
 	return list
@@ -103,7 +103,7 @@ func (a asked) periods() []ui.Tab {
 	for _, days := range periodDays {
 		v := a.view()
 		v.Days = days
-		list = append(list, ui.Tab{Text: periodNames[days], URL: links.UsageOf(v), Current: days == a.days})
+		list = append(list, ui.Tab{Text: periodNames[days], URL: links.UsagePage(v), Current: days == a.days})
 	}
 	return list
 }
@@ -113,8 +113,8 @@ var periodNames = map[int]string{1: "24 h", 7: "7 d", 30: "30 d", 90: "90 d", 36
 var dimensionNames = map[usage.Dimension]string{usage.Product: "Product", usage.Phase: "Phase", usage.Repo: "Repository",
 	usage.Model: "Model", usage.Provider: "Provider", usage.Agent: "Agent", usage.Factory: "Factory", usage.Job: "Job"}
 
-// nameOf is a group in words.
-func nameOf(d usage.Dimension, value string) string {
+// groupName is a group in words.
+func groupName(d usage.Dimension, value string) string {
 	switch {
 	case value != "":
 		return value

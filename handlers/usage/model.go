@@ -85,7 +85,7 @@ func (s sheet) withoutPrice() *view.Unpriced {
 	if len(s.unpriced) > 0 && s.mayPrice {
 		u.Text += "Add a price for "
 		for _, m := range s.unpriced {
-			u.Models = append(u.Models, view.Link{Text: m.Provider + " " + m.Name, URL: links.PriceOf(m.Provider, m.Name)})
+			u.Models = append(u.Models, view.Link{Text: m.Provider + " " + m.Name, URL: links.PriceForm(m.Provider, m.Name)})
 		}
 	}
 	return u
@@ -123,7 +123,7 @@ func (s sheet) heat() *view.Strip {
 
 func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 	groups := s.report.By[d]
-	p := view.Panel{ID: string(d), Title: title, Count: ui.Count(groups.Count), CSV: links.UsageGroupsOf(s.view(), string(d))}
+	p := view.Panel{ID: string(d), Title: title, Count: ui.Count(groups.Count), CSV: links.UsageGroupsCSV(s.view(), string(d))}
 	if groups.Count > shownGroups {
 		p.More = "and " + ui.Count(groups.Count-shownGroups) + " more"
 	}
@@ -131,7 +131,7 @@ func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 	p.Rows = usageparts.Bars(shown, s.report.Total)
 	for i, g := range shown {
 		r := &p.Rows[i]
-		r.Name, r.URL = nameOf(d, g.Group), s.with(d, g.Group)
+		r.Name, r.URL = groupName(d, g.Group), s.with(d, g.Group)
 		if g.Label != "" {
 			r.Name += " " + g.Label
 		}
@@ -146,7 +146,7 @@ func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 }
 
 func (s sheet) entryList() view.Entries {
-	m := view.Entries{CSV: links.UsageEntriesOf(s.view())}
+	m := view.Entries{CSV: links.UsageEntriesCSV(s.view())}
 	for _, e := range s.entries {
 		r := view.Entry{At: ui.Ago(e.BookedAt, s.now), JobKey: e.JobKey, Agent: e.Agent, Model: e.Model, Tokens: ui.Count(int(e.Tokens())),
 			Cost: entryCost(e), ID: e.ID}

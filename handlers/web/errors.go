@@ -105,7 +105,7 @@ func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	case c.Request().Method == http.MethodHead:
 		return c.NoContent(status)
 	case IsHX(c):
-		return ShowToast(c, status, toastOf(f, RequestID(c)))
+		return ShowToast(c, status, toToast(f, RequestID(c)))
 	case !WantsPage(c):
 		return c.String(status, f.Message+"\n")
 	default:
@@ -155,7 +155,7 @@ func WantsPage(c echo.Context) bool {
 
 func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.ErrorPage {
 	page := layout.ErrorPage{
-		Theme:     ThemeOf(c),
+		Theme:     ReadTheme(c),
 		Code:      status,
 		Title:     f.Code.Title(),
 		Message:   f.Message,
@@ -163,7 +163,7 @@ func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.Erro
 	}
 	// Without a database there is nothing to put around the message, and asking
 	// for it again would only keep the reader waiting.
-	if who, ok := WhoOf(c); ok && f.Code != fault.Unavailable {
+	if who, ok := Principal(c); ok && f.Code != fault.Unavailable {
 		page.Shell = s.ErrorShell(c, who)
 	}
 	return page
@@ -178,8 +178,8 @@ func ShowToast(c echo.Context, status int, t ui.Toast) error {
 	return Render(c, status, ui.ToastBox(t))
 }
 
-// toastOf is a refusal in two lines; the id helps only where the log knows more.
-func toastOf(f *fault.Error, requestID string) ui.Toast {
+// toToast is a refusal in two lines; the id helps only where the log knows more.
+func toToast(f *fault.Error, requestID string) ui.Toast {
 	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Title(), Text: f.Message}
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {
 		t.RequestID = requestID

@@ -109,17 +109,19 @@ func SeatsText(f fleet.Factory) string {
 	if !f.Live() {
 		return Plural(f.Seats, "seat", "seats") + " gone"
 	}
-	return takenOf(f) + " taken"
+	return formatTaken(f) + " taken"
 }
 
-func takenOf(f fleet.Factory) string { return strconv.Itoa(f.Taken) + " of " + strconv.Itoa(f.Seats) }
+func formatTaken(f fleet.Factory) string {
+	return strconv.Itoa(f.Taken) + " of " + strconv.Itoa(f.Seats)
+}
 
 // FleetRow is a factory in the sidebar.
 func FleetRow(f fleet.Factory) layout.FleetRow {
 	r := layout.FleetRow{
-		ID: ui.FactoryID(f.Name), Name: f.Name, Pips: PipsOf(f),
-		Text:  takenOf(f),
-		Title: takenOf(f) + " seats taken",
+		ID: ui.FactoryID(f.Name), Name: f.Name, Pips: SeatPips(f),
+		Text:  formatTaken(f),
+		Title: formatTaken(f) + " seats taken",
 	}
 	switch {
 	case f.Health == fleet.Ended:
@@ -136,8 +138,8 @@ func FleetRow(f fleet.Factory) layout.FleetRow {
 	return r
 }
 
-// PipsOf are a factory's seats, one mark each.
-func PipsOf(f fleet.Factory) ui.Pips {
+// SeatPips are a factory's seats, one mark each.
+func SeatPips(f fleet.Factory) ui.Pips {
 	open := max(0, f.Seats-f.Taken)
 	switch {
 	case !f.Live():

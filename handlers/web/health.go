@@ -14,11 +14,11 @@ func (s *Site) Health(ctx context.Context) layout.Health {
 	if err != nil {
 		return layout.Health{Word: "Not known", Icon: "circle-question-mark", Tone: ui.Warn}
 	}
-	return HealthOf(is)
+	return ShownHealth(is)
 }
 
-// HealthOf is a status in a word.
-func HealthOf(is coordinator.Status) layout.Health {
+// ShownHealth is a status in a word.
+func ShownHealth(is coordinator.Status) layout.Health {
 	switch {
 	case is.Healthy():
 		return layout.Health{Word: "Working", Icon: "circle-check", Tone: ui.OK}

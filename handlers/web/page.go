@@ -27,14 +27,14 @@ func (s *Site) Page(
 	if err != nil {
 		return layout.Shell{}, err
 	}
-	if _, ok := WorkspaceOf(list, who.Workspace); !ok {
+	if _, ok := FindWorkspace(list, who.Workspace); !ok {
 		return layout.Shell{}, notSignedIn()
 	}
 	needs, err := s.Kanban.Needs(c.Request().Context(), who, snap)
 	if err != nil {
 		return layout.Shell{}, err
 	}
-	shell := frame{who: who, workspaces: list, snap: snap, theme: ThemeOf(c), path: c.Request().URL.RequestURI()}.model()
+	shell := frame{who: who, workspaces: list, snap: snap, theme: ReadTheme(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
 	shell.Health = s.Health(c.Request().Context())
 	shell.Needs, shell.Review = CountText(needs.All()), CountText(needs.Reviews)
@@ -49,15 +49,15 @@ func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string
 	if err != nil {
 		return "", err
 	}
-	w, ok := WorkspaceOf(list, who.Workspace)
+	w, ok := FindWorkspace(list, who.Workspace)
 	if !ok {
 		return "", notSignedIn()
 	}
 	return w.Name, nil
 }
 
-// WorkspaceOf finds a workspace of a list.
-func WorkspaceOf(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace, bool) {
+// FindWorkspace finds a workspace of a list.
+func FindWorkspace(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace, bool) {
 	at := slices.IndexFunc(list, func(w workspaces.Workspace) bool { return w.ID == id })
 	if at < 0 {
 		return workspaces.Workspace{}, false
@@ -105,7 +105,7 @@ func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapsh
 // one that the first start wrote is of the first workspace, and any other one has none: "".
 func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
-	if w, ok := WorkspaceOf(list, who.Workspace); err == nil && ok && w.First() {
+	if w, ok := FindWorkspace(list, who.Workspace); err == nil && ok && w.First() {
 		return s.EnrolmentTokenFile
 	}
 	return ""

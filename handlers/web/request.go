@@ -35,8 +35,8 @@ const whoKey = "who"
 // SetWho keeps who asks, for the error page.
 func SetWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
 
-// WhoOf is who the guard let in; false before the guard and on public routes.
-func WhoOf(c echo.Context) (tenancy.Principal, bool) {
+// Principal is who the guard let in; false before the guard and on public routes.
+func Principal(c echo.Context) (tenancy.Principal, bool) {
 	who, ok := c.Get(whoKey).(tenancy.Principal)
 	return who, ok
 }

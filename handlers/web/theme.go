@@ -11,9 +11,9 @@ const (
 	ThemeCookie = "theme"
 )
 
-// ThemeOf is what the browser's cookie says; anything unknown is the system's. It
+// ReadTheme is what the browser's cookie says; anything unknown is the system's. It
 // is no secret, so it may come under either name.
-func ThemeOf(c echo.Context) layout.Theme {
+func ReadTheme(c echo.Context) layout.Theme {
 	cookie, err := c.Cookie(hostOnly + ThemeCookie)
 	if err != nil {
 		cookie, err = c.Cookie(ThemeCookie)

@@ -136,7 +136,7 @@ func (c *Config) checkAdmin() error {
 // the environment, else from the file it names, else from secret-key in the data
 // directory, which is made on the first start with mode 0600.
 func (c Config) SecretKey() ([]byte, error) {
-	if key, err := givenKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath); key != nil || err != nil {
+	if key, err := readKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath); key != nil || err != nil {
 		return key, err
 	}
 	path := c.ownSecretKey()

@@ -43,7 +43,7 @@ func (c KeyConfig) checkLogMarks() error {
 // Previous are the keys that the server had before the present one; none where its
 // key was not changed.
 func (c KeyConfig) Previous() ([][]byte, error) {
-	key, err := givenKey(previousKeyVariable, c.PreviousSecretKey, c.PreviousSecretKeyPath)
+	key, err := readKey(previousKeyVariable, c.PreviousSecretKey, c.PreviousSecretKeyPath)
 	if key == nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func checkKey(variable, text, path string) error {
 	return nil
 }
 
-// givenKey reads such a key, nil where there is none.
-func givenKey(variable, text, path string) ([]byte, error) {
+// readKey reads such a key, nil where there is none.
+func readKey(variable, text, path string) ([]byte, error) {
 	switch {
 	case text != "":
 		return decodeSecretKey(text)

@@ -27,14 +27,14 @@ func byVariable(err error) error {
 		if wrong.Type.Kind() == reflect.Int {
 			needs = "must be a whole number"
 		}
-		errs = append(errs, fmt.Errorf("%s: %s", variableOf(reflect.TypeFor[Config](), wrong.Name), needs))
+		errs = append(errs, fmt.Errorf("%s: %s", findVariable(reflect.TypeFor[Config](), wrong.Name), needs))
 	}
 	return errors.Join(errs...)
 }
 
-// variableOf is the variable that a field of the configuration, or of a part of
+// findVariable is the variable that a field of the configuration, or of a part of
 // it, is read from.
-func variableOf(of reflect.Type, field string) string {
+func findVariable(of reflect.Type, field string) string {
 	for f := range of.Fields() {
 		if name := f.Tag.Get("env"); name != "" && f.Name == field {
 			return name
@@ -42,7 +42,7 @@ func variableOf(of reflect.Type, field string) string {
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
-		if name := variableOf(f.Type, field); name != "" {
+		if name := findVariable(f.Type, field); name != "" {
 			return name
 		}
 	}

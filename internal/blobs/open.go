@@ -36,7 +36,7 @@ func (s *Service) Open(ctx context.Context, who tenancy.Principal, sum Sum) (*Re
 	if err != nil {
 		return nil, err
 	}
-	if r.store, err = s.storeOf(r.stored.store); err != nil {
+	if r.store, err = s.findStore(r.stored.store); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -89,8 +89,8 @@ func (s *Service) ReadMessages(messages Readable) { s.messages = messages }
 // MaxSize is how many bytes a blob may have.
 func (s *Service) MaxSize() int64 { return s.maxSize }
 
-// storeOf is the store that has some bytes; Unavailable where this process was not given it.
-func (s *Service) storeOf(name string) (Store, error) {
+// findStore is the store that has some bytes; Unavailable where this process was not given it.
+func (s *Service) findStore(name string) (Store, error) {
 	if known, ok := s.stores[name]; ok {
 		return known, nil
 	}

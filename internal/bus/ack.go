@@ -31,7 +31,7 @@ func (s *Service) AckUpTo(ctx context.Context, who tenancy.Principal, seq int64)
 		return 0, err
 	}
 	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := readerOf(ctx, tx, who)
+		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Service) Ack(ctx context.Context, who tenancy.Principal, seqs []int64) 
 		return 0, fault.Invalid("seqs", "There must be at most %d.", MaxAck)
 	}
 	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := readerOf(ctx, tx, who)
+		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		retry = firstRetry
 	}
 	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := readerOf(ctx, tx, who)
+		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}

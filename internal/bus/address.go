@@ -30,8 +30,8 @@ type Address struct {
 	ID   ids.ID // Nil where there is none
 }
 
-// inboxOf names the inbox of one agent, person, role or factory.
-func inboxOf(a Address) string {
+// inboxName names the inbox of one agent, person, role or factory.
+func inboxName(a Address) string {
 	if a.Kind == ToRole {
 		return "role:" + a.Name
 	}

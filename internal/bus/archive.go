@@ -135,8 +135,8 @@ type lineAddress struct {
 	ID   string `json:"id"`
 }
 
-func lineOf(m Message) line {
-	l := line{Seq: m.Seq, ID: m.ID, Type: m.Type, From: lineAddressOf(m.From), To: lineAddressOf(m.To), CorrelationID: m.CorrelationID,
+func toLine(m Message) line {
+	l := line{Seq: m.Seq, ID: m.ID, Type: m.Type, From: toLineAddress(m.From), To: toLineAddress(m.To), CorrelationID: m.CorrelationID,
 		InReplyTo: idText(m.InReplyTo), Job: m.JobKey, Payload: m.Payload, Blob: m.Blob, At: m.At.UTC()}
 	if m.ExpiresAt != nil {
 		expires := m.ExpiresAt.UTC()
@@ -145,7 +145,7 @@ func lineOf(m Message) line {
 	return l
 }
 
-func lineAddressOf(a Address) lineAddress { return lineAddress{a.Kind, a.Name, idText(a.ID)} }
+func toLineAddress(a Address) lineAddress { return lineAddress{a.Kind, a.Name, idText(a.ID)} }
 
 // idText is an id as text, empty for none.
 func idText(id ids.ID) string {
@@ -163,7 +163,7 @@ func pack(list []Message) (packed []byte, in []Message, err error) {
 	lines := json.NewEncoder(zip)
 	lines.SetEscapeHTML(false)
 	for i := 0; i < len(list) && out.Len() < maxArchive; i++ {
-		if err := lines.Encode(lineOf(list[i])); err != nil {
+		if err := lines.Encode(toLine(list[i])); err != nil {
 			return nil, nil, err
 		}
 		in = list[:i+1]

@@ -102,7 +102,7 @@ func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 
 // tellAll sends the messages of events; lives says whether an orchestrator hears them.
 func (p *publishing) tellAll(events []eventlog.Event, lives bool) error {
-	list, err := told(p.ctx, p.tx, p.workspace, events, lives)
+	list, err := draftNotices(p.ctx, p.tx, p.workspace, events, lives)
 	if err != nil || len(list) == 0 {
 		return err
 	}

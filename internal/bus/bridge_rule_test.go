@@ -12,7 +12,7 @@ func TestWhatIsPassedOverIsRoutine(t *testing.T) {
 	job := ids.New()
 	for _, name := range routineEvents {
 		e := eventlog.Event{Type: eventlog.Type(name), JobID: &job, Changes: []eventlog.Change{{Field: "status", Old: "ready", New: "running"}}}
-		if kind := kindOf(e); !isRoutine(kind, e) {
+		if kind := noticeType(e); !isRoutine(kind, e) {
 			t.Errorf("%s is told as %s, and is passed over", name, kind)
 		}
 	}

@@ -98,7 +98,7 @@ func (s *Service) browse(ctx context.Context, who tenancy.Principal, read func(t
 		if who.Kind != tenancy.KindAgent {
 			return read(tx, func(list []Message) []Message { return list })
 		}
-		r, err := readerOf(ctx, tx, who)
+		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Service) MayReadAnyTx(ctx context.Context, tx db.Tx, who tenancy.Princi
 	if who.Kind != tenancy.KindAgent {
 		return who.Can(tenancy.ReadBoard), nil
 	}
-	r, err := readerOf(ctx, tx, who)
+	r, err := findReader(ctx, tx, who)
 	if err != nil {
 		return false, err
 	}

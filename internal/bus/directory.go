@@ -159,9 +159,9 @@ func (d *directory) resolve(to Address) (Address, []string, error) {
 	case ToAll:
 		inboxes := make([]string, 0, len(d.live))
 		for _, a := range d.live {
-			inboxes = append(inboxes, inboxOf(Address{Kind: ToAgent, ID: a.id}))
+			inboxes = append(inboxes, inboxName(Address{Kind: ToAgent, ID: a.id}))
 		}
 		return to, inboxes, nil
 	}
-	return to, []string{inboxOf(to)}, nil
+	return to, []string{inboxName(to)}, nil
 }

@@ -17,7 +17,7 @@ func TestAnInboxIsReadByItsOwnRows(t *testing.T) {
 	s := NewService(w.DB, w.Wake, w.Jobs.Secrets)
 	t.Cleanup(s.Close)
 	ada := w.Agent("ada")
-	own := inboxOf(Address{Kind: ToAgent, ID: ada.Agent})
+	own := inboxName(Address{Kind: ToAgent, ID: ada.Agent})
 	dbfactory.Exec(t, w.DB, `ALTER TABLE message SET (autovacuum_enabled = false); ALTER TABLE message_delivery SET (autovacuum_enabled = false)`)
 	for range 10 { // plans that are kept are made when there is nothing
 		assertFewRows(t, s, w, ada, "nothing yet")

@@ -20,7 +20,7 @@ import (
 // Faults: Validation where messages name no blobs; Forbidden; those of blobs.Service.Keep.
 func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 	who, list := c.who, c.list
-	large := largeOf(list)
+	large := findLarge(list)
 	switch {
 	case len(large) == 0:
 		return list, nil
@@ -49,8 +49,8 @@ func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 	return list, nil
 }
 
-// largeOf are the places of messages whose payload is larger than they carry.
-func largeOf(list []Draft) (large []int) {
+// findLarge are the places of messages whose payload is larger than they carry.
+func findLarge(list []Draft) (large []int) {
 	for i, n := range list {
 		if len(n.Payload) > MaxPayload {
 			large = append(large, i)

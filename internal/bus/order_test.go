@@ -163,7 +163,7 @@ const mostEmpty = 60
 // brings nothing does not say so: what stands above the horizon of the log is held back.
 func (s *storm) handedOut(who tenancy.Principal) bool {
 	return dbfactory.Int(s.t, s.w.DB, `SELECT count(*) FROM message_delivery WHERE inbox = $1 AND deliveries = 0`,
-		inboxOf(Address{Kind: ToAgent, ID: who.Agent})) == 0
+		inboxName(Address{Kind: ToAgent, ID: who.Agent})) == 0
 }
 
 // run lets everybody publish and read for a time, and says what went wrong.

@@ -131,10 +131,10 @@ func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query)
 func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool,
 	version uint64, err error,
 ) {
-	if r, err = readerOf(ctx, tx, who); err != nil {
+	if r, err = findReader(ctx, tx, who); err != nil {
 		return r, nil, false, 0, err
 	}
-	version = s.waiters.Version(who.Workspace, lanesOf(r.inboxes()))
+	version = s.waiters.Version(who.Workspace, toLanes(r.inboxes()))
 	for onlyDead := true; onlyDead && err == nil; {
 		// What is held back is asked first: it may come free before the inboxes are
 		// read, and what is written in between is told of.
@@ -149,10 +149,10 @@ func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, i
 	return r, got, heldBack, version, err
 }
 
-// readerOf finds the inboxes of who reads.
-func readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
+// findReader finds the inboxes of who reads.
+func findReader(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
 	if who.Kind == tenancy.KindPerson {
-		return reader{id: who.Account, direct: inboxOf(Address{Kind: ToPerson, ID: who.Account})}, nil
+		return reader{id: who.Account, direct: inboxName(Address{Kind: ToPerson, ID: who.Account})}, nil
 	}
 	rows, err := readersTx(ctx, tx, who.Workspace, []ids.ID{who.Agent})
 	if err != nil {
@@ -167,10 +167,10 @@ func readerOf(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, err
 
 // reader is the agent with its inboxes.
 func (r readerRow) reader(agent ids.ID) reader {
-	out := reader{reach: r.reach, id: agent, direct: inboxOf(Address{Kind: ToAgent, ID: agent}), roles: r.roles, factory: r.factory,
-		shared: []string{inboxOf(Address{Kind: ToFactory, ID: r.factory})}}
+	out := reader{reach: r.reach, id: agent, direct: inboxName(Address{Kind: ToAgent, ID: agent}), roles: r.roles, factory: r.factory,
+		shared: []string{inboxName(Address{Kind: ToFactory, ID: r.factory})}}
 	for _, role := range r.roles {
-		out.shared = append(out.shared, inboxOf(Address{Kind: ToRole, Name: role}))
+		out.shared = append(out.shared, inboxName(Address{Kind: ToRole, Name: role}))
 	}
 	return out
 }

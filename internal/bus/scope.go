@@ -101,7 +101,7 @@ func (d *directory) threadSubject(name string) (subject, bool) {
 // mayReach refuses what an agent with a limited token says to an agent that reads of none
 // of its products. What others say to it stays out of its inbox.
 func (d *directory) mayReach(who tenancy.Principal, to Address, about subject) error {
-	if to.Kind == ToAgent && d.readers[who.Agent].limited && !d.reach[inboxOf(to)].covers(about) {
+	if to.Kind == ToAgent && d.readers[who.Agent].limited && !d.reach[inboxName(to)].covers(about) {
 		return fault.New(fault.Forbidden, "The token of %s reaches no product of %s.", who.Name, to.Name).With("field", "to.agent")
 	}
 	return nil

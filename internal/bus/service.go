@@ -81,7 +81,7 @@ func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
 	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
 	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
 	s.waiters.Watch = s.watch
-	inboxes := wake.Subscribe(topicPrefix, s.heard)
+	inboxes := wake.Subscribe(topicPrefix, s.wakeInbox)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
 	sent := wake.Subscribe(topicsOfAll, s.sent.Note)
 	s.cancel = func() { inboxes(); events(); sent() }

@@ -134,7 +134,7 @@ func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, 
 		if r.Alive {
 			d.live = append(d.live, a)
 		}
-		d.reach[inboxOf(Address{Kind: ToAgent, ID: r.ID})] = reach{r.Limited, r.Products}
+		d.reach[inboxName(Address{Kind: ToAgent, ID: r.ID})] = reach{r.Limited, r.Products}
 	}
 	return nil
 }

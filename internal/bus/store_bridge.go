@@ -48,7 +48,7 @@ func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	}
 	by := make(map[ids.ID]tenancy.Actor, len(rows))
 	for _, r := range rows {
-		by[r.JobID] = tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor)
+		by[r.JobID] = tenancy.ParseActor(r.ActorKind, r.ActorID, r.Actor)
 	}
 	return by, nil
 }

@@ -49,7 +49,7 @@ func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int6
 func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Message, end int64, era fulltext.Era) error {
 	written := dbsqlc.MessageWordsWriteParams{WorkspaceID: workspace, Era: era.Number}
 	for _, m := range list {
-		written.Seqs, written.Words = append(written.Seqs, m.Seq), append(written.Words, wordsOf(m))
+		written.Seqs, written.Words = append(written.Seqs, m.Seq), append(written.Words, joinWords(m))
 	}
 	if err := q.MessageWordsWrite(ctx, tx, written); err != nil {
 		return fmt.Errorf("write the words of messages: %w", err)

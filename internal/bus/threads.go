@@ -107,7 +107,7 @@ func (s *Service) forPerson(ctx context.Context, who tenancy.Principal, do func(
 		return fault.New(fault.Forbidden, "Threads are for people who read the board.")
 	}
 	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		r, err := readerOf(ctx, tx, who)
+		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}

@@ -47,10 +47,10 @@ var routineEvents = []string{
 // texts are the fields whose new value a message has.
 var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
 
-// told are the messages of events. Where no orchestrator lives, what is routine is told to
+// draftNotices are the messages of events. Where no orchestrator lives, what is routine is told to
 // agents that submitted the job and to nobody else: the log has it. The result of a review
 // is also for the factory that handed the work in, whichever agents it has now.
-func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
+func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
 	var jobs []ids.ID
 	for _, e := range events {
 		if e.JobID != nil {
@@ -72,7 +72,7 @@ func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Eve
 	expires := time.Now().Add(bridgeKeeps)
 	var list []Draft
 	for _, e := range events {
-		kind := kindOf(e)
+		kind := noticeType(e)
 		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to tell, or the job is gone
 			continue
 		}
@@ -87,7 +87,7 @@ func told(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Eve
 		}
 		to := Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 		if e.JobID != nil {
-			to = addresseeOf(submitters[*e.JobID], kind)
+			to = chooseAddressee(submitters[*e.JobID], kind)
 		}
 		if to.Kind == ToRole && !orchestrated && (handedIn || isRoutine(kind, e)) {
 			continue
@@ -107,8 +107,8 @@ func reviewed(events []eventlog.Event) (list []eventlog.Event) {
 	return list
 }
 
-// addresseeOf is who hears of a job: the one who submitted it, else the orchestrators.
-func addresseeOf(by tenancy.Actor, kind string) Address {
+// chooseAddressee is who hears of a job: the one who submitted it, else the orchestrators.
+func chooseAddressee(by tenancy.Actor, kind string) Address {
 	switch {
 	case by.Kind == tenancy.KindAgent:
 		return Address{Kind: ToAgent, Name: by.Name}
@@ -118,8 +118,8 @@ func addresseeOf(by tenancy.Actor, kind string) Address {
 	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 }
 
-// kindOf is the type of an event's message, "" where it is not told.
-func kindOf(e eventlog.Event) string {
+// noticeType is the type of an event's message, "" where it is not told.
+func noticeType(e eventlog.Event) string {
 	if kind, ok := messageTypes[e.Type]; ok {
 		return kind
 	}

@@ -31,8 +31,8 @@ func inboxTopic(workspace ids.ID, inbox string) string {
 	return topicPrefix + workspace.String() + ":" + inbox
 }
 
-// heard wakes whoever waits for an inbox, the longest waiting first.
-func (s *Service) heard(topic string) {
+// wakeInbox wakes whoever waits for an inbox, the longest waiting first.
+func (s *Service) wakeInbox(topic string) {
 	workspace, inbox, ok := strings.Cut(strings.TrimPrefix(topic, topicPrefix), ":")
 	id, known := ids.Parse(workspace)
 	if !ok || !known {
@@ -138,11 +138,11 @@ func (s *Service) lookAgain(workspace ids.ID, last look) look {
 // await sleeps until one of the inboxes may have something, false when the time is over.
 func (s *Service) await(ctx context.Context, workspace ids.ID, inboxes []string, version uint64, left time.Duration) bool {
 	defer s.enter(workspace, inboxes)()
-	why := s.waiters.Wait(ctx, workspace, waitlist.Waiting{Lanes: lanesOf(inboxes), Version: version}, left)
+	why := s.waiters.Wait(ctx, workspace, waitlist.Waiting{Lanes: toLanes(inboxes), Version: version}, left)
 	return why != waitlist.TimedOut
 }
 
-func lanesOf(inboxes []string) []int64 {
+func toLanes(inboxes []string) []int64 {
 	list := make([]int64, 0, len(inboxes))
 	for _, inbox := range inboxes {
 		list = append(list, lane(inbox))

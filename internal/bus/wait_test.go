@@ -14,8 +14,8 @@ import (
 // look gives the inboxes that a look since another one finds, and that look.
 func (o *office) look(since look) (found []string, now look) {
 	o.T.Helper()
-	found, now, err := dueSince(o.Ctx, o.DB, o.Workspace, []string{inboxOf(Address{Kind: ToAgent, ID: o.ada.Agent})},
-		[]string{inboxOf(Address{Kind: ToRole, Name: tenancy.AgentWorker})}, since)
+	found, now, err := dueSince(o.Ctx, o.DB, o.Workspace, []string{inboxName(Address{Kind: ToAgent, ID: o.ada.Agent})},
+		[]string{inboxName(Address{Kind: ToRole, Name: tenancy.AgentWorker})}, since)
 	if err != nil {
 		o.T.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func (o *office) visible(inboxes ...string) {
 // readers with messages that they have not acknowledged are not woken again and again.
 func TestALookFindsOnlyWhatIsNew(t *testing.T) {
 	o := newOffice(t)
-	own, role := inboxOf(Address{Kind: ToAgent, ID: o.ada.Agent}), "role:worker"
+	own, role := inboxName(Address{Kind: ToAgent, ID: o.ada.Agent}), "role:worker"
 	_, start := o.look(look{at: time.Now(), seq: math.MaxInt64})
 	want := func(what string, since look, inboxes ...string) look {
 		t.Helper()

@@ -120,8 +120,8 @@ func separate(b *strings.Builder) {
 	}
 }
 
-// wordsOf are the words of a message: what it says, and who says it to whom in which thread.
-func wordsOf(m Message) string {
+// joinWords are the words of a message: what it says, and who says it to whom in which thread.
+func joinWords(m Message) string {
 	var v fulltext.Vector
 	v.Add('A', spoken(m.Payload))
 	for _, text := range []string{m.Type, m.From.Name, m.To.Name, m.CorrelationID} {

@@ -26,8 +26,8 @@ func (s *screen) ago(at time.Time) string {
 	return span(since) + " ago"
 }
 
-// agoOf is ago of a time that may be missing.
-func (s *screen) agoOf(at *time.Time) string {
+// agoOrEmpty is ago of a time that may be missing.
+func (s *screen) agoOrEmpty(at *time.Time) string {
 	if at == nil {
 		return ""
 	}

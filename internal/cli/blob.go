@@ -27,7 +27,7 @@ func blobCommand(c *cli) *cobra.Command {
 				return nil, err
 			}
 			defer func() { _ = from.Close() }()
-			return to.PutBlobWithBody(ctx, "application/octet-stream", from, lengthOf(from))
+			return to.PutBlobWithBody(ctx, "application/octet-stream", from, announceLength(from))
 		}, func(w io.Writer, said apiclient.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
 	return group("blob", "Large contents by their SHA-256", put, blobGet(c))
 }
@@ -44,8 +44,8 @@ func (s *screen) open(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// lengthOf says beforehand how long a file is, so that one that is too long is not sent.
-func lengthOf(from io.Reader) apiclient.RequestEditorFn {
+// announceLength says beforehand how long a file is, so that one that is too long is not sent.
+func announceLength(from io.Reader) apiclient.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		if file, ok := from.(*os.File); ok {
 			if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {

@@ -94,8 +94,8 @@ func (c *cli) each(do func(ctx context.Context, to *client.Client, arg string) e
 	}
 }
 
-// given is a pointer to a flag's value where the flag was given.
-func given[T any](cmd *cobra.Command, flag string, value T) *T {
+// flagValue is a pointer to a flag's value where the flag was given.
+func flagValue[T any](cmd *cobra.Command, flag string, value T) *T {
 	if !cmd.Flags().Changed(flag) {
 		return nil
 	}
@@ -137,8 +137,8 @@ func inHours(span string) string {
 	return span
 }
 
-// instantOf is instant of a flag, nil where it was not given.
-func (s *screen) instantOf(text string) (*time.Time, error) {
+// parseInstant is instant of a flag, nil where it was not given.
+func (s *screen) parseInstant(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
 	}

@@ -47,7 +47,7 @@ func (c *cli) target() (target, error) {
 	}
 	at := strings.TrimSuffix(cmp.Or(c.server, c.env.Getenv("FLEETBOARD_URL")), "/")
 	found := target{server: at}
-	if name, ok := cfg.contextOf(at); ok {
+	if name, ok := cfg.findContext(at); ok {
 		found = c.ofContext(name, cfg.Contexts[name])
 	}
 	found.server = cmp.Or(found.server, localServer)
@@ -66,8 +66,8 @@ func (c *cli) ofContext(name string, saved savedContext) target {
 		from: "context " + name}
 }
 
-// contextOf is the context of a server, the current one first; "" asks for the current one.
-func (cfg config) contextOf(server string) (string, bool) {
+// findContext is the context of a server, the current one first; "" asks for the current one.
+func (cfg config) findContext(server string) (string, bool) {
 	if current, ok := cfg.Contexts[cfg.Current]; ok && (server == "" || current.Server == server) {
 		return cfg.Current, true
 	}

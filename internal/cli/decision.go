@@ -99,7 +99,7 @@ func decide(c *cli, of decision) *cobra.Command {
 		if of.reasoned && d.reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
-		d.version = given(cmd, "if-version", version)
+		d.version = flagValue(cmd, "if-version", version)
 		return c.each(func(ctx context.Context, to *client.Client, job string) error {
 			if of.name != "approve" {
 				return c.showJob(of.ask(ctx, to, job, d))

@@ -44,7 +44,7 @@ func (e wantedEvents) run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	from, err := c.instantOf(e.since)
+	from, err := c.parseInstant(e.since)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *
 func (s *screen) eventLine(one apiclient.Event) error {
 	switch {
 	case s.json:
-		return s.rawOf(one)
+		return s.printRaw(one)
 	case s.quiet:
 		return nil
 	}

@@ -57,8 +57,8 @@ func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// codeOf is the exit code of an error.
-func codeOf(err error) int {
+// exitCode is the exit code of an error.
+func exitCode(err error) int {
 	if own, ok := errors.AsType[*failure](err); ok {
 		return own.code
 	}

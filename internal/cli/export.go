@@ -272,7 +272,7 @@ func (s *screen) exportLines(items []apiclient.ExportLine) error {
 		var err error
 		switch {
 		case s.json:
-			err = s.rawOf(item)
+			err = s.printRaw(item)
 		case item.Message != nil:
 			err = s.messageLine(*item.Message)
 		case item.Event != nil:

@@ -34,7 +34,7 @@ func factoryCommand(c *cli) *cobra.Command {
 					health.text += fmt.Sprintf(", %d not offered", n)
 				}
 				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), offersInShort(f),
-					c.agoOf(f.LastHeartbeatAt))
+					c.agoOrEmpty(f.LastHeartbeatAt))
 			}
 			t.print(w)
 			more(w, said.NextCursor)
@@ -67,7 +67,7 @@ func factoryCommand(c *cli) *cobra.Command {
 	return group("factory", "Factories: the hosts on which agents work", listing, show, drain, undrain, remove)
 }
 
-func reposOf(repos []apiclient.Repo) string {
+func formatRepos(repos []apiclient.Repo) string {
 	names := make([]string, len(repos))
 	for i, one := range repos {
 		names[i] = one.Name
@@ -93,17 +93,17 @@ func (s *screen) wholeFactory(w io.Writer, f apiclient.Factory) {
 	say.say("host", f.Host)
 	say.say("seats", fmt.Sprintf("%d of %d taken", f.SeatsTaken, f.Seats))
 	if f.Draining {
-		say.say("draining", "by "+f.DrainedBy+", "+s.agoOf(f.DrainedAt))
+		say.say("draining", "by "+f.DrainedBy+", "+s.agoOrEmpty(f.DrainedAt))
 	}
 	say.say("offers", offers(f))
-	say.say("repos", reposOf(f.Repos))
+	say.say("repos", formatRepos(f.Repos))
 	for _, u := range f.Unavailable {
 		say.say("not offered", fmt.Sprintf("%s %s, since %s: %s", u.Kind, u.Name, s.ago(u.Since), u.Reason))
 	}
 	for _, r := range f.Rescued {
 		say.say("moved aside", fmt.Sprintf("%s, %s, in %s: %s", r.Name, s.ago(r.Since), r.Path, r.Why))
 	}
-	say.say("heard", s.agoOf(f.LastHeartbeatAt))
+	say.say("heard", s.agoOrEmpty(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
 		s.tableOfAgents(w, apiclient.AgentPage{Items: f.Agents})
@@ -216,7 +216,7 @@ func (s *screen) wholeAgent(w io.Writer, a apiclient.Agent) {
 	say.say("offers", strings.Join(a.Capabilities, ", "))
 	say.say("jobs", fmt.Sprintf("%d of %d", a.CurrentJobs, a.MaxConcurrentJobs))
 	say.say("heard", s.ago(a.LastHeartbeatAt))
-	say.say("held until", s.agoOf(a.HeldUntil))
+	say.say("held until", s.agoOrEmpty(a.HeldUntil))
 	if a.Terminated {
 		say.say("ended", a.TerminateReason)
 	}

@@ -55,7 +55,7 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 	flags.BoolVar(&dry, "dry-run", false, "show the difference and change nothing")
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		items, err := c.itemsOf(format, args[0])
+		items, err := c.readItems(format, args[0])
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 			return err
 		}
 		if c.json {
-			err = c.rawOf(diff)
+			err = c.printRaw(diff)
 		} else {
 			c.difference(c.env.Out, diff)
 		}
@@ -106,8 +106,8 @@ func (c *cli) apply(ctx context.Context, to *client.Client, d importing.Differen
 	return nil
 }
 
-// itemsOf reads a file, or stdin where it is named -.
-func (s *screen) itemsOf(format, path string) ([]importing.Item, error) {
+// readItems reads a file, or stdin where it is named -.
+func (s *screen) readItems(format, path string) ([]importing.Item, error) {
 	from := s.env.In
 	if path != "-" {
 		file, err := os.Open(path)

@@ -54,7 +54,7 @@ func jobAnswer(c *cli) *cobra.Command {
 		Short: "Answer the question that parked a job",
 		Long:  "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		text, err := c.textOf(args[1])
+		text, err := c.readText(args[1])
 		if err != nil {
 			return err
 		}
@@ -63,14 +63,14 @@ func jobAnswer(c *cli) *cobra.Command {
 			return err
 		}
 		return c.showJob(to.AnswerJob(cmd.Context(), args[0], apiclient.AnswerAction{Answer: text,
-			Version: given(cmd, "if-version", version)}))
+			Version: flagValue(cmd, "if-version", version)}))
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
 	return cmd
 }
 
-// textOf is a text of the command line, or stdin where it is -.
-func (s *screen) textOf(arg string) (string, error) {
+// readText is a text of the command line, or stdin where it is -.
+func (s *screen) readText(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil
 	}
@@ -91,7 +91,7 @@ func jobLink(c *cli) *cobra.Command {
 			return err
 		}
 		return c.showJob(to.LinkJob(cmd.Context(), args[0], apiclient.NewLink{DependsOn: args[1], Type: some(apiclient.LinkType(kind)),
-			Gate: given(cmd, "gate", gate)}))
+			Gate: flagValue(cmd, "gate", gate)}))
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "`type` of the link: blocks, parent, discovered_from, duplicates, supersedes")
 	cmd.Flags().BoolVar(&gate, "gate", false, "the parent waits until the job has ended")

@@ -347,7 +347,7 @@ func jobAsk(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(2), Annotations: calls("askQuestion", "registerAgent"),
 		Short: "Park a job that you claimed with a question to a person",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			question, err := c.textOf(args[1])
+			question, err := c.readText(args[1])
 			if err != nil {
 				return err
 			}
@@ -357,8 +357,8 @@ func jobAsk(c *cli) *cobra.Command {
 		}}
 }
 
-// standing prints what a report on a lease was answered.
-func (c *cli) standing(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
+// printStanding prints what a report on a lease was answered.
+func (c *cli) printStanding(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
 	body, _, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
@@ -386,7 +386,7 @@ func jobProgress(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
 			"registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		report := apiclient.ProgressReport{ProgressPercent: given(cmd, "percent", percent), CurrentStep: some(step)}
+		report := apiclient.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
 			raw, err := c.fileOrIn(checkpoint)
 			if err != nil {
@@ -396,7 +396,7 @@ func jobProgress(c *cli) *cobra.Command {
 				return fail(exitUsage, "%s must have a JSON object", checkpoint)
 			}
 		}
-		return c.standing(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
 			report.Job, report.Epoch = held.job, held.epoch
 			return to.ReportProgress(cmd.Context(), report)
 		})
@@ -413,7 +413,7 @@ func jobRenew(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
 		Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.standing(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
 			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
 		})
 	}

@@ -82,7 +82,7 @@ func jobCreate(c *cli) *cobra.Command {
 		if err := takeFlags(c, cmd.Flags(), job); err != nil {
 			return err
 		}
-		at, err := c.instantOf(notBefore)
+		at, err := c.parseInstant(notBefore)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func takeFlags(c *cli, flags *pflag.FlagSet, job map[string]any) error {
 			job[f.field] = flags.Lookup(f.flag).Value.String()
 		}
 		if f.field == "body" {
-			job[f.field], err = c.textOf(flags.Lookup(f.flag).Value.String())
+			job[f.field], err = c.readText(flags.Lookup(f.flag).Value.String())
 		}
 		if err != nil {
 			return err

@@ -82,14 +82,14 @@ func jobList(c *cli) *cobra.Command {
 }
 
 func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
-	since, err := c.instantOf(l.since)
+	since, err := c.parseInstant(l.since)
 	if err != nil {
 		return err
 	}
 	params := &apiclient.ListJobsParams{Product: some(l.product), Repo: some(l.repo), Phase: some(l.phase), Tag: some(l.tag),
 		Factory: some(l.factory), Agent: some(l.agent), Q: some(l.q), FailureKind: some(apiclient.FailureKind(l.failure)),
 		WaitReason: some(apiclient.WaitReason(l.wait)), Sort: some(apiclient.ListJobsParamsSort(l.sort)),
-		PriorityGTE: given(cmd, "priority", l.priority), UpdatedSince: since, Cursor: some(l.cursor), Limit: &l.limit}
+		PriorityGTE: flagValue(cmd, "priority", l.priority), UpdatedSince: since, Cursor: some(l.cursor), Limit: &l.limit}
 	if l.ready {
 		params.ReadyOnly = &l.ready
 	}
@@ -144,8 +144,9 @@ func now(job apiclient.Job) string {
 
 func jobShow(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show a job, its work, and what comes next", Annotations: calls("getJob", "explainJob", "listAttempts"),
-		Example: "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"}
+		Args: cobra.ExactArgs(1), Short: "Show a job, its work, and what comes next",
+		Annotations: calls("getJob", "explainJob", "listAttempts"),
+		Example:     "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
@@ -198,7 +199,7 @@ func (f facts) text(name, value string) {
 func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
 	f := facts{w}
-	f.say("status", words(string(job.Status))+reasonOf(job))
+	f.say("status", words(string(job.Status))+describeReason(job))
 	f.say("priority", job.Priority)
 	f.say("product", job.Product)
 	f.say("repo", job.Repo)
@@ -233,7 +234,7 @@ func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	f.say("approved", job.ApprovedHead)
 	f.say("merged as", job.MergedCommit)
 	f.say(linkName(job.URL), job.URL)
-	f.say("not before", s.agoOf(job.NotBefore))
+	f.say("not before", s.agoOrEmpty(job.NotBefore))
 	f.say("created", cleanLine(job.CreatedBy)+", "+s.ago(job.CreatedAt))
 	f.say("changed", s.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
 	f.text("summary", work.Summary)
@@ -254,8 +255,8 @@ func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 	f.text("body", job.Body)
 }
 
-// reasonOf is why a job is as it is, where it says so.
-func reasonOf(job apiclient.Job) string {
+// describeReason is why a job is as it is, where it says so.
+func describeReason(job apiclient.Job) string {
 	why := cmp.Or(job.BlockedReason, words(string(job.WaitReason)), words(string(job.FailureKind)))
 	if why == "" {
 		return ""

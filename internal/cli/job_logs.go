@@ -135,7 +135,7 @@ func (f *follower) news(ctx context.Context) error {
 func (s *screen) logLine(line apiclient.LogLine) error {
 	switch {
 	case s.json:
-		return s.rawOf(line)
+		return s.printRaw(line)
 	case s.quiet:
 		return nil
 	}

@@ -128,7 +128,7 @@ func (o *watching) missed() error {
 	case slices.Contains(o.until, status), !over(status), done && (len(o.until) == 0 || later):
 		return nil
 	}
-	return fail(exitFailure, "%s is %s%s", o.last.Key, words(string(status)), reasonOf(o.last))
+	return fail(exitFailure, "%s is %s%s", o.last.Key, words(string(status)), describeReason(o.last))
 }
 
 // watchUntil looks at once, and again when something happened or a while has passed, until look

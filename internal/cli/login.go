@@ -88,7 +88,7 @@ func logIn(ctx context.Context, c *cli, server, name, tokenFile string) error {
 
 // nameFor is the name of a new context, or of the one that the server has.
 func nameFor(cfg config, server string) string {
-	if name, ok := cfg.contextOf(server); ok {
+	if name, ok := cfg.findContext(server); ok {
 		return name
 	}
 	at, err := url.Parse(server)

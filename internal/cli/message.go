@@ -61,7 +61,7 @@ func messageSend(c *cli) *cobra.Command {
 
 // body is the message as the API takes it.
 func (d draft) body(args []string) (apiclient.NewMessage, error) {
-	to, err := addressOf(d.to)
+	to, err := parseAddress(d.to)
 	if err != nil {
 		return apiclient.NewMessage{}, err
 	}
@@ -82,8 +82,8 @@ func (d draft) body(args []string) (apiclient.NewMessage, error) {
 	return m, err
 }
 
-// addressOf reads an address: kind:name, or all.
-func addressOf(text string) (apiclient.NewMessageAddress, error) {
+// parseAddress reads an address: kind:name, or all.
+func parseAddress(text string) (apiclient.NewMessageAddress, error) {
 	kind, name, _ := strings.Cut(text, ":")
 	yes := true
 	switch {
@@ -184,7 +184,7 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 			}
 		}
 		if in.ack && len(said.Items) > 0 {
-			if _, err := read(to.AckMessages(ctx, apiclient.MessageAck{Seqs: seqsOf(said.Items)})); err != nil {
+			if _, err := read(to.AckMessages(ctx, apiclient.MessageAck{Seqs: listSeqs(said.Items)})); err != nil {
 				return err
 			}
 		}
@@ -193,7 +193,7 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 	})
 }
 
-func seqsOf(items []apiclient.Message) *[]int64 {
+func listSeqs(items []apiclient.Message) *[]int64 {
 	seqs := make([]int64, 0, len(items))
 	for _, m := range items {
 		seqs = append(seqs, m.Seq)
@@ -271,7 +271,7 @@ func (s *screen) tableOfMessages(w io.Writer, items []apiclient.Message) {
 // messageLine prints a message: its position, when, who, what.
 func (s *screen) messageLine(m apiclient.Message) error {
 	if s.json {
-		return s.rawOf(m)
+		return s.printRaw(m)
 	}
 	_, err := fmt.Fprintf(s.env.Out, "%d %s %s %s: %s\n", m.Seq, s.paint(m.At.Local().Format("2006-01-02 15:04:05"), dim),
 		s.paint(cleanLine(addressText(m.From)), blue), cleanLine(m.Type), cleanLine(payloadText(m)))

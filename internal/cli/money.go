@@ -37,7 +37,7 @@ func budgetRaise(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "raise BUDGET DOLLARS", Args: cobra.ExactArgs(2), Annotations: calls("listBudgets", "raiseBudget"),
 		Short: "Give a budget more money for its present period", ValidArgsFunction: c.complete(budgetNames, 1)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		end, err := c.instantOf(until)
+		end, err := c.parseInstant(until)
 		if err != nil {
 			return err
 		}
@@ -104,14 +104,14 @@ func (s *screen) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
 	}
 	t := s.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").cuts(0)
 	for _, b := range said.Items {
-		t.row(b.Name, scopeOf(b), b.Period, orNone(b.State.LimitUSD), dollars(b.State.SettledUSD), dollars(b.State.ReservedUSD),
+		t.row(b.Name, describeScope(b), b.Period, orNone(b.State.LimitUSD), dollars(b.State.SettledUSD), dollars(b.State.ReservedUSD),
 			orNone(b.State.RemainingUSD), verdict(b), b.ID)
 	}
 	t.print(w)
 }
 
-// scopeOf is what a budget is of.
-func scopeOf(b apiclient.Budget) string {
+// describeScope is what a budget is of.
+func describeScope(b apiclient.Budget) string {
 	name := cmp.Or(b.Job, b.Phase, b.Product)
 	if name == "" {
 		return string(b.Scope)
@@ -135,15 +135,15 @@ func (s *screen) wholeBudget(w io.Writer, b apiclient.Budget) {
 	fmt.Fprintln(w, cleanLine(b.Name))
 	say := facts{w}
 	say.say("id", b.ID)
-	say.say("of", scopeOf(b))
+	say.say("of", describeScope(b))
 	say.say("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, s.ago(b.State.PeriodStart)))
-	say.say("ends", s.agoOf(b.State.PeriodEnd))
+	say.say("ends", s.agoOrEmpty(b.State.PeriodEnd))
 	say.say("limit", orNone(b.State.LimitUSD))
 	say.say("settled", dollars(b.State.SettledUSD))
 	say.say("reserved", dollars(b.State.ReservedUSD))
 	say.say("free", orNone(b.State.RemainingUSD))
 	say.say("lasts", verdict(b).text)
-	say.say("used up", s.agoOf(b.Projection.ExhaustedAtP50))
+	say.say("used up", s.agoOrEmpty(b.Projection.ExhaustedAtP50))
 	if !b.Hard {
 		say.say("kind", "soft: it only tells")
 	}
@@ -160,11 +160,11 @@ func usageCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "usage", Args: cobra.NoArgs, Short: "What models were used for, and what it cost",
 		Annotations: calls("getUsage")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		from, err := c.instantOf(u.from)
+		from, err := c.parseInstant(u.from)
 		if err != nil {
 			return err
 		}
-		end, err := c.instantOf(u.to)
+		end, err := c.parseInstant(u.to)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func productSet(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		settings, err := settingsOf(cmd.Context(), to, args[0])
+		settings, err := readSettings(cmd.Context(), to, args[0])
 		if err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func productSet(c *cli) *cobra.Command {
 var settingOf = map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused",
 	"merge-by": "merge_by", "merge-method": "merge_method", "merge-into": "merge_into", "merge-checks": "merge_checks"}
 
-// settingsOf are a product's settings as they are; none where there is no such product.
-func settingsOf(ctx context.Context, to *client.Client, name string) (map[string]any, error) {
+// readSettings are a product's settings as they are; none where there is no such product.
+func readSettings(ctx context.Context, to *client.Client, name string) (map[string]any, error) {
 	_, settings, err := readInto[map[string]any](to.GetProduct(ctx, name))
 	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusNotFound {
 		return map[string]any{}, nil

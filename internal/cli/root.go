@@ -53,7 +53,7 @@ func Run(ctx context.Context, args []string, env Env) int {
 	}
 	c.complain(err)
 	c.advise(err)
-	return codeOf(err)
+	return exitCode(err)
 }
 
 // NewRoot is the tree of commands, for its description.
@@ -196,8 +196,8 @@ func (s *screen) raw(body []byte) error {
 	return err
 }
 
-// rawOf prints a part of an answer as JSON in a line.
-func (s *screen) rawOf(part any) error {
+// printRaw prints a part of an answer as JSON in a line.
+func (s *screen) printRaw(part any) error {
 	body, err := json.Marshal(part)
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func follow(ctx context.Context, c *cli, to *client.Client, from apiclient.Strea
 }
 
 // passes reports whether what went wrong may be over soon.
-func passes(err error) bool { return codeOf(err) == exitUnreachable }
+func passes(err error) bool { return exitCode(err) == exitUnreachable }
 
 // stream reads server-sent events.
 type stream struct {

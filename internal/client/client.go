@@ -146,7 +146,7 @@ func (d *doer) Do(r *http.Request) (*http.Response, error) {
 		}
 		return answer, nil
 	}
-	err = problemOf(answer)
+	err = readProblem(answer)
 	_ = answer.Body.Close() // it was read
 	return nil, err
 }

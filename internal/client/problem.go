@@ -40,8 +40,8 @@ func (p *Problem) Error() string {
 	return said + " (" + strings.Join(fields, "; ") + ")"
 }
 
-// problemOf reads a refusal. One that is not of the API, as of a proxy, is told by its status.
-func problemOf(answer *http.Response) error {
+// readProblem reads a refusal. One that is not of the API, as of a proxy, is told by its status.
+func readProblem(answer *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxProblem))
 	if err != nil {
 		return fmt.Errorf("the answer %d broke off: %w", answer.StatusCode, err)

@@ -164,14 +164,14 @@ func (c *claudeLines) block(b claudeBlock) {
 		if b.IsError {
 			level = "WARNING"
 		}
-		if text := textOf(b.Content); text != "" {
+		if text := joinText(b.Content); text != "" {
 			c.tell(Event{Log: &LogLine{Level: level, Event: logResult, Message: cut(text)}})
 		}
 	}
 }
 
-// textOf is the text of a result: a string, or blocks of which some are texts.
-func textOf(content json.RawMessage) string {
+// joinText is the text of a result: a string, or blocks of which some are texts.
+func joinText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
 		return text

@@ -64,7 +64,7 @@ func (scripted) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 	if unreadable != nil {
 		return Result{Failure: unreadable}, nil
 	}
-	begin, ok := beginOf(task.Session, len(script.Steps))
+	begin, ok := findBegin(task.Session, len(script.Steps))
 	if !ok {
 		return failed("other", "There is no session "+task.Session+".", true), nil
 	}
@@ -96,8 +96,8 @@ const sessionPrefix = "script-"
 // sessionAt is the session that goes on with step i.
 func sessionAt(i int) Event { return Event{Session: sessionPrefix + strconv.Itoa(i)} }
 
-// beginOf is the step that a session goes on with; ok is false where there is no such one.
-func beginOf(session string, steps int) (begin int, ok bool) {
+// findBegin is the step that a session goes on with; ok is false where there is no such one.
+func findBegin(session string, steps int) (begin int, ok bool) {
 	if session == "" {
 		return 0, true
 	}

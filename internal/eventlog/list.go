@@ -109,10 +109,10 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 	return list, before, nil
 }
 
-// TailOf is Tail with a filter, and for an agent without settings. The place it
+// TailFiltered is Tail with a filter, and for an agent without settings. The place it
 // returns may lie behind events that were left out; where few fit there may be
 // fewer events than limit, even none, with a place from which to go on.
-func (l *Log) TailOf(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) ([]Event, Cursor, error) {
+func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) ([]Event, Cursor, error) {
 	if f.Job != nil {
 		return l.tailOfJob(ctx, who, f, after, limit)
 	}

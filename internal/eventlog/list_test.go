@@ -29,7 +29,7 @@ func forwards(t *testing.T, log *eventlog.Log, who tenancy.Principal, f eventlog
 	var all []string
 	at := eventlog.Cursor{}
 	for range 100 {
-		list, next, err := log.TailOf(t.Context(), who, f, at, limit)
+		list, next, err := log.TailFiltered(t.Context(), who, f, at, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestAFilterThatFitsLittleGivesAPlaceToGoOnFrom(t *testing.T) {
 	bulk(t, d, workspace, n)
 	log, who := eventlog.New(d), tenancy.System(workspace, "test")
 	f := eventlog.Filter{Types: []string{"bulk.1", "bulk.45000", "bulk.22000"}}
-	list, next, err := log.TailOf(t.Context(), who, eventlog.Filter{Types: []string{"bulk.45000"}}, eventlog.Cursor{}, 10)
+	list, next, err := log.TailFiltered(t.Context(), who, eventlog.Filter{Types: []string{"bulk.45000"}}, eventlog.Cursor{}, 10)
 	if err != nil || len(list) != 0 || next == (eventlog.Cursor{}) {
 		t.Errorf("one call: %v, place %s, %v; want nothing and a place in the middle", typesOf(list), next, err)
 	}
@@ -176,7 +176,7 @@ func TestNothingIsShownThatCanStillChange(t *testing.T) {
 			if list, _, err := log.Older(t.Context(), who, f, eventlog.Cursor{}, 10); err != nil || len(list) != 0 {
 				t.Errorf("older, %+v: %v, %v; want nothing yet", f, typesOf(list), err)
 			}
-			if list, _, err := log.TailOf(t.Context(), who, f, eventlog.Cursor{}, 10); err != nil || len(list) != 0 {
+			if list, _, err := log.TailFiltered(t.Context(), who, f, eventlog.Cursor{}, 10); err != nil || len(list) != 0 {
 				t.Errorf("tail, %+v: %v, %v; want nothing yet", f, typesOf(list), err)
 			}
 		}

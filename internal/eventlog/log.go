@@ -70,7 +70,7 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 
 // Tail returns what follows a place in the log, oldest first, at most limit
 // events, and the place after the last of them. Reading again from that place
-// gives everything later exactly once. It leaves nothing out: TailOf is for
+// gives everything later exactly once. It leaves nothing out: TailFiltered is for
 // those who may not read all of it.
 func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, limit int) ([]Event, Cursor, error) {
 	var list []Event

@@ -78,7 +78,7 @@ func TestAddressesAreForThoseWhoManageMembers(t *testing.T) {
 	log := eventlog.New(d)
 	for role, sees := range map[tenancy.Role]bool{tenancy.RoleViewer: false, tenancy.RoleMember: false, tenancy.RoleAdmin: true, tenancy.RoleOwner: true} {
 		who := dbfactory.Person(workspace, role)
-		tail, _, err := log.TailOf(t.Context(), who, eventlog.Filter{}, eventlog.Cursor{}, 10)
+		tail, _, err := log.TailFiltered(t.Context(), who, eventlog.Filter{}, eventlog.Cursor{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

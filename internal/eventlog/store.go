@@ -245,7 +245,7 @@ func scannedFrom[R dbsqlc.EventScanRow | dbsqlc.EventScanBackRow](rows []R) []sc
 }
 
 func eventFrom(r dbsqlc.EventTailRow) Event {
-	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, JobKey: r.JobKey, Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor),
+	e := Event{ID: r.ID, Type: Type(r.Type), JobID: r.JobID, JobKey: r.JobKey, Actor: tenancy.ParseActor(r.ActorKind, r.ActorID, r.Actor),
 		Epoch: r.Epoch, At: r.At, Payload: r.Payload}
 	// Both were written by this package. A row that does not decode shows as an
 	// event without changes, so that it does not hide the rest of the log.

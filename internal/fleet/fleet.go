@@ -340,7 +340,7 @@ func missing(needs []string, sets ...[]string) []string {
 type Registration struct {
 	Agent                    string
 	Model                    string
-	Provider                 string // "" takes ProviderOf(Model)
+	Provider                 string // "" takes GuessProvider(Model)
 	Capabilities             []string
 	Products                 []string // whose jobs it may have; none is all
 	MaxConcurrentJobs        int      // 0 is 1

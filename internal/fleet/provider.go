@@ -13,9 +13,9 @@ var paths = []struct{ prefix, provider string }{
 	{"arn:aws", "bedrock"}, {"publishers/", "vertex"}, {"projects/", "vertex"}, {"models/", "google"},
 }
 
-// ProviderOf is whose model it is by its name: the cloud whose path it is, what stands
+// GuessProvider is whose model it is by its name: the cloud whose path it is, what stands
 // before a slash, or what the well-known names tell; "" where none does.
-func ProviderOf(model string) string {
+func GuessProvider(model string) string {
 	for _, p := range paths {
 		if strings.HasPrefix(strings.ToLower(model), p.prefix) {
 			return p.provider

@@ -26,8 +26,8 @@ func newGitHub(p place) (*gitHub, error) {
 	return &gitHub{place: p, api: api}, err
 }
 
-// pullOf is a pull request as GitHub tells it.
-func pullOf(repo Repo, g *github.PullRequest) PullRequest {
+// toPullRequest is a pull request as GitHub tells it.
+func toPullRequest(repo Repo, g *github.PullRequest) PullRequest {
 	p := PullRequest{Repo: repo, Number: g.GetNumber(), URL: g.GetHTMLURL(), Branch: g.GetHead().GetRef(), Head: g.GetHead().GetSHA(),
 		Base: g.GetBase().GetRef(), Open: g.GetState() == "open", Unfit: !g.GetMergeable()}
 	if g.GetMerged() {
@@ -41,7 +41,7 @@ func (g *gitHub) Open(ctx context.Context, r Request) (PullRequest, error) {
 	made, _, err := g.api.PullRequests.Create(ctx, r.Repo.Owner, r.Repo.Name,
 		&github.NewPullRequest{Title: &r.Title, Body: &r.Body, Head: &r.Head, Base: &r.Base})
 	if err == nil {
-		return pullOf(r.Repo, made), nil
+		return toPullRequest(r.Repo, made), nil
 	}
 	if err = g.refusal(ctx, err); status(err) != http.StatusUnprocessableEntity {
 		return PullRequest{}, err
@@ -53,7 +53,7 @@ func (g *gitHub) Open(ctx context.Context, r Request) (PullRequest, error) {
 	}
 	for _, one := range list {
 		if one.GetHead().GetRef() == r.Head && one.GetBase().GetRef() == r.Base {
-			return pullOf(r.Repo, one), nil
+			return toPullRequest(r.Repo, one), nil
 		}
 	}
 	return PullRequest{}, err
@@ -65,7 +65,7 @@ func (g *gitHub) Get(ctx context.Context, repo Repo, number int) (PullRequest, e
 	if err != nil {
 		return PullRequest{}, g.refusal(ctx, err)
 	}
-	return pullOf(repo, one), nil
+	return toPullRequest(repo, one), nil
 }
 
 // Checks says what the statuses and check runs of a commit found.

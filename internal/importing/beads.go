@@ -54,7 +54,7 @@ var waitingEdges = []string{"", "blocks", "conditional-blocks", "waits-for"}
 
 // Beads reads an export of beads, one issue a line.
 func Beads(_ string, from io.Reader) ([]Item, error) {
-	lines, err := linesOf(from)
+	lines, err := readLines(from)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func withTags(present, more []string) []string {
 func (p planner) waitsFor(s *Step, one Item, present []string) []string {
 	named := map[string]bool{}
 	for _, source := range one.DependsOn {
-		named[KeyOf(source)] = !p.items[source].Done || isFinished(p.known[KeyOf(source)].Status)
+		named[MakeKey(source)] = !p.items[source].Done || isFinished(p.known[MakeKey(source)].Status)
 	}
 	all := []string{}
 	for _, key := range present {

@@ -60,8 +60,8 @@ func readAll(from io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
 }
 
-// linesOf are the lines of a file, without their ends.
-func linesOf(from io.Reader) ([][]byte, error) {
+// readLines are the lines of a file, without their ends.
+func readLines(from io.Reader) ([][]byte, error) {
 	raw, err := readAll(from)
 	if err != nil {
 		return nil, err

@@ -25,17 +25,17 @@ const (
 func keysIn(items []Item) []string {
 	var keys []string
 	for _, one := range items {
-		keys = append(keys, KeyOf(one.Source))
+		keys = append(keys, MakeKey(one.Source))
 		for _, source := range one.DependsOn {
-			keys = append(keys, KeyOf(source))
+			keys = append(keys, MakeKey(source))
 		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-// jobsOf finds jobs by their keys.
-func jobsOf(ctx context.Context, to *client.Client, keys []string) (map[string]apiclient.Job, error) {
+// findJobs finds jobs by their keys.
+func findJobs(ctx context.Context, to *client.Client, keys []string) (map[string]apiclient.Job, error) {
 	found := map[string]apiclient.Job{}
 	fields := []apiclient.JobField{"key", "title", "body", "kind", "priority", "tags", "acceptance", "depends_on", "status", "version"}
 	limit := wholePage
@@ -56,12 +56,12 @@ func jobsOf(ctx context.Context, to *client.Client, keys []string) (map[string]a
 func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, error) {
 	here, tags, scopes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, one := range items {
-		here[KeyOf(one.Source)], tags[tagOf(one.Source)], scopes[scopeOf(onceKey(one.Source))] = true, true, true
+		here[MakeKey(one.Source)], tags[formatTag(one.Source)], scopes[sourceScope(onceKey(one.Source))] = true, true, true
 	}
 	var gone []string
 	for tag := range tags {
 		err := eachTagged(ctx, to, tag, func(job apiclient.Job) {
-			if !here[job.Key] && !isFinished(job.Status) && scopes[scopeOf(job.IdempotencyKey)] {
+			if !here[job.Key] && !isFinished(job.Status) && scopes[sourceScope(job.IdempotencyKey)] {
 				gone = append(gone, job.Key)
 			}
 		})
@@ -96,9 +96,9 @@ func isFinished(s apiclient.JobStatus) bool {
 	return s == apiclient.JobStatusCompleted || s == apiclient.JobStatusAborted || s == apiclient.JobStatusArchived
 }
 
-// scopeOf is what the sources of one file have in common: the repository of an issue, the
+// sourceScope is what the sources of one file have in common: the repository of an issue, the
 // name of a Markdown file, what stands before the last hyphen of a bead.
-func scopeOf(source string) string {
+func sourceScope(source string) string {
 	for _, mark := range []string{"#", "/issues/", "-"} {
 		if at := strings.LastIndex(source, mark); at >= 0 {
 			return source[:at]

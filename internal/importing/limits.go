@@ -80,7 +80,7 @@ func (s *Step) labels(one Item) []string {
 	const most = maxTags - 1
 	var labels []string
 	for _, tag := range one.Tags {
-		if tag = s.cut(tag, maxName, "tag"); tag != tagOf(one.Source) && !slices.Contains(labels, tag) {
+		if tag = s.cut(tag, maxName, "tag"); tag != formatTag(one.Source) && !slices.Contains(labels, tag) {
 			labels = append(labels, tag)
 		}
 	}

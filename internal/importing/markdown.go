@@ -26,7 +26,7 @@ const maxSlug = 60
 // Markdown reads a list of tasks, as CommonMark has them: not in code, nor in comments. A
 // task depends on those that are indented below it.
 func Markdown(name string, from io.Reader) ([]Item, error) {
-	lines, err := linesOf(from)
+	lines, err := readLines(from)
 	if err != nil {
 		return nil, err
 	}

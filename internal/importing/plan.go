@@ -84,7 +84,7 @@ func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (
 		p.items[one.Source] = one
 	}
 	var err error
-	if p.known, err = jobsOf(ctx, to, keysIn(items)); err != nil {
+	if p.known, err = findJobs(ctx, to, keysIn(items)); err != nil {
 		return Difference{}, err
 	}
 	d := Difference{Steps: []Step{}}
@@ -93,7 +93,7 @@ func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (
 	}
 	p.ours = map[string]bool{}
 	for _, one := range items {
-		p.ours[KeyOf(one.Source)] = true
+		p.ours[MakeKey(one.Source)] = true
 	}
 	for _, key := range d.Gone {
 		p.ours[key] = true
@@ -118,14 +118,14 @@ func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (
 	return d, nil
 }
 
-// tagOf is the tag of all jobs of a format.
-func tagOf(source string) string {
+// formatTag is the tag of all jobs of a format.
+func formatTag(source string) string {
 	format, _, _ := strings.Cut(source, ":")
 	return "import:" + format
 }
 
-// KeyOf is the key of a source's job: the end of the source for people, and a hash of all of it.
-func KeyOf(source string) string {
+// MakeKey is the key of a source's job: the end of the source for people, and a hash of all of it.
+func MakeKey(source string) string {
 	const readable, exact = 30, 12
 	hash := sha256.Sum256([]byte(source))
 	end := strings.Map(func(r rune) rune {
@@ -160,7 +160,7 @@ type planner struct {
 
 // begin decides what is done with an item, and what its job is to wait for.
 func (p planner) begin(one Item) Step {
-	s := Step{Source: one.Source, Line: one.Line, Key: KeyOf(one.Source)}
+	s := Step{Source: one.Source, Line: one.Line, Key: MakeKey(one.Source)}
 	s.Title = s.cut(one.Title, maxTitle, "title")
 	_, there := p.known[s.Key]
 	switch {
@@ -200,7 +200,7 @@ func (p planner) finish(s *Step, one Item) {
 		p.compare(s, one, job, terms{body: body, kind: kind, labels: labels, acceptance: accepted})
 		return
 	}
-	tags := append([]string{tagOf(one.Source)}, labels...)
+	tags := append([]string{formatTag(one.Source)}, labels...)
 	once := onceKey(one.Source)
 	s.Job = &apiclient.NewJob{Key: &s.Key, IdempotencyKey: &once, Title: s.Title, Tags: &tags, Priority: one.Priority, Body: filled(body),
 		Kind: filled(kind), Product: filled(p.target.Product), Repo: filled(p.target.Repo)}
@@ -268,7 +268,7 @@ func (p planner) needs(s *Step, one Item) []string {
 	var keys []string
 	for _, source := range one.DependsOn {
 		other, listed := p.items[source]
-		key := KeyOf(source)
+		key := MakeKey(source)
 		_, there := p.known[key]
 		switch {
 		case source == one.Source, slices.Contains(keys, key), listed && other.Done:

@@ -87,8 +87,8 @@ func TestRefusalsNameTheLine(t *testing.T) {
 }
 
 func TestKeysAreOfTheirForm(t *testing.T) {
-	got := importing.KeyOf("github:acme/web#12")
-	if !strings.HasPrefix(got, "12-") || got == importing.KeyOf("github:acme/other#12") || got != importing.KeyOf("github:acme/web#12") {
+	got := importing.MakeKey("github:acme/web#12")
+	if !strings.HasPrefix(got, "12-") || got == importing.MakeKey("github:acme/other#12") || got != importing.MakeKey("github:acme/web#12") {
 		t.Errorf("key %s", got)
 	}
 }
@@ -100,7 +100,7 @@ func sound(t *testing.T, items []importing.Item) {
 		if slices.Contains(sources, one.Source) || one.Line < 1 || strings.ContainsAny(one.Title, "\r\n\x00") {
 			t.Errorf("%+v", one)
 		}
-		if key := importing.KeyOf(one.Source); len(key) > 64 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || key[0] == '-' {
+		if key := importing.MakeKey(one.Source); len(key) > 64 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || key[0] == '-' {
 			t.Errorf("key %q", key)
 		}
 		sources = append(sources, one.Source)

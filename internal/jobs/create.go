@@ -257,7 +257,7 @@ func (c *creation) build() error {
 	c.products, c.secrets = products, map[ids.ID]secrets.Set{}
 	p := fault.Problems{}
 	for i, n := range c.in {
-		product := productOf(n, products, p, prefix(c.in, i))
+		product := chooseProduct(n, products, p, prefix(c.in, i))
 		input, values, err := secrets.Hide(n.InputContext, n.SecretKeys)
 		if err != nil {
 			return err
@@ -282,9 +282,9 @@ func (c *creation) build() error {
 	return p.Err()
 }
 
-// productOf finds a job's product: the one named, else the one that owns its
+// chooseProduct finds a job's product: the one named, else the one that owns its
 // repo, else "default".
-func productOf(n New, products []Product, p fault.Problems, at string) Product {
+func chooseProduct(n New, products []Product, p fault.Problems, at string) Product {
 	owner := slices.IndexFunc(products, func(x Product) bool { return n.Repo != "" && slices.Contains(x.Repos, n.Repo) })
 	if n.Product == "" && owner >= 0 {
 		return products[owner]

@@ -62,8 +62,8 @@ const (
 	MaxRetryAfter = 24 * time.Hour
 )
 
-// FailureKindOf is the kind that a word names, FailedOther where it names none.
-func FailureKindOf(word string) FailureKind {
+// ParseFailureKind is the kind that a word names, FailedOther where it names none.
+func ParseFailureKind(word string) FailureKind {
 	if kind := FailureKind(word); slices.Contains(FailureKinds, kind) {
 		return kind
 	}

@@ -156,7 +156,7 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	if slices.Contains(p.Clear, "acceptance_met") {
 		p.AcceptanceMet = &[]bool{}
 	}
-	after.AcceptanceMet = keptCheckmarks(l.Job, after.Acceptance, p.AcceptanceMet)
+	after.AcceptanceMet = carryCheckmarks(l.Job, after.Acceptance, p.AcceptanceMet)
 	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
 	after.Tags = set(orDefault(p.Tags, after.Tags))
 	after.Files = set(orDefault(p.Files, after.Files))
@@ -213,9 +213,9 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	return nil
 }
 
-// keptCheckmarks are the checkmarks of an edited job: those given, else those of the
+// carryCheckmarks are the checkmarks of an edited job: those given, else those of the
 // criteria whose words stayed.
-func keptCheckmarks(before Job, criteria []string, given *[]bool) []bool {
+func carryCheckmarks(before Job, criteria []string, given *[]bool) []bool {
 	if given != nil {
 		return checkmarks(*given, len(criteria))
 	}

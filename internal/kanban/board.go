@@ -33,8 +33,8 @@ var statuses = map[Column][]jobs.Status{
 	Failed:  {jobs.Failed, jobs.Aborted},
 }
 
-// ColumnOf is the column that a status is shown in, "" for archived jobs.
-func ColumnOf(status jobs.Status) Column {
+// StatusColumn is the column that a status is shown in, "" for archived jobs.
+func StatusColumn(status jobs.Status) Column {
 	for column, list := range statuses {
 		for _, s := range list {
 			if s == status {
@@ -134,9 +134,9 @@ var moves = map[jobs.Status][]Move{
 	jobs.Aborted:   {{Ready, jobs.ByRetry}},
 }
 
-// movesOf are the moves of a job. One that waits for an answer is not dragged
+// listMoves are the moves of a job. One that waits for an answer is not dragged
 // out of its wait, for that drops the question.
-func movesOf(j jobs.Job) []Move {
+func listMoves(j jobs.Job) []Move {
 	return slices.DeleteFunc(slices.Clone(moves[j.Status]), func(m Move) bool {
 		return j.Asks() && m.Verb == jobs.ByUnblock || !j.Can(m.Verb)
 	})

@@ -66,7 +66,7 @@ func (s *Service) changes(ctx context.Context, who tenancy.Principal, sum summar
 		if err := u.readColumns(r, sum.columns()); err != nil {
 			return err
 		}
-		u.offers = offersOf(r.snap)
+		u.offers = listOffers(r.snap)
 		if sum.needs || !sameOffers(sum.offers, u.offers) {
 			n, err := r.needs()
 			if err != nil {
@@ -140,7 +140,7 @@ type summary struct {
 
 func newSummary() summary { return summary{hit: map[Column]bool{}, seen: map[ids.ID]bool{}} }
 
-func summaryOf(events []eventlog.Event) summary {
+func summarize(events []eventlog.Event) summary {
 	s := newSummary()
 	for _, e := range events {
 		s.add(e)
@@ -187,5 +187,5 @@ func (s *summary) columns() []Column {
 
 func columnOfValue(status any) Column {
 	text, _ := status.(string)
-	return ColumnOf(jobs.Status(text))
+	return StatusColumn(jobs.Status(text))
 }

@@ -62,7 +62,7 @@ func (r *reader) column(f Filter, c Column, after string) (ColumnPage, error) {
 	if err != nil {
 		return page, err
 	}
-	s, err := r.scanOf(f, c)
+	s, err := r.planScan(f, c)
 	if err != nil || s.none() {
 		return page, err
 	}

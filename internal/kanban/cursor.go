@@ -18,7 +18,7 @@ type cursor struct {
 	start    bool
 }
 
-func cursorOf(j jobs.Job) string {
+func makeCursor(j jobs.Job) string {
 	return fmt.Sprintf("%d.%d.%s", j.Priority, j.StatusAt.UnixMicro(), j.ID)
 }
 

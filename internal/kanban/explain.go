@@ -37,9 +37,9 @@ type seatHolders struct {
 	more int
 }
 
-// reasonOf says why a job is where it is: of one that waits or is ready what
+// findReason says why a job is where it is: of one that waits or is ready what
 // keeps it from running, first what a person has to mend.
-func (f facts) reasonOf(j jobs.Job) Reason {
+func (f facts) findReason(j jobs.Job) Reason {
 	switch j.Status {
 	case jobs.Waiting:
 		return f.waitReason(j)
@@ -148,14 +148,14 @@ func (f facts) readyReason(j jobs.Job) Reason {
 	case j.ReviewLimit != nil && f.backlog[j.ProductID] >= *j.ReviewLimit:
 		return f.backlogReason(j)
 	}
-	routing := f.route(j.LaneID, needsOf(j))
+	routing := f.route(j.LaneID, toNeeds(j))
 	if why, held := f.money.heldReason(j, routing); held {
 		return why
 	}
 	return routeReason(routing)
 }
 
-func needsOf(j jobs.Job) fleet.Needs {
+func toNeeds(j jobs.Job) fleet.Needs {
 	return fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}
 }
 
@@ -202,8 +202,8 @@ type Explanation struct {
 // explain gathers all that stands between a job and its run: a waiting job that
 // no factory could run says both.
 func (f facts) explain(j jobs.Job) Explanation {
-	e := Explanation{Job: j, Routing: f.route(j.LaneID, needsOf(j))}
-	first := f.reasonOf(j)
+	e := Explanation{Job: j, Routing: f.route(j.LaneID, toNeeds(j))}
+	first := f.findReason(j)
 	rest := first.Keys
 	if first.Code == CodeDependencyFailed {
 		first.Keys = nil

@@ -116,7 +116,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 		"aborted":           {known, aborted, Reason{Code: CodeAborted, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "not needed"}},
 		"archived":          {known, by(jobs.Archived), Reason{Code: CodeArchived, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
 	} {
-		if got := c.facts.reasonOf(c.job); !reflect.DeepEqual(got, c.want) {
+		if got := c.facts.findReason(c.job); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
 		}
 	}
@@ -187,12 +187,12 @@ func TestAnExplanationNamesAllThatStandsInTheWay(t *testing.T) {
 
 // An unanswered question is not dragged away.
 func TestAQuestionIsNotDropped(t *testing.T) {
-	for _, m := range movesOf(jobs.Job{Status: jobs.Blocked, Question: "24 hours?"}) {
+	for _, m := range listMoves(jobs.Job{Status: jobs.Blocked, Question: "24 hours?"}) {
 		if m.Verb == jobs.ByUnblock {
 			t.Error("a card that waits for an answer may be moved to ready")
 		}
 	}
-	if len(movesOf(jobs.Job{Status: jobs.Blocked})) != len(moves[jobs.Blocked]) {
+	if len(listMoves(jobs.Job{Status: jobs.Blocked})) != len(moves[jobs.Blocked]) {
 		t.Error("a blocked card lacks a move")
 	}
 }
@@ -210,7 +210,7 @@ func TestMovesFollowTheStatusTable(t *testing.T) {
 		}
 	}
 	for _, status := range jobs.Statuses {
-		if status != jobs.Archived && ColumnOf(status) == "" {
+		if status != jobs.Archived && StatusColumn(status) == "" {
 			t.Errorf("%s is in no column", status)
 		}
 	}

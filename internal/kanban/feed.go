@@ -195,6 +195,6 @@ func (f *feeds) missed(ctx context.Context, who tenancy.Principal, from eventlog
 	if len(events) == catchUp {
 		return &Update{Reset: true}, at, nil
 	}
-	u, err := f.service.changes(ctx, who, summaryOf(events), true)
+	u, err := f.service.changes(ctx, who, summarize(events), true)
 	return u, at, err
 }

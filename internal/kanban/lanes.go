@@ -7,9 +7,9 @@ import (
 	"fleetboard/internal/ids"
 )
 
-// lanesOf are the lanes of a filter's product, repo and factory, and with
+// findLanes are the lanes of a filter's product, repo and factory, and with
 // Unroutable those of them that no live factory serves.
-func (r *reader) lanesOf(f Filter) ([]int64, error) {
+func (r *reader) findLanes(f Filter) ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
-	offers := offersOf(r.snap)
+	offers := listOffers(r.snap)
 	for _, l := range r.lanes {
 		if !slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Serves(l.needs, l.factory) }) {
 			r.unroutableList = append(r.unroutableList, l.id)
@@ -54,9 +54,9 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	return r.unroutableList, nil
 }
 
-// offersOf are what the live factories that take jobs offer, by themselves and with
+// listOffers are what the live factories that take jobs offer, by themselves and with
 // what their live agents add: fleet.Snapshot.Route, as far as yes or no goes.
-func offersOf(snap fleet.Snapshot) []fleet.Offer {
+func listOffers(snap fleet.Snapshot) []fleet.Offer {
 	var list []fleet.Offer
 	for _, f := range snap.Factories {
 		if !f.TakesJobs() {

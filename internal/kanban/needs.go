@@ -166,7 +166,7 @@ func (r *reader) needsList() (list []Need, more bool, err error) {
 		n := Need{Kind: kinds[c.Job.ID], Card: c}
 		if n.Kind == NeedRoute {
 			// Whatever else holds it: this is about the fleet.
-			n.Why = routeReason(r.route(c.Job.LaneID, needsOf(c.Job)))
+			n.Why = routeReason(r.route(c.Job.LaneID, toNeeds(c.Job)))
 		}
 		list = append(list, n)
 	}

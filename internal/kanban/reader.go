@@ -43,7 +43,7 @@ func (r *reader) unroutable() (Unroutable, error) {
 	if err != nil || len(lanes) == 0 {
 		return u, err
 	}
-	list, err := r.firstReadyOf(lanes)
+	list, err := r.firstReadyIn(lanes)
 	if err != nil {
 		return u, err
 	}
@@ -52,11 +52,11 @@ func (r *reader) unroutable() (Unroutable, error) {
 	}
 	for i, c := range u.First {
 		// Whatever else holds it: this is about the fleet.
-		u.First[i].Why = routeReason(r.route(c.Job.LaneID, needsOf(c.Job)))
+		u.First[i].Why = routeReason(r.route(c.Job.LaneID, toNeeds(c.Job)))
 	}
 	n := len(list)
 	if n == namedUnroutable {
-		if n, err = r.countReadyOf(lanes); err != nil {
+		if n, err = r.countReadyIn(lanes); err != nil {
 			return u, err
 		}
 	}
@@ -89,7 +89,7 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: known.reasonOf(j), Moves: movesOf(j), Spent: spent[j.ID]})
+			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: listMoves(j), Spent: spent[j.ID]})
 		}
 	}
 	return cards, nil

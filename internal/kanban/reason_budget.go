@@ -32,7 +32,7 @@ func (m money) heldReason(j jobs.Job, routing fleet.Routing) (Reason, bool) {
 		return budgetReason(r), true
 	}
 	if h, held := m.unpriced.FindHolder(j.ProductID, j.Phase, j.ID); held {
-		return m.modelReason(h, routing.Takers(needsOf(j)))
+		return m.modelReason(h, routing.Takers(toNeeds(j)))
 	}
 	return Reason{}, false
 }

@@ -80,7 +80,7 @@ func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status,
 	if len(list) > pageSize {
 		list = list[:pageSize]
 		last := list[pageSize-1]
-		next = cursorOf(jobs.Job{ID: last.ID, StatusAt: last.Since})
+		next = makeCursor(jobs.Job{ID: last.ID, StatusAt: last.Since})
 	}
 	return list, next, nil
 }

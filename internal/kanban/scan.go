@@ -22,9 +22,9 @@ type scan struct {
 // statusesByLane have an index by lane.
 var statusesByLane = []jobs.Status{jobs.Waiting, jobs.Ready, jobs.Completed, jobs.Failed, jobs.Aborted}
 
-// scanOf looks what a filter leaves of a column. A product and a repo are
+// planScan looks what a filter leaves of a column. A product and a repo are
 // questions of lanes; so is a factory, as long as a job was not claimed.
-func (r *reader) scanOf(f Filter, c Column) (scan, error) {
+func (r *reader) planScan(f Filter, c Column) (scan, error) {
 	s := scan{reader: r, filter: f, column: c, lanes: []int64{}}
 	for _, status := range statuses[c] {
 		if slices.Contains(statusesByLane, status) {
@@ -44,7 +44,7 @@ func (r *reader) scanOf(f Filter, c Column) (scan, error) {
 	if s.finished() && f.Factory != "" || !narrow || len(s.byLane) == 0 {
 		return s.walk(nil), nil
 	}
-	lanes, err := r.lanesOf(f)
+	lanes, err := r.findLanes(f)
 	switch {
 	case err != nil:
 		return s, err
@@ -117,7 +117,7 @@ func (s scan) withNamed(list []place, at cursor) ([]place, error) {
 		return list, nil
 	}
 	j, err := s.namedBy(f.Query)
-	if err != nil || j == nil || ColumnOf(j.Status) != s.column || s.column == Done && time.Since(j.StatusAt) > DoneDays*24*time.Hour ||
+	if err != nil || j == nil || StatusColumn(j.Status) != s.column || s.column == Done && time.Since(j.StatusAt) > DoneDays*24*time.Hour ||
 		f.Product != "" && j.Product != f.Product || f.Repo != "" && j.Repo != f.Repo || f.Phase != "" && j.Phase != f.Phase ||
 		f.Factory != "" || f.Unroutable || j.Priority < int(f.priority()) {
 		return list, err
@@ -155,7 +155,7 @@ func (s scan) edge(at cursor) (*place, error) {
 	if s.filter.IsZero() || len(s.inColumn) == 0 {
 		return nil, nil
 	}
-	list, err := s.edgeOf(at)
+	list, err := s.findEdge(at)
 	if err != nil || len(list) == 0 {
 		return nil, wrapped("the end of a walk", err)
 	}

@@ -196,7 +196,7 @@ func explainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID str
 		return Explanation{}, r.snap, err
 	}
 	if job.Status == jobs.Ready {
-		if known.seats, err = r.seatHolders(r.snap.Route(needsOf(job))); err != nil {
+		if known.seats, err = r.seatHolders(r.snap.Route(toNeeds(job))); err != nil {
 			return Explanation{}, r.snap, err
 		}
 	}

@@ -111,5 +111,5 @@ func servedLike(snap fleet.Snapshot, needs fleet.Needs) []fleet.Offer {
 	for _, fit := range snap.Route(needs).Eligible {
 		could.Factories = append(could.Factories, fit.Factory)
 	}
-	return offersOf(could)
+	return listOffers(could)
 }

@@ -84,8 +84,8 @@ func (r *reader) phases() ([]string, error) {
 	return list, nil
 }
 
-// firstReadyOf finds the most urgent ready jobs of some lanes.
-func (r *reader) firstReadyOf(lanes []int64) ([]ids.ID, error) {
+// firstReadyIn finds the most urgent ready jobs of some lanes.
+func (r *reader) firstReadyIn(lanes []int64) ([]ids.ID, error) {
 	list, err := q.BoardUnroutable(r.ctx, r.tx, dbsqlc.BoardUnroutableParams{
 		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: namedUnroutable})
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *reader) firstReadyOf(lanes []int64) ([]ids.ID, error) {
 	return list, nil
 }
 
-// countReadyOf counts the ready jobs of some lanes, up to one more than countCap.
-func (r *reader) countReadyOf(lanes []int64) (int, error) {
+// countReadyIn counts the ready jobs of some lanes, up to one more than countCap.
+func (r *reader) countReadyIn(lanes []int64) (int, error) {
 	n, err := q.BoardUnroutableCount(r.ctx, r.tx, dbsqlc.BoardUnroutableCountParams{
 		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: countCap + 1})
 	if err != nil {

@@ -47,7 +47,7 @@ func conversationTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]eve
 	list := make([]eventlog.Event, 0, len(rows))
 	for _, r := range rows {
 		e := eventlog.Event{ID: r.ID, Type: eventlog.Type(r.Type), JobID: &job,
-			Actor: tenancy.ActorOf(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
+			Actor: tenancy.ParseActor(r.ActorKind, r.ActorID, r.Actor), At: r.At, Payload: r.Payload}
 		if err := json.Unmarshal(r.Changes, &e.Changes); err != nil {
 			return nil, fmt.Errorf("decode changes: %w", err)
 		}

@@ -50,9 +50,9 @@ func (s scan) inLanes(at cursor) (list []place, err error) {
 	return list, wrapped("open jobs of lanes", err)
 }
 
-// edgeOf reads the last job that a walk from a place looks at; none where it comes to
+// findEdge reads the last job that a walk from a place looks at; none where it comes to
 // the end before.
-func (s scan) edgeOf(at cursor) (list []place, err error) {
+func (s scan) findEdge(at cursor) (list []place, err error) {
 	if s.finished() {
 		rows, err := q.BoardFinishedEdge(s.ctx, s.tx, dbsqlc.BoardFinishedEdgeParams{
 			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),

@@ -26,8 +26,8 @@ const (
 	maxExpanded = 1000
 )
 
-// textsOf are the texts and numbers in the value of a secret that are long enough.
-func textsOf(raw json.RawMessage) []string {
+// listTexts are the texts and numbers in the value of a secret that are long enough.
+func listTexts(raw json.RawMessage) []string {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any

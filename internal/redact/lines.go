@@ -19,7 +19,7 @@ func (r *Redactor) Lines(list []string) []string {
 		return list
 	}
 	text := strings.Join(list, "\n")
-	clear, lines := plainOf(text), linesOf(list)
+	clear, lines := makePlain(text), placeLines(list)
 	plainLines := clear.parts(lines)
 	found := merge(r.findIn(text, clear),
 		r.written.tails([]byte(text), lines), r.written.heads([]byte(text), lines),
@@ -43,8 +43,8 @@ func (r *Redactor) Lines(list []string) []string {
 	return clean
 }
 
-// linesOf are the places of lines in the text that they make together.
-func linesOf(list []string) []span {
+// placeLines are the places of lines in the text that they make together.
+func placeLines(list []string) []span {
 	lines, at := make([]span, len(list)), 0
 	for i, line := range list {
 		lines[i] = span{at, at + len(line)}

@@ -29,8 +29,8 @@ type plain struct {
 	end  []int32 // and where it ends
 }
 
-// plainOf reads a text a few times at most, each time from its beginning to its end.
-func plainOf(text string) plain {
+// makePlain reads a text a few times at most, each time from its beginning to its end.
+func makePlain(text string) plain {
 	p := plain{text: []byte(text), at: make([]int32, len(text)), end: make([]int32, len(text))}
 	for i := range len(text) {
 		p.at[i], p.end[i] = int32(i), int32(i+1)
@@ -186,7 +186,7 @@ func plainForms(text string) []string {
 	var list []string
 	bytesHex := hex.EncodeToString([]byte(text))
 	for _, form := range append(base64Forms(text), text, bytesHex, strings.ToUpper(bytesHex)) {
-		list = append(list, string(plainOf(form).text))
+		list = append(list, string(makePlain(form).text))
 	}
 	return list
 }

@@ -52,7 +52,7 @@ type node struct {
 func New(values ...json.RawMessage) *Redactor {
 	var written, plain []string
 	for _, v := range values {
-		for _, text := range textsOf(v) {
+		for _, text := range listTexts(v) {
 			written = append(written, encodings(text)...)
 			for _, form := range plainForms(text) {
 				if len(form) >= minPlain {
@@ -188,7 +188,7 @@ func together(found []span, next span) []span {
 
 // find gives the parts of a text that are to go, in order: those of the text as it is,
 // and those of the plain text.
-func (r *Redactor) find(text string) []span { return r.findIn(text, plainOf(text)) }
+func (r *Redactor) find(text string) []span { return r.findIn(text, makePlain(text)) }
 
 func (r *Redactor) findIn(text string, clear plain) []span {
 	return merge(r.written.find([]byte(text)), clear.written(r.plain.find(clear.text)))

@@ -25,7 +25,7 @@ type Search struct{ forms *automaton }
 func NewSearch(values ...json.RawMessage) *Search {
 	var forms []string
 	for _, v := range values {
-		for _, text := range textsOf(v) {
+		for _, text := range listTexts(v) {
 			if utf8.RuneCountInString(text) < minSearched {
 				continue
 			}

@@ -111,12 +111,12 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (m
 	}
 	kept := make(map[entryKey]keptEntry, len(rows))
 	for _, r := range rows {
-		kept[entryKey{r.JobID, r.ID}] = keptOf(r, booked)
+		kept[entryKey{r.JobID, r.ID}] = toKeptEntry(r, booked)
 	}
 	return kept, nil
 }
 
-func keptOf(r dbsqlc.UsageLockRow, booked map[Lease]Booking) keptEntry {
+func toKeptEntry(r dbsqlc.UsageLockRow, booked map[Lease]Booking) keptEntry {
 	k := keptEntry{id: r.ID, provider: r.Provider, model: r.Model, Booking: booked[Lease{r.JobID, r.Epoch}],
 		numbers: numbers{reported: unknown, batch: r.Batch, tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
 			CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}}

@@ -109,7 +109,7 @@ func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced
 	}
 	kept := make([]keptEntry, len(same))
 	for i, r := range same {
-		kept[i] = keptOf(r, booked)
+		kept[i] = toKeptEntry(r, booked)
 	}
 	return kept, nil
 }

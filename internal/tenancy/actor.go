@@ -28,9 +28,9 @@ func (p Principal) Actor() Actor {
 	return a
 }
 
-// ActorOf is an actor as it was stored. Loops are known by their names, also in
+// ParseActor is an actor as it was stored. Loops are known by their names, also in
 // what was written before ids were kept.
-func ActorOf(kind, id, name string) Actor {
+func ParseActor(kind, id, name string) Actor {
 	if Kind(kind) == KindSystem && id == "" {
 		id = name
 	}

@@ -59,7 +59,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	}
 	w.group.Go(func() {
 		defer w.letGo(c.lease)
-		secretEnv, secret := secretsOf(c.Job, w.secrets()...)
+		secretEnv, secret := readSecrets(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
 		a.parts, a.unready, p.hide = p, unready, secret.Text
@@ -104,7 +104,7 @@ func (a *attempt) ending(ctx context.Context) ending {
 		return a.stoppedOr(release(withdrawn.Error()))
 	}
 	if err := a.prepare(ctx); err != nil {
-		return a.stoppedOr(failure(kindOf(err), err.Error(), !errors.Is(err, errNoEngine)))
+		return a.stoppedOr(failure(failureKind(err), err.Error(), !errors.Is(err, errNoEngine)))
 	}
 	if a.isOrdered() {
 		return a.obey(ctx)
@@ -243,7 +243,7 @@ func (a *attempt) once(ctx context.Context, socket, session string) (engines.Res
 	if err != nil {
 		return engines.Result{}, err
 	}
-	return a.engine.Run(ctx, task, a.heard)
+	return a.engine.Run(ctx, task, a.handleEvent)
 }
 
 // task is what the engine is to do, which its prompt says.
@@ -269,8 +269,8 @@ func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
 	return task, nil
 }
 
-// heard takes what the engine does.
-func (a *attempt) heard(e engines.Event) {
+// handleEvent takes what the engine does.
+func (a *attempt) handleEvent(e engines.Event) {
 	if e.Session != "" {
 		a.setSession(e.Session)
 		a.told.checkpoint(a.checkpointNow())

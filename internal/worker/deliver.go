@@ -190,22 +190,22 @@ func (w *Worker) send(ctx context.Context, r outbox.Report, next *apiclient.Next
 	case verbComplete:
 		return call(r.Body, func(b apiclient.Completion) (*apiclient.Job, error) {
 			b.Next = next
-			return jobOf(w.api.CompleteJobWithResponse(ctx, b))
+			return readJob(w.api.CompleteJobWithResponse(ctx, b))
 		})
 	case verbFail:
 		return call(r.Body, func(b apiclient.Failure) (*apiclient.Job, error) {
 			b.Next = next
-			return jobOf(w.api.FailJobWithResponse(ctx, b))
+			return readJob(w.api.FailJobWithResponse(ctx, b))
 		})
 	case verbRelease:
 		return call(r.Body, func(b apiclient.LeaseRelease) (*apiclient.Job, error) {
 			b.Next = next
-			return jobOf(w.api.ReleaseLeaseWithResponse(ctx, b))
+			return readJob(w.api.ReleaseLeaseWithResponse(ctx, b))
 		})
 	case verbAsk:
 		return call(r.Body, func(b apiclient.Question) (*apiclient.Job, error) {
 			b.Next = next
-			return jobOf(w.api.AskQuestionWithResponse(ctx, b))
+			return readJob(w.api.AskQuestionWithResponse(ctx, b))
 		})
 	}
 	return nil, fmt.Errorf("no call ends a lease with %q", r.Verb)
@@ -220,8 +220,8 @@ func call[B, A any](raw json.RawMessage, do func(B) (*A, error)) (*A, error) {
 	return do(body)
 }
 
-// jobOf is the job of an answer.
-func jobOf[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*apiclient.Job, error) {
+// readJob is the job of an answer.
+func readJob[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*apiclient.Job, error) {
 	if err != nil {
 		return nil, err
 	}

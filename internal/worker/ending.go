@@ -254,8 +254,8 @@ func (a *attempt) save(end *ending) {
 	a.tellNotes()
 }
 
-// kindOf is the kind of failure that the API has for what kept an attempt from beginning.
-func kindOf(err error) string {
+// failureKind is the kind of failure that the API has for what kept an attempt from beginning.
+func failureKind(err error) string {
 	switch {
 	case errors.Is(err, errNoEngine):
 		return "engine_missing"

@@ -37,9 +37,9 @@ func environment(pass []string, more ...string) []string {
 // plainName is a secret's name that can be part of a variable's.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// secretsOf are the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
+// readSecrets are the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
 // them, and the worker's own, out of all that is told.
-func secretsOf(j apiclient.Job, own ...string) (env []string, r *redact.Redactor) {
+func readSecrets(j apiclient.Job, own ...string) (env []string, r *redact.Redactor) {
 	var values []json.RawMessage
 	for _, secret := range own {
 		raw, err := json.Marshal(secret)
@@ -47,7 +47,7 @@ func secretsOf(j apiclient.Job, own ...string) (env []string, r *redact.Redactor
 			values = append(values, raw)
 		}
 	}
-	in := inputOf(j)
+	in := readInput(j)
 	for _, name := range j.SecretKeys {
 		raw := in[name]
 		values = append(values, raw)

@@ -34,7 +34,7 @@ type mailbox struct {
 	secret *redact.Redactor
 }
 
-func mailboxOf(a *attempt) mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
+func newMailbox(a *attempt) mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
 
 // Send sends a message of the attempt, for mcptools.Mailbox.
 func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
@@ -81,7 +81,7 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 	for {
 		got, changed := b.w.inbox.take(b.job)
 		if len(got) > 0 {
-			_ = b.w.mail.acknowledge(ctx, seqsOf(got)) // it is told again
+			_ = b.w.mail.acknowledge(ctx, listSeqs(got)) // it is told again
 			return b.shown(ctx, got), nil
 		}
 		select {
@@ -102,7 +102,7 @@ func (b mailbox) shown(ctx context.Context, list []apiclient.Message) []mcptools
 	all := make([]mcptools.Message, 0, len(list))
 	for _, m := range list {
 		if m.Blob != "" {
-			m.Payload, m.Blob = b.kept(ctx, m.Blob)
+			m.Payload, m.Blob = b.storePayload(ctx, m.Blob)
 		}
 		all = append(all, mcptools.Message{From: whom(m.From), Type: m.Type, Thread: m.CorrelationID, Job: m.Job,
 			Payload: b.secret.JSON(m.Payload), Blob: m.Blob, At: m.At})
@@ -110,9 +110,9 @@ func (b mailbox) shown(ctx context.Context, list []apiclient.Message) []mcptools
 	return all
 }
 
-// kept reads a payload that is kept as a blob. The name stays where it cannot be read now,
+// storePayload reads a payload that is kept as a blob. The name stays where it cannot be read now,
 // where it is no JSON, and where it is larger than one that the server makes a blob of.
-func (b mailbox) kept(ctx context.Context, name string) (payload json.RawMessage, left string) {
+func (b mailbox) storePayload(ctx context.Context, name string) (payload json.RawMessage, left string) {
 	ctx, cancel := context.WithTimeout(ctx, payloadTimeout)
 	defer cancel()
 	answer, err := b.w.api.GetBlob(ctx, name)
@@ -162,16 +162,16 @@ func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Res
 // one is a turn for messages. They are acknowledged once the engine does something.
 func (a laterTurns) one(ctx context.Context, session string, got []apiclient.Message) (engines.Result, error) {
 	a.told.step("reads messages")
-	task, err := a.task(a.socket, session, messagesPrompt(mailboxOf(a.attempt).shown(ctx, got)))
+	task, err := a.task(a.socket, session, messagesPrompt(newMailbox(a.attempt).shown(ctx, got)))
 	if err != nil {
 		return engines.Result{}, err
 	}
 	task.Later = true
 	var once sync.Once
-	heard := func() { _ = a.w.mail.acknowledge(ctx, seqsOf(got)) } // it is told again
+	heard := func() { _ = a.w.mail.acknowledge(ctx, listSeqs(got)) } // it is told again
 	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
 		once.Do(heard)
-		a.heard(e)
+		a.handleEvent(e)
 	})
 	if err == nil && result.OK {
 		once.Do(heard)

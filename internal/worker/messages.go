@@ -131,8 +131,8 @@ func (m *mail) settle(ctx context.Context) {
 	}
 }
 
-// seqsOf are the positions of messages.
-func seqsOf(list []apiclient.Message) []int64 {
+// listSeqs are the positions of messages.
+func listSeqs(list []apiclient.Message) []int64 {
 	seqs := make([]int64, 0, len(list))
 	for _, m := range list {
 		seqs = append(seqs, m.Seq)

@@ -67,7 +67,7 @@ func keep(t *testing.T, server string) (blob *string, logged string) {
 	if err := os.WriteFile(whole, []byte("+much"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, secret := secretsOf(job)
+	_, secret := readSecrets(job)
 	a := &attempt{w: &Worker{api: api, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
 		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, func(string, []string) {})}
 	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: whole})

@@ -81,7 +81,7 @@ func list(b *strings.Builder, head string, items []string) {
 // input is the job's input without secrets, which the agent finds in its environment, and
 // without what is meant for the worker itself.
 func input(j apiclient.Job) string {
-	shown := inputOf(j)
+	shown := readInput(j)
 	for _, name := range append(j.SecretKeys, scriptKey, commandKey) {
 		delete(shown, name)
 	}
@@ -95,8 +95,8 @@ func input(j apiclient.Job) string {
 	return string(text)
 }
 
-// inputOf is a job's input by name.
-func inputOf(j apiclient.Job) map[string]json.RawMessage {
+// readInput is a job's input by name.
+func readInput(j apiclient.Job) map[string]json.RawMessage {
 	in := map[string]json.RawMessage{}
 	_ = json.Unmarshal(j.InputContext, &in) // the server keeps objects only
 	return in

@@ -76,7 +76,7 @@ func TestTheEnvironmentIsWhatIsAllowed(t *testing.T) {
 }
 
 func TestSecretsAreVariablesAndLeaveNoText(t *testing.T) {
-	env, secret := secretsOf(apiclient.Job{SecretKeys: []string{"api_key", "odd-name", "pin"},
+	env, secret := readSecrets(apiclient.Job{SecretKeys: []string{"api_key", "odd-name", "pin"},
 		InputContext: json.RawMessage(`{"api_key": "hunter22", "odd-name": "swordfish", "pin": 123456, "open": "yes"}`)})
 	if got := strings.Join(env, " "); got != "FLEETBOARD_SECRET_API_KEY=hunter22 FLEETBOARD_SECRET_PIN=123456" {
 		t.Errorf("the variables are %s", got)

@@ -76,7 +76,7 @@ func listen(t *testing.T) (*listener, *reporter) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret := secretsOf(apiclient.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
+	_, secret := readSecrets(apiclient.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
 	w := &Worker{Options: Options{Log: slog.New(slog.NewTextHandler(&s.log, nil))}}
 	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, w.countRefused)
 }

@@ -46,7 +46,7 @@ func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 
 // values are those of the job's secrets and the worker's own, in JSON.
 func (a *attempt) values() (values []json.RawMessage) {
-	in := inputOf(a.job)
+	in := readInput(a.job)
 	for _, name := range a.job.SecretKeys {
 		values = append(values, in[name])
 	}

@@ -30,7 +30,7 @@ func (a *attempt) attemptMarker() string {
 
 // script is what the scripted engine plays: the job's own, or its command.
 func (a *attempt) script() []byte {
-	in := inputOf(a.job)
+	in := readInput(a.job)
 	if s := in[scriptKey]; s != nil {
 		return s
 	}

@@ -38,7 +38,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	serving, stop := context.WithCancel(ctx)
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := mcptools.Serve(serving, listener, a, mailboxOf(a)); err != nil && serving.Err() == nil {
+		if err := mcptools.Serve(serving, listener, a, newMailbox(a)); err != nil && serving.Err() == nil {
 			a.w.Log.Warn("the tools of an attempt ended: "+err.Error(), "job", a.job.Key)
 		}
 	})

@@ -47,7 +47,7 @@ func TestFileNamesAreToldAsTheAPITakesThem(t *testing.T) {
 // end of what is read at once.
 func TestAFileIsReadWithoutSecrets(t *testing.T) {
 	const value = "correct horse battery staple"
-	_, secret := secretsOf(apiclient.Job{SecretKeys: []string{"key"}, InputContext: []byte(`{"key": "` + value + `"}`)})
+	_, secret := readSecrets(apiclient.Job{SecretKeys: []string{"key"}, InputContext: []byte(`{"key": "` + value + `"}`)})
 	for name, text := range map[string]string{
 		"short":         "+" + value + "\n",
 		"no last end":   "+a\n+" + value,

@@ -23,8 +23,8 @@ func (s Shell) DocTitle() string {
 	return title
 }
 
-// iconOf is the icon of the tab: with a dot where something waits for a person.
-func iconOf(needs string) string {
+// tabIcon is the icon of the tab: with a dot where something waits for a person.
+func tabIcon(needs string) string {
 	if needs == "" {
 		return static.URL("mark.svg")
 	}

@@ -35,8 +35,8 @@ var settingsEntries = []settingsEntry{
 	{TabAudit, links.Audit, "scroll-text", "Audit", true},
 }
 
-// settingsOf are the entries that a person sees.
-func settingsOf(s Shell) []settingsEntry {
+// visibleSettings are the entries that a person sees.
+func visibleSettings(s Shell) []settingsEntry {
 	var list []settingsEntry
 	for _, e := range settingsEntries {
 		if !e.manage || s.CanManage {

@@ -61,7 +61,7 @@ func Settings(s Shell, tab SettingsTab, crumb string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, e := range settingsOf(s) {
+			for _, e := range visibleSettings(s) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<a href=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -169,7 +169,7 @@ func settingsCrumbs(s Shell, tab SettingsTab, crumb string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, e := range settingsOf(s) {
+		for _, e := range visibleSettings(s) {
 			if e.tab == tab {
 				if crumb == "" {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<h1 class=\"truncate text-sm\" aria-current=\"page\">")

@@ -77,8 +77,8 @@ func RemoveFactory(factory string) string { return "/factories/" + url.PathEscap
 // Terminate ends an agent; it takes reason and graceful.
 func Terminate(agent string) string { return "/agents/" + url.PathEscape(agent) + "/terminate" }
 
-// ReviewOf is the review page at a job, on the part of the queue after a cursor.
-func ReviewOf(key, after string) string {
+// ReviewJob is the review page at a job, on the part of the queue after a cursor.
+func ReviewJob(key, after string) string {
 	v := url.Values{}
 	if key != "" {
 		v.Set("job", key)
@@ -127,8 +127,8 @@ func LiveStatus(after string, before int64) string {
 	return live(after, v)
 }
 
-// AgentsOf is the place of a factory on the agents page.
-func AgentsOf(factoryID string) string { return Agents + "#" + factoryID }
+// FactoryPlace is the place of a factory on the agents page.
+func FactoryPlace(factoryID string) string { return Agents + "#" + factoryID }
 
 // Filter is what the board shows. The zero value shows all.
 type Filter struct {

@@ -23,11 +23,13 @@ func (v UsageView) values() url.Values {
 	return q
 }
 
-// UsageOf is the page of usage.
-func UsageOf(v UsageView) string { return with(Usage, v.values()) }
+// UsagePage is the page of usage.
+func UsagePage(v UsageView) string { return with(Usage, v.values()) }
 
 // UsageOfJob is the page of usage with that of one job.
-func UsageOfJob(key string) string { return UsageOf(UsageView{Filter: map[string]string{"job": key}}) }
+func UsageOfJob(key string) string {
+	return UsagePage(UsageView{Filter: map[string]string{"job": key}})
+}
 
 // UsageBefore is the page with entries older than one that a cursor names.
 func UsageBefore(v UsageView, cursor string) string {
@@ -36,20 +38,20 @@ func UsageBefore(v UsageView, cursor string) string {
 	return with(Usage, q) + "#entries"
 }
 
-// UsageGroupsOf are the groups of a dimension as CSV.
-func UsageGroupsOf(v UsageView, by string) string {
+// UsageGroupsCSV are the groups of a dimension as CSV.
+func UsageGroupsCSV(v UsageView, by string) string {
 	q := v.values()
 	q.Set("by", by)
 	return with(UsageGroups, q)
 }
 
-// UsageEntriesOf are the entries as CSV.
-func UsageEntriesOf(v UsageView) string { return with(UsageEntries, v.values()) }
+// UsageEntriesCSV are the entries as CSV.
+func UsageEntriesCSV(v UsageView) string { return with(UsageEntries, v.values()) }
 
 // PriceModels takes what a person says of a model without a price.
 const PriceModels = Prices + "/models"
 
-// PriceOf is the page of prices with the form for a model begun.
-func PriceOf(provider, model string) string {
+// PriceForm is the page of prices with the form for a model begun.
+func PriceForm(provider, model string) string {
 	return with(Prices, url.Values{"provider": {provider}, "model": {model}}) + "#price-form"
 }

@@ -97,15 +97,15 @@ func sampleReview() review.Review {
 	reject := ui.Action{Verb: "reject", Label: "Reject", Key: "r", Danger: true, URL: links.ReviewAction("FB-136", "reject"),
 		Dialog: &ui.Dialog{Title: "Send FB-136 back?", Reason: true, Long: true, Required: true, Keep: "Leave it in review", Confirm: "Reject"}}
 	return review.Review{
-		Count: "2 wait for a decision", Place: "1 of 2", Merging: "1", After: links.ReviewOf("FB-141", ""), NextURL: links.ReviewOf("", "1.2.3"), FirstURL: links.Review,
+		Count: "2 wait for a decision", Place: "1 of 2", Merging: "1", After: links.ReviewJob("FB-141", ""), NextURL: links.ReviewJob("", "1.2.3"), FirstURL: links.Review,
 		Queue: []review.Item{
-			{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.ReviewOf("FB-136", ""), Status: ui.InReview, Current: true, Repo: "fleetboard", Since: ui.For(ago(130*time.Minute), Noon), Late: true, Priority: 8, Agent: "claude-4", Counted: true, Added: 412, Deleted: 97},
-			{Key: "FB-141", Title: "Idempotent usage entries", URL: links.ReviewOf("FB-141", ""), Status: ui.InReview, Since: ui.For(ago(52*time.Minute), Noon), Priority: 5, Product: "ledger"}},
-		Approved: []review.Item{{Key: "FB-130", Title: "Retry webhooks with jitter", URL: links.ReviewOf("FB-130", ""), Status: ui.Approved, Since: ui.For(ago(4*time.Minute), Noon)}},
+			{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.ReviewJob("FB-136", ""), Status: ui.InReview, Current: true, Repo: "fleetboard", Since: ui.For(ago(130*time.Minute), Noon), Late: true, Priority: 8, Agent: "claude-4", Counted: true, Added: 412, Deleted: 97},
+			{Key: "FB-141", Title: "Idempotent usage entries", URL: links.ReviewJob("FB-141", ""), Status: ui.InReview, Since: ui.For(ago(52*time.Minute), Noon), Priority: 5, Product: "ledger"}},
+		Approved: []review.Item{{Key: "FB-130", Title: "Retry webhooks with jitter", URL: links.ReviewJob("FB-130", ""), Status: ui.Approved, Since: ui.For(ago(4*time.Minute), Noon)}},
 		Job: &review.Job{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, Epoch: "2", CanWrite: true,
 			Meta:    []ui.Sentence{ui.Text("claude-4 on linux-2"), ui.Text("second attempt")},
 			Sent:    []jobparts.Feedback{{Icon: "undo-2", What: "Sent back by Priya Nair", At: ui.Ago(ago(3*time.Hour), Noon), Text: "Leases must end by themselves."}},
-			Gone:    &review.Gone{Text: ui.Text("FB-136 is not in review."), NextURL: links.ReviewOf("FB-141", "")},
+			Gone:    &review.Gone{Text: ui.Text("FB-136 is not in review."), NextURL: links.ReviewJob("FB-141", "")},
 			Summary: ui.Markdown("Drain only **stops** new claims."), Body: ui.Markdown("Stop claims."),
 			Changes: &review.Changes{Count: 3, Counted: true, Added: 412, Deleted: 97, Hidden: 1, Files: []review.ChangedFile{
 				{Path: "internal/fleet/drain.go", Note: "new", Counted: true, Added: 58, Deleted: 21, Cut: true, Lines: []review.DiffLine{
@@ -206,7 +206,7 @@ func sampleNeeds() needsyou.Needs {
 			Since: ui.For(ago(50*time.Hour), Noon), Version: 9, Reason: &jobparts.Reason{Icon: "octagon-alert", Text: ui.Text("Failed for good: exit status 2"), Tone: ui.Bad},
 			Actions: []ui.Action{{Verb: "retry", Label: "Retry", Icon: "rotate-cw", URL: links.JobAction("FB-12", "retry")}}},
 		{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, What: "Review", Place: "fleetboard · M2",
-			Since: ui.For(ago(130*time.Minute), Noon), Link: &needsyou.Link{Label: "Review", Icon: "eye", URL: links.ReviewOf("FB-136", ""), Main: true}},
+			Since: ui.For(ago(130*time.Minute), Noon), Link: &needsyou.Link{Label: "Review", Icon: "eye", URL: links.ReviewJob("FB-136", ""), Main: true}},
 		{Key: "FB-151", Title: "Rotate the signing key", URL: links.Job("FB-151"), Status: ui.Blocked, What: "Question", Place: "ledger-api",
 			Since: ui.For(ago(12*time.Minute), Noon), Version: 4, Question: &needsyou.Question{Agent: "claude-2", Text: "Is 24 hours of overlap enough, or 48?", URL: links.JobAction("FB-151", "answer")}},
 	}}

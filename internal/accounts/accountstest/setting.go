@@ -66,10 +66,10 @@ func New(d *db.DB, wake accounts.Notifier, log *slog.Logger) *accounts.Parts {
 }
 
 // NewService is a service whose hashes are cheap.
-func NewService(d *db.DB) *accounts.Parts { return ServiceOf(d, &Clock{At: time.Now}, Key(7)) }
+func NewService(d *db.DB) *accounts.Parts { return NewServiceWith(d, &Clock{At: time.Now}, Key(7)) }
 
-// ServiceOf is a service with a clock and keys.
-func ServiceOf(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
+// NewServiceWith is a service with a clock and keys.
+func NewServiceWith(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
 	return serviceWith(d, notifier.New(d, slog.New(slog.DiscardHandler)), c, key, earlier...)
 }
 

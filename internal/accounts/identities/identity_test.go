@@ -89,7 +89,7 @@ func TestLinkIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := dbfactory.EventsOf(t, conn, "account.identity_linked"); n != 1 {
+	if n := dbfactory.CountEvents(t, conn, "account.identity_linked"); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 	var actor, kind string
@@ -147,7 +147,7 @@ func TestUnlinkIdentity(t *testing.T) {
 	}
 	_, err := s.Identities.LogInAs(t.Context(), adaThere)
 	accountstest.WantFault(t, err, fault.NotFound)
-	if n := dbfactory.EventsOf(t, conn, "account.identity_unlinked"); n != 1 {
+	if n := dbfactory.CountEvents(t, conn, "account.identity_unlinked"); n != 1 {
 		t.Errorf("%d events, want 1", n)
 	}
 }
@@ -181,7 +181,7 @@ func TestJoinAs(t *testing.T) {
 	}
 	conn := dbtest.Owner(t, s.DB)
 	for kind, want := range map[string]int{"account.identity_linked": 1, "member.joined": 1} {
-		if n := dbfactory.EventsOf(t, conn, kind); n != want {
+		if n := dbfactory.CountEvents(t, conn, kind); n != want {
 			t.Errorf("%d events %s, want %d", n, kind, want)
 		}
 	}

@@ -21,7 +21,7 @@ func (q *hashQueue) crowd(who Asker, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for range n {
-		q.lineOf(who).push(who.Name, make(chan struct{}))
+		q.findLine(who).push(who.Name, make(chan struct{}))
 	}
 }
 

@@ -68,7 +68,7 @@ func newHashQueue() *hashQueue {
 	return &hashQueue{took: firstGuess, known: newLine(), strangers: newLine()}
 }
 
-func (q *hashQueue) lineOf(who Asker) *line {
+func (q *hashQueue) findLine(who Asker) *line {
 	if who.Known {
 		return &q.known
 	}
@@ -84,7 +84,7 @@ func (q *hashQueue) room(who Asker) error {
 }
 
 func (q *hashQueue) roomLocked(who Asker) error {
-	ahead := q.lineOf(who).ahead(who.Name)
+	ahead := q.findLine(who).ahead(who.Name)
 	if !who.Known {
 		ahead += q.known.waiting
 	}
@@ -109,7 +109,7 @@ func (q *hashQueue) enter(ctx context.Context, who Asker) error {
 		return err
 	}
 	turn := make(chan struct{})
-	q.lineOf(who).push(who.Name, turn)
+	q.findLine(who).push(who.Name, turn)
 	q.callLocked()
 	q.mu.Unlock()
 
@@ -126,7 +126,7 @@ func (q *hashQueue) enter(ctx context.Context, who Asker) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.lineOf(who).drop(who.Name, turn) {
+	if !q.findLine(who).drop(who.Name, turn) {
 		// It was called at this very moment.
 		q.busy--
 		q.callLocked()

@@ -23,10 +23,10 @@ func TestHashesAreMadeInTurns(t *testing.T) {
 		t.Errorf("another site: %v", err)
 	}
 	mine := make(chan struct{})
-	q.lineOf(home).push(home.Name, mine)
+	q.findLine(home).push(home.Name, mine)
 	first, second := make(chan struct{}), make(chan struct{})
 	for _, turn := range []chan struct{}{first, second} {
-		q.lineOf(Asker{Known: true}).push("session", turn)
+		q.findLine(Asker{Known: true}).push("session", turn)
 	}
 	called := func(turn chan struct{}) bool {
 		select {

@@ -83,7 +83,7 @@ func (s *Service) agentBearer(ctx context.Context, token string) (*tenancy.Princ
 	if err != nil {
 		return nil, err
 	}
-	if err = s.standing(ctx, who); err != nil && !fault.Is(err, fault.Superseded) {
+	if err = s.checkRevoked(ctx, who); err != nil && !fault.Is(err, fault.Superseded) {
 		return nil, err
 	}
 	return who, err

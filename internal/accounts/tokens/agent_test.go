@@ -62,7 +62,7 @@ func TestAgentTokenNeedsAnAgent(t *testing.T) {
 
 func TestAgentTokenExpires(t *testing.T) {
 	c := &accountstest.Clock{At: time.Now}
-	s := accountstest.ServiceOf(nil, c, accountstest.Key(7))
+	s := accountstest.NewServiceWith(nil, c, accountstest.Key(7))
 	s.Tokens.ReadRevocationsAt(time.Now().Add(time.Hour))
 	token, expires, err := s.Tokens.IssueAgentToken(agent())
 	if err != nil {

@@ -153,10 +153,10 @@ func (r *revocations) learn(found []revocation, asked time.Time, told uint64, th
 	r.asked, r.settled, r.through = asked, told, through
 }
 
-// standing refuses an agent whose token was ended before its time. It asks the
+// checkRevoked refuses an agent whose token was ended before its time. It asks the
 // database only where what this process knows is too old: nothing is believed
 // that is older than revocationsLive, or than the last news.
-func (s *Service) standing(ctx context.Context, who *tenancy.Principal) error {
+func (s *Service) checkRevoked(ctx context.Context, who *tenancy.Principal) error {
 	if !s.revoked.believed() {
 		if err := s.readRevocations(ctx); err != nil {
 			return err

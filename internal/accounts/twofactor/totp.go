@@ -126,7 +126,7 @@ func (s *Service) Confirm(ctx context.Context, who tenancy.Principal, code, addr
 		if err != nil {
 			return err
 		}
-		step, ok, err := s.stepOf(who.Account, sealed, plainCode(code))
+		step, ok, err := s.findStep(who.Account, sealed, plainCode(code))
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (s *Service) useCodeTx(ctx context.Context, tx db.Tx, account ids.ID, seale
 	if len(code) == recoveryDigits {
 		return useRecoveryCodeTx(ctx, tx, account, recoveryHash(account, code))
 	}
-	step, fits, err := s.stepOf(account, sealed, code)
+	step, fits, err := s.findStep(account, sealed, code)
 	if err != nil || !fits {
 		return false, err
 	}
@@ -250,9 +250,9 @@ func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]by
 	return sealed, nil
 }
 
-// stepOf finds the time step, around now, that a code belongs to. All steps are
+// findStep finds the time step, around now, that a code belongs to. All steps are
 // compared, so that the time taken tells nothing.
-func (s *Service) stepOf(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
+func (s *Service) findStep(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
 	secret, _, err := s.seals.Open(totpPlace(account), sealed)
 	if err != nil {
 		return 0, false, fmt.Errorf("a second factor: %w", err)

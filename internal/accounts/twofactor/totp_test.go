@@ -269,7 +269,7 @@ func TestSecretIsBoundToItsAccount(t *testing.T) {
 // changed is a process with another key of the server, on the same database and
 // with the same clock.
 func (f *factor) changed(key byte, earlier ...[]byte) *accounts.Parts {
-	return accountstest.ServiceOf(f.DB, f.Clock, accountstest.Key(key), earlier...)
+	return accountstest.NewServiceWith(f.DB, f.Clock, accountstest.Key(key), earlier...)
 }
 
 // The server's key is changed. While the earlier one is given as well, codes are

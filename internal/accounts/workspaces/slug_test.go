@@ -11,7 +11,7 @@ func TestSlugOfAName(t *testing.T) {
 		"日本": "workspace", "---": "workspace", "2 fast": "2-fast", "A": "a",
 		strings.Repeat("ab ", 60): strings.TrimSuffix(strings.Repeat("ab-", 17), "-")[:maxSlug],
 	} {
-		if got := slugOf(name); got != want {
+		if got := makeSlug(name); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}

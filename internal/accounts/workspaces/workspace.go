@@ -136,7 +136,7 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, name string
 		return Workspace{}, fault.New(fault.InUse, "You are in %d workspaces, and more cannot be made.", len(list))
 	}
 	w := Workspace{ID: ids.New(), Name: name, Role: tenancy.RoleOwner}
-	base := slugOf(name)
+	base := makeSlug(name)
 	for n := 1; ; n++ {
 		w.Slug = numberedSlug(base, n)
 		made, err := s.createWorkspace(ctx, who, w)
@@ -181,9 +181,9 @@ func NameProblem(name string) string {
 	return wrong["name"]
 }
 
-// slugOf makes an address of a name: its Latin letters and digits, in lower
+// makeSlug makes an address of a name: its Latin letters and digits, in lower
 // case, with single dashes between them.
-func slugOf(name string) string {
+func makeSlug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
 		switch {

@@ -35,7 +35,7 @@ type need struct{ right, tokens string }
 
 // document is the whole text.
 func document(api string) (string, error) {
-	needs, err := needsOf(api)
+	needs, err := readNeeds(api)
 	if err != nil {
 		return "", err
 	}
@@ -67,8 +67,8 @@ func document(api string) (string, error) {
 	return b.String(), nil
 }
 
-// needsOf reads what each call needs.
-func needsOf(api string) (map[string]need, error) {
+// readNeeds reads what each call needs.
+func readNeeds(api string) (map[string]need, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile(api)
 	if err != nil {
 		return nil, err

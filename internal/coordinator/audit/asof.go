@@ -11,9 +11,9 @@ import (
 	"fleetboard/internal/jobs"
 )
 
-// AsOf gives a job as its log tells that it was at a time. workspace is a slug; ""
+// StateAt gives a job as its log tells that it was at a time. workspace is a slug; ""
 // will do where one workspace alone has a job of that key.
-func AsOf(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (jobs.State, error) {
+func StateAt(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (jobs.State, error) {
 	workspaces, err := allWorkspaces(ctx, d)
 	if err != nil {
 		return jobs.State{}, err
@@ -58,7 +58,7 @@ func until(ctx context.Context, tx db.Tx, w workspace, h history, at time.Time) 
 		return jobs.State{}, h.unreadable
 	}
 	events := h.events
-	later := slices.IndexFunc(events, func(e eventlog.Event) bool { return toldAt(e).After(at) })
+	later := slices.IndexFunc(events, func(e eventlog.Event) bool { return happenedAt(e).After(at) })
 	if later < 0 {
 		later = len(events)
 	}
@@ -66,7 +66,7 @@ func until(ctx context.Context, tx db.Tx, w workspace, h history, at time.Time) 
 	case later > 0:
 	case len(events) > 0 && events[0].Type != eventlog.JobCreated:
 		return jobs.State{}, fmt.Errorf("its log is folded up to %s; what it was before cannot be told",
-			toldAt(events[0]).UTC().Format(time.RFC3339))
+			happenedAt(events[0]).UTC().Format(time.RFC3339))
 	default:
 		return jobs.State{}, fmt.Errorf("it was not there yet at %s", at.UTC().Format(time.RFC3339))
 	}
@@ -81,8 +81,8 @@ func until(ctx context.Context, tx db.Tx, w workspace, h history, at time.Time) 
 	return state.Fill(contents)
 }
 
-// toldAt is when what an event tells was so.
-func toldAt(e eventlog.Event) time.Time {
+// happenedAt is when what an event tells was so.
+func happenedAt(e eventlog.Event) time.Time {
 	if e.SavedAt != nil {
 		return *e.SavedAt
 	}

@@ -179,7 +179,7 @@ func (b *claimBatch) authenticate() error {
 	b.hinted = compact(b.hinted)
 	b.from = b.s.watermarks.of(b.workspace, b.hinted)
 	before := []func(db.Tx) error{func(tx db.Tx) (err error) {
-		b.ready, err = b.headsOf(tx, b.hinted)
+		b.ready, err = b.readHeads(tx, b.hinted)
 		return err
 	}}
 	if len(likely) > 0 {

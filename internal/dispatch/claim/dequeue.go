@@ -125,7 +125,7 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 		heads, again := b.ready, b.ready == nil
 		if b.ready = nil; again {
 			var err error
-			if heads, err = b.headsOf(b.tx, lanesOf([]*claimItem{c})); err != nil {
+			if heads, err = b.readHeads(b.tx, listLanes([]*claimItem{c})); err != nil {
 				return nil, err
 			}
 		}

@@ -10,15 +10,15 @@ import (
 // heads finds out for whom there is anything to take.
 func (b *claimBatch) heads() (err error) {
 	claims := b.open()
-	lanes := lanesOf(claims)
+	lanes := listLanes(claims)
 	if !slices.Equal(lanes, b.hinted) {
 		b.reached, b.from = nil, b.s.watermarks.of(b.workspace, lanes)
-		b.ready, err = b.headsOf(b.tx, lanes)
+		b.ready, err = b.readHeads(b.tx, lanes)
 	}
 	empty := func(c *claimItem) bool { return c.named == nil && len(b.headsFor(c, b.ready)) == 0 }
 	if err == nil && len(b.from) > 0 && slices.ContainsFunc(claims, empty) {
 		b.from = nil // once more, from the top
-		b.ready, err = b.headsOf(b.tx, lanes)
+		b.ready, err = b.readHeads(b.tx, lanes)
 	}
 	if err != nil {
 		return err
@@ -31,9 +31,9 @@ func (b *claimBatch) heads() (err error) {
 	return nil
 }
 
-// headsOf are the first ready jobs of those of the lanes that have one, the most urgent
+// readHeads are the first ready jobs of those of the lanes that have one, the most urgent
 // first.
-func (b *claimBatch) headsOf(tx db.Tx, lanes []int64) ([]head, error) {
+func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 	if len(lanes) == 0 {
 		return nil, nil
 	}
@@ -93,8 +93,8 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 	return left
 }
 
-// lanesOf are the lanes of all claims that want any job.
-func lanesOf(claims []*claimItem) []int64 {
+// listLanes are the lanes of all claims that want any job.
+func listLanes(claims []*claimItem) []int64 {
 	var lanes []int64
 	for _, c := range claims {
 		if c.named == nil {

@@ -55,7 +55,7 @@ func (b *laneCache) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int6
 	if err != nil {
 		return lane{}, err
 	}
-	at, ok := indexOf(list, id)
+	at, ok := findLane(list, id)
 	if !ok {
 		return lane{}, fmt.Errorf("a job stands in lane %d, which is not there", id)
 	}
@@ -66,11 +66,11 @@ func holds(list []lane, id int64) bool {
 	if id == 0 {
 		return true
 	}
-	_, ok := indexOf(list, id)
+	_, ok := findLane(list, id)
 	return ok
 }
 
-func indexOf(list []lane, id int64) (int, bool) {
+func findLane(list []lane, id int64) (int, bool) {
 	return slices.BinarySearchFunc(list, id, func(l lane, id int64) int { return cmp.Compare(l.id, id) })
 }
 

@@ -19,7 +19,7 @@ func (s *Service) FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats 
 	items := make([]*batch.Item[claimCall, claimResult], 0, len(seats))
 	for _, seat := range seats {
 		items = append(items, batch.NewItem[claimCall, claimResult](seat.Ctx,
-			claimCall{seat.Who, requestOf(seat.Next), s.waiters.Hint(seat.Who.Agent)}))
+			claimCall{seat.Who, toRequest(seat.Next), s.waiters.Hint(seat.Who.Agent)}))
 	}
 	b := s.newBatch(ctx, tx, workspace, items)
 	b.filling = true
@@ -40,7 +40,7 @@ func (s *Service) FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats 
 // claim it takes lapsed leases back in passing. Of a caller who went away meanwhile it takes
 // the jobs back, and returns why that did.
 func (s *Service) Deliver(ctx context.Context, seat lease.Seat) (lease.Claimed, error) {
-	in := requestOf(seat.Next)
+	in := toRequest(seat.Next)
 	if !seat.Filled {
 		return s.Claim(ctx, seat.Who, in)
 	}
@@ -51,6 +51,6 @@ func (s *Service) Deliver(ctx context.Context, seat lease.Seat) (lease.Claimed, 
 	return seat.Claimed, s.revokeUndelivered(ctx, seat.Who, in, seat.Claimed.Jobs)
 }
 
-func requestOf(next lease.Next) Request {
+func toRequest(next lease.Next) Request {
 	return Request{Max: cmp.Or(next.Max, 1), TTLSeconds: cmp.Or(next.TTLSeconds, lease.DefaultTTL), RequestID: next.RequestID}
 }

@@ -15,7 +15,7 @@ import (
 // is known already tells nothing new. Where no job with secrets is held it costs
 // nothing.
 func (r *registering) redact() error {
-	if slices.Contains(keptBoots(r.jobs, r.in.BootID), r.agent.boot) {
+	if slices.Contains(bootForms(r.jobs, r.in.BootID), r.agent.boot) {
 		r.in.BootID = r.agent.boot
 	}
 	if !r.factory.secretHeld && !r.agent.secretHeld {
@@ -37,16 +37,16 @@ func (r *registering) redact() error {
 		p.Add("factory.name", "%s", secretName)
 	}
 	if boot != r.in.BootID && r.in.BootID != r.agent.boot {
-		r.in.BootID = keptBoots(r.jobs, r.in.BootID)[0]
+		r.in.BootID = bootForms(r.jobs, r.in.BootID)[0]
 	}
 	return p.Err()
 }
 
 const secretName = "It must hold no secret of a job that is worked on."
 
-// keptBoots are how a boot id that holds a secret may be kept: as a digest, the first
+// bootForms are how a boot id that holds a secret may be kept: as a digest, the first
 // under the present key of the server.
-func keptBoots(list *jobs.Service, boot string) []string {
+func bootForms(list *jobs.Service, boot string) []string {
 	var kept []string
 	for _, digest := range list.Secrets.Digests([]byte("boot " + boot)) {
 		kept = append(kept, "secret-"+hex.EncodeToString(digest))
@@ -57,7 +57,7 @@ func keptBoots(list *jobs.Service, boot string) []string {
 // KeptBoot is the boot id that a call says, as it is kept where it is the boot id of
 // the caller's token.
 func (s *Service) KeptBoot(said, ofToken string) string {
-	if said != ofToken && slices.Contains(keptBoots(s.jobs, said), ofToken) {
+	if said != ofToken && slices.Contains(bootForms(s.jobs, said), ofToken) {
 		return ofToken
 	}
 	return said

@@ -126,7 +126,7 @@ func (r *registering) describe() error {
 	}
 	f := r.factory
 	if r.factoryOwner.token == ids.Nil {
-		f.enrolment = enrolmentOf(r.who)
+		f.enrolment = enrolmentToken(r.who)
 	}
 	return describeFactoryTx(r.ctx, r.tx, r.who.Workspace, f, r.in.Factory)
 }
@@ -136,7 +136,7 @@ func (r *registering) describe() error {
 func (r *registering) supersede() error {
 	old := r.agent
 	switch {
-	case old.id == ids.Nil, old.boot == r.in.BootID && old.isOf(r.who):
+	case old.id == ids.Nil, old.boot == r.in.BootID && old.enrolledBy(r.who):
 		return nil
 	case old.boot == r.in.BootID:
 		r.endsTokens = true
@@ -158,8 +158,8 @@ func (r *registering) release(agent ids.ID, why string, concerned func(jobs.Job)
 	return len(given), err
 }
 
-// isOf reports whether the agent registered with this token before.
-func (a agentRow) isOf(who tenancy.Principal) bool {
+// enrolledBy reports whether the agent registered with this token before.
+func (a agentRow) enrolledBy(who tenancy.Principal) bool {
 	if a.enrolment == nil {
 		return who.Token == ids.Nil
 	}

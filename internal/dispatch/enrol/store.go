@@ -35,8 +35,8 @@ type agentRow struct {
 	secretHeld    bool // it holds a job with secrets
 }
 
-// enrolmentOf is the enrolment token that somebody asks with.
-func enrolmentOf(who tenancy.Principal) *ids.ID {
+// enrolmentToken is the enrolment token that somebody asks with.
+func enrolmentToken(who tenancy.Principal) *ids.ID {
 	if who.Token == ids.Nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func enrolmentOf(who tenancy.Principal) *ids.ID {
 func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string) (factoryRow, error) {
 	for {
 		made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
-			WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentOf(who)})
+			WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentToken(who)})
 		if err != nil {
 			return factoryRow{}, fmt.Errorf("make factory: %w", err)
 		}
@@ -156,10 +156,11 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 ) {
 	params := dbsqlc.AgentUpsertParams{
 		WorkspaceID: who.Workspace, ID: id, FactoryID: factory, Name: in.Agent, Model: in.Model, Provider: cmp.Or(in.Provider,
-			fleet.ProviderOf(in.Model)),
+			fleet.GuessProvider(in.Model)),
 		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
 		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
-		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentOf(who), Roles: orEmpty(in.Roles), Host: in.Factory.Host,
+		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentToken(who), Roles: orEmpty(in.Roles),
+		Host: in.Factory.Host,
 	}
 	if in.StaleAfterSeconds != nil {
 		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400
@@ -190,7 +191,7 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
 		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued,
 		Seats:       int32(f.Seats), //nolint:gosec // 1..1000
-		EnrolmentID: enrolmentOf(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
+		EnrolmentID: enrolmentToken(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
 		AgentID: who.Agent, Redacted: redacted,
 	})
 	if err != nil {

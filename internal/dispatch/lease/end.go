@@ -121,7 +121,7 @@ func EndManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) ([]j
 			return nil, fault.New(fault.LeaseExpired, "The lease on %s has ended.", e.Before.Key)
 		}
 		// A report that came after the job was read counts as well.
-		e.After = reported.keptBy(e.Decision)
+		e.After = reported.carryTo(e.Decision)
 		saving = append(saving, jobs.Change{Who: e.Who, Decision: e.Decision})
 	}
 	after, err := jobs.SaveManyTx(ctx, tx, workspace, saving)
@@ -138,9 +138,9 @@ type progress struct {
 	checkpoint []byte
 }
 
-// keptBy is the job that was decided on with what was reported: where the decision
+// carryTo is the job that was decided on with what was reported: where the decision
 // does not say how far it is, it is where the lease was.
-func (p progress) keptBy(d jobs.Decision) jobs.Job {
+func (p progress) carryTo(d jobs.Decision) jobs.Job {
 	after := d.After
 	if p.checkpoint != nil {
 		after.Checkpoint = p.checkpoint

@@ -67,7 +67,7 @@ func (s *Service) failCycle(ctx context.Context, workspace ids.ID, path []ids.ID
 		if !closed || job.WaitReason != jobs.WaitDependency {
 			return nil
 		}
-		keys, err := keysOf(ctx, tx, workspace, path)
+		keys, err := readKeys(ctx, tx, workspace, path)
 		if err != nil {
 			return err
 		}
@@ -85,8 +85,8 @@ func (s *Service) failCycle(ctx context.Context, workspace ids.ID, path []ids.ID
 	return failed, nil
 }
 
-// keysOf are the keys of a path's jobs; of a long one the first, then the last.
-func keysOf(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) ([]string, error) {
+// readKeys are the keys of a path's jobs; of a long one the first, then the last.
+func readKeys(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) ([]string, error) {
 	if len(path) > maxPath {
 		path = append(path[:maxPath:maxPath], path[len(path)-1])
 	}

@@ -63,7 +63,7 @@ func TestWhoseTimeIsOut(t *testing.T) {
 // Twenty lost jobs come back each second, a minute is the longest wait.
 func TestTheSpreadOfAMassLoss(t *testing.T) {
 	for n, want := range map[int]time.Duration{100: 5 * time.Second, 1200: time.Minute, 100_000: time.Minute} {
-		if got := spreadOf(n); got != want {
+		if got := spreadFor(n); got != want {
 			t.Errorf("spreadOf(%d) = %s; want %s", n, got, want)
 		}
 	}

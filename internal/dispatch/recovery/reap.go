@@ -137,7 +137,7 @@ func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int32, 
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		lapsed, inAll, err := lapsedLeases(ctx, tx, workspace, limit)
-		list, r.spread = lapsed, max(r.spread, spreadOf(inAll))
+		list, r.spread = lapsed, max(r.spread, spreadFor(inAll))
 		return err
 	})
 	if err != nil {
@@ -155,9 +155,9 @@ func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int32, 
 	return n, err
 }
 
-// spreadOf is the time over which the jobs of n lapsed leases come back, beyond
+// spreadFor is the time over which the jobs of n lapsed leases come back, beyond
 // the first few: twenty a second, a minute at most.
-func spreadOf(n int) time.Duration {
+func spreadFor(n int) time.Duration {
 	return min(time.Duration(n)*time.Second/atOnce, maxSpread)
 }
 

@@ -34,7 +34,7 @@ func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref,
 	if err := (Progress{Checkpoint: q.Checkpoint}).check(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: blobOf(q.Checkpoint) != "", decide: func(
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: q.Next, alone: findCheckpointBlob(q.Checkpoint) != "", decide: func(
 		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
 	) (jobs.Decision, lease.AttemptEnd, error) {
 		job, err := s.keepCheckpoint(ctx, tx, who, job, red.JSON(q.Checkpoint))
@@ -60,7 +60,7 @@ func (s *Service) keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Prin
 		return job, nil
 	}
 	// First, for what is refused here is not rolled back.
-	if err := s.nameBlobTx(ctx, tx, who, job.ID, checkpointBlob, blobOf(checkpoint)); err != nil {
+	if err := s.nameBlobTx(ctx, tx, who, job.ID, checkpointBlob, findCheckpointBlob(checkpoint)); err != nil {
 		return job, err
 	}
 	kept := &reportItem{who: who, ref: lease.Ref{Epoch: job.Epoch}, report: report{Progress: Progress{Checkpoint: checkpoint}}, job: job.ID}

@@ -39,8 +39,8 @@ func BlobCheckpoint(sum string) (json.RawMessage, error) {
 
 const notASum = "It must be a SHA-256 in lower-case hexadecimal digits."
 
-// blobOf is the SHA-256 of the blob that a checkpoint is, "" where it is none.
-func blobOf(checkpoint json.RawMessage) string {
+// findCheckpointBlob is the SHA-256 of the blob that a checkpoint is, "" where it is none.
+func findCheckpointBlob(checkpoint json.RawMessage) string {
 	var named map[string]any
 	if !bytes.Contains(checkpoint, []byte(checkpointBlob)) || json.Unmarshal(checkpoint, &named) != nil || len(named) != 1 {
 		return ""

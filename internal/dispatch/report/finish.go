@@ -140,28 +140,28 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		c := c.redacted(red)
 		result, err := c.stored()
 		if err != nil || len(c.FilesTouched) == 0 {
-			return digestOf("", result), err
+			return digest("", result), err
 		}
 		return digestWords("complete", []any{string(result), c.FilesTouched})
 	}})
 }
 
-// digestOf is by which the same words are recognised when they come again. A
+// digest is by which the same words are recognised when they come again. A
 // completion's are those of its result alone, without a verb.
-func digestOf(verb string, words []byte) []byte {
+func digest(verb string, words []byte) []byte {
 	sum := sha256.New()
 	sum.Write([]byte(verb))
 	sum.Write(words)
 	return sum.Sum(nil)
 }
 
-// digestWords is digestOf for words that have no stored form of their own.
+// digestWords is digest for words that have no stored form of their own.
 func digestWords(verb string, words any) ([]byte, error) {
 	text, err := json.Marshal(words)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", verb, err)
 	}
-	return digestOf(verb, text), nil
+	return digest(verb, text), nil
 }
 
 // Failure is what went wrong with an attempt.
@@ -260,7 +260,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 	if err := (Progress{Checkpoint: r.Checkpoint}).check(); err != nil {
 		return Ended{}, err
 	}
-	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: blobOf(r.Checkpoint) != "", decide: func(
+	return s.finish(ctx, finishCall{who: who, ref: ref, next: r.Next, alone: findCheckpointBlob(r.Checkpoint) != "", decide: func(
 		ctx context.Context, tx db.Tx, job jobs.Locked, red *redact.Redactor,
 	) (jobs.Decision, lease.AttemptEnd, error) {
 		reason := red.Text(r.Reason)

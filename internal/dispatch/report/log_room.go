@@ -46,7 +46,7 @@ func (u logUse) room(bytes int64) logRoom {
 	return room
 }
 
-func sizeOf(lines []joblog.Line) (bytes int64) {
+func totalSize(lines []joblog.Line) (bytes int64) {
 	for _, l := range lines {
 		bytes += l.Size()
 	}
@@ -104,7 +104,7 @@ func (r logRoom) appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 		}
 	}
 	leftOut = len(fresh) - kept
-	return leftOut, r.correctTx(ctx, tx, who, job, epoch, sizeOf(lines)-sizeOf(fresh[:kept]), kept, leftOut)
+	return leftOut, r.correctTx(ctx, tx, who, job, epoch, totalSize(lines)-totalSize(fresh[:kept]), kept, leftOut)
 }
 
 // correctTx gives back the bytes that were counted and not kept, and writes down how many

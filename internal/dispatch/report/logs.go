@@ -61,7 +61,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref leas
 			written = redactLines(red, lines)
 		}
 		var room logRoom
-		status, room, err = logLeaseTx(ctx, tx, who, job, ref, sizeOf(written), lease.Unasked(agent.Draining))
+		status, room, err = logLeaseTx(ctx, tx, who, job, ref, totalSize(written), lease.Unasked(agent.Draining))
 		if fault.Is(err, fault.AlreadyEnded) {
 			status, err = knownLinesTx(ctx, tx, who, job, ref.Epoch, written, err)
 		} else if err == nil {

@@ -36,7 +36,7 @@ func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref 
 // it nothing. With a rate limit the provider is held for the time that it asks for, for the
 // agents of the same enrolment token.
 func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, f Failure) (jobs.Decision, error) {
-	kind := jobs.FailureKindOf(f.Kind)
+	kind := jobs.ParseFailureKind(f.Kind)
 	if !kind.IsHosts() {
 		return job.Fail(job.Now, f.Retryable, kind, f.Error)
 	}

@@ -181,7 +181,7 @@ func (w *leaseReports) write(list []*reportItem) error {
 // in their transaction.
 func (w *leaseReports) nameBlobs(list []*reportItem) error {
 	for _, t := range list {
-		if err := w.s.nameBlobTx(w.ctx, w.tx, t.who, t.job, checkpointBlob, blobOf(t.Checkpoint)); err != nil {
+		if err := w.s.nameBlobTx(w.ctx, w.tx, t.who, t.job, checkpointBlob, findCheckpointBlob(t.Checkpoint)); err != nil {
 			return err
 		}
 	}

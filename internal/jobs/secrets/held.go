@@ -26,7 +26,7 @@ func (s *Service) HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Hol
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	keys, err := s.vault.KeysTx(ctx, tx, workspace, keysOf(list)...)
+	keys, err := s.vault.KeysTx(ctx, tx, workspace, listKeys(list)...)
 	if err != nil {
 		return nil, fmt.Errorf("read keys of secrets: %w", err)
 	}

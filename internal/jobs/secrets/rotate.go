@@ -80,7 +80,7 @@ func (s *Service) RenewKey(ctx context.Context, who tenancy.Principal) error {
 			return err
 		}
 		return eventlog.AppendTx(ctx, tx, who.Workspace, eventlog.Event{Type: eventlog.KeyRotationBegun, Actor: who.Actor(),
-			Payload: rotationOf(key, int64(values))})
+			Payload: rotationPayload(key, int64(values))})
 	})
 	if err == nil {
 		s.wake.Publish(eventlog.Topic(who.Workspace))
@@ -138,9 +138,9 @@ func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 	return total, err
 }
 
-// rotationOf is what the log tells of a rotation: the key that begins or is over,
+// rotationPayload is what the log tells of a rotation: the key that begins or is over,
 // and the values that it is about.
-func rotationOf(key int32, values int64) json.RawMessage {
+func rotationPayload(key int32, values int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"key":%d,"values":%d}`, key, values)
 }
 
@@ -213,7 +213,7 @@ func (s *Service) retire(ctx context.Context, workspace ids.ID, key int32) error
 		}
 		retired = true
 		return eventlog.AppendTx(ctx, tx, workspace, eventlog.Event{Type: eventlog.KeyRotationDone,
-			Actor: tenancy.System(workspace, rotator).Actor(), Payload: rotationOf(key, moved)})
+			Actor: tenancy.System(workspace, rotator).Actor(), Payload: rotationPayload(key, moved)})
 	})
 	if err == nil && retired {
 		s.wake.Publish(eventlog.Topic(workspace))

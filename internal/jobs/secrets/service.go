@@ -60,7 +60,7 @@ func (s *Service) OpenTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs [
 	if err != nil {
 		return nil, err
 	}
-	keys, err := s.vault.KeysTx(ctx, tx, workspace, keysOf(rows)...)
+	keys, err := s.vault.KeysTx(ctx, tx, workspace, listKeys(rows)...)
 	if err != nil {
 		return nil, fmt.Errorf("read keys of secrets: %w", err)
 	}

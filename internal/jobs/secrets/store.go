@@ -20,8 +20,8 @@ type sealed struct {
 	bytes []byte
 }
 
-// keysOf are the keys that values were sealed with.
-func keysOf(list []sealed) []int32 {
+// listKeys are the keys that values were sealed with.
+func listKeys(list []sealed) []int32 {
 	keys := make([]int32, 0, len(list))
 	for _, v := range list {
 		keys = append(keys, v.key)

@@ -43,7 +43,7 @@ type window struct {
 
 // bounds are those of the period in which an instant lies.
 func (b Budget) bounds(at time.Time) (start, end time.Time, err error) {
-	zone, known := zoneOf(b.Timezone)
+	zone, known := loadZone(b.Timezone)
 	if !known {
 		return time.Time{}, time.Time{}, fmt.Errorf("budget %s: unknown zone %q", b.ID, b.Timezone)
 	}

@@ -101,8 +101,8 @@ func startOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
 	}
 }
 
-// zoneOf reads the name of a zone, as the time zone database writes it.
-func zoneOf(name string) (*time.Location, bool) {
+// loadZone reads the name of a zone, as the time zone database writes it.
+func loadZone(name string) (*time.Location, bool) {
 	if name == "" || name == "Local" {
 		return nil, false
 	}

@@ -86,7 +86,7 @@ func earlier(a, b time.Time) time.Time {
 // points are those of the present period from an instant on: of each bucket the last one,
 // and how it stands now.
 func points(b Budget, hours []hour, since, now time.Time, bucket Bucket) []Point {
-	zone, known := zoneOf(b.Timezone)
+	zone, known := loadZone(b.Timezone)
 	if !known {
 		zone = time.UTC
 	}

@@ -84,7 +84,7 @@ func (in Input) budget() (Budget, error) {
 	if !slices.Contains(Periods, in.Period) {
 		p.Add("period", "It must be once, day, week, month or quarter.")
 	}
-	if _, known := zoneOf(b.Timezone); !known || len(b.Timezone) > MaxZone {
+	if _, known := loadZone(b.Timezone); !known || len(b.Timezone) > MaxZone {
 		p.Add("timezone", "It must be a time zone like Europe/Berlin.")
 	}
 	return b, p.Err()

@@ -72,7 +72,7 @@ func strength(spread, wider float64) float64 {
 
 // of is the estimate for an ask, given its groups.
 func of(a Ask, found [groups]group) Estimate {
-	tier, whyTier := TierOf(a)
+	tier, whyTier := ChooseTier(a)
 	start := byFormula(a, tier)
 	e := Estimate{Source: Formula, Tier: tier}
 	cost, spread, tokens := math.Log(start.p50), math.Log(start.p90/start.p50), math.Log(start.tokensP50)

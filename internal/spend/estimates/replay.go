@@ -108,10 +108,10 @@ func (r *Replay) Add(f Finished) {
 	r.before.add(formula, f.Cost)
 	r.after.add(history, f.Cost)
 	r.learn(f)
-	large := float64(costOf(f.Tokens, Large))
+	large := float64(tierCost(f.Tokens, Large))
 	r.actual += float64(f.Cost)
 	r.alwaysLarge += large
-	r.byTier += float64(costOf(f.Tokens, history.Tier))
+	r.byTier += float64(tierCost(f.Tokens, history.Tier))
 	if history.Tier != Large {
 		r.smaller += large
 	}

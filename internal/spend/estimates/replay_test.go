@@ -31,7 +31,7 @@ func simulated(n int) []Finished {
 			Complexity: 1 + random.IntN(5), Priority: random.IntN(9), Model: "claude-sonnet-4-5", Failures: random.IntN(10) / 9}
 		tokens := 300_000 * kinds[f.Kind] * repos[f.Repo] * math.Pow(1.8, float64(f.Complexity)) * math.Exp(noise*random.NormFloat64())
 		f.Tokens = prices.Tokens{Input: int64(tokens * 0.05), CacheRead: int64(tokens * 0.85), CacheWrite: int64(tokens * 0.07), Output: int64(tokens * 0.03)}
-		f.Cost = costOf(f.Tokens, Standard)
+		f.Cost = tierCost(f.Tokens, Standard)
 		list[i] = f
 	}
 	return list

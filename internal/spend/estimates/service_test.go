@@ -257,7 +257,7 @@ func TestTiers(t *testing.T) {
 		"asked for":            {Ask{Minutes: 2000, Priority: 10, Wanted: Small}, Small},
 		"two days":             {Ask{Minutes: 2000}, Large},
 	} {
-		if got, why := TierOf(c.ask); got != c.want || why == "" {
+		if got, why := ChooseTier(c.ask); got != c.want || why == "" {
 			t.Errorf("%s: %s, %q; want %s", name, got, why, c.want)
 		}
 	}

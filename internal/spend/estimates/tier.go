@@ -21,10 +21,10 @@ const (
 // fewTokens is what the formula gives at most for work that a small model does.
 const fewTokens = 10_000
 
-// TierOf is the tier of a job and why: the one that was asked for, or else that of the
+// ChooseTier is the tier of a job and why: the one that was asked for, or else that of the
 // rules of document 001, by which critical and the hardest work is for a large model,
 // boilerplate and work of few tokens for a small one.
-func TierOf(a Ask) (tier Tier, why string) {
+func ChooseTier(a Ask) (tier Tier, why string) {
 	step := a.Step()
 	switch {
 	case a.Wanted != "":
@@ -67,8 +67,8 @@ func readTierRates() map[Tier]prices.Tokens {
 
 const picosPerNano = 1000
 
-// costOf is what the tokens of a job cost at a tier's prices.
-func costOf(t prices.Tokens, tier Tier) spend.Nanos {
+// tierCost is what the tokens of a job cost at a tier's prices.
+func tierCost(t prices.Tokens, tier Tier) spend.Nanos {
 	r := tierRates[tier]
 	picos := 0.0
 	for _, meter := range [][2]int64{{t.Input, r.Input}, {t.CacheRead, r.CacheRead}, {t.CacheWrite, r.CacheWrite},

@@ -175,5 +175,5 @@ func check(list List) error {
 	return p.Err()
 }
 
-// kept is an instant as exact as the database keeps it.
-func kept(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }
+// toMicroseconds is an instant as exact as the database keeps it.
+func toMicroseconds(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }

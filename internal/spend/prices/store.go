@@ -34,7 +34,7 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 	p := dbsqlc.PriceInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name}
 	for i := range list {
 		price := &list[i]
-		price.From = kept(price.From)
+		price.From = toMicroseconds(price.From)
 		p.Providers, p.Models = append(p.Providers, price.Provider), append(p.Models, price.Model)
 		p.ValidFroms, p.Inputs = append(p.ValidFroms, price.From), append(p.Inputs, price.Rates.Input)
 		p.CacheReads, p.CacheWrites = append(p.CacheReads, price.Rates.CacheRead), append(p.CacheWrites, price.Rates.CacheWrite)
