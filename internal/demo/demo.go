@@ -56,7 +56,11 @@ func Run(ctx context.Context, o Options) error {
 	if d.made, err = d.lastMade(ctx); err != nil {
 		return err
 	}
-	d.draw = rand.New(rand.NewPCG(1, 2+uint64(d.made))) //nolint:gosec // counts; other stories than those that there are
+	seed := uint64(2)
+	if d.made > 0 {
+		seed = rand.Uint64() // other stories than those that there are
+	}
+	d.draw = rand.New(rand.NewPCG(1, seed))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
