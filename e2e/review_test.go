@@ -126,6 +126,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	v.key("a") // typed into the reason, not a decision
 	v.key("Backspace")
 	v.must("type the reason", v.tab.Keyboard().Type("Pin it by digest."))
+	v.must("be quick", v.evaluate(`sessionStorage.setItem("decided", Date.now())`)) // after the approval
 	v.click("#dlg-reject button[type=submit]")
 	v.sees(`#toasts:has-text("FB-2 was sent back")`)
 	v.sees(`h2:has-text("Drain a factory")`) // what waits for its merge

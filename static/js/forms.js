@@ -21,13 +21,13 @@ document.addEventListener("submit", (event) => {
 });
 
 // A decision leads on to the next job: a second press of the same key, or the second
-// half of a double click, is not meant for that one.
+// half of a double click, is not meant for that one. A dialog was opened there on purpose.
 const twice = 700;
 function tooSoon(form) {
   if (!form.dataset.decision) return false;
   const last = Number(recall("sessionStorage", "decided"));
   remember("sessionStorage", "decided", Date.now());
-  return Date.now() - last < twice;
+  return !form.closest("dialog") && Date.now() - last < twice;
 }
 
 const words = new WeakMap(); // of busy buttons, what they say otherwise
