@@ -34,12 +34,11 @@ func (c *cli) workerGCCommand() *cobra.Command {
 				return fail(exitUsage, "%w", err)
 			}
 			if to, err := c.connect(); err != nil {
-				fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server is known that says "+
-					"which jobs have ended: "+cleanLine(err.Error()))
+				c.leaveOrigins(err)
 			} else {
-				o.Ended = func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
+				o.Ended = c.askEnded(func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
 					return worker.EndedBranches(ctx, to, repo, keys)
-				}
+				})
 			}
 			return c.collect(cmd.Context(), found, o)
 		},
@@ -52,6 +51,30 @@ func (c *cli) workerGCCommand() *cobra.Command {
 	flags.DurationVar(&o.KeepUnused, "keep", worker.KeepUnused, "keep mirrors that were used within this time")
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only print what would be removed")
 	return cmd
+}
+
+// leaveOrigins says why branches at the origins are not cleaned: what is on this host is.
+func (c *cli) leaveOrigins(why error) {
+	fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server says which jobs have ended: "+cleanLine(why.Error()))
+}
+
+// askEnded asks a server which jobs have ended. One that does not answer is asked once: for it
+// no job has.
+func (c *cli) askEnded(
+	ask func(context.Context, string, []string) ([]repos.EndedBranch, error),
+) func(context.Context, string, []string) ([]repos.EndedBranch, error) {
+	silent := false
+	return func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
+		if silent {
+			return nil, nil
+		}
+		list, err := ask(ctx, repo, keys)
+		if err != nil && ctx.Err() == nil {
+			c.leaveOrigins(err)
+			silent, err = true, nil
+		}
+		return list, err
+	}
 }
 
 // workerState is where a worker keeps its state unless it is told otherwise.
