@@ -191,9 +191,9 @@ func (u *Turn) await(ctx context.Context) bool {
 	return false
 }
 
-// End ends the turn; it may be called again. After an expensive one its asker rests as
-// long as the turn lasted, at most maxRest, unless it is alone: the processors and the disk
-// are the others' half of the time.
+// End ends the turn; it may be called again. Its asker rests then as long as the turn lasted,
+// at most maxRest, unless it is alone: the processors and the disk are the others' half of
+// the time.
 func (u *Turn) End() {
 	if u == nil {
 		return
@@ -203,7 +203,7 @@ func (u *Turn) End() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.used--
-		if t.cheap == nil || t.alone(u) {
+		if t.alone(u) {
 			t.release(u.askers)
 			return
 		}
