@@ -15,12 +15,12 @@ const cheapBody = 64 << 10
 // others are expensive with their worst input, and so is every call with a large body.
 var cheapCalls = []string{
 	"claimJobs", "startJob", "reportProgress", "renewLease", "completeJob", "failJob", "releaseLease", "writeLogs", "reportUsage",
-	"reportDelivery", "checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat", "registerAgent", "createJob", "getJob",
+	"reportDelivery", "followPullRequest", "endAgent", "checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat", "registerAgent", "createJob", "getJob",
 	"patchJob",
 	"blockJob", "unblockJob", "pauseJob", "resumeJob", "cancelJob", "finishJob", "retryJob", "approveJob", "rejectJob", "mergeJob",
 	"archiveJob", "releaseJob", "answerJob", "failMerge", "linkJob", "unlinkJob", "getProduct", "getAgent", "getAgentHealth", "getFactory",
 	"drainFactory", "undrainFactory", "terminateAgent", "getCoordinatorStatus", "readMessages", "ackMessages", "nackMessage",
-	"sendMessage", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport", "deleteExport", "resetExport",
+	"sendMessage", "sendMessages", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport", "deleteExport", "resetExport",
 	"ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",
 }
 
