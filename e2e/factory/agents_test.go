@@ -158,9 +158,11 @@ func TestCodexAndOpenCodeDoJobs(t *testing.T) {
 			if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello\nhallo" {
 				t.Errorf("the file says %q", got)
 			}
-			if u := j.Usage; u == nil || u.InputTokens != 1400 || u.OutputTokens != 117 {
-				t.Errorf("the usage is %+v", u)
-			}
+			// What was used last may be told after the report.
+			s.until("all that was used is told", func() bool {
+				u := s.job(key).Usage
+				return u != nil && u.InputTokens == 1400 && u.OutputTokens == 117
+			})
 		})
 	}
 }
