@@ -6,28 +6,13 @@ import (
 	"strconv"
 
 	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
 	"fleetboard/internal/spend"
 	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
 )
 
 // budgetHandlers answer the calls about budgets.
-type budgetHandlers struct{ budgets budgetKeeper }
-
-type budgetKeeper interface {
-	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
-	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
-	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
-	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
-	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (budgets.Moved, error)
-	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (budgets.Moved, error)
-	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64, once *idempotency.Key) (budgets.Budget, error)
-	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
-	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
-}
+type budgetHandlers struct{ budgets *budgets.Service }
 
 // budgetID reads the id of a budget. NotFound for what is none.
 func budgetID(text string) (ids.ID, error) {

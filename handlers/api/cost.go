@@ -15,13 +15,13 @@ const cheapBody = 64 << 10
 // others are expensive with their worst input, and so is every call with a large body.
 var cheapCalls = []string{
 	"claimJobs", "startJob", "reportProgress", "renewLease", "completeJob", "failJob", "releaseLease", "writeLogs", "reportUsage",
-	"reportDelivery", "followPullRequest", "endAgent", "checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat", "registerAgent", "createJob", "getJob",
-	"patchJob",
+	"reportDelivery", "followPullRequest", "endAgent", "checkBudget", "askQuestion", "reportBatch", "getQueueState", "heartbeat",
+	"registerAgent", "createJob", "getJob", "patchJob",
 	"blockJob", "unblockJob", "pauseJob", "resumeJob", "cancelJob", "finishJob", "retryJob", "approveJob", "rejectJob", "mergeJob",
 	"archiveJob", "releaseJob", "answerJob", "failMerge", "linkJob", "unlinkJob", "getProduct", "getAgent", "getAgentHealth", "getFactory",
 	"drainFactory", "undrainFactory", "terminateAgent", "getCoordinatorStatus", "readMessages", "ackMessages", "nackMessage",
-	"sendMessage", "sendMessages", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport", "deleteExport", "resetExport",
-	"ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",
+	"sendMessage", "sendMessages", "getMessage", "redriveDeadLetter", "discardDeadLetter", "streamEvents", "createExport",
+	"deleteExport", "resetExport", "ackExport", "getVersion", "getDescription", "putBlob", "getBlob", "headBlob",
 }
 
 // waiting are cheap calls that wait or go on for long: they have seats of their own. A

@@ -4,21 +4,10 @@ import (
 	"context"
 
 	"fleetboard/internal/bus"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/tenancy"
 )
 
 // exportHandlers answer the calls about exports.
-type exportHandlers struct{ exports exporter }
-
-type exporter interface {
-	Exports(ctx context.Context, who tenancy.Principal) ([]bus.Export, error)
-	CreateExport(ctx context.Context, who tenancy.Principal, name string, source bus.Source, once *idempotency.Key) (bus.Export, error)
-	Next(ctx context.Context, who tenancy.Principal, name, after string, limit int) ([]bus.Line, string, error)
-	AckExport(ctx context.Context, who tenancy.Principal, name, position string) (bus.Export, error)
-	ResetExport(ctx context.Context, who tenancy.Principal, name, position string, once *idempotency.Key) (bus.Export, error)
-	DeleteExport(ctx context.Context, who tenancy.Principal, name, confirm string) error
-}
+type exportHandlers struct{ exports *bus.Service }
 
 // ListExports lists the exports.
 func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestObject) (ListExportsResponseObject, error) {

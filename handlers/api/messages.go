@@ -6,31 +6,14 @@ import (
 
 	"fleetboard/internal/bus"
 	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
 	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
 )
 
 // messageHandlers answer the calls about messages.
 type messageHandlers struct {
-	bus    messageBus
+	bus    *bus.Service
 	done   <-chan struct{}
 	tokens Bearers
-}
-
-type messageBus interface {
-	PublishOnce(ctx context.Context, who tenancy.Principal, once *idempotency.Key, list ...bus.Draft) ([]bus.Sent, error)
-	Read(ctx context.Context, who tenancy.Principal, in bus.Query) (bus.Inbox, error)
-	AckUpTo(ctx context.Context, who tenancy.Principal, seq int64) (int64, error)
-	Ack(ctx context.Context, who tenancy.Principal, seqs []int64) (int64, error)
-	Nack(ctx context.Context, who tenancy.Principal, seq int64, reason string, retry time.Duration) (bool, error)
-	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (bus.Message, error)
-	Thread(ctx context.Context, who tenancy.Principal, name string, after int64, limit int) ([]bus.Message, error)
-	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
-	Archives(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.Archive, error)
-	DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) ([]bus.DeadLetter, error)
-	Redrive(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
-	Discard(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error
 }
 
 // SendMessage sends one message.

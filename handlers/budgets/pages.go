@@ -10,8 +10,6 @@ import (
 
 	"fleetboard/handlers/live"
 	"fleetboard/handlers/web"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/ids"
 	"fleetboard/internal/kanban"
 	"fleetboard/internal/spend/budgets"
 	"fleetboard/internal/spend/estimates"
@@ -25,7 +23,7 @@ import (
 // Deps is what the page needs.
 type Deps struct {
 	Web       *web.Site
-	Budgets   Budgets
+	Budgets   *budgets.Service
 	Usage     Usage
 	Estimates Estimates
 	Kanban    Kanban
@@ -39,21 +37,6 @@ type Usage interface {
 // Estimates is what the page asks of estimates.
 type Estimates interface {
 	Compare(ctx context.Context, who tenancy.Principal, last int) ([]estimates.Compared, estimates.Accuracy, error)
-}
-
-// Budgets is what the page asks of budgets.
-type Budgets interface {
-	List(ctx context.Context, who tenancy.Principal) ([]budgets.Budget, error)
-	Get(ctx context.Context, who tenancy.Principal, id ids.ID) (budgets.Budget, error)
-	Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r budgets.Raise) (budgets.Moved, error)
-	Create(ctx context.Context, who tenancy.Principal, in budgets.Input) (budgets.Budget, error)
-	Change(ctx context.Context, who tenancy.Principal, id ids.ID, change budgets.Patch) (budgets.Budget, error)
-	Remove(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Transfer(ctx context.Context, who tenancy.Principal, from ids.ID, t budgets.Transfer) (budgets.Moved, error)
-	Stop(ctx context.Context, who tenancy.Principal, id ids.ID) error
-	Undo(ctx context.Context, who tenancy.Principal, budget ids.ID, line int64, once *idempotency.Key) (budgets.Budget, error)
-	Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, query budgets.LedgerQuery) ([]budgets.Line, int64, error)
-	Series(ctx context.Context, who tenancy.Principal, id ids.ID, bucket budgets.Bucket) (budgets.Series, error)
 }
 
 // Kanban is what the page asks of the read model of the board.
