@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleetboard/e2e/processtest"
 )
 
 // repository makes a git repository with one commit.
@@ -46,7 +48,7 @@ func git(t *testing.T, dir string, args ...string) string {
 type script struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	out  *logBuffer
+	out  *processtest.Output
 	over chan error
 }
 
@@ -57,7 +59,7 @@ func runAgent(t *testing.T, s *server, repo, name string) *script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &script{t: t, out: &logBuffer{}, over: make(chan error, 1)}
+	a := &script{t: t, out: &processtest.Output{}, over: make(chan error, 1)}
 	a.cmd = exec.Command("bash", path) //nolint:noctx // ended by the clean-up
 	a.cmd.Dir = repo
 	a.cmd.Env = append(os.Environ(), "FLEETBOARD_URL="+s.url, "FLEETBOARD_ENROLMENT_TOKEN="+s.token("enrolment-token"),

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fleetboard/e2e/processtest"
 )
 
 // From an empty directory to the first completed job by doing what the pages say: the
@@ -63,7 +65,7 @@ func paste(t *testing.T, lines string) string {
 	shell := exec.Command("bash") //nolint:noctx // ended by the clean-up
 	shell.Dir, shell.Stdin = home, strings.NewReader(lines)
 	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"}
-	out := &logBuffer{}
+	out := &processtest.Output{}
 	shell.Stdout, shell.Stderr = out, out
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that all it starts ends
 	if err := shell.Start(); err != nil {

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/processtest"
 	"fleetboard/internal/app"
 )
 
@@ -49,8 +50,8 @@ func told(text string) []string {
 type watched struct {
 	*server
 	app     *app.App
-	log     logBuffer
-	streams logBuffer
+	log     processtest.Output
+	streams processtest.Output
 	browser *http.Client
 	heard   int // answers
 }

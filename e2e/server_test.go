@@ -2,19 +2,18 @@ package e2e
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"fleetboard/db/dbtest"
+	"fleetboard/e2e/processtest"
 )
 
 // The owner that every server of these tests is set up with.
@@ -31,25 +30,7 @@ type server struct {
 	dataDir string
 	env     []string
 	cmd     *exec.Cmd
-	logs    *logBuffer
-}
-
-// logBuffer keeps what a process logs, for the test that fails.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
+	logs    *processtest.Output
 }
 
 // startServer starts a server on a fresh test database with the owner set up.
@@ -67,7 +48,7 @@ func startOn(t *testing.T, databaseURL, dataDir string) *server {
 
 func start(t *testing.T, dataDir string, env ...string) *server {
 	t.Helper()
-	s := &server{t: t, dataDir: dataDir, logs: &logBuffer{}, env: append(
+	s := &server{t: t, dataDir: dataDir, logs: &processtest.Output{}, env: append(
 		[]string{"FLEETBOARD_DATA_DIR=" + dataDir, "FLEETBOARD_LISTEN=127.0.0.1:0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)}
 	s.launch()
 	t.Cleanup(func() {

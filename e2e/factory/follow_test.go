@@ -50,32 +50,45 @@ func TestPullRequestsThatWaitTakeNoSeat(t *testing.T) {
 	}
 }
 
-// Work that was rejected after its pull request was opened goes on in that one, which stays on
-// the job.
-func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
-	s := newStage(t)
-	forge := s.atForge(forgetest.NewGitea, "gitea")
+// approvedByPull has a worker do a job at a forge, and a person approve it, until its pull request
+// is open at url.
+func (s *stage) approvedByPull() (forge *forgetest.Server, key, url string) {
+	s.t.Helper()
+	forge = s.atForge(forgetest.NewGitea, "gitea")
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
-	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
+	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
 		ReviewRequired: new(true), MergeBy: new(apiclient.MergeByPullRequest)}); err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	key := s.submit(step{"run": "date +%N >> tries.txt"})
+	key = s.submit(step{"run": "date +%N >> tries.txt"})
 	s.untilStatus(key, apiclient.JobStatusInReview)
 	s.approve(key)
-	url := s.pullOf(s.mergeOf(key))
-	first := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
-	forge.SetStatus(first, "ci/build", "failure")
-	if j := s.untilStatus(key, apiclient.JobStatusInReview); j.URL != url {
-		t.Errorf("its address is %q; %s was opened", j.URL, url)
-	}
-	if _, err := s.person.RejectJobWithResponse(t.Context(), key, apiclient.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
-		t.Fatal(err)
+	return forge, key, s.pullOf(s.mergeOf(key))
+}
+
+// sendBack rejects the work of a job, and returns when it was handed in again.
+func (s *stage) sendBack(key string) {
+	s.t.Helper()
+	if _, err := s.person.RejectJobWithResponse(s.t.Context(), key, apiclient.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
+		s.t.Fatal(err)
 	}
 	s.until("it was handed in again", func() bool {
 		j := s.job(key)
 		return j.Status == apiclient.JobStatusInReview && j.Attempts == 2
 	})
+}
+
+// Work that was rejected after its pull request was opened goes on in that one, which stays on
+// the job.
+func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
+	s := newStage(t)
+	forge, key, url := s.approvedByPull()
+	first := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
+	forge.SetStatus(first, "ci/build", "failure")
+	if j := s.untilStatus(key, apiclient.JobStatusInReview); j.URL != url {
+		t.Errorf("its address is %q; %s was opened", j.URL, url)
+	}
+	s.sendBack(key)
 	if j := s.job(key); j.URL != url {
 		t.Errorf("in review again its address is %q; %s was opened", j.URL, url)
 	}
@@ -101,28 +114,13 @@ func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
 // lost: another one is opened.
 func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 	s := newStage(t)
-	forge := s.atForge(forgetest.NewGitea, "gitea")
-	s.worker("desk", forgeFlags("gitea", forge.URL)...)
-	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
-		ReviewRequired: new(true), MergeBy: new(apiclient.MergeByPullRequest)}); err != nil {
-		t.Fatal(err)
-	}
-	key := s.submit(step{"run": "date +%N >> tries.txt"})
-	s.untilStatus(key, apiclient.JobStatusInReview)
-	s.approve(key)
-	s.pullOf(s.mergeOf(key))
+	forge, key, _ := s.approvedByPull()
 	branch := s.branch(key, 1)
 	theirs := s.git(s.origin("ledger"), "commit-tree", "-p", branch, "-m", "Theirs", branch+"^{tree}")
 	s.until("the forge has noticed the pull request", func() bool { return strings.Contains(s.job(s.mergeOf(key)).CurrentStep, "waits for checks") })
 	s.git(s.origin("ledger"), "update-ref", "refs/heads/"+branch, theirs)
 	s.untilStatus(key, apiclient.JobStatusInReview)
-	if _, err := s.person.RejectJobWithResponse(t.Context(), key, apiclient.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
-		t.Fatal(err)
-	}
-	s.until("it was handed in again", func() bool {
-		j := s.job(key)
-		return j.Status == apiclient.JobStatusInReview && j.Attempts == 2
-	})
+	s.sendBack(key)
 	s.approve(key)
 	s.until("another one is opened", func() bool { return len(forge.Branches()) == 2 })
 	if now := s.git(s.origin("ledger"), "rev-parse", branch); now != theirs {

@@ -54,23 +54,23 @@ type Process struct {
 
 	cmd    *exec.Cmd
 	ended  chan struct{}
-	output output
+	output Output
 }
 
-// output is what a process printed.
-type output struct {
+// Output is what a process printed. It may be read while the process prints.
+type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.Write(p)
 }
 
-func (o *output) String() string {
+func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
