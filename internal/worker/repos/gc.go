@@ -293,10 +293,13 @@ func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 }
 
 // dropBranch removes a branch of the mirror and, where there is no origin, the one that was
-// put into the clone, if they are still the commit.
+// put into the clone, if they are still the commit and its work is still elsewhere.
 func (m *mirror) dropBranch(ctx context.Context, branch, commit string) (bool, error) {
 	if now, ok := m.resolveCommit(ctx, ours+branch); !ok || now != commit {
 		return false, nil
+	}
+	if where, err := m.elsewhere(ctx, branch, nil); where == "" || err != nil {
+		return false, err
 	}
 	if m.origin == "" && m.clone != "" {
 		if place, err := m.findCheckout(ctx, branch); err == nil && place == "" {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-
 	"strings"
 	"time"
 )
@@ -88,7 +87,12 @@ func (r *Repos) planOrigin(ctx context.Context, m *mirror, o GCOptions) ([]remov
 		}
 		if why := m.whyDone(ctx, branch, tip, ended); why != "" {
 			planned = append(planned, removal{Removal{"branch " + branch + " at the origin of " + m.name, why},
-				func(ctx context.Context) (bool, error) { return m.dropAtOrigin(ctx, branch, tip) }})
+				func(ctx context.Context) (bool, error) {
+					if m.whyDone(ctx, branch, tip, ended) == "" {
+						return false, nil // the default branch was set back meanwhile
+					}
+					return m.dropAtOrigin(ctx, branch, tip)
+				}})
 		}
 	}
 	return planned, nil

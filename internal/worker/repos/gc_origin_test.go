@@ -135,6 +135,27 @@ func TestGCCleansTheOrigin(t *testing.T) {
 	}
 }
 
+// Between the look and the removal the default branch may be set back: what was merged is only
+// on its branch then.
+func TestABranchWhoseMergeIsTakenBackStays(t *testing.T) {
+	r, _, origin := withOrigin(t)
+	before := gitIn(t, origin, "rev-parse", "main")
+	branch, commit := pushed(t, r, Attempt{Repo: "ledger", Job: "FB-1", ID: "a", Epoch: 1}, "one.txt")
+	gitIn(t, origin, "update-ref", "refs/heads/main", commit)
+	s := &server{ended: []EndedBranch{{Job: "FB-1", ID: "a", Epoch: 1, Commit: commit, Unmerged: true}}}
+	planned := must[[]removal](t)(r.planOrigin(t.Context(), r.mirrorFor(must[source](t)(r.source(t.Context(), "ledger"))), GCOptions{Ended: s.answer}))
+	if len(planned) != 1 {
+		t.Fatalf("planned: %+v", planned)
+	}
+	gitIn(t, origin, "update-ref", "refs/heads/main", before)
+	if done, err := planned[0].do(t.Context()); done || err != nil {
+		t.Errorf("it is removed: %v, %v", done, err)
+	}
+	if now := branchesAt(t, origin); now[branch] != commit {
+		t.Errorf("the origin has %v", now)
+	}
+}
+
 // A branch that is moved between the look and the removal stays, and so does one that the
 // origin protects; neither is said to be removed.
 func TestABranchThatMovesMeanwhileStays(t *testing.T) {

@@ -64,6 +64,29 @@ func TestGCRemovesWhatNobodyNeeds(t *testing.T) {
 	}
 }
 
+// Between the plan and the removal the only other branch with the work may go.
+func TestABranchWhoseOtherGoesMeanwhileStays(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	one, commit := approved(t, r, "FB-1", "one.txt", "one")
+	again := begin(t, r, Attempt{Repo: "ledger", Job: "FB-1", Epoch: 2, Continue: commit})
+	write(t, again.Dir, "more.txt", "more")
+	must[string](t)(again.SaveWIP(t.Context(), "asks"))
+	if err := again.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	planned := must[[]removal](t)(r.plan(t.Context(), GCOptions{KeepUnused: time.Hour}))
+	if len(planned) != 1 || !strings.Contains(planned[0].What, one.Branch) {
+		t.Fatalf("planned: %+v", planned)
+	}
+	gitIn(t, one.mirror.dir, "update-ref", "-d", "refs/heads/"+again.Branch)
+	if done, err := planned[0].do(t.Context()); done || err != nil {
+		t.Errorf("it is removed: %v, %v", done, err)
+	}
+	if gitIn(t, one.mirror.dir, "rev-parse", one.Branch) != commit {
+		t.Error("work is lost")
+	}
+}
+
 func TestGCKeepsMirrorsWithWorkOfTheirOwn(t *testing.T) {
 	origins, state := t.TempDir(), t.TempDir()
 	at := repository(t, origins, "ledger")
