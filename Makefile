@@ -20,7 +20,7 @@ CODE := $(wildcard bench cmd db e2e examples handlers internal static views)
 # their tests; the rest is tested without it, and the browser tests apart.
 RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 RACED = grep -rlE --include='*.go' '(^|[^[:alnum:]_])go (func|[[:alnum:]_.]+)\(|\.Go\(' internal db | xargs -n 1 dirname | sort -u
-PLAIN = go list ./... | grep -Ev '/e2e(/|$$)' | grep -vxF "$$($(RACED) | sed 's,^,fleetboard/,')"
+PLAIN = go list ./... | grep -Ev '/e2e(/|$$)' | grep -vxF "$$($(RACED) | sed 's,^,github.com/fleetboard/fleetboard/,')"
 
 step = @printf '\n== %s\n' '$(1)'
 
@@ -52,7 +52,7 @@ test: deps check-fmt vet lint check-generated test-go test-browser test-processe
 test-agents:
 	$(call step,Codex and OpenCode)
 	@tools/ensure-engines.sh all
-	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/engines ./e2e/factory
+	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/client/engines ./e2e/factory
 
 ## test-gitea: the test of merging at a real Gitea, which is built from its source first (minutes)
 .PHONY: test-gitea
@@ -184,7 +184,7 @@ generate-go: tools
 	@$(BIN)/oapi-codegen -config handlers/api/oapi-server.yaml handlers/api/openapi.yaml
 	@$(BIN)/oapi-codegen -config handlers/api/oapi-client.yaml handlers/api/openapi.yaml
 	@$(BIN)/templ generate -log-level=error -path views
-	@go run ./internal/cli/clidoc
+	@go run ./internal/client/cli/clidoc
 
 .PHONY: generate-css
 generate-css:

@@ -1,4 +1,4 @@
-module fleetboard
+module github.com/fleetboard/fleetboard
 
 go 1.26.0
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // Sizes of what the one credential asks about.

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 func init() {

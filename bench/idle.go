@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 func init() {

@@ -26,7 +26,7 @@ func (s *environment) profiled(ctx context.Context, w *web) (program string, env
 	if s.profiles == "" {
 		return w.program, nil, nil
 	}
-	program, err = s.build(ctx, "fleetboard/bench/profiled")
+	program, err = s.build(ctx, "github.com/fleetboard/fleetboard/bench/profiled")
 	return program, []string{"PROFILED_TO=" + s.profile("")}, err
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 const (
@@ -108,7 +108,7 @@ func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web,
 	if w.database, err = s.migratedDatabase(ctx, w.name); err != nil {
 		return nil, err
 	}
-	if w.program, err = s.build(ctx, "fleetboard/cmd/web"); err != nil {
+	if w.program, err = s.build(ctx, "github.com/fleetboard/fleetboard/cmd/web"); err != nil {
 		return nil, err
 	}
 	w.env = append([]string{"FLEETBOARD_RATE_LIMIT=0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, settings...)

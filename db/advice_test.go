@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // The server says what the database lacks, and nothing else.

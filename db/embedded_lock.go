@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // Locks of files end with their process, however it ends, and hold for all

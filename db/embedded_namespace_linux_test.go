@@ -16,8 +16,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/nstest"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/db/nstest"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // container runs the helper as the first process of PID and IPC namespaces of its

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // superviseEvery is how often one looks whether the server lives, by its lock.

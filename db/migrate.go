@@ -14,7 +14,7 @@ import (
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
 
-	"fleetboard/db/schema"
+	"github.com/fleetboard/fleetboard/db/schema"
 )
 
 // A second process that starts at the same moment asks for the lock every

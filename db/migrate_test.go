@@ -7,8 +7,8 @@ import (
 
 	"github.com/pressly/goose/v3/lock"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // future is a schema that no program has yet.

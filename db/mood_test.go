@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Where PostgreSQL takes no changes reads go on, and a change is told so at once.

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Asks that are sent together run in their order, each sees what those before it

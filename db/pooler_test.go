@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 const bothRoles = "GRANT fleetboard_app, fleetboard_system TO %s"

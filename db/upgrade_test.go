@@ -11,10 +11,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver that migrations run with
 	"github.com/pressly/goose/v3"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/db/schema"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/schema"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // baseline is the last file of the schema that the first release begins with.

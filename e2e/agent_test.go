@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // repository makes a git repository with one commit.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // client speaks to the API with a token.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // pages are all pages that a person can reach, each in a state worth looking at.

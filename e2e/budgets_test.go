@@ -12,8 +12,8 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A budget is made in the form, and its chart says what its table says, without an

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 
 	"github.com/jackc/pgx/v5"
 )

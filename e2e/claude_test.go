@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/engines/scripted"
-	"fleetboard/internal/worker/repos"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
+	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
 // From the line of the Connect page to a completed job, with the real Claude Code against
@@ -92,7 +92,7 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 func fleetPrograms(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "fleet"), "fleetboard/cmd/fleet").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "fleet"), "github.com/fleetboard/fleetboard/cmd/fleet").CombinedOutput(); err != nil {
 		t.Fatalf("build the fleet command: %v\n%s", err, out)
 	}
 	claude, err := filepath.Abs("../.tools/engines/node_modules/.bin/claude")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // leaderHealth is what /health/coordinator says.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // From an empty directory to the first completed job by doing what the pages say: the

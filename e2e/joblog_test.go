@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // write adds lines to the log of a job in its first attempt.

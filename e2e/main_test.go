@@ -42,7 +42,7 @@ func prepare(m *testing.M) (code int, err error) {
 	serverBinary = filepath.Join(dir, "web")
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", serverBinary, "fleetboard/cmd/web").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", serverBinary, "github.com/fleetboard/fleetboard/cmd/web").CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the server: %w\n%s", err, out)
 	}
 	driver, err := startDriver()

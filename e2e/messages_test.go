@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // One person answers in a job's thread while another writes there: the answer appears, and

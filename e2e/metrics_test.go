@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // A monitor on this machine reads /metrics at the server's own address, or at the

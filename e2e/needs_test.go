@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 
 	"github.com/playwright-community/playwright-go"
 )

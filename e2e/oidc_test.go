@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // The people of the identity provider, and its client: the server.
@@ -46,7 +46,7 @@ func freeAddress(t *testing.T) string {
 func startProvider(t *testing.T, redirect string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "idp")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "fleetboard/e2e/idp").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/fleetboard/fleetboard/e2e/idp").CombinedOutput(); err != nil {
 		t.Fatalf("build the provider: %v\n%s", err, out)
 	}
 	cmd := exec.Command(binary) //nolint:noctx // ended below

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // cluster starts PostgreSQL in a directory.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // submitTo creates a job in a repo.

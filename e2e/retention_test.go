@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // A server that leads does by itself what nobody asks for: what is older than it

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/processtest"
-	"fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/internal/app"
 )
 
 // canary is a secret that is easy to find, with signs that encoders write in

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // The server's secret key is changed: started once with both keys it can read all

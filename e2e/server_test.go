@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // The owner that every server of these tests is set up with.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // Steps that several tests take.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 
 	"github.com/playwright-community/playwright-go"
 )

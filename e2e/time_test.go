@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // The same moment is told to each reader in his own zone and locale, in a list and

@@ -9,7 +9,7 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // troubled registers a factory whose engine, one repository and some work are in trouble, and

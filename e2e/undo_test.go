@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // Approve, reject, cancel, archive and a move are undone by the button of their toast,

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // quarter is a hard budget of the workspace with two dollars, of which each lease reserves one.

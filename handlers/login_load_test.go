@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
 )
 
 // A hundred people log in at once, known and unknown ones, while somebody works.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // webPermissions is who may do what in the browser. A change of a route's Need

@@ -10,17 +10,17 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The canary is in each text of the first workspace but for the names that are
@@ -139,7 +139,7 @@ func (m *matrix) fill() {
 		"UPDATE access_token SET name = 'canary7q ' || name"} {
 		dbfactory.Exec(m.t, m.DB, sql)
 	}
-	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Kanban: m.Kanban, Events: m.Events,
+	calls := api.New(api.Deps{Jobs: m.Jobs, Attempts: m.Attempts, JobLogs: m.JobLogs, Fleet: m.Fleet, Dispatch: m.Dispatch, Screens: m.Screens, Events: m.Events,
 		Blobs: m.deps.Blobs, Estimates: estimates.New(m.DB), Tokens: m.Accounts.Tokens, Log: m.Log})
 	call := func(token, method, path string, body any) map[string]any {
 		m.t.Helper()

@@ -9,8 +9,8 @@ import (
 	"net/netip"
 	"strconv"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/coordinator/vitals"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/coordinator/vitals"
 )
 
 // metricsType is the text format that Prometheus reads.

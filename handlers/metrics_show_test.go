@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers"
-	"fleetboard/internal/coordinator/vitals"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/internal/coordinator/vitals"
 )
 
 // A monitor reads each number by its name, in the format of Prometheus.

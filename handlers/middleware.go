@@ -12,12 +12,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // requestID gives each request a name of ours. One that the client sends is

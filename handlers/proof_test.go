@@ -9,9 +9,9 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // A session that was left open mints no token: the password is asked in the form,

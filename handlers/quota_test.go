@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // A person may send 300 requests at once, and an address that nobody is known

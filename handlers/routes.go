@@ -7,29 +7,29 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/examples"
-	"fleetboard/handlers/agents"
-	"fleetboard/handlers/blob"
-	"fleetboard/handlers/board"
-	"fleetboard/handlers/budgets"
-	"fleetboard/handlers/job"
-	"fleetboard/handlers/jobform"
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/login"
-	"fleetboard/handlers/messages"
-	"fleetboard/handlers/needsyou"
-	"fleetboard/handlers/palette"
-	"fleetboard/handlers/prices"
-	"fleetboard/handlers/review"
-	"fleetboard/handlers/search"
-	"fleetboard/handlers/settings"
-	"fleetboard/handlers/statuspage"
-	"fleetboard/handlers/timeline"
-	"fleetboard/handlers/usage"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
-	"fleetboard/static"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/examples"
+	"github.com/fleetboard/fleetboard/handlers/agents"
+	"github.com/fleetboard/fleetboard/handlers/blob"
+	"github.com/fleetboard/fleetboard/handlers/board"
+	"github.com/fleetboard/fleetboard/handlers/budgets"
+	"github.com/fleetboard/fleetboard/handlers/job"
+	"github.com/fleetboard/fleetboard/handlers/jobform"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/login"
+	"github.com/fleetboard/fleetboard/handlers/messages"
+	"github.com/fleetboard/fleetboard/handlers/needsyou"
+	"github.com/fleetboard/fleetboard/handlers/palette"
+	"github.com/fleetboard/fleetboard/handlers/prices"
+	"github.com/fleetboard/fleetboard/handlers/review"
+	"github.com/fleetboard/fleetboard/handlers/search"
+	"github.com/fleetboard/fleetboard/handlers/settings"
+	"github.com/fleetboard/fleetboard/handlers/statuspage"
+	"github.com/fleetboard/fleetboard/handlers/timeline"
+	"github.com/fleetboard/fleetboard/handlers/usage"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/static"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // pages builds every page and joins their routes. A new page is one line here, and
@@ -37,40 +37,41 @@ import (
 func (s *Server) pages() []web.Route {
 	site, d := s.Web, s.Deps
 	registry := &live.Registry{}
-	streams := live.Deps{Site: site, Members: d.Accounts.Members, Board: d.Kanban, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
+	streams := live.Deps{Site: site, Members: d.Accounts.Members, Board: d.Screens, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
 	s.Live = live.NewHub(streams, registry)
 
-	boards := board.New(board.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Fleet: d.Fleet})
-	jobPages := job.New(job.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
+	boards := board.New(board.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Fleet: d.Fleet})
+	jobPages := job.New(job.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
 		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry,
 		Streams: live.NewStreams(streams), Turns: d.Turns})
-	reviews := review.New(review.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
+	reviews := review.New(review.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
-	agent := agents.New(agents.Deps{Web: site, Kanban: d.Kanban, Fleet: d.Fleet, Dispatch: d.Dispatch})
-	events := timeline.New(timeline.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Events: d.Events})
-	needs := needsyou.New(needsyou.Deps{Web: site, Kanban: d.Kanban})
+	agent := agents.New(agents.Deps{Web: site, Screens: d.Screens, Fleet: d.Fleet, Dispatch: d.Dispatch})
+	events := timeline.New(timeline.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Events: d.Events})
+	needs := needsyou.New(needsyou.Deps{Web: site, Screens: d.Screens})
 	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
-		Kanban: d.Kanban})
-	money := budgets.New(budgets.Deps{Web: site, Kanban: d.Kanban, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
+		Screens: d.Screens})
+	money := budgets.New(budgets.Deps{Web: site, Screens: d.Screens, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
 	threads := messages.New(messages.Deps{Web: site, Threads: d.Bus, Bus: d.Bus, Dead: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
-		Kanban: d.Kanban, Blobs: d.Blobs})
+		Screens: d.Screens, Blobs: d.Blobs})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
 		money.Live(), threads.Live())
 
 	return slices.Concat(
 		[]web.Route{web.GetLong("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
-		jobform.New(jobform.Deps{Web: site, Kanban: d.Kanban, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
+		jobform.New(jobform.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
 		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
-		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs, Kanban: d.Kanban}).Routes(),
+		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs,
+			Screens: d.Screens}).Routes(),
 		standing.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
-		usage.New(usage.Deps{Web: site, Kanban: d.Kanban, Usage: d.Usage, Turns: d.Turns}).Routes(),
-		prices.New(prices.Deps{Web: site, Kanban: d.Kanban, Prices: d.Prices}).Routes(),
+		usage.New(usage.Deps{Web: site, Screens: d.Screens, Usage: d.Usage, Turns: d.Turns}).Routes(),
+		prices.New(prices.Deps{Web: site, Screens: d.Screens, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
 			Log: d.Log}).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,
 			Jobs: d.Jobs, Secrets: d.Jobs.Secrets, Fleet: d.Fleet,
-			Kanban: d.Kanban, Dispatch: d.Dispatch, Events: d.Events}).Routes(),
+			Screens: d.Screens, Dispatch: d.Dispatch, Events: d.Events}).Routes(),
 	)
 }
 

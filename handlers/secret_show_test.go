@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The form's secrets are kept from everybody; its inputs are shown.

@@ -9,27 +9,27 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/edge"
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // Deps is what the pages need.
@@ -48,7 +48,7 @@ type Deps struct {
 	JobSearch *jobsearch.Service
 	Fleet     *fleet.Service
 	Dispatch  *dispatch.Service
-	Kanban    *kanban.Service
+	Screens   *screens.Service
 	Bus       *bus.Service
 	Events    *eventlog.Log
 	Budgets   *budgets.Service
@@ -102,7 +102,7 @@ const standingFresh = 5 * time.Second
 func New(d Deps) *Server {
 	e := echo.New()
 	site := web.New(web.Deps{Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Log: d.Log, Fleet: d.Fleet,
-		Kanban: d.Kanban, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure,
+		Screens: d.Screens, EnrolmentTokenFile: d.EnrolmentTokenFile, Secure: d.Secure,
 		Standing: edge.NewProbe(standingFresh, d.Coordinator.Status).Get})
 	s := &Server{Deps: d, Web: site, echo: e, origin: http.NewCrossOriginProtection()}
 	s.standing = edge.NewProbe(0, func(ctx context.Context) (coordinator.Status, error) { return s.Coordinator.Status(ctx) })

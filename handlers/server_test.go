@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
-	"fleetboard/handlers/edge"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestRouteWithoutNeedPanics(t *testing.T) {

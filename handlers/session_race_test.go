@@ -13,9 +13,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // caller is a browser that reaches the server over the network.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
 )
 
 func TestHealthOfTheCoordinatorForMonitors(t *testing.T) {

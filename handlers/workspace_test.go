@@ -9,11 +9,11 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestTheWorkspacesPage(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/static"
+	"github.com/fleetboard/fleetboard/static"
 )
 
 func get(t *testing.T, method, path string, headers ...string) *httptest.ResponseRecorder {

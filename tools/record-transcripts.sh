@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Records what Claude Code, Codex and OpenCode print, against the scripted model of
-# internal/engines/scripted, and puts it into internal/engines/transcript/testdata: one
+# internal/client/engines/scripted, and puts it into internal/client/engines/transcript/testdata: one
 # run of each and another one that resumes it.
 #
 # The recording with a subagent is not made again: the script has no such step.
@@ -8,9 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/ensure-engines.sh all
 bin=$PWD/.tools/engines/node_modules/.bin
-into=$PWD/internal/engines/transcript/testdata
+into=$PWD/internal/client/engines/transcript/testdata
 work=$(mktemp -d)
-go build -o "$work/serve" ./internal/engines/scripted/serve
+go build -o "$work/serve" ./internal/client/engines/scripted/serve
 mkfifo "$work/address"
 "$work/serve" >"$work/address" &
 serve=$!

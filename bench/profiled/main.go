@@ -9,7 +9,7 @@ import (
 	"runtime/pprof"
 	"syscall"
 
-	"fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/app"
 )
 
 func main() {

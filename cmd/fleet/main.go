@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"fleetboard/internal/cli"
+	"github.com/fleetboard/fleetboard/internal/client/cli"
 )
 
 func main() {

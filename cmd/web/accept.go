@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"fleetboard/db"
-	"fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/app"
 )
 
 // acceptLog takes the logs as they are now for whole, once somebody has said yes.

@@ -8,10 +8,10 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/app"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
 // replayEstimates prints how well past jobs would have been estimated, each by those

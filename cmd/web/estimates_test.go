@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // The replay prints how well jobs are estimated, before and after, and what tiers save.

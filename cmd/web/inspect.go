@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"fleetboard/db"
-	"fleetboard/internal/app"
-	"fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
 )
 
 // maxDetail bounds a printed finding, in characters.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/app"
 )
 
 const usage = `Usage: fleetboard [command]

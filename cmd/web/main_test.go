@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // build compiles the command.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"fleetboard/db"
-	"fleetboard/internal/app"
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // verifyLog compares each job with its log; with --repair it then makes jobs what

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"fleetboard/db"
-	"fleetboard/internal/app"
-	"fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/app"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
 )
 
 // auditAll checks all rows; with --repair it first puts budgets right by their ledgers, once

@@ -3,9 +3,9 @@ package dbfactory
 import (
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // NamedWorkspace makes a workspace with a name and returns its id.

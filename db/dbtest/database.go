@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 const (

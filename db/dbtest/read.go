@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // rowsRead is what the session has read of each table and of each of their indexes.

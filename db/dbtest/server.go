@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 const (

@@ -3,8 +3,8 @@ package dbtest
 import (
 	"bytes"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
 )
 
 // Vault is a vault over a test's database; all of one database have the same key.

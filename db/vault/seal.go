@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // KeySize is the length of every key, in bytes: AES-256.

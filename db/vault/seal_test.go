@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func keysOf(list ...Key) Keys {

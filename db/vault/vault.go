@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"sync"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // ErrLocked is the answer where a data key is wrapped by a key of the server that

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // orders are what an agent's process is started with.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // plan is what a job says is to become of it.

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // callLimit is how long one server may take to answer an ordinary call.

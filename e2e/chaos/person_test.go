@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // person submits jobs and tends them, through any of the servers.

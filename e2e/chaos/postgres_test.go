@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // postgres is a server of our own with every promise of durability, made to be

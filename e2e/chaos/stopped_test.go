@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // An agent is stopped while it holds a job, for longer than its lease. Another

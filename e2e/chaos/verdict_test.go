@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
 )
 
 // verdict collects what was found wrong.

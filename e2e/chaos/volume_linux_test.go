@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/nstest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/nstest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // volume is one data directory with the embedded database, for several containers.

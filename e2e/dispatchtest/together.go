@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Crew is many agents that do something at the same moment.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/engines/scripted"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 )
 
 // program is a real agent program: a file of its settings below the home, with MODEL for the

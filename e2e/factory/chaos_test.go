@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // Thirty jobs, or as many as there are seconds of it, on three

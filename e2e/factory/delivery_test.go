@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // An origin that is away for a while costs no seat and no work: the branch is pushed once it

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // exportKills is how often exporter or server are killed: FLEETBOARD_EXPORT_KILLS, 50 for

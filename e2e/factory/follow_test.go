@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/e2e/forgetest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/forgetest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A worker with one seat follows pull requests that nobody merges, and runs jobs meanwhile,

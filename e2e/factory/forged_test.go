@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/e2e/forgetest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/forgetest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // reservedWords are the words of input_context that a worker has ever obeyed, or that name a

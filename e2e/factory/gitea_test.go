@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // gitea is a real one, with the users mara, who has the repository, and priya.

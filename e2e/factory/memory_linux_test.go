@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A worker stays small beside a diff of FLEETBOARD_DIFF_MB megabytes and a file of one long

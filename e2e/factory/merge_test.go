@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // handed is work that is to be merged.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // fakeClaude prints what Claude Code does. While there is a file "refuse" in its home it is

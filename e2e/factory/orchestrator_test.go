@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // orchestrator runs examples/orchestrator.sh for one plan.

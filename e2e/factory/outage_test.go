@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // A worker has two jobs while the server is away, for FLEETBOARD_OUTAGE_SECONDS, and ends

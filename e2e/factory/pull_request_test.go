@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/e2e/forgetest"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/e2e/forgetest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // atForge has the repository of the stage come from a forge, and workers know it.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/client"
-	"fleetboard/internal/worker/repos"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
 // patience is how long a test waits for what must happen; it does not say how fast it is.

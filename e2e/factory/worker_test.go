@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A job goes from the board through a worker to a branch at the origin.

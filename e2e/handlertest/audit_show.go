@@ -1,8 +1,8 @@
 package handlertest
 
 import (
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Did is what a person did in settings, as the server writes it.

@@ -10,35 +10,35 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Desk is the server with a workspace, its owner at a browser, and agents that
@@ -79,7 +79,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		Jobs: list, Attempts: attempts.NewService(d),
 		JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
-		Kanban: kanban.New(d, events, wake, log), Bus: messages, Events: events,
+		Screens: screens.New(d, events, wake, log), Bus: messages, Events: events,
 		Budgets: budgets.NewService(d, wake, nil),
 		Prices:  prices.NewService(d, wake), Usage: usage.NewService(d), Estimates: estimates.New(d),
 		EnrolmentTokenFile: "/data/enrolment-token",
@@ -92,7 +92,7 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 	desk := &Desk{t: t, Workspace: first.Workspace, People: people,
 		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people.Tokens, log),
 		Site:      &Site{Server: handlers.New(deps), DB: d, LogText: text}}
-	t.Cleanup(func() { deps.Kanban.Close(); deps.Bus.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
+	t.Cleanup(func() { deps.Screens.Close(); deps.Bus.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
 	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
 	desk.Owner = dbfactory.Person(first.Workspace, tenancy.RoleOwner)
 	return desk

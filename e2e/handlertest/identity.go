@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/idptest"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ToAcme opens a page that leads to the provider and gives the page there.

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts/idptest"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // JoinVia accepts an invitation with the provider's word, as a person does.

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Burst pauses, resumes and cancels jobs, several at once, and adds new ones.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Readers opens n boards of members and n of viewers.

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
 )
 
 // Account is the account that a browser is logged in with.

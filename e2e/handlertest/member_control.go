@@ -1,9 +1,9 @@
 package handlertest
 
 import (
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // NewToken makes a personal token of a browser's person.

@@ -1,6 +1,6 @@
 package handlertest
 
-import "fleetboard/internal/jobs"
+import "github.com/fleetboard/fleetboard/internal/jobs"
 
 // Product makes one.
 func (d *Desk) Product(name string, in jobs.ProductSettings) {

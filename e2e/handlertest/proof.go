@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
 )
 
 // LongAgo makes the browser's session one whose person proved nothing for a while.

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/handlers"
-	"fleetboard/internal/accounts/idptest"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // ProviderSecret is what the provider knows this server by.

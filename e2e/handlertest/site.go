@@ -12,30 +12,30 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
 // The owner of an OwnedSite.
@@ -97,7 +97,7 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 		JobLogs:  joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet:    fleet.NewService(d, wake),
 		Dispatch: flow, Blobs: contents,
-		Kanban:  kanban.New(d, events, wake, log),
+		Screens: screens.New(d, events, wake, log),
 		Bus:     messages,
 		Events:  events,
 		Budgets: budgets.NewService(d, wake, nil),

@@ -3,7 +3,7 @@ package handlertest
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 )
 
 // Leads writes down that somebody coordinates, or did.

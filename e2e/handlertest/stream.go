@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // LiveTarget finds the address of a page's stream.

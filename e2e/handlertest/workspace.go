@@ -3,8 +3,8 @@ package handlertest
 import (
 	"net/url"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ElsewhereOwner is a browser of somebody who owns another workspace and is not

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
 )
 
 func main() {

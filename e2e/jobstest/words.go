@@ -3,10 +3,10 @@ package jobstest
 import (
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
 )
 
 // Subscribe hears nothing.

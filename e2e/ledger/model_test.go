@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // The meters of a budget. Runs are counted when they begin, and never reserved.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/internal/dispatch/claim"
-	leases "fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	leases "github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 const cent = 10_000_000

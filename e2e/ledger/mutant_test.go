@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"fleetboard/e2e/mutanttest"
+	"github.com/fleetboard/fleetboard/e2e/mutanttest"
 )
 
 // mutants are programs with a fault in their accounts. Each has to be found out in fewer than
@@ -23,7 +23,7 @@ var mutants = []struct{ name, file, old, new string }{
 }
 
 func TestMutantsAreFound(t *testing.T) {
-	hunt := mutanttest.Hunt{Package: "fleetboard/e2e/ledger", Test: "TestLivesOfTheLedger", Env: []string{"FLEETBOARD_LEDGER_LIVES=99"}, Trail: trail}
+	hunt := mutanttest.Hunt{Package: "github.com/fleetboard/fleetboard/e2e/ledger", Test: "TestLivesOfTheLedger", Env: []string{"FLEETBOARD_LEDGER_LIVES=99"}, Trail: trail}
 	list := mutants[:4]
 	if os.Getenv("FLEETBOARD_LEDGER_LIVES") != "" {
 		list = mutants

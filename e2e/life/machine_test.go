@@ -16,8 +16,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
 )
 
 // defaultSequences is how many random lives one run drives; the variable

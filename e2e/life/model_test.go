@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Limits of the jobs that sequences make: small, so that they are reached.

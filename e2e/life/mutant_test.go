@@ -8,7 +8,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"fleetboard/e2e/mutanttest"
+	"github.com/fleetboard/fleetboard/e2e/mutanttest"
 )
 
 // mutants are servers without one of their promises. Each has to be found out:
@@ -64,6 +64,6 @@ func lives(sequences int) func(t *testing.T, overlay string) bool {
 
 func live(t *testing.T, overlay string, sequences int) bool {
 	t.Helper()
-	return mutanttest.Hunt{Package: "fleetboard/e2e/life", Test: "TestWholeLives", Flags: []string{"-rapid.shrinktime=0s"},
+	return mutanttest.Hunt{Package: "github.com/fleetboard/fleetboard/e2e/life", Test: "TestWholeLives", Flags: []string{"-rapid.shrinktime=0s"},
 		Env: []string{fmt.Sprintf("FLEETBOARD_LIFE_SEQUENCES=%d", sequences)}, Trail: trail}.Finds(t, overlay)
 }

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/mutanttest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/mutanttest"
 )
 
 // build compiles the server, with an overlay unless that is "".
 func build(t *testing.T, overlay string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "web")
-	mutanttest.Compile(t, "build", "-o", binary, "-overlay", overlay, "fleetboard/cmd/web")
+	mutanttest.Compile(t, "build", "-o", binary, "-overlay", overlay, "github.com/fleetboard/fleetboard/cmd/web")
 	return binary
 }
 

@@ -13,26 +13,26 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // server is the API on a real listener, without the loops that a whole server
@@ -60,10 +60,10 @@ func newServer(t *testing.T) *server {
 		t.Fatal(err)
 	}
 	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
-	work, board := dispatch.New(d, list, wake, people.Tokens, log), kanban.New(d, events, wake, log)
+	work, board := dispatch.New(d, list, wake, people.Tokens, log), screens.New(d, events, wake, log)
 	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: work,
-		Kanban: board, Events: events, Estimates: estimates.New(d), Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
+		Screens: board, Events: events, Estimates: estimates.New(d), Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
 	s := &server{db: d, url: front.URL + api.BasePath, people: people,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(func() {

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // demo is tools/demo.sh in a directory that looks like a clone.

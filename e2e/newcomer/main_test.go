@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // The programs, built by TestMain.

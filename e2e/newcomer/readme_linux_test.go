@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // clone is a directory that looks like a clone in which the programs were built, and a home

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // host is a machine with a server and a home that is empty.

@@ -24,7 +24,10 @@ func Run(m *testing.M, server, fleet *string) int {
 	if err == nil {
 		defer func() { _ = os.RemoveAll(dir) }()
 		*server, *fleet = filepath.Join(dir, "fleetboard"), filepath.Join(dir, "fleet")
-		err = build(map[string]string{*server: "fleetboard/cmd/web", *fleet: "fleetboard/cmd/fleet"})
+		err = build(map[string]string{
+			*server: "github.com/fleetboard/fleetboard/cmd/web",
+			*fleet:  "github.com/fleetboard/fleetboard/cmd/fleet",
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "processtest:", err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // slow is a machine whose disk is slow: each call of git that writes waits first.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // The programs, built by TestMain.

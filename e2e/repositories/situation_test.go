@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // situation is a repository in some state, what an agent does in it, and what must be

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/processtest"
-	"fleetboard/handlers/api/apiclient"
-	"fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // patience is how long a test waits for what must happen; it does not say how fast it is.

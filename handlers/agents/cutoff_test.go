@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/agents"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/agents"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestCutOffOnTheAgentsPage(t *testing.T) {

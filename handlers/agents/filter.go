@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	view "fleetboard/views/agents"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	view "github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // kind is what the agents that are shown have in common.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/fleet"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // The kinds and the search leave what they say, in the page, in its live part and

@@ -7,13 +7,13 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/agents"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // livePage is the page of agents among the live pages.
@@ -48,7 +48,7 @@ type liveAgents struct {
 }
 
 // Change sends what a change of the board changes on the page.
-func (r *liveAgents) Change(_ context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveAgents) Change(_ context.Context, u *screens.Update) (live.Update, error) {
 	return live.Update{Later: u.Fleet != nil || len(u.Changed) > 0}, nil
 }
 

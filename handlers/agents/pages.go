@@ -4,13 +4,13 @@ package agents
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -18,7 +18,7 @@ type Deps struct {
 	Web      *web.Site
 	Dispatch Dispatch
 	Fleet    Fleet
-	Kanban   Kanban
+	Screens  Screens
 }
 
 // Dispatch is what the page asks of the work of agents.
@@ -34,10 +34,10 @@ type Fleet interface {
 	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
 	Leased(ctx context.Context, who tenancy.Principal) ([]jobs.Job, error)
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Dead factories stand below the live ones, and only they can be removed.

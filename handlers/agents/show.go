@@ -6,19 +6,19 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/agents"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // show is the page of factories and agents.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (p *Pages) now(c echo.Context, who tenancy.Principal, f links.AgentsFilter)
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, first ui.FirstRun, f links.AgentsFilter) (
 	view.Agents, error,
 ) {
-	leased, err := p.Kanban.Leased(ctx, who)
+	leased, err := p.Screens.Leased(ctx, who)
 	sheet := pageData{snap: snap, leased: leased, canRun: who.Can(tenancy.RunFleet), firstRun: first, filter: f}
 	return sheet.model(), err
 }

@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	view "fleetboard/views/agents"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	view "github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // maxTroubles bounds the lines about one factory; `fleet factory show` has all.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // byWhom are the actors of a list of events, each as "type kind id name".

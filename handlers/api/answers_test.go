@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // beside are fields of some answers that say more than the job: a read of the job

@@ -3,8 +3,8 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // judging are the calls by which a person judges work, with bodies that would

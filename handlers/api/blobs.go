@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/blobs"
 )
 
 // blobHandlers carry contents in and out.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // maxBlob and maxBlobs are the limits of the tests' server.

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // branchHandlers answer the calls about branches of jobs.

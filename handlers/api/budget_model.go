@@ -3,9 +3,9 @@ package api
 import (
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 func budgetModel(b budgets.Budget) Budget {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A budget is made, read, edited, raised, given from and removed; money is a decimal with

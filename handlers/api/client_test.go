@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // TestGeneratedClient does the main job through the client that is generated

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strconv"
 
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch/recovery"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // statusHandlers answer the calls about the coordinator and the numbers of a workspace.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestCoordinatorStatus(t *testing.T) {

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // cheapBody is up to how many bytes the body of a cheap call may have.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // What became of a commit is told after the end of the lease, and read with the attempt; a

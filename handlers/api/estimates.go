@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // estimateHandlers say what jobs are expected to cost.
@@ -26,7 +26,7 @@ func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequest
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.estimates.Of(ctx, who, kanban.EstimateAsk(job))
+	e, err := s.estimates.Of(ctx, who, screens.EstimateAsk(job))
 	return EstimateJob200JSONResponse(estimateModel(e)), err
 }
 

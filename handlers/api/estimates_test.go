@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A claim says which size of model a job is worth and why: the one that a person wants, or

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const invited = "zoe-invited@example.org"

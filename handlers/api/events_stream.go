@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"time"
 
-	"fleetboard/handlers/api/stream"
-	"fleetboard/handlers/status"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/signal"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/api/stream"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // streams are those of this process.

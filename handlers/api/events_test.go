@@ -19,12 +19,12 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
 // liveServer is a second process on a world's database, which hears of news and

@@ -11,10 +11,10 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3filter"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/status"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // answer is what came back.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 )
 
 // reasons are the codes of an explanation.

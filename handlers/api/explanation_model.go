@@ -3,13 +3,13 @@ package api
 import (
 	"cmp"
 
-	"fleetboard/handlers/reason"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-func explanationModel(e kanban.Explanation) Explanation {
+func explanationModel(e screens.Explanation) Explanation {
 	out := Explanation{Status: JobStatus(e.Job.Status), Reasons: []Reasoning{},
 		EligibleFactories: eligible(e.Routing), IneligibleFactories: ineligible(e.Routing)}
 	for _, r := range e.Reasons {
@@ -18,17 +18,17 @@ func explanationModel(e kanban.Explanation) Explanation {
 	return out
 }
 
-func reasonModel(j jobs.Job, r kanban.Reason) Reasoning {
+func reasonModel(j jobs.Job, r screens.Reason) Reasoning {
 	out := Reasoning{Code: r.Code, Detail: reason.Exact(j, r), Until: utcOrNil(r.Until), Nearest: nilIfZero(r.Nearest),
 		By: actorModel(r.By), CarriedOutBy: actorModel(r.CarriedOutBy)}
 	if r.Budget != "" {
 		out.Budget, out.BudgetID, out.Model = &r.Budget, nilIfZero(r.BudgetID.String()), nilIfZero(r.Model)
 	}
-	if r.Code == kanban.CodeMergeWaits {
+	if r.Code == screens.CodeMergeWaits {
 		who, how := ReasoningWho(r.Merge.Who), ReasoningHow(r.Merge.How)
 		out.Who, out.How, out.LastError = &who, &how, nilIfZero(cmp.Or(reason.MergeHeld(r), r.Text))
 	}
-	if r.Code == kanban.CodeDeliveryRefused {
+	if r.Code == screens.CodeDeliveryRefused {
 		out.LastError = nilIfZero(r.Text)
 	}
 	keys := r.Keys

@@ -3,8 +3,8 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Whatever a job's status and wait, its explanation has a reason with a code and

@@ -3,7 +3,7 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/bus"
 )
 
 // exportHandlers answer the calls about exports.

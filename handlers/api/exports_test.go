@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Only what was given out can be acknowledged: a position that nobody has read would skip

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // factoryHandlers answer the calls about factories.

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/handlers/api/schema"
-	"fleetboard/handlers/status"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/api/schema"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // batchAtOnce is how many reports of a batch are carried out at the same moment.

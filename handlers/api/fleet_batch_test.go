@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Reports of one call are answered as each would be alone: in their order, and one

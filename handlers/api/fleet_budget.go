@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // CheckBudget says before something costly whether the job's budgets have room for it.

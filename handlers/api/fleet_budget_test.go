@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A claim says what it may spend; before something costly an agent asks whether there is

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestAQuestionAndItsAnswer(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestAgentDoesAJob(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ReportUsage says what models were used for.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // told is a usage entry as an agent sends it.

@@ -4,10 +4,10 @@ import (
 	"log/slog"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch/merging"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 )
 
 // An agent that merges by a pull request says which one it follows, and the work names it.

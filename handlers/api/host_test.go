@@ -7,9 +7,9 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/edge"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A call under a name that the server does not have is refused as every other

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"strconv"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // historyHandlers answer what became of a job and why: its attempts, events and log,
@@ -57,7 +57,7 @@ type jobEvents interface {
 }
 
 type explainer interface {
-	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
+	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (screens.Explanation, error)
 }
 
 // ListAttempts gives a page of a job's attempts, newest first.

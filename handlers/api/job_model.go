@@ -5,13 +5,13 @@ import (
 	"math"
 	"time"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
 func jobModel(j jobs.Job) Job {
@@ -41,7 +41,7 @@ func jobModel(j jobs.Job) Job {
 // the values of its secrets, and the size of model that it is worth.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
-	tier, why := estimates.ChooseTier(kanban.EstimateAsk(j))
+	tier, why := estimates.ChooseTier(screens.EstimateAsk(j))
 	model.Tier, model.TierWhy = Tier(tier), &why
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)

@@ -3,14 +3,14 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // jobHandlers answer the calls that make, read, edit and delete jobs.
@@ -105,7 +105,7 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 	if err != nil {
 		return nil, err
 	}
-	expected, err := s.estimates.Of(ctx, who, kanban.EstimateAsk(job))
+	expected, err := s.estimates.Of(ctx, who, screens.EstimateAsk(job))
 	model, total, estimated := jobModel(job), usageModel(used.Total), expected.P50.Fixed()
 	spent, since := used.Spent.Cost.Fixed(), used.Spent.Since.Fixed()
 	model.Usage, model.EstimatedUSD, model.SpentUSD, model.SpentSinceProgressUSD = &total, &estimated, &spent, &since

@@ -4,10 +4,10 @@ import (
 	"context"
 	"log/slog"
 
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // actionHandlers answer what people do to jobs.

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 
-	"fleetboard/handlers/status"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // bulkAction is a person's verb, and the field that it needs.

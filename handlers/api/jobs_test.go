@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestCreateSaysWhereTheJobCanRun(t *testing.T) {

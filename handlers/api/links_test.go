@@ -3,7 +3,7 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestJobsAreLinkedAndUnlinked(t *testing.T) {

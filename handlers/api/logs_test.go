@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func logLine(level, message string) object { return object{"level": level, "message": message} }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/handlers/api"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // asker is one column of the matrix: a token, and who it stands for.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"fleetboard/handlers/api/stream"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/api/stream"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // messageStream is one reader of an inbox that stays.

@@ -15,14 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/jobstest"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // hear reads an inbox until so many messages are there, and gives their texts.

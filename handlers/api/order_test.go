@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/dispatch/merging"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // An order stands in the claim alone, with all that the worker needs; the explanation of the

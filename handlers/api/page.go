@@ -3,7 +3,7 @@ package api
 import (
 	"encoding/base64"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // defaultLimit is how many items a page has where the call does not say.

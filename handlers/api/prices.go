@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // priceHandlers answer the calls about prices.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // bearers lets everybody in, or nobody.

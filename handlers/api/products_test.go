@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestProductsAreMadeAndChanged(t *testing.T) {

@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/edge"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // lookups counts how often a token is looked up.
@@ -38,7 +38,7 @@ func (w *world) limited(perSecond int) (http.Handler, *lookups) {
 	looked := &lookups{Bearers: w.accounts.Tokens}
 	log := slog.New(slog.DiscardHandler)
 	events := eventlog.New(w.db)
-	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Kanban: kanban.New(w.db, events, silence{}, log),
+	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Screens: screens.New(w.db, events, silence{}, log),
 		Events: events, Estimates: estimates.New(w.db), Tokens: looked, Log: log, Quota: quota.New(perSecond),
 		ClientAddress: func(r *http.Request) string { return r.Header.Get("X-Test-Client") }}), looked
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 )
 
 // secretMark is in the first and in the last 16 bytes of each secret of the walk.

@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // person is the owner as one who asks the services.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // routabilityHandlers say where a job could run before there is one.
@@ -20,7 +20,7 @@ type routabilityHandlers struct {
 
 // starter reads what stands before a job beside the fleet.
 type starter interface {
-	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
+	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query screens.StartQuery) (screens.Start, error)
 }
 
 // reach reads what of the fleet decides where jobs with some needs could run.
@@ -53,7 +53,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 	if err != nil {
 		return nil, err
 	}
-	query := kanban.StartQuery{Needs: needs, Product: value(r.Body.Product), Phase: value(r.Body.Phase), Priority: jobs.DefaultPriority}
+	query := screens.StartQuery{Needs: needs, Product: value(r.Body.Product), Phase: value(r.Body.Phase), Priority: jobs.DefaultPriority}
 	if r.Body.Priority != nil {
 		query.Priority = *r.Body.Priority
 	}
@@ -62,7 +62,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 		return nil, err
 	}
 	m := routabilityModel(snap.Route(needs))
-	reasons := models(start.Reasons, func(why kanban.Reason) Reasoning { return reasonModel(jobs.Job{Repo: needs.Repo}, why) })
+	reasons := models(start.Reasons, func(why screens.Reason) Reasoning { return reasonModel(jobs.Job{Repo: needs.Repo}, why) })
 	m.Reasons = &reasons
 	return PreviewRoutability200JSONResponse(m), nil
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Jobs are found by their texts and then by their logs, by people and agents who read them,

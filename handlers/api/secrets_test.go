@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A secret is in the answer to the claim, and in no other answer.

@@ -10,24 +10,24 @@ import (
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // BasePath is where the API lives on the server.
@@ -42,7 +42,7 @@ type Deps struct {
 	JobSearch *jobsearch.Service
 	Fleet     *fleet.Service
 	Dispatch  *dispatch.Service
-	Kanban    *kanban.Service
+	Screens   *screens.Service
 	Events    *eventlog.Log
 	Blobs     *blobs.Service
 	// Estimates say what jobs are expected to cost.
@@ -139,7 +139,7 @@ func New(d Deps) *Server {
 		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, turns: d.Turns, done: d.Done, tokens: d.Tokens},
 		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
 		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
-			events: d.Events, board: d.Kanban},
+			events: d.Events, board: d.Screens},
 		jobHandlers: jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch,
 			estimates: d.Estimates, search: d.JobSearch},
 		linkHandlers:        linkHandlers{links: d.Jobs},
@@ -149,7 +149,7 @@ func New(d Deps) *Server {
 		branchHandlers:      branchHandlers{branches: d.Jobs},
 		productHandlers:     productHandlers{products: d.Jobs},
 		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, after: d.Dispatch, bodies: bodies, log: d.Log},
-		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Kanban},
+		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Screens},
 		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
 		usageHandlers:       usageHandlers{usage: d.Usage, turns: d.Turns},
 

@@ -17,34 +17,34 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/handlers/api"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // described is openapi.yaml, against which every exchange of the suite is
@@ -148,7 +148,7 @@ func newWorld(t *testing.T) *world {
 	w.jobs = jobs.NewService(d, wake, dbtest.Vault(d))
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
 	events := eventlog.New(d)
-	board := kanban.New(d, events, wake, log)
+	board := screens.New(d, events, wake, log)
 	contents := blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs})
 	w.dispatch.NamesBlobs(contents)
 	messages := bus.NewService(d, wake, w.jobs.Secrets)
@@ -156,7 +156,7 @@ func newWorld(t *testing.T) *world {
 	contents.ReadMessages(messages)
 	w.bus = messages
 	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Kanban: board, Estimates: estimates.New(d),
+		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Screens: board, Estimates: estimates.New(d),
 		Blobs: contents, Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d),
 		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 //go:embed openapi.yaml

@@ -3,7 +3,7 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
 )
 
 // The API answers for a job that is said to run and whose lease is not there, and gives it

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // busy is a matrix in which the owner has all of its turns under way, and as many in line

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/usagecsv"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/usagecsv"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // usageHandlers answer the calls about what was used.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/internal/engines/transcript"
+	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
 // recordedRuns are what real programs printed, by the job that they worked on; the tokens
@@ -80,7 +80,7 @@ func tellings(t *testing.T, way string, program transcript.Program, runs []strin
 	t.Helper()
 	var told []object
 	for _, name := range runs {
-		raw, err := os.ReadFile("../../internal/engines/transcript/testdata/" + name + ".jsonl")
+		raw, err := os.ReadFile("../../internal/client/engines/transcript/testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}

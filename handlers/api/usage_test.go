@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // used is a world in which one agent has used two models for a job with a phase.

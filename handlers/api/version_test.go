@@ -3,8 +3,8 @@ package api_test
 import (
 	"testing"
 
-	"fleetboard/handlers/api"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestVersion(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/blobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Blobs is what the downloads ask of contents.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/blobs"
 )
 
 const (

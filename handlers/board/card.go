@@ -5,17 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/board"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // boardView is how one reader sees the board: what narrows it and what he may do.
@@ -27,10 +27,10 @@ type boardView struct {
 }
 
 // Card shows one job.
-func (l boardView) card(c kanban.Card) view.Card {
+func (l boardView) card(c screens.Card) view.Card {
 	j := c.Job
 	m := view.Card{
-		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(kanban.StatusColumn(j.Status)),
+		Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Column: string(screens.StatusColumn(j.Status)),
 		Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent), Place: jobparts.Place(j),
 		Priority: j.Priority, Version: j.Version, MoveURL: links.JobMove(j.Key),
 	}
@@ -52,7 +52,7 @@ func (l boardView) card(c kanban.Card) view.Card {
 	if l.canWrite {
 		m.Moves = jobparts.Moves(j, c.Moves)
 		m.Actions, m.Ways = besideMoves(jobparts.Actions(j), c.Moves), jobparts.Ways(j)
-		if c.Why.Code == kanban.CodeQuestion {
+		if c.Why.Code == screens.CodeQuestion {
 			m.Answer = links.Job(j.Key) + "#answer"
 		}
 	}
@@ -76,7 +76,7 @@ func cost(m *view.Card, s spend.Spent) {
 }
 
 // besideMoves leaves out the actions that the moves already offer.
-func besideMoves(actions []ui.Action, moves []kanban.Move) []ui.Action {
+func besideMoves(actions []ui.Action, moves []screens.Move) []ui.Action {
 	var list []ui.Action
 	for _, a := range actions {
 		offered := false
@@ -113,11 +113,11 @@ func (l boardView) working(m *view.Card, j jobs.Job) {
 }
 
 // setWaitLine fills in the last line of a job that waits.
-func (l boardView) setWaitLine(m *view.Card, j jobs.Job, why kanban.Reason) {
+func (l boardView) setWaitLine(m *view.Card, j jobs.Job, why screens.Reason) {
 	m.FootWord, m.Foot = "waiting", ui.For(j.StatusAt, l.now)
 	switch j.Status {
 	case jobs.Ready:
-		m.FootWord, m.FootLate = "ready", why.Code == kanban.CodeNoFactory
+		m.FootWord, m.FootLate = "ready", why.Code == screens.CodeNoFactory
 		if j.ReadyAt != nil {
 			m.Foot = ui.For(*j.ReadyAt, l.now)
 		}
@@ -134,7 +134,7 @@ func (l boardView) setWaitLine(m *view.Card, j jobs.Job, why kanban.Reason) {
 	case jobs.Approved:
 		m.FootWord, m.Foot = "approved", ui.Ago(j.StatusAt, l.now)
 	case jobs.Waiting:
-		if why.Until != nil && why.Until.After(l.now) && why.Code == kanban.CodeNotBefore {
+		if why.Until != nil && why.Until.After(l.now) && why.Code == screens.CodeNotBefore {
 			m.FootWord, m.Foot = "starts", ui.In(*why.Until, l.now)
 		}
 	}

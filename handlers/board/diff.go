@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"time"
 
-	"fleetboard/handlers/live"
-	view "fleetboard/views/board"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // columnDiff is a column in a live message. A subscriber that is up to date

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/live"
-	view "fleetboard/views/board"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func cardsOf(list ...view.Card) view.Column {

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/board"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // groups are the ways to group cards inside the columns, the plain one first.
@@ -36,13 +36,13 @@ func parseFilter(q url.Values) links.Filter {
 }
 
 // narrowed is the filter as the board's reader takes it.
-func narrowed(f links.Filter) kanban.Filter {
-	return kanban.Filter{Product: f.Product, Repo: f.Repo, Factory: f.Factory, Phase: f.Phase, Query: f.Query,
+func narrowed(f links.Filter) screens.Filter {
+	return screens.Filter{Product: f.Product, Repo: f.Repo, Factory: f.Factory, Phase: f.Phase, Query: f.Query,
 		PriorityGTE: f.Priority, Unroutable: f.Unroutable}
 }
 
 // filterMenus are the menus of links above the board.
-func filterMenus(b kanban.Board, f links.Filter) []view.FilterMenu {
+func filterMenus(b screens.Board, f links.Filter) []view.FilterMenu {
 	var factories []string
 	for _, one := range b.Fleet.Factories {
 		factories = append(factories, one.Name)

@@ -10,16 +10,16 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/board"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // livePage is the board among the live pages.
@@ -56,15 +56,15 @@ func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 	if act.Refused {
 		return b.cardNow(ctx, who, l, act.Job)
 	}
-	columns := []kanban.Column{act.From}
-	if now := kanban.StatusColumn(act.Job.Status); now != act.From {
+	columns := []screens.Column{act.From}
+	if now := screens.StatusColumn(act.Job.Status); now != act.From {
 		columns = append(columns, now)
 	}
 	return b.columnsNow(ctx, who, l, columns)
 }
 
 func (b livePage) cardNow(ctx context.Context, who tenancy.Principal, l boardView, job jobs.Job) ([]templ.Component, error) {
-	cards, err := b.pages.Kanban.Cards(ctx, who, job.ID)
+	cards, err := b.pages.Screens.Cards(ctx, who, job.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +74,10 @@ func (b livePage) cardNow(ctx context.Context, who tenancy.Principal, l boardVie
 	return []templ.Component{view.LiveCard(l.card(cards[0]))}, nil
 }
 
-func (b livePage) columnsNow(ctx context.Context, who tenancy.Principal, l boardView, columns []kanban.Column) ([]templ.Component, error) {
+func (b livePage) columnsNow(ctx context.Context, who tenancy.Principal, l boardView, columns []screens.Column) ([]templ.Component, error) {
 	var parts []templ.Component
-	for _, name := range slices.DeleteFunc(columns, func(c kanban.Column) bool { return c == "" }) {
-		page, err := b.pages.Kanban.ColumnPage(ctx, who, narrowed(l.filter), name, "")
+	for _, name := range slices.DeleteFunc(columns, func(c screens.Column) bool { return c == "" }) {
+		page, err := b.pages.Screens.ColumnPage(ctx, who, narrowed(l.filter), name, "")
 		if err != nil {
 			return nil, err
 		}
@@ -94,15 +94,15 @@ type liveBoard struct {
 	workspace string
 	first     ui.FirstRun
 
-	empty   bool                // the page shows that there are no jobs, in place of columns
-	columns []kanban.ColumnPage // only their counts; nil until the first change
+	empty   bool                 // the page shows that there are no jobs, in place of columns
+	columns []screens.ColumnPage // only their counts; nil until the first change
 	sent    sentCards
 	opened  bool // what can be claimed changed since the last refresh
 }
 
 // Change sends the columns that jobs entered or left, and of the other columns
 // the cards that changed where they stand.
-func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update, error) {
 	r.view.now = live.UpdateTime(u)
 	if u.Fleet != nil {
 		r.view.snap = *u.Fleet
@@ -115,7 +115,7 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 	if err := r.count(ctx, touched); err != nil {
 		return live.Update{}, err
 	}
-	n := live.Update{Later: r.opened || live.Holds(touched, kanban.Ready)}
+	n := live.Update{Later: r.opened || live.Holds(touched, screens.Ready)}
 	// The first job, or the first that passes the filter, makes another page of
 	// it; so does the last one that goes.
 	if empty := r.total() == 0; r.columns != nil && empty != r.empty {
@@ -126,7 +126,7 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 		n.Parts = append(n.Parts, r.column(page))
 	}
 	for _, c := range u.Cards {
-		if !live.Holds(touched, kanban.StatusColumn(c.Job.Status)) {
+		if !live.Holds(touched, screens.StatusColumn(c.Job.Status)) {
 			card := r.view.card(c)
 			r.sent.note(card)
 			n.Parts = append(n.Parts, view.LiveCard(card))
@@ -147,7 +147,7 @@ func (r *liveBoard) Change(ctx context.Context, u *kanban.Update) (live.Update, 
 	return n, nil
 }
 
-func (r *liveBoard) column(page kanban.ColumnPage) columnDiff {
+func (r *liveBoard) column(page screens.ColumnPage) columnDiff {
 	if r.sent == nil {
 		r.sent = sentCards{}
 	}
@@ -155,23 +155,23 @@ func (r *liveBoard) column(page kanban.ColumnPage) columnDiff {
 }
 
 // touched are the columns that changed, as this filter shows them.
-func (r *liveBoard) touched(ctx context.Context, u *kanban.Update) ([]kanban.ColumnPage, error) {
+func (r *liveBoard) touched(ctx context.Context, u *screens.Update) ([]screens.ColumnPage, error) {
 	f := narrowed(r.view.filter)
 	if f.IsZero() {
 		return u.Touched, nil
 	}
-	var names []kanban.Column
+	var names []screens.Column
 	for _, p := range u.Touched {
 		names = append(names, p.Column)
 	}
-	return r.pages.Kanban.ColumnPages(ctx, r.who, f, names...)
+	return r.pages.Screens.ColumnPages(ctx, r.who, f, names...)
 }
 
 // count keeps the numbers of jobs in the columns: all of them are read once,
 // then only those that change.
-func (r *liveBoard) count(ctx context.Context, touched []kanban.ColumnPage) error {
+func (r *liveBoard) count(ctx context.Context, touched []screens.ColumnPage) error {
 	if r.columns == nil && len(touched) > 0 {
-		pages, err := r.pages.Kanban.ColumnPages(ctx, r.who, narrowed(r.view.filter), kanban.Columns...)
+		pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Columns...)
 		if err != nil {
 			return err
 		}
@@ -200,8 +200,8 @@ func (r *liveBoard) total() int {
 }
 
 func (r *liveBoard) totals() templ.Component {
-	capped := slices.ContainsFunc(r.columns, func(p kanban.ColumnPage) bool { return p.Capped })
-	shell := layout.Shell{Workspace: r.workspace, Title: boardTitle(countColumn(r.columns, kanban.Running))}
+	capped := slices.ContainsFunc(r.columns, func(p screens.ColumnPage) bool { return p.Capped })
+	shell := layout.Shell{Workspace: r.workspace, Title: boardTitle(countColumn(r.columns, screens.Running))}
 	return view.LiveTotals(shell, totalText(r.total(), capped))
 }
 
@@ -209,7 +209,7 @@ func (r *liveBoard) totals() templ.Component {
 // can start, how many seats are free, and which jobs nobody can run.
 func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	r.view.now = time.Now()
-	stuck, err := r.pages.Kanban.Unroutable(ctx, r.who)
+	stuck, err := r.pages.Screens.Unroutable(ctx, r.who)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 		return parts, nil
 	}
 	r.opened = false
-	pages, err := r.pages.Kanban.ColumnPages(ctx, r.who, narrowed(r.view.filter), kanban.Ready, kanban.Running)
+	pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Ready, screens.Running)
 	for _, page := range pages {
 		parts = append(parts, r.column(page))
 	}

@@ -5,29 +5,29 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	view "fleetboard/views/board"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // columnEmpty says what would bring a job into an empty column.
-var columnEmpty = map[kanban.Column]ui.Empty{
-	kanban.Waiting: {Title: "Nothing waits", Text: "Jobs come here when a dependency, a time or a person holds them back."},
-	kanban.Ready:   {Title: "Nothing is ready", Text: "A new job comes here as soon as nothing holds it back."},
-	kanban.Running: {Title: "Nothing runs", Text: "A job comes here when an agent claims it."},
-	kanban.Review:  {Title: "Review is empty", Text: "A job comes here when an agent hands it in and a person is to decide."},
-	kanban.Done:    {Title: "Nothing done yet", Text: "Jobs completed in the last 7 days are here."},
-	kanban.Failed:  {Title: "Nothing failed", Text: "Jobs come here when their retries are used up or somebody cancels them."},
+var columnEmpty = map[screens.Column]ui.Empty{
+	screens.Waiting: {Title: "Nothing waits", Text: "Jobs come here when a dependency, a time or a person holds them back."},
+	screens.Ready:   {Title: "Nothing is ready", Text: "A new job comes here as soon as nothing holds it back."},
+	screens.Running: {Title: "Nothing runs", Text: "A job comes here when an agent claims it."},
+	screens.Review:  {Title: "Review is empty", Text: "A job comes here when an agent hands it in and a person is to decide."},
+	screens.Done:    {Title: "Nothing done yet", Text: "Jobs completed in the last 7 days are here."},
+	screens.Failed:  {Title: "Nothing failed", Text: "Jobs come here when their retries are used up or somebody cancels them."},
 }
 
 // board shows the whole board.
-func (l boardView) board(b kanban.Board) view.Board {
+func (l boardView) board(b screens.Board) view.Board {
 	m := view.Board{
 		Total:    totalText(b.Total, b.TotalCapped),
 		Filters:  filterMenus(b, l.filter),
@@ -70,7 +70,7 @@ func boardTitle(running int, capped bool) string {
 }
 
 // column shows one page of a column; its number of jobs is the whole column's.
-func (l boardView) column(p kanban.ColumnPage) view.Column {
+func (l boardView) column(p screens.ColumnPage) view.Column {
 	m := view.Column{
 		Name: string(p.Column), Title: jobparts.ColumnTitles[p.Column], Count: countText(p.Count, p.Capped),
 		Groups: l.grouped(p.Cards), Empty: columnEmpty[p.Column],
@@ -87,18 +87,18 @@ func (l boardView) column(p kanban.ColumnPage) view.Column {
 		m.MoreURL = links.BoardColumn(m.Name, p.Next, l.filter)
 	}
 	switch p.Column {
-	case kanban.Running:
+	case screens.Running:
 		if len(l.snap.Factories) > 0 {
 			m.Sub = web.FreeSeats(l.snap)
 		}
-	case kanban.Done:
+	case screens.Done:
 		m.Sub = "7 days"
 	}
 	return m
 }
 
 // spentText is what the jobs of cards have cost together, "" where that is nothing.
-func spentText(cards []kanban.Card) string {
+func spentText(cards []screens.Card) string {
 	var sum spend.Nanos
 	unpriced := ""
 	for _, c := range cards {
@@ -115,7 +115,7 @@ func spentText(cards []kanban.Card) string {
 
 // grouped puts the cards under headings, in the order of their names; cards
 // that belong nowhere come last.
-func (l boardView) grouped(cards []kanban.Card) []view.CardGroup {
+func (l boardView) grouped(cards []screens.Card) []view.CardGroup {
 	byName := map[string]*view.CardGroup{}
 	var list []*view.CardGroup
 	for _, c := range cards {
@@ -171,7 +171,7 @@ func groupHeading(group string, j jobs.Job) string {
 const maxNoted = 2
 
 // note is the bar about jobs that no live factory can run, nil for none.
-func (l boardView) note(u kanban.Unroutable) *ui.Note {
+func (l boardView) note(u screens.Unroutable) *ui.Note {
 	if u.Count == 0 {
 		return nil
 	}

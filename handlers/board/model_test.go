@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -24,10 +24,10 @@ func in(d time.Duration) *time.Time {
 func TestCards(t *testing.T) {
 	l := boardView{canWrite: true, now: noon}
 	percentDone := 62
-	running := l.card(kanban.Card{Job: jobs.Job{Key: "FB-1", Status: jobs.Running, Repo: "ledger-api", Phase: "M2", CurrentStep: "Tests",
+	running := l.card(screens.Card{Job: jobs.Job{Key: "FB-1", Status: jobs.Running, Repo: "ledger-api", Phase: "M2", CurrentStep: "Tests",
 		ProgressPercent: &percentDone, ProgressAt: in(-11 * time.Minute),
 		Lease: &jobs.Lease{Agent: "claude-2", Factory: "mac-1", ClaimedAt: noon.Add(-12 * time.Minute)}},
-		Moves: []kanban.Move{{To: kanban.Failed, Verb: jobs.ByCancel}}})
+		Moves: []screens.Move{{To: screens.Failed, Verb: jobs.ByCancel}}})
 	if running.Place != "ledger-api · M2" || running.Percent != 62 || running.Elapsed.Text != "12m" || !running.ProgressLate || running.Column != "running" {
 		t.Errorf("running card %+v", running)
 	}
@@ -36,15 +36,15 @@ func TestCards(t *testing.T) {
 			t.Error("the menu offers to cancel twice")
 		}
 	}
-	failed := l.card(kanban.Card{Job: jobs.Job{Key: "FB-2", Status: jobs.Failed, LastError: "checksum differs\nat line 3", StatusAt: noon.Add(-2 * time.Hour)}})
+	failed := l.card(screens.Card{Job: jobs.Job{Key: "FB-2", Status: jobs.Failed, LastError: "checksum differs\nat line 3", StatusAt: noon.Add(-2 * time.Hour)}})
 	if failed.Sub != "checksum differs" || failed.SubTone != ui.Bad || failed.Ended.Text != "2h" || failed.Column != "failed" {
 		t.Errorf("failed row %+v", failed)
 	}
-	review := l.card(kanban.Card{Job: jobs.Job{Status: jobs.InReview, StatusAt: noon.Add(-130 * time.Minute)}, Why: kanban.Reason{Code: kanban.CodeInReview}})
+	review := l.card(screens.Card{Job: jobs.Job{Status: jobs.InReview, StatusAt: noon.Add(-130 * time.Minute)}, Why: screens.Reason{Code: screens.CodeInReview}})
 	if !review.FootLate || review.FootWord != "in review" || review.Foot.Text != "2h 10m" {
 		t.Errorf("card in review %+v", review)
 	}
-	if viewer := (boardView{now: noon}).card(kanban.Card{Job: jobs.Job{Status: jobs.Ready}, Moves: []kanban.Move{{To: kanban.Failed}}}); len(viewer.Moves)+len(viewer.Actions) > 0 {
+	if viewer := (boardView{now: noon}).card(screens.Card{Job: jobs.Job{Status: jobs.Ready}, Moves: []screens.Move{{To: screens.Failed}}}); len(viewer.Moves)+len(viewer.Actions) > 0 {
 		t.Errorf("a viewer may do %+v", viewer)
 	}
 }
@@ -53,23 +53,23 @@ func TestCards(t *testing.T) {
 // often the job was lost, that its time is over, what was asked of its agent.
 func TestCardsShowWhatWantsAttention(t *testing.T) {
 	l := boardView{canWrite: true, now: noon}
-	asked := l.card(kanban.Card{Job: jobs.Job{Key: "FB-3", Status: jobs.Blocked, Question: "24 hours?", StatusAt: noon, LostCount: 2, MaxLost: 5},
-		Why: kanban.Reason{Code: kanban.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}})
+	asked := l.card(screens.Card{Job: jobs.Job{Key: "FB-3", Status: jobs.Blocked, Question: "24 hours?", StatusAt: noon, LostCount: 2, MaxLost: 5},
+		Why: screens.Reason{Code: screens.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}})
 	if asked.Answer != "/jobs/FB-3#answer" || !asked.Reason.Ask || asked.FootWord != "asked" || asked.Lost != "lost 2×" {
 		t.Errorf("card with a question %+v", asked)
 	}
 	minutes := 30
 	for over, elapsed := range map[bool]time.Duration{false: 29 * time.Minute, true: 31 * time.Minute} {
-		c := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running, EstimatedMinutes: &minutes, Lease: &jobs.Lease{ClaimedAt: noon.Add(-elapsed)}}})
+		c := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running, EstimatedMinutes: &minutes, Lease: &jobs.Lease{ClaimedAt: noon.Add(-elapsed)}}})
 		if c.Over.Text != "over its estimate of 30 min" || c.Over.Now != over {
 			t.Errorf("card after %v %+v", elapsed, c.Over)
 		}
 	}
-	late := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running, Lease: &jobs.Lease{WarnedAt: in(-time.Minute)}}})
+	late := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running, Lease: &jobs.Lease{WarnedAt: in(-time.Minute)}}})
 	if late.Notice == nil || late.Notice.Text.String() != "Long past its estimate" {
 		t.Errorf("card of an overdue job %+v", late.Notice)
 	}
-	asking := l.card(kanban.Card{Job: jobs.Job{Status: jobs.Running,
+	asking := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running,
 		Lease: &jobs.Lease{Directive: "cancel", DirectiveBy: tenancy.Actor{Name: "Jo"}, GraceEndsAt: in(40 * time.Second), WarnedAt: in(-time.Minute)}}})
 	if asking.Notice == nil || asking.Notice.Text.String() != "Cancelling… asked by Jo, the agent has 40s" || asking.Status != ui.Cancelling {
 		t.Errorf("card of a job that is to stop %+v", asking.Notice)
@@ -120,7 +120,7 @@ func TestWords(t *testing.T) {
 func TestACancelledRowNamesWhoDecided(t *testing.T) {
 	j := jobs.Job{Status: jobs.Aborted, StatusBy: tenancy.Actor{Kind: tenancy.KindPerson, ID: "1", Name: "reaper"},
 		CarriedOutBy: tenancy.Actor{Kind: tenancy.KindSystem, ID: "reaper", Name: "reaper"}, LastError: "not needed"}
-	if got, want := (boardView{now: noon}).card(kanban.Card{Job: j}).Sub, "cancelled by reaper (carried out by the coordinator)"; got != want {
+	if got, want := (boardView{now: noon}).card(screens.Card{Job: j}).Sub, "cancelled by reaper (carried out by the coordinator)"; got != want {
 		t.Errorf("the row says %q, want %q", got, want)
 	}
 }

@@ -5,22 +5,22 @@ package board
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Fleet  Fleet
-	Jobs   Jobs
-	Kanban Kanban
+	Web     *web.Site
+	Fleet   Fleet
+	Jobs    Jobs
+	Screens Screens
 }
 
 // Fleet is what the page asks of factories and agents.
@@ -33,13 +33,13 @@ type Jobs interface {
 	List(ctx context.Context, who tenancy.Principal, f jobs.Filter) (list []jobs.Job, next string, err error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	Board(ctx context.Context, who tenancy.Principal, f kanban.Filter) (kanban.Board, error)
-	Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]kanban.Card, error)
-	ColumnPage(ctx context.Context, who tenancy.Principal, f kanban.Filter, c kanban.Column, after string) (kanban.ColumnPage, error)
-	ColumnPages(ctx context.Context, who tenancy.Principal, f kanban.Filter, list ...kanban.Column) ([]kanban.ColumnPage, error)
-	Unroutable(ctx context.Context, who tenancy.Principal) (kanban.Unroutable, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	Board(ctx context.Context, who tenancy.Principal, f screens.Filter) (screens.Board, error)
+	Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]screens.Card, error)
+	ColumnPage(ctx context.Context, who tenancy.Principal, f screens.Filter, c screens.Column, after string) (screens.ColumnPage, error)
+	ColumnPages(ctx context.Context, who tenancy.Principal, f screens.Filter, list ...screens.Column) ([]screens.ColumnPage, error)
+	Unroutable(ctx context.Context, who tenancy.Principal) (screens.Unroutable, error)
 }
 
 // Pages answers the requests of the page.

@@ -6,15 +6,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/board"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // emptyParam tells the stream that its page shows no job.
@@ -24,11 +24,11 @@ const emptyParam = "empty"
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	filter := parseFilter(c.QueryParams())
-	b, err := p.Kanban.Board(ctx, who, narrowed(filter))
+	b, err := p.Screens.Board(ctx, who, narrowed(filter))
 	if err != nil {
 		return err
 	}
-	running, capped := countColumn(b.Columns, kanban.Running)
+	running, capped := countColumn(b.Columns, screens.Running)
 	shell, err := p.Web.Page(c, who, b.Fleet, layout.SectionBoard, boardTitle(running, capped))
 	if err != nil {
 		return err
@@ -49,13 +49,13 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.View(page))
 }
 
-func newBoardView(filter links.Filter, who tenancy.Principal, b kanban.Board) boardView {
+func newBoardView(filter links.Filter, who tenancy.Principal, b screens.Board) boardView {
 	return boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(b.Fleet), snap: b.Fleet}
 }
 
 // neverUsed reports whether the workspace has no job at all, not even one that
 // the board does not show any more.
-func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.Board, filter links.Filter) (bool, error) {
+func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b screens.Board, filter links.Filter) (bool, error) {
 	if b.Total > 0 || !narrowed(filter).IsZero() {
 		return false, nil
 	}
@@ -63,7 +63,7 @@ func (p *Pages) neverUsed(ctx context.Context, who tenancy.Principal, b kanban.B
 	return len(list) == 0, err
 }
 
-func countColumn(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bool) {
+func countColumn(columns []screens.ColumnPage, c screens.Column) (n int, capped bool) {
 	for _, p := range columns {
 		if p.Column == c {
 			return p.Count, p.Capped
@@ -76,11 +76,11 @@ func countColumn(columns []kanban.ColumnPage, c kanban.Column) (n int, capped bo
 // for a browser without JavaScript.
 func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	filter, name := parseFilter(c.QueryParams()), kanban.Column(c.Param("column"))
+	filter, name := parseFilter(c.QueryParams()), screens.Column(c.Param("column"))
 	if jobparts.ColumnTitles[name] == "" {
 		return fault.New(fault.NotFound, "The board has no such column.")
 	}
-	page, err := p.Kanban.ColumnPage(ctx, who, narrowed(filter), name, c.QueryParam("after"))
+	page, err := p.Screens.ColumnPage(ctx, who, narrowed(filter), name, c.QueryParam("after"))
 	if err != nil {
 		return err
 	}

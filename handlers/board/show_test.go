@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestBoardBeforeTheFirstJob(t *testing.T) {

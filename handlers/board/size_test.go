@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The card of a review says how much there is to look at; that of one which reports

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // plane is the area of a chart in which time goes from left to right and what is left

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
 var numbers = regexp.MustCompile(`-?[0-9.]+`)

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/internal/spend/budgets"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Which end of a text stands at its place.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/forecast"
-	view "fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
+	view "github.com/fleetboard/fleetboard/views/budgets"
 )
 
 const dollar = spend.Nanos(1_000_000_000)

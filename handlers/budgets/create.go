@@ -5,14 +5,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // ask is the form of a new budget.
@@ -50,7 +50,7 @@ func (p *Pages) newForm(c echo.Context, who tenancy.Principal, status int, f vie
 
 // form shows a form within the shell.
 func (p *Pages) form(c echo.Context, who tenancy.Principal, status int, m view.FormPage) error {
-	around, err := p.Kanban.PageContext(c.Request().Context(), who)
+	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}

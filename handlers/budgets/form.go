@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	view "fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	view "github.com/fleetboard/fleetboard/views/budgets"
 )
 
 // form is what was typed about a budget.

@@ -7,12 +7,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // livePage is the page of budgets among the live pages.
@@ -45,7 +45,7 @@ type liveBudgets struct {
 }
 
 // Change has the page read again: agents that work spend.
-func (r *liveBudgets) Change(_ context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveBudgets) Change(_ context.Context, u *screens.Update) (live.Update, error) {
 	return live.Update{Later: u.Fleet != nil || len(u.Changed) > 0}, nil
 }
 

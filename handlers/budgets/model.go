@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/forecast"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // model is the page with all budgets and the chosen one at length, else the widest.

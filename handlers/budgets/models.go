@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/usageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // shownModels is how many models stand beside the chart.

@@ -8,16 +8,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -26,7 +26,7 @@ type Deps struct {
 	Budgets   *budgets.Service
 	Usage     Usage
 	Estimates Estimates
-	Kanban    Kanban
+	Screens   Screens
 }
 
 // Usage is what the page asks of usage.
@@ -39,9 +39,9 @@ type Estimates interface {
 	Compare(ctx context.Context, who tenancy.Principal, last int) ([]estimates.Compared, estimates.Accuracy, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.
@@ -75,7 +75,7 @@ func (p *Pages) Live() live.Page { return livePage{p} }
 // show is the page. ?budget= names the one that is shown at length.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx, chosen := c.Request().Context(), c.QueryParam("budget")
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

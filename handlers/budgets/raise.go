@@ -7,16 +7,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/budgets"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // askRaise is the form of a raise.
@@ -84,7 +84,7 @@ func (p *Pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, er
 }
 
 func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f view.Raise) error {
-	around, err := p.Kanban.PageContext(c.Request().Context(), who)
+	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // An owner raises a budget from its page; what was refused keeps what was typed, and

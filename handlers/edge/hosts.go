@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"fleetboard/handlers/status"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Host is the host of an address like "fleet.example.com:8080" without the port, as

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
 // A page of another site that gives its name our address is told nothing; whoever

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
 // However many want to know, and whatever becomes of the answer: it is asked for

@@ -1,9 +1,9 @@
 package history
 
 import (
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/events"
 )
 
 // actorKinds are the icon, the word and the mark of each kind of actor.

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/views/events"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Group is a group of types of events that the timeline can be

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // setting is what an event of the settings says.

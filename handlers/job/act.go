@@ -3,12 +3,12 @@ package job
 import (
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Limits of what a merge is told, in characters.
@@ -50,5 +50,5 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 		toast = &ui.Toast{Tone: ui.OK, Title: after.Key + " " + v.Done}
 	}
 	toast.Undo = jobparts.FindUndo(v.By, after)
-	return p.changed(c, who, after, toast, kanban.StatusColumn(before.Status))
+	return p.changed(c, who, after, toast, screens.StatusColumn(before.Status))
 }

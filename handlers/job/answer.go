@@ -6,20 +6,20 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // changed answers an action that was done: for htmx the parts of its page that
 // the job touched, else the page that the form was on, with a toast. A toast
 // that is nil says nothing.
-func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toast *ui.Toast, from kanban.Column) error {
+func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toast *ui.Toast, from screens.Column) error {
 	if !web.IsHX(c) {
 		return p.goBack(c, toast)
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
 )
 
 // attemptPage is how many attempts a page shows.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"fleetboard/handlers/blobparts"
-	"fleetboard/handlers/messageparts"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/tenancy"
-	viewparts "fleetboard/views/jobparts"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // readSizes reads how large the blobs are that the page names.

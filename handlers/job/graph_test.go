@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/job"
 )
 
 // graphOf is a graph in short: "A>B" is B that waits for A, "A~B" is A that is

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/job"
 )
 
 const maxShownInputs = 50

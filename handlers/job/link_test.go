@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // A link is added and removed from either side's page, which then shows it.

@@ -9,15 +9,15 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // livePage is the page of a job among the live pages.
@@ -100,9 +100,9 @@ func (r *liveJob) Heard(ctx context.Context) ([]templ.Component, error) {
 }
 
 // Change sends what a change of the board changes on the page.
-func (r *liveJob) Change(ctx context.Context, u *kanban.Update) (live.Update, error) {
-	touched := slices.ContainsFunc(u.Changed, func(ref kanban.Ref) bool { return ref.ID == r.id || r.near[ref.Key] }) ||
-		slices.ContainsFunc(u.Cards, func(c kanban.Card) bool { return c.Job.ID == r.id })
+func (r *liveJob) Change(ctx context.Context, u *screens.Update) (live.Update, error) {
+	touched := slices.ContainsFunc(u.Changed, func(ref screens.Ref) bool { return ref.ID == r.id || r.near[ref.Key] }) ||
+		slices.ContainsFunc(u.Cards, func(c screens.Card) bool { return c.Job.ID == r.id })
 	if !touched {
 		return live.Update{Later: r.waits && live.Opens(u)}, nil
 	}

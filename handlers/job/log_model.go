@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/joblog"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // How much of a line a page shows, in characters: messages at first, and what

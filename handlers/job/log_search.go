@@ -3,11 +3,11 @@ package job
 import (
 	"regexp"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/job"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // marker finds a text in lines, in capitals or not; nil finds nothing.

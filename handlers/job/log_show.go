@@ -9,12 +9,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // logPage is how many lines of a log are shown at once.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // partTime is how long a reader may take for a part of a file.

@@ -3,10 +3,10 @@ package job
 import (
 	"context"
 
-	"fleetboard/handlers/messageparts"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // messagesShown is how many messages of its thread the page of a job shows.

@@ -5,24 +5,24 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/usageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/job"
-	viewparts "fleetboard/views/jobparts"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/job"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // pageData is all that a job's page is made of.
 type pageData struct {
-	kanban.JobPage      // with one event more than is shown where there are more
+	screens.JobPage     // with one event more than is shown where there are more
 	job                 jobs.Job
 	before              int64 // the event that the shown ones are older than, 0 for the newest
 	now                 time.Time
@@ -33,7 +33,7 @@ type pageData struct {
 
 func (s pageData) model() view.Job {
 	j := s.job
-	column := kanban.StatusColumn(j.Status)
+	column := screens.StatusColumn(j.Status)
 	m := view.Job{
 		Key: j.Key, Title: j.Title, Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
@@ -86,15 +86,15 @@ func (s pageData) merge() *viewparts.Merge {
 
 // moves leaves out those that the buttons of the page do, with their questions.
 func (s pageData) moves() []viewparts.Move {
-	var list []kanban.Move
+	var list []screens.Move
 	for column := range jobparts.ColumnTitles {
-		by, ok := kanban.MoveVerb(s.job.Status, column)
+		by, ok := screens.MoveVerb(s.job.Status, column)
 		if _, asks := jobparts.AskedAction(s.job, by); ok && !asks {
-			list = append(list, kanban.Move{To: column, Verb: by})
+			list = append(list, screens.Move{To: column, Verb: by})
 		}
 	}
-	slices.SortFunc(list, func(a, b kanban.Move) int {
-		return slices.Index(kanban.Columns, a.To) - slices.Index(kanban.Columns, b.To)
+	slices.SortFunc(list, func(a, b screens.Move) int {
+		return slices.Index(screens.Columns, a.To) - slices.Index(screens.Columns, b.To)
 	})
 	return jobparts.Moves(s.job, list)
 }

@@ -4,11 +4,11 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/history"
-	"fleetboard/internal/eventlog"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/history"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // history are the shown events with the link to older ones, and the note at the

@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend/estimates"
-	view "fleetboard/views/job"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // strip is the row of figures of a job that an agent works on.

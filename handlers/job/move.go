@@ -3,15 +3,15 @@ package job
 import (
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // move takes a card to another column: by drag, menu, key or plain form. A
@@ -23,7 +23,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	to := kanban.Column(in.Get("to"))
+	to := screens.Column(in.Get("to"))
 	if jobparts.ColumnTitles[to] == "" {
 		return fault.Invalid("to", "The board has no such column.")
 	}
@@ -35,11 +35,11 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	from := kanban.StatusColumn(job.Status)
+	from := screens.StatusColumn(job.Status)
 	if from == to {
 		return p.moved(c, who, job, from, nil)
 	}
-	by, ok := kanban.MoveVerb(job.Status, to)
+	by, ok := screens.MoveVerb(job.Status, to)
 	if !ok {
 		return p.refused(c, who, job, wayOut(job, to))
 	}
@@ -53,7 +53,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 		if after, err = p.Jobs.Get(ctx, who, job.Key); err != nil {
 			return err
 		}
-		if kanban.StatusColumn(after.Status) != to {
+		if screens.StatusColumn(after.Status) != to {
 			return p.refused(c, who, after, cameBack(after, "It has changed since you saw it. This is how it is now."))
 		}
 	}
@@ -65,7 +65,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 
 // moved answers a move that was made. htmx shows it by itself; a request to an agent,
 // which leaves the card where it is, needs words, and an undo its place.
-func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from kanban.Column, undo *ui.Undo) error {
+func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from screens.Column, undo *ui.Undo) error {
 	toast := askedToast(job)
 	if toast == nil && (undo != nil || !web.IsHX(c)) {
 		toast = &ui.Toast{Tone: ui.OK, Title: job.Key + " is in " + columnOrGone(job.Status)}
@@ -77,7 +77,7 @@ func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from 
 }
 
 func columnOrGone(status jobs.Status) string {
-	if title := jobparts.ColumnTitles[kanban.StatusColumn(status)]; title != "" {
+	if title := jobparts.ColumnTitles[screens.StatusColumn(status)]; title != "" {
 		return title
 	}
 	return "the archive"
@@ -89,11 +89,11 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 
 // wayOut is cameBack with what can be done instead: work in review is judged on
 // its page, where sending it back asks for the reason.
-func wayOut(job jobs.Job, to kanban.Column) ui.Toast {
+func wayOut(job jobs.Job, to screens.Column) ui.Toast {
 	t := cameBack(job, whyNot(job.Status, to))
 	if job.Status == jobs.InReview {
 		t.ActionLabel, t.ActionURL = "Review it", links.ReviewJob(job.Key, "")
-		if to == kanban.Ready {
+		if to == screens.Ready {
 			t.ActionLabel, t.ActionURL = "Reject it", t.ActionURL+"#dlg-"+string(jobs.ByReject)
 		}
 	}
@@ -102,25 +102,25 @@ func wayOut(job jobs.Job, to kanban.Column) ui.Toast {
 
 // whyNot says why a job of a status does not go to a column by hand, and what
 // would bring it there.
-func whyNot(status jobs.Status, to kanban.Column) string {
+func whyNot(status jobs.Status, to screens.Column) string {
 	switch {
-	case to == kanban.Running:
+	case to == screens.Running:
 		return "A job runs when an agent claims it; nobody can start one by hand."
-	case to == kanban.Review:
+	case to == screens.Review:
 		return "A job comes to Review when an agent hands it in."
-	case to == kanban.Done && status == jobs.InReview:
+	case to == screens.Done && status == jobs.InReview:
 		return "It is still to be approved."
-	case to == kanban.Done:
+	case to == screens.Done:
 		return "A job is done when its work was handed in and accepted."
-	case to == kanban.Ready && status == jobs.InReview:
+	case to == screens.Ready && status == jobs.InReview:
 		return "Sending it back needs a reason."
-	case to == kanban.Ready && status == jobs.Waiting:
+	case to == screens.Ready && status == jobs.Waiting:
 		return "It becomes ready by itself when what it waits for is over."
-	case to == kanban.Waiting && status == jobs.Blocked, to == kanban.Waiting && status == jobs.Paused:
+	case to == screens.Waiting && status == jobs.Blocked, to == screens.Waiting && status == jobs.Paused:
 		return "It waits already."
-	case to == kanban.Waiting:
+	case to == screens.Waiting:
 		return "Only a job that is ready or runs can be paused."
-	case to == kanban.Failed:
+	case to == screens.Failed:
 		return "A job that is over cannot be cancelled."
 	default:
 		return "It cannot go there from where it is."

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/history"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/history"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func version(j jobs.Job) string { return strconv.Itoa(j.Version) }

@@ -5,20 +5,20 @@ package job
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/messageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // Deps is what the page needs.
@@ -30,7 +30,7 @@ type Deps struct {
 	Attempts Attempts
 	Links    Links
 	Logs     Logs
-	Kanban   Kanban
+	Screens  Screens
 	Messages Messages
 	Blobs    messageparts.Blobs
 	Registry *live.Registry
@@ -79,9 +79,9 @@ type Logs interface {
 	LogsAfter(ctx context.Context, who tenancy.Principal, job ids.ID, after int64, f joblog.Filter) ([]joblog.Line, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	JobPage(ctx context.Context, who tenancy.Principal, query kanban.JobQuery) (kanban.JobPage, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	JobPage(ctx context.Context, who tenancy.Principal, query screens.JobQuery) (screens.JobPage, error)
 }
 
 // Messages is what the page asks of messages.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // eventPage is how many events the job's page shows at once.
@@ -23,7 +23,7 @@ const eventPage = 50
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
 	newest := toLogFilter(links.LogView{})
-	page, err := p.Kanban.JobPage(c.Request().Context(), who, kanban.JobQuery{Job: c.Param("key"), Before: max(0, before),
+	page, err := p.Screens.JobPage(c.Request().Context(), who, screens.JobQuery{Job: c.Param("key"), Before: max(0, before),
 		Events: eventPage + 1, Log: &newest})
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
 
 // read reads the live part of a job's page.
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string) (pageData, error) {
-	page, err := p.Kanban.JobPage(ctx, who, kanban.JobQuery{Job: key, Events: eventPage + 1})
+	page, err := p.Screens.JobPage(ctx, who, screens.JobQuery{Job: key, Events: eventPage + 1})
 	if err != nil {
 		return pageData{}, err
 	}
@@ -65,7 +65,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, key string) (pa
 	return data, p.readMessages(ctx, who, &data)
 }
 
-func newPageData(who tenancy.Principal, page kanban.JobPage, before int64) pageData {
+func newPageData(who tenancy.Principal, page screens.JobPage, before int64) pageData {
 	return pageData{JobPage: page, job: page.Why.Job, before: before, now: web.Now(page.Fleet),
 		canWrite: who.Can(tenancy.WriteJobs), canDelete: who.Can(tenancy.Manage)}
 }

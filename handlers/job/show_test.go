@@ -10,16 +10,16 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/merging"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestJobPageOfARunningJob(t *testing.T) {

@@ -1,12 +1,12 @@
 package job
 
 import (
-	"fleetboard/handlers/jobparts"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // addTalk puts what was said below the attempt that it is about: the last one

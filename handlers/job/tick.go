@@ -6,12 +6,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // tickRaces is how often a tick is written again because somebody else changed
@@ -49,5 +49,5 @@ func (p *Pages) tick(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.changed(c, who, job, nil, kanban.StatusColumn(job.Status))
+	return p.changed(c, who, job, nil, screens.StatusColumn(job.Status))
 }

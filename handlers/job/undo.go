@@ -6,13 +6,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // undo takes back the last act on a job. Where the job has moved on since, the toast
@@ -48,5 +48,5 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 		p.Web.SetFlash(c, toast)
 		return web.SeeOther(c, links.ReviewJob(after.Key, ""))
 	}
-	return p.changed(c, who, after, &toast, kanban.StatusColumn(before.Status))
+	return p.changed(c, who, after, &toast, screens.StatusColumn(before.Status))
 }

@@ -3,10 +3,10 @@ package job
 import (
 	"strings"
 
-	"fleetboard/handlers/usageparts"
-	"fleetboard/internal/spend"
-	view "fleetboard/views/job"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // usedModel is what models were used for, as pages show it; nothing where they were

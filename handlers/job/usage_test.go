@@ -3,8 +3,8 @@ package job
 import (
 	"testing"
 
-	"fleetboard/internal/spend"
-	view "fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	view "github.com/fleetboard/fleetboard/views/job"
 )
 
 // Amounts are shown to the cent; what is missing in a sum is said.

@@ -4,23 +4,23 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
 )
 
 // Every move of every status has words of its own.
 func TestMovesHaveWords(t *testing.T) {
 	for _, status := range jobs.Statuses {
-		for _, to := range kanban.Columns {
-			by, ok := kanban.MoveVerb(status, to)
+		for _, to := range screens.Columns {
+			by, ok := screens.MoveVerb(status, to)
 			if !ok {
-				if to != kanban.StatusColumn(status) && whyNot(status, to) == "" {
+				if to != screens.StatusColumn(status) && whyNot(status, to) == "" {
 					t.Errorf("nothing says why %s does not go to %s", status, to)
 				}
 				continue
 			}
-			m := jobparts.Moves(jobs.Job{Key: "FB-1", Status: status}, []kanban.Move{{To: to, Verb: by}})[0]
+			m := jobparts.Moves(jobs.Job{Key: "FB-1", Status: status}, []screens.Move{{To: to, Verb: by}})[0]
 			if !strings.HasPrefix(m.Label, jobparts.ColumnTitles[to]+", ") {
 				t.Errorf("%s to %s by %s is called %q", status, to, by, m.Label)
 			}

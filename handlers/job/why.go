@@ -3,14 +3,14 @@ package job
 import (
 	"strconv"
 
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/job"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // reason is the panel that says why the job does not run; nil for one that
@@ -26,18 +26,18 @@ func (s pageData) reason() *view.Why {
 		return s.failure()
 	case j.Status == jobs.Aborted:
 		return &view.Why{Icon: "circle-x", Title: reason.ByText(j.Key+" was cancelled",
-			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(kanban.Reason{Code: kanban.CodeAborted})}
+			tenancy.Credit(j.StatusBy, j.CarriedOutBy), j.LastError).String(), Lines: s.next(screens.Reason{Code: screens.CodeAborted})}
 	}
 	first := s.Why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
 	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
 	for _, r := range s.Why.Reasons {
-		if r.Code != kanban.CodeQuestion { // it stands below, as a whole
+		if r.Code != screens.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
 		}
 		m.Lines = append(m.Lines, s.next(r)...)
 		switch r.Code {
-		case kanban.CodeNoFactory, kanban.CodeSeatsTaken, kanban.CodeAgentsBusy:
+		case screens.CodeNoFactory, screens.CodeSeatsTaken, screens.CodeAgentsBusy:
 			m.Rows = s.routingRows()
 		}
 	}
@@ -47,7 +47,7 @@ func (s pageData) reason() *view.Why {
 // refusal says that the origin did not take the branch of work that is done; nil where it did.
 func (s pageData) refusal() *view.Why {
 	for _, r := range s.Why.Reasons {
-		if r.Code == kanban.CodeDeliveryRefused {
+		if r.Code == screens.CodeDeliveryRefused {
 			shown := reason.Model(s.job, r, s.now)
 			return &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: s.job.Key + " is done, and its branch was refused",
 				Lines: []ui.Sentence{shown.Text}}
@@ -60,10 +60,10 @@ func (s pageData) failure() *view.Why {
 	j := s.job
 	m := &view.Why{Icon: "octagon-alert", Tone: ui.Bad, Title: j.Key + " failed"}
 	switch {
-	case s.Why.Reasons[0].Code == kanban.CodeDependencyCycle:
+	case s.Why.Reasons[0].Code == screens.CodeDependencyCycle:
 		m.Title += ", it waited for itself"
 		m.Lines = append([]ui.Sentence{ui.Text(web.FirstLine(s.Why.Reasons[0].Text, web.MaxQuote))},
-			s.next(kanban.Reason{Code: kanban.CodeDependencyCycle})...)
+			s.next(screens.Reason{Code: screens.CodeDependencyCycle})...)
 		return m
 	case j.LostCount > j.MaxLost:
 		m.Title += ", it was lost too often"
@@ -73,29 +73,29 @@ func (s pageData) failure() *view.Why {
 	if line := web.FirstLine(j.LastError, web.MaxQuote); line != "" {
 		m.Lines = []ui.Sentence{ui.Text(line)}
 	}
-	m.Lines = append(m.Lines, s.next(kanban.Reason{Code: kanban.CodeFailed})...)
+	m.Lines = append(m.Lines, s.next(screens.Reason{Code: screens.CodeFailed})...)
 	return m
 }
 
 // next is what the reader can do about it, one sentence or none.
-func (s pageData) next(why kanban.Reason) []ui.Sentence {
+func (s pageData) next(why screens.Reason) []ui.Sentence {
 	j := s.job
 	if !s.canWrite {
 		return nil
 	}
 	switch why.Code {
-	case kanban.CodeQuestion:
+	case screens.CodeQuestion:
 		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
-	case kanban.CodeInReview:
+	case screens.CodeInReview:
 		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewJob(j.Key, "")), ui.T(" with its changes and checks"))}
-	case kanban.CodeProductPaused, kanban.CodeReviewBacklog, kanban.CodeRepoBusy:
+	case screens.CodeProductPaused, screens.CodeReviewBacklog, screens.CodeRepoBusy:
 		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
-	case kanban.CodeBudget, kanban.CodeThrottled:
+	case screens.CodeBudget, screens.CodeThrottled:
 		return s.nextOfBudget(why)
-	case kanban.CodeDependencyCycle:
+	case screens.CodeDependencyCycle:
 		dependencies := ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep")
 		return []ui.Sentence{ui.Say(ui.T("Take one of its "), dependencies, ui.T(" away, and retry it"))}
-	case kanban.CodeFailed, kanban.CodeAborted:
+	case screens.CodeFailed, screens.CodeAborted:
 		if !j.Can(jobs.ByRetry) {
 			return []ui.Sentence{ui.Text("The system made it, and decides about the job that it was for")}
 		}
@@ -110,7 +110,7 @@ func (s pageData) next(why kanban.Reason) []ui.Sentence {
 }
 
 // nextOfBudget is what the reader can do about a budget that keeps the job back.
-func (s pageData) nextOfBudget(why kanban.Reason) []ui.Sentence {
+func (s pageData) nextOfBudget(why screens.Reason) []ui.Sentence {
 	switch {
 	case why.Model != "":
 		return []ui.Sentence{ui.Say(ui.Link("Say what it counts as", links.NeedsYou+"#models"), ui.T(", let it pass, or "),
@@ -126,32 +126,32 @@ func (s pageData) nextOfBudget(why kanban.Reason) []ui.Sentence {
 
 // whyTitles are what the panel is headed with, after the job's key.
 var whyTitles = map[string]string{
-	kanban.CodeSeatsTaken:       "waits for a seat",
-	kanban.CodeCanStart:         "can start now",
-	kanban.CodeQuestion:         "waits for an answer",
-	kanban.CodeBlocked:          "is blocked",
-	kanban.CodePaused:           "is paused",
-	kanban.CodeThrottled:        "waits for its budget",
-	kanban.CodeInReview:         "is in review",
-	kanban.CodeApproved:         "is approved",
-	kanban.CodeDependencyFailed: "cannot start by itself",
-	kanban.CodeDependency:       "waits for other jobs",
-	kanban.CodeNotBefore:        "waits for its time",
-	kanban.CodeRetryBackoff:     "waits to be tried again",
-	kanban.CodeRepoBusy:         "waits for its repo",
-	kanban.CodeReviewBacklog:    "waits for the review",
-	kanban.CodeProductPaused:    "waits for its product",
-	kanban.CodeAgentsBusy:       "waits for an agent",
-	kanban.CodeProviderHeld:     "waits for a provider",
-	kanban.CodeBudget:           "waits for its budget",
+	screens.CodeSeatsTaken:       "waits for a seat",
+	screens.CodeCanStart:         "can start now",
+	screens.CodeQuestion:         "waits for an answer",
+	screens.CodeBlocked:          "is blocked",
+	screens.CodePaused:           "is paused",
+	screens.CodeThrottled:        "waits for its budget",
+	screens.CodeInReview:         "is in review",
+	screens.CodeApproved:         "is approved",
+	screens.CodeDependencyFailed: "cannot start by itself",
+	screens.CodeDependency:       "waits for other jobs",
+	screens.CodeNotBefore:        "waits for its time",
+	screens.CodeRetryBackoff:     "waits to be tried again",
+	screens.CodeRepoBusy:         "waits for its repo",
+	screens.CodeReviewBacklog:    "waits for the review",
+	screens.CodeProductPaused:    "waits for its product",
+	screens.CodeAgentsBusy:       "waits for an agent",
+	screens.CodeProviderHeld:     "waits for a provider",
+	screens.CodeBudget:           "waits for its budget",
 }
 
-func whyTitle(j jobs.Job, r kanban.Reason) string {
+func whyTitle(j jobs.Job, r screens.Reason) string {
 	title, known := whyTitles[r.Code]
 	switch {
-	case r.Code == kanban.CodeNoFactory:
+	case r.Code == screens.CodeNoFactory:
 		return "No live factory can run " + j.Key
-	case r.Code == kanban.CodeBudget && j.Status == jobs.Paused:
+	case r.Code == screens.CodeBudget && j.Status == jobs.Paused:
 		return j.Key + " is paused by its budget"
 	case known:
 		return j.Key + " " + title

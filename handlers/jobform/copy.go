@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // fillForm is the form as it would have been typed for a job.

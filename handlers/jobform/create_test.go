@@ -5,10 +5,10 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 func TestNewJobForm(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // edit is the form of a job that is there, as it was typed.

@@ -7,13 +7,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // edit is the form of a job as it is now.
@@ -31,12 +31,12 @@ type refusal struct {
 // with what somebody else changed meanwhile.
 func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, typed *edit, r refusal) error {
 	ctx := c.Request().Context()
-	query := kanban.FormQuery{Job: c.Param("key")}
+	query := screens.FormQuery{Job: c.Param("key")}
 	if typed != nil {
 		query.Seen = typed.version
 	}
 	var e edit
-	page, err := p.Kanban.FormPage(ctx, who, query, func(page kanban.FormPage) kanban.StartQuery {
+	page, err := p.Screens.FormPage(ctx, who, query, func(page screens.FormPage) screens.StartQuery {
 		if typed == nil {
 			e = begin(page.Job, c.QueryParam("then") == retryNext)
 		} else {
@@ -81,7 +81,7 @@ func (e *edit) merge(now jobs.Job) {
 }
 
 // model is what the page says of the job beside its fields.
-func (e edit) model(page kanban.FormPage) *view.Edit {
+func (e edit) model(page screens.FormPage) *view.Edit {
 	j := page.Job
 	m := &view.Edit{Key: j.Key, Title: j.Title, URL: e.url(), JobURL: links.Job(j.Key), DraftURL: links.JobDraft(j.Key, e.retry),
 		Version: j.Version, Retry: e.retry, CanRetry: j.Can(jobs.ByRetry), Locked: lockedFields(j),

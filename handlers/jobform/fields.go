@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/jobform"
 )
 
 // field is a field of the form that an edit may change.

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // routability is routabilityModel of the page; of a job that cannot start as it is, how
@@ -36,7 +36,7 @@ func (s pageData) routability() view.Routability {
 
 // routabilityModel says which factories could run the job that is being
 // written, and of each other one why not.
-func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.Routability {
+func routabilityModel(f jobForm, snap fleet.Snapshot, start screens.Start) view.Routability {
 	routing := snap.Route(f.needs())
 	m := view.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
 	seats := 0
@@ -63,7 +63,7 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, start kanban.Start) view.R
 }
 
 // moneyLines say what the job is expected to cost, and whether its budgets have room.
-func moneyLines(m kanban.Money) []view.MoneyLine {
+func moneyLines(m screens.Money) []view.MoneyLine {
 	lines := []view.MoneyLine{{Icon: "coins", Text: jobparts.Expected(m.Expected)}}
 	for _, b := range m.Budgets {
 		line := view.MoneyLine{Icon: "wallet"}
@@ -169,7 +169,7 @@ func deadText(f fleet.Factory, now time.Time) string {
 }
 
 // startText says when the job would start, and what it waits for first.
-func startText(f jobForm, can, seats int, start kanban.Start, now time.Time) (ui.Sentence, string) {
+func startText(f jobForm, can, seats int, start screens.Start, now time.Time) (ui.Sentence, string) {
 	var open []string
 	for _, d := range start.Depends {
 		if d.Status != jobs.Completed {
@@ -202,7 +202,7 @@ func startText(f jobForm, can, seats int, start kanban.Start, now time.Time) (ui
 }
 
 // aheadText is how many jobs are claimed before this one.
-func aheadText(start kanban.Start) string {
+func aheadText(start screens.Start) string {
 	n := web.Plural(start.Ahead, "job", "jobs")
 	if start.More {
 		n = "More than " + n

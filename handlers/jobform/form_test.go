@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -98,7 +98,7 @@ func theFleet() fleet.Snapshot {
 }
 
 func TestRoutability(t *testing.T) {
-	m := routabilityModel(jobForm{repo: "ledger-api", engine: "claude", capabilities: []string{"os:linux"}}, theFleet(), kanban.Start{})
+	m := routabilityModel(jobForm{repo: "ledger-api", engine: "claude", capabilities: []string{"os:linux"}}, theFleet(), screens.Start{})
 	if m.Title != "1 of 4 factories can run this" || m.Text != "2 seats free, from heartbeats 3s ago" || m.Tone != ui.OK {
 		t.Errorf("headline %q, %q, %q", m.Title, m.Text, m.Tone)
 	}
@@ -125,16 +125,16 @@ func TestRoutability(t *testing.T) {
 func TestWhenItStarts(t *testing.T) {
 	for name, test := range map[string]struct {
 		form  jobForm
-		start kanban.Start
+		start screens.Start
 		want  string
 	}{
 		"at once":    {form: jobForm{}, want: "Starts at once, unless a more urgent job takes the seat."},
-		"dependency": {start: kanban.Start{Depends: []jobs.Job{{Key: "FB-1", Status: jobs.Running}, {Key: "FB-2", Status: jobs.Completed}}}, want: "It waits first for FB-1."},
+		"dependency": {start: screens.Start{Depends: []jobs.Job{{Key: "FB-1", Status: jobs.Running}, {Key: "FB-2", Status: jobs.Completed}}}, want: "It waits first for FB-1."},
 		"time":       {form: jobForm{notBefore: "2025-11-21T18:00"}, want: "It waits first, until 18:00 UTC."},
-		"busy repo": {form: jobForm{repo: "ledger-api"}, start: kanban.Start{Reasons: []kanban.Reason{{Code: kanban.CodeRepoBusy, Keys: []string{"FB-1"}}}},
+		"busy repo": {form: jobForm{repo: "ledger-api"}, start: screens.Start{Reasons: []screens.Reason{{Code: screens.CodeRepoBusy, Keys: []string{"FB-1"}}}},
 			want: "It waits first. Repo busy: FB-1 holds ledger-api."},
-		"ahead":       {start: kanban.Start{Ahead: 1}, want: "It waits for its turn. 1 job of the same or a higher priority is ahead of it."},
-		"far ahead":   {start: kanban.Start{Ahead: 100, More: true}, want: "It waits for its turn. More than 100 jobs of the same or a higher priority are ahead of it."},
+		"ahead":       {start: screens.Start{Ahead: 1}, want: "It waits for its turn. 1 job of the same or a higher priority is ahead of it."},
+		"far ahead":   {start: screens.Start{Ahead: 100, More: true}, want: "It waits for its turn. More than 100 jobs of the same or a higher priority are ahead of it."},
 		"no factory":  {form: jobForm{engine: "cobol"}, want: "It waits until a factory offers all it needs. See the fleet"},
 		"only a dead": {form: jobForm{engine: "codex"}, want: "It waits until a factory offers all it needs. See the fleet"},
 	} {
@@ -145,7 +145,7 @@ func TestWhenItStarts(t *testing.T) {
 	busy := theFleet()
 	busy.Factories = busy.Factories[:1]
 	busy.Factories[0].Taken, busy.Factories[0].Agents[0].Taken = 2, 2
-	if got := routabilityModel(jobForm{}, busy, kanban.Start{}); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
+	if got := routabilityModel(jobForm{}, busy, screens.Start{}); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
 		t.Errorf("busy: %q, %q", got.Foot, got.Rows[0].Text)
 	}
 }

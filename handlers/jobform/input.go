@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // inputLines reads lines of NAME=value into inputs. It says what is wrong with

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // pageData is what the page of the form is made of.
@@ -18,7 +18,7 @@ type pageData struct {
 	snap     fleet.Snapshot
 	products []string
 	phases   []string
-	start    kanban.Start // what stands before the job
+	start    screens.Start // what stands before the job
 	errors   map[string]string
 	problem  string // about the form as a whole
 	blank    bool   // nothing was typed or prefilled

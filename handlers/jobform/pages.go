@@ -4,21 +4,21 @@ package jobform
 import (
 	"context"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
 type Deps struct {
 	Web      *web.Site
 	Jobs     Jobs
-	Kanban   Kanban
+	Screens  Screens
 	Dispatch Dispatch
 }
 
@@ -36,13 +36,13 @@ type Dispatch interface {
 	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (kanban.Explanation, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (screens.Explanation, error)
 	Fleet(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query kanban.StartQuery) (kanban.Start, error)
-	FormPage(ctx context.Context, who tenancy.Principal, query kanban.FormQuery,
-		ask func(kanban.FormPage) kanban.StartQuery) (kanban.FormPage, error)
+	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query screens.StartQuery) (screens.Start, error)
+	FormPage(ctx context.Context, who tenancy.Principal, query screens.FormQuery,
+		ask func(screens.FormPage) screens.StartQuery) (screens.FormPage, error)
 }
 
 // Pages answers the requests of the page.

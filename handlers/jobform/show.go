@@ -6,16 +6,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/tenancy"
-	view "fleetboard/views/jobform"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	view "github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // show is the empty form. What an address says beforehand (repo, title)
@@ -45,7 +45,7 @@ func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 // newJobPage shows the form with the present fleet around it.
 func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sheet pageData) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.FormPage(ctx, who, kanban.FormQuery{Job: sheet.copied}, func(page kanban.FormPage) kanban.StartQuery {
+	around, err := p.Screens.FormPage(ctx, who, screens.FormQuery{Job: sheet.copied}, func(page screens.FormPage) screens.StartQuery {
 		switch {
 		case sheet.copied != "":
 			sheet.form, sheet.copy = copyJob(page.Job, web.Now(page.Fleet))
@@ -66,8 +66,8 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 }
 
 // start asks what stands before the job.
-func (f jobForm) start() kanban.StartQuery {
-	query := kanban.StartQuery{Needs: f.needs(), Product: f.product, Phase: f.phase, Priority: jobs.DefaultPriority,
+func (f jobForm) start() screens.StartQuery {
+	query := screens.StartQuery{Needs: f.needs(), Product: f.product, Phase: f.phase, Priority: jobs.DefaultPriority,
 		DependsOn: f.dependsOn[:min(len(f.dependsOn), jobs.MaxDependencies)]}
 	if priority := web.NumberChoice("priority", f.priority, 0, jobs.MaxPriority, map[string]string{}); priority != nil {
 		query.Priority = *priority
@@ -84,7 +84,7 @@ func (f jobForm) start() kanban.StartQuery {
 }
 
 // startQuery asks what stands before a job that is there already.
-func (f jobForm) startQuery(j jobs.Job) kanban.StartQuery {
+func (f jobForm) startQuery(j jobs.Job) screens.StartQuery {
 	query := f.start()
 	query.Product, query.Job, query.Ask.Kind = j.Product, j.ID, j.Kind
 	return query
@@ -103,10 +103,10 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 		}
 		query = sheet.form.startQuery(sheet.job)
 	}
-	if sheet.snap, err = p.Kanban.Fleet(ctx, who); err != nil {
+	if sheet.snap, err = p.Screens.Fleet(ctx, who); err != nil {
 		return err
 	}
-	if sheet.start, err = p.Kanban.Start(ctx, who, sheet.snap, query); err != nil {
+	if sheet.start, err = p.Screens.Start(ctx, who, sheet.snap, query); err != nil {
 		return err
 	}
 	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(sheet.routability()))
@@ -141,7 +141,7 @@ func (p *Pages) search(c echo.Context, who tenancy.Principal) error {
 
 // describeStart says in one sentence whether and where a job can start.
 func (p *Pages) describeStart(ctx context.Context, who tenancy.Principal, j jobs.Job) (ui.Toast, error) {
-	why, err := p.Kanban.Explain(ctx, who, j.ID.String())
+	why, err := p.Screens.Explain(ctx, who, j.ID.String())
 	if err != nil {
 		return ui.Toast{}, err
 	}
@@ -153,9 +153,9 @@ func (p *Pages) describeStart(ctx context.Context, who tenancy.Principal, j jobs
 		t.Text += reason.Text(j, r, web.Now(fleet.Snapshot{})).String() + "."
 	}
 	if j.Status == jobs.Ready && len(why.Routing.Eligible) > 0 && !j.ProductPaused {
-		start, err := p.Kanban.Start(ctx, who, routedFactories(why.Routing), kanban.StartQuery{
+		start, err := p.Screens.Start(ctx, who, routedFactories(why.Routing), screens.StartQuery{
 			Needs:   fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory},
-			Product: j.Product, Phase: j.Phase, Priority: j.Priority, Job: j.ID, Ask: kanban.EstimateAsk(j)})
+			Product: j.Product, Phase: j.Phase, Priority: j.Priority, Job: j.ID, Ask: screens.EstimateAsk(j)})
 		if err != nil {
 			return ui.Toast{}, err
 		}

@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The preview names each thing that a job would wait for, and so does the message after

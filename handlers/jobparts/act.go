@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // ReadAction reads the form of a verb.

@@ -3,8 +3,8 @@ package jobparts
 import (
 	"time"
 
-	"fleetboard/internal/fleet"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // LateProgress is the age from which on a progress is amber.

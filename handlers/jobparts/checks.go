@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // CheckTone is good or bad where a member of a result says so itself.

@@ -1,9 +1,9 @@
 package jobparts
 
-import "fleetboard/internal/kanban"
+import "github.com/fleetboard/fleetboard/internal/screens"
 
 // ColumnTitles are the headings of the board's columns.
-var ColumnTitles = map[kanban.Column]string{
-	kanban.Waiting: "Waiting", kanban.Ready: "Ready", kanban.Running: "Running",
-	kanban.Review: "Review", kanban.Done: "Done", kanban.Failed: "Failed",
+var ColumnTitles = map[screens.Column]string{
+	screens.Waiting: "Waiting", screens.Ready: "Ready", screens.Running: "Running",
+	screens.Review: "Review", screens.Done: "Done", screens.Failed: "Failed",
 }

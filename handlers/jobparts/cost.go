@@ -1,12 +1,12 @@
 package jobparts
 
 import (
-	"fleetboard/handlers/web"
-	"fleetboard/internal/budgeting"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Cost is what a job has cost in words, "" where it used nothing. It never shows a sum

@@ -3,10 +3,10 @@ package jobparts_test
 import (
 	"testing"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/internal/budgeting"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
 // What a job is expected to cost says by what, and what a budget has left says whether the

@@ -3,9 +3,9 @@ package jobparts
 import (
 	"strconv"
 
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Criteria is the check list of a job, with what ticks it where the

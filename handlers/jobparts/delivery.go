@@ -3,9 +3,9 @@ package jobparts
 import (
 	"time"
 
-	"fleetboard/internal/jobs/attempts"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Delivery is what became of the commit of an attempt, nothing where nobody tells.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"fleetboard/internal/eventlog"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // saidKinds are the events in which agents and people say something to one another:

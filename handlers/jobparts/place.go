@@ -1,6 +1,6 @@
 package jobparts
 
-import "fleetboard/internal/jobs"
+import "github.com/fleetboard/fleetboard/internal/jobs"
 
 // Place is "ledger-api · M2"; without a repo the product stands for it.
 func Place(j jobs.Job) string {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // HasCheckpoint reports whether another attempt can go on from what the last one

@@ -3,7 +3,7 @@ package jobparts
 import (
 	"encoding/json"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Agents name the figures of a change differently.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 func TestSizeOf(t *testing.T) {

@@ -1,8 +1,8 @@
 package jobparts
 
 import (
-	"fleetboard/internal/jobs"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // asked are what a job becomes that an agent was asked for and has not done yet.

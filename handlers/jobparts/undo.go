@@ -3,10 +3,10 @@ package jobparts
 import (
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // FindUndo is what a toast offers after an act on a job, nil where it cannot be undone: a

@@ -3,12 +3,12 @@ package jobparts
 import (
 	"slices"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Verb is what a person can do with a job: how it is named and asked for.
@@ -125,7 +125,7 @@ var moveWords = map[jobs.Trigger]struct {
 
 // Moves are the columns that a job's card can go to now; one that the job's page asks
 // before is asked before here too.
-func Moves(j jobs.Job, moves []kanban.Move) []view.Move {
+func Moves(j jobs.Job, moves []screens.Move) []view.Move {
 	var list []view.Move
 	for _, m := range moves {
 		w, ok := moveWords[m.Verb]

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The buttons are the table of package jobs, whatever the status.

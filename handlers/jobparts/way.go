@@ -1,9 +1,9 @@
 package jobparts
 
 import (
-	"fleetboard/internal/jobs"
-	view "fleetboard/views/jobparts"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Ways are the forms that a job leads a person to who may change it: that of the job

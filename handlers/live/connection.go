@@ -6,8 +6,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Show is the stream of changes of one page. ?on= says of which.

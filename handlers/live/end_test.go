@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/live"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // The end of a stream comes after the time for its last message is over, as it

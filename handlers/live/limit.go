@@ -1,9 +1,9 @@
 package live
 
 import (
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // Limits of open streams of one kind. Beyond them new ones are refused; an open one is

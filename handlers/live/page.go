@@ -8,12 +8,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Page is a kind of page with a live part.
@@ -34,7 +34,7 @@ type Page interface {
 // View is the live part of an open page.
 type View interface {
 	// Change gives the parts that a change of the board changes.
-	Change(ctx context.Context, u *kanban.Update) (Update, error)
+	Change(ctx context.Context, u *screens.Update) (Update, error)
 	// Refresh reads again what follows from changes.
 	Refresh(ctx context.Context) ([]templ.Component, error)
 	// Ages reports whether the part is to be refreshed with each heartbeat.
@@ -62,7 +62,7 @@ type Update struct {
 type Act struct {
 	Job jobs.Job // as it is now
 	// From is the column that it was in, "" where that does not matter.
-	From kanban.Column
+	From screens.Column
 	// Refused is whether nothing was done, because the job was no longer what its
 	// page showed.
 	Refused bool

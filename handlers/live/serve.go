@@ -9,13 +9,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/signal"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // The clocks of a stream.
@@ -47,9 +47,9 @@ type Members interface {
 // Board is the feed of the board's changes.
 type Board interface {
 	Cursor(ctx context.Context, who tenancy.Principal) (cursor string, err error)
-	Needs(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot) (kanban.Needs, error)
-	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *kanban.Update, error)
-	CatchUp(ctx context.Context, who tenancy.Principal, cursor string) (*kanban.Update, error)
+	Needs(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot) (screens.Needs, error)
+	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *screens.Update, error)
+	CatchUp(ctx context.Context, who tenancy.Principal, cursor string) (*screens.Update, error)
 }
 
 // Fleet reads the factories and agents.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/a-h/templ"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // settle is how long the consequences of a change, such as every reason that
@@ -25,7 +25,7 @@ type stream struct {
 	subscribers subscribers
 
 	// Only run touches these.
-	updates <-chan *kanban.Update
+	updates <-chan *screens.Update
 	fleet   layout.Fleet // as the sidebar shows it
 	health  layout.Health
 	later   <-chan time.Time
@@ -73,16 +73,16 @@ func (s *stream) run(ctx context.Context) {
 }
 
 // gathered is an update with those that came meanwhile.
-func (s *stream) gathered(first *kanban.Update) *kanban.Update {
-	var all *kanban.Update
+func (s *stream) gathered(first *screens.Update) *screens.Update {
+	var all *screens.Update
 	for {
 		select {
 		case u, ok := <-s.updates:
 			if !ok {
-				return &kanban.Update{Reset: true}
+				return &screens.Update{Reset: true}
 			}
 			if all == nil {
-				all = &kanban.Update{}
+				all = &screens.Update{}
 				merge(all, first)
 			}
 			merge(all, u)
@@ -96,7 +96,7 @@ func (s *stream) gathered(first *kanban.Update) *kanban.Update {
 }
 
 // take shows an update.
-func (s *stream) take(ctx context.Context, u *kanban.Update) error {
+func (s *stream) take(ctx context.Context, u *screens.Update) error {
 	if u.Reset {
 		return s.reset(ctx)
 	}
@@ -151,7 +151,7 @@ func (s *stream) beat(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return s.take(ctx, &kanban.Update{Fleet: &snap, Needs: &needs})
+		return s.take(ctx, &screens.Update{Fleet: &snap, Needs: &needs})
 	}
 	if s.view.Ages() {
 		return s.refresh(ctx)
@@ -193,7 +193,7 @@ func (s *stream) reset(ctx context.Context) error {
 }
 
 // frame adds what a change of the board changes on every page.
-func (n *Update) frame(u *kanban.Update) {
+func (n *Update) frame(u *screens.Update) {
 	if n.Reset {
 		return
 	}

@@ -6,14 +6,14 @@ import (
 
 	"github.com/a-h/templ"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // merge adds a later update to what was gathered. The update itself belongs to
 // all who watch and is left as it is.
-func merge(into, u *kanban.Update) {
+func merge(into, u *screens.Update) {
 	if u.Cursor != "" {
 		into.Cursor = u.Cursor
 	}
@@ -26,7 +26,7 @@ func merge(into, u *kanban.Update) {
 	into.Rules = into.Rules || u.Rules
 	into.Changed = append(into.Changed, u.Changed...)
 	for _, c := range u.Cards {
-		at := slices.IndexFunc(into.Cards, func(k kanban.Card) bool { return k.Job.ID == c.Job.ID })
+		at := slices.IndexFunc(into.Cards, func(k screens.Card) bool { return k.Job.ID == c.Job.ID })
 		if at < 0 {
 			into.Cards = append(into.Cards, c)
 		} else {
@@ -34,7 +34,7 @@ func merge(into, u *kanban.Update) {
 		}
 	}
 	for _, p := range u.Touched {
-		at := slices.IndexFunc(into.Touched, func(k kanban.ColumnPage) bool { return k.Column == p.Column })
+		at := slices.IndexFunc(into.Touched, func(k screens.ColumnPage) bool { return k.Column == p.Column })
 		if at < 0 {
 			into.Touched = append(into.Touched, p)
 		} else {
@@ -45,7 +45,7 @@ func merge(into, u *kanban.Update) {
 		if !slices.Contains(into.Gone, id) {
 			into.Gone = append(into.Gone, id)
 		}
-		into.Cards = slices.DeleteFunc(into.Cards, func(c kanban.Card) bool { return c.Job.ID == id })
+		into.Cards = slices.DeleteFunc(into.Cards, func(c screens.Card) bool { return c.Job.ID == id })
 	}
 }
 
@@ -55,13 +55,13 @@ func sameFleet(a, b layout.Fleet) bool {
 
 // Opens reports whether jobs that did not change themselves may be claimed now,
 // or no longer: the fleet, a product or a review queue changed.
-func Opens(u *kanban.Update) bool {
-	return u.Fleet != nil || u.Rules || Holds(u.Touched, kanban.Review)
+func Opens(u *screens.Update) bool {
+	return u.Fleet != nil || u.Rules || Holds(u.Touched, screens.Review)
 }
 
 // UpdateTime is the time that an update is shown at: the database's where it came
 // with the fleet.
-func UpdateTime(u *kanban.Update) time.Time {
+func UpdateTime(u *screens.Update) time.Time {
 	if u.Fleet != nil {
 		return web.Now(*u.Fleet)
 	}
@@ -69,12 +69,12 @@ func UpdateTime(u *kanban.Update) time.Time {
 }
 
 // Holds reports whether a column is among pages.
-func Holds(pages []kanban.ColumnPage, c kanban.Column) bool {
-	return slices.ContainsFunc(pages, func(p kanban.ColumnPage) bool { return p.Column == c })
+func Holds(pages []screens.ColumnPage, c screens.Column) bool {
+	return slices.ContainsFunc(pages, func(p screens.ColumnPage) bool { return p.Column == c })
 }
 
 // counts are what an update changes in the navigation of every page.
-func counts(u *kanban.Update) []templ.Component {
+func counts(u *screens.Update) []templ.Component {
 	if u.Needs == nil {
 		return nil
 	}

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // Every end of a line that a reader knows begins a data line and no field.
@@ -36,13 +36,15 @@ func TestMessageLines(t *testing.T) {
 
 func TestMergeKeepsTheLatest(t *testing.T) {
 	one, two, gone := ids.New(), ids.New(), ids.New()
-	card := func(id ids.ID, version int) kanban.Card { return kanban.Card{Job: jobs.Job{ID: id, Version: version}} }
+	card := func(id ids.ID, version int) screens.Card {
+		return screens.Card{Job: jobs.Job{ID: id, Version: version}}
+	}
 	snap := &fleet.Snapshot{}
-	first := &kanban.Update{Cursor: "1-1", Cards: []kanban.Card{card(one, 1), card(gone, 1)},
-		Touched: []kanban.ColumnPage{{Column: kanban.Ready, Count: 2}}, Fleet: snap}
-	second := &kanban.Update{Cursor: "2-1", Cards: []kanban.Card{card(one, 2), card(two, 1)}, Gone: []ids.ID{gone},
-		Touched: []kanban.ColumnPage{{Column: kanban.Ready, Count: 1}, {Column: kanban.Running, Count: 1}}}
-	var got kanban.Update
+	first := &screens.Update{Cursor: "1-1", Cards: []screens.Card{card(one, 1), card(gone, 1)},
+		Touched: []screens.ColumnPage{{Column: screens.Ready, Count: 2}}, Fleet: snap}
+	second := &screens.Update{Cursor: "2-1", Cards: []screens.Card{card(one, 2), card(two, 1)}, Gone: []ids.ID{gone},
+		Touched: []screens.ColumnPage{{Column: screens.Ready, Count: 1}, {Column: screens.Running, Count: 1}}}
+	var got screens.Update
 	merge(&got, first)
 	merge(&got, second)
 	if got.Cursor != "2-1" || got.Fleet != snap || len(got.Gone) != 1 {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // What a log in with the provider keeps in the browser's session: the way there

@@ -7,14 +7,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/status"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/login"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // identityToJoin remembers who somebody is at the provider and goes on to the

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers/login"
-	"fleetboard/internal/accounts/idptest"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Another site sends a browser to the way of an invitation, and the provider, who

@@ -1,10 +1,10 @@
 package login
 
 import (
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/views/links"
-	view "fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/login"
 )
 
 // wayOn is where a log in that failed began, and the way to try it again.

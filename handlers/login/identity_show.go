@@ -1,8 +1,8 @@
 package login
 
 import (
-	"fleetboard/views/links"
-	view "fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/login"
 )
 
 // identityLogin is the way to log in with the identity provider; nil where the

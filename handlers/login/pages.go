@@ -8,12 +8,12 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.

@@ -3,12 +3,12 @@ package login
 import (
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // proveStart sends a person without a password to the provider, to log in anew.

@@ -5,13 +5,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/status"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/login"
 )
 
 // setupForm shows the page of a set-up link that can still be used.

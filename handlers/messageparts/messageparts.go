@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/blobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // shortJSON is how long a payload may be that stands in one line, in bytes.

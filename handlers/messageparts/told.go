@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"fleetboard/internal/bus"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // event is what the server's message says of an event.

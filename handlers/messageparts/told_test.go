@@ -3,8 +3,8 @@ package messageparts_test
 import (
 	"testing"
 
-	"fleetboard/handlers/messageparts"
-	"fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/internal/bus"
 )
 
 // What the server tells of events reads as a story; of others' messages nothing is made up.

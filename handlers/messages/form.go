@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/messageparts"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/messages"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messages"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // maxText is how many characters a person writes at once: as many as fit into a form, but

@@ -7,12 +7,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/messages"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messages"
 )
 
 // livePage is the page among the live pages.
@@ -52,7 +52,7 @@ func (r *liveMessages) Listen() (changed <-chan struct{}, stop func()) {
 }
 
 // Change is nothing: what the board shows is told in messages.
-func (r *liveMessages) Change(context.Context, *kanban.Update) (live.Update, error) {
+func (r *liveMessages) Change(context.Context, *screens.Update) (live.Update, error) {
 	return live.Update{}, nil
 }
 

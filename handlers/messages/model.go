@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/messageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/members"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/messages"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messages"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // pageData is what the page is made of.

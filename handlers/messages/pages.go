@@ -5,17 +5,17 @@ package messages
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/messageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/members"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -26,7 +26,7 @@ type Deps struct {
 	Dead    Dead
 	Fleet   Fleet
 	Members Members
-	Kanban  Kanban
+	Screens Screens
 	Blobs   messageparts.Blobs
 }
 
@@ -64,9 +64,9 @@ type Members interface {
 	List(ctx context.Context, who tenancy.Principal) ([]members.Member, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -8,15 +8,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/messageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/messages"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messages"
 )
 
 const (
@@ -42,7 +42,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 // page shows a view; refused is the form that was sent, nil for none.
 func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links.MessageView, refused *view.Form) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/needsyou"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/needsyou"
 )
 
 // livePage is the page among the live pages.
@@ -44,7 +44,7 @@ type liveNeeds struct {
 }
 
 // Change has the list read again soon where it may be another now.
-func (r *liveNeeds) Change(_ context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveNeeds) Change(_ context.Context, u *screens.Update) (live.Update, error) {
 	return live.Update{Later: u.Needs != nil || len(u.Changed) > 0}, nil
 }
 
@@ -58,6 +58,6 @@ func (r *liveNeeds) Ages() bool { return false }
 
 // parts are the live parts of the page.
 func (p *Pages) parts(ctx context.Context, who tenancy.Principal) ([]templ.Component, error) {
-	page, err := p.Kanban.NeedsPage(ctx, who)
+	page, err := p.Screens.NeedsPage(ctx, who)
 	return []templ.Component{view.Live(model(page, who))}, err
 }

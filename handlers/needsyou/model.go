@@ -6,25 +6,25 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/reason"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/needsyou"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/reason"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/needsyou"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // kinds are the words for why a job waits for a person.
-var kinds = map[kanban.NeedKind]string{
-	kanban.NeedAnswer: "Question", kanban.NeedReview: "Review", kanban.NeedRoute: "No factory", kanban.NeedRetry: "Failed",
+var kinds = map[screens.NeedKind]string{
+	screens.NeedAnswer: "Question", screens.NeedReview: "Review", screens.NeedRoute: "No factory", screens.NeedRetry: "Failed",
 }
 
-func model(page kanban.NeedsPage, who tenancy.Principal) view.Needs {
+func model(page screens.NeedsPage, who tenancy.Principal) view.Needs {
 	m, canWrite := view.Needs{Count: countWords(page.Count)}, who.Can(tenancy.WriteJobs)
 	for _, b := range page.Count.UsedUp() {
 		m.Budgets = append(m.Budgets, budget(b, who.Can(tenancy.Manage)))
@@ -76,15 +76,15 @@ func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
 }
 
 // countWords is the count at the head of the page.
-func countWords(n kanban.Needs) string {
+func countWords(n screens.Needs) string {
 	var words []string
 	for _, k := range []struct {
-		count     kanban.Count
+		count     screens.Count
 		one, many string
 	}{
 		{n.Questions, "question", "questions"}, {n.Reviews, "review", "reviews"},
-		{kanban.Count{Jobs: len(n.UsedUp())}, "budget used up", "budgets used up"},
-		{kanban.Count{Jobs: len(n.Models)}, "model without a price", "models without a price"},
+		{screens.Count{Jobs: len(n.UsedUp())}, "budget used up", "budgets used up"},
+		{screens.Count{Jobs: len(n.Models)}, "model without a price", "models without a price"},
 		{n.Unroutable, "without a factory", "without a factory"}, {n.Failed, "failed", "failed"},
 	} {
 		switch k.count.Jobs {
@@ -98,11 +98,11 @@ func countWords(n kanban.Needs) string {
 	return strings.Join(words, ", ")
 }
 
-func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
+func row(n screens.Need, now time.Time, canWrite bool) view.Row {
 	j := n.Job
 	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), What: kinds[n.Kind],
 		Place: jobparts.Place(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
-	if n.Kind == kanban.NeedAnswer {
+	if n.Kind == screens.NeedAnswer {
 		r.Question = &view.Question{Agent: j.StatusBy.Name, Text: j.Question}
 		if canWrite {
 			r.Question.URL = links.JobAction(j.Key, string(jobs.ByAnswer))
@@ -111,14 +111,14 @@ func row(n kanban.Need, now time.Time, canWrite bool) view.Row {
 	}
 	r.Reason = reason.Model(j, n.Why, now)
 	switch n.Kind {
-	case kanban.NeedReview:
+	case screens.NeedReview:
 		r.Link = &view.Link{Label: "Review", Icon: "eye", URL: links.ReviewJob(j.Key, ""), Main: canWrite}
-	case kanban.NeedRoute:
+	case screens.NeedRoute:
 		r.Link = &view.Link{Label: "Why", Icon: "unplug", URL: links.Job(j.Key) + "#why"}
 		if mends := reason.Mends(j, n.Why); canWrite && len(mends) > 0 {
 			r.Link = &view.Link{Label: "Change " + mends[0].Text, Icon: "pencil", URL: mends[0].Href, Main: true}
 		}
-	case kanban.NeedRetry:
+	case screens.NeedRetry:
 		if canWrite {
 			r.Actions = only(jobparts.Actions(j), jobs.ByRetry, jobs.ByArchive)
 			r.Link = &view.Link{Label: "Retry with changes", Icon: "pencil", URL: links.JobRetryWith(j.Key)}

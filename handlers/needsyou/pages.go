@@ -6,22 +6,22 @@ package needsyou
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Kanban Kanban
+	Web     *web.Site
+	Screens Screens
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	NeedsPage(ctx context.Context, who tenancy.Principal) (kanban.NeedsPage, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	NeedsPage(ctx context.Context, who tenancy.Principal) (screens.NeedsPage, error)
 }
 
 // Pages answers the requests of the page.

@@ -5,16 +5,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/needsyou"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/needsyou"
 )
 
 // show is the page of the jobs that wait for a person.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	page, err := p.Kanban.NeedsPage(c.Request().Context(), who)
+	page, err := p.Screens.NeedsPage(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}

@@ -10,23 +10,23 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/prices"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/prices"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Prices Prices
-	Kanban Kanban
+	Web     *web.Site
+	Prices  Prices
+	Screens Screens
 }
 
 // Prices is what the page asks of prices.
@@ -37,9 +37,9 @@ type Prices interface {
 	Decide(ctx context.Context, who tenancy.Principal, u prices.Unpriced) ([]prices.Unpriced, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.
@@ -65,7 +65,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 
 func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f view.Form) error {
 	ctx := c.Request().Context()
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

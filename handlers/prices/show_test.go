@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Prices are shown to all, and added by those who manage the workspace; a refused form

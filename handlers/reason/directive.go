@@ -3,10 +3,10 @@ package reason
 import (
 	"time"
 
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	viewparts "fleetboard/views/jobparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // DirectiveReason says what the agent was asked, nil for nothing.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // The ids of the fields of a job's form that a reason leads to.
@@ -41,21 +41,21 @@ func TokenField(token string) string {
 
 // Mends are links to the fields of the job's form whose change ends the wait, none where
 // no change does.
-func Mends(j jobs.Job, why kanban.Reason) []ui.Span {
+func Mends(j jobs.Job, why screens.Reason) []ui.Span {
 	var fields []string
 	switch why.Code {
-	case kanban.CodeNoFactory:
+	case screens.CodeNoFactory:
 		if j.Factory != "" && !fits(why) {
 			fields = append(fields, fieldFactory)
 		}
 		for _, token := range why.Missing {
 			fields = append(fields, TokenField(token))
 		}
-	case kanban.CodeDependency, kanban.CodeDependencyFailed:
+	case screens.CodeDependency, screens.CodeDependencyFailed:
 		fields = append(fields, fieldDependencies)
-	case kanban.CodeNotBefore:
+	case screens.CodeNotBefore:
 		fields = append(fields, fieldNotBefore)
-	case kanban.CodeBudget:
+	case screens.CodeBudget:
 		if j.Status == jobs.Paused && why.Budget == "" {
 			fields = append(fields, fieldBudget)
 		}

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"strings"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/kanban"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // mergeText says who merges approved work and how, and why the last merge failed: "FB-8
 // merges it into main as a merge commit, smith works on it. The last merge: …".
-func mergeText(j jobs.Job, why kanban.Reason) ui.Sentence {
+func mergeText(j jobs.Job, why screens.Reason) ui.Sentence {
 	text := append(mergerText(j, why), mergeHow(why.Merge)...)
 	if why.By.Name != "" {
 		text = append(text, ui.T(", "), ui.Name(why.By.Name), ui.T(" works on it on "))
@@ -29,7 +29,7 @@ func mergeText(j jobs.Job, why kanban.Reason) ui.Sentence {
 }
 
 // MergeHeld says what a merge waits for before it can begin, "" where it waits for nothing.
-func MergeHeld(why kanban.Reason) string {
+func MergeHeld(why screens.Reason) string {
 	commit := jobparts.ShortCommit(why.Delivery.Commit)
 	switch why.Delivery.State {
 	case attempts.Awaited:
@@ -42,7 +42,7 @@ func MergeHeld(why kanban.Reason) string {
 }
 
 // refusedText is "The origin refused fleet/FB-1: branches need a ticket".
-func refusedText(why kanban.Reason) ui.Sentence {
+func refusedText(why screens.Reason) ui.Sentence {
 	d := why.Delivery
 	text := ui.Say(ui.T("The origin refused "), ui.Key(web.FirstLine(cmp.Or(d.Branch, d.Commit), web.MaxSub)))
 	if len(why.Factories) > 0 {
@@ -60,9 +60,9 @@ func refusalWords(d attempts.Delivery) string {
 }
 
 // mergerText is whoever merges.
-func mergerText(j jobs.Job, why kanban.Reason) ui.Sentence {
+func mergerText(j jobs.Job, why screens.Reason) ui.Sentence {
 	switch {
-	case why.Merge.How == kanban.MergeOfNothing:
+	case why.Merge.How == screens.MergeOfNothing:
 		return ui.Text("It has nothing to merge and is completed as it is")
 	case len(why.Keys) > 0:
 		return append(ui.Say(), append(web.AndSpans(KeyLinks(why.Keys)), ui.T(" merges it"))...)
@@ -77,7 +77,7 @@ func mergerText(j jobs.Job, why kanban.Reason) ui.Sentence {
 }
 
 // mergeHow is the branch and the way, where there are some.
-func mergeHow(w kanban.Way) ui.Sentence {
+func mergeHow(w screens.Way) ui.Sentence {
 	words := map[string]string{jobs.MergeCommit: " as a merge commit", jobs.MergeFastForward: " by fast-forward",
 		jobs.MergeByPullRequest: " by a pull request"}[w.How]
 	switch {

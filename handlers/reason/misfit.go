@@ -1,6 +1,6 @@
 package reason
 
-import "fleetboard/internal/fleet"
+import "github.com/fleetboard/fleetboard/internal/fleet"
 
 // Misfit is why a factory cannot run the job, before the list of what it lacks;
 // asked is the factory that the job names.

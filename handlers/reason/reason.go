@@ -5,47 +5,47 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	viewparts "fleetboard/views/jobparts"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // icons stand beside a reason on cards and on the job page.
 var icons = map[string]string{
-	kanban.CodeDependency: "link", kanban.CodeNotBefore: "calendar-clock", kanban.CodeRetryBackoff: "timer-reset",
-	kanban.CodeBudget: "wallet", kanban.CodeRepoBusy: "lock", kanban.CodeReviewBacklog: "inbox",
-	kanban.CodePaused: "circle-pause", kanban.CodeBlocked: "circle-stop", kanban.CodeQuestion: "message-circle-question-mark",
-	kanban.CodeNoFactory: "unplug", kanban.CodeSeatsTaken: "server", kanban.CodeCanStart: "circle-check",
-	kanban.CodeInReview: "eye", kanban.CodeApproved: "git-merge", kanban.CodeMergeWaits: "git-merge",
-	kanban.CodeDependencyFailed: "octagon-alert", kanban.CodeProductPaused: "circle-pause", kanban.CodeAgentsBusy: "bot",
-	kanban.CodeProviderHeld: "timer-reset", kanban.CodeThrottled: "wallet",
-	kanban.CodePausePending: "circle-pause", kanban.CodeCancelPending: "circle-stop",
-	kanban.CodeClaimed: "bot", kanban.CodeRunning: "bot", kanban.CodeCompleted: "circle-check", kanban.CodeArchived: "archive",
-	kanban.CodeFailed: "octagon-alert", kanban.CodeDependencyCycle: "refresh-cw", kanban.CodeAborted: "circle-x",
-	kanban.CodeDeliveryRefused: "octagon-alert",
+	screens.CodeDependency: "link", screens.CodeNotBefore: "calendar-clock", screens.CodeRetryBackoff: "timer-reset",
+	screens.CodeBudget: "wallet", screens.CodeRepoBusy: "lock", screens.CodeReviewBacklog: "inbox",
+	screens.CodePaused: "circle-pause", screens.CodeBlocked: "circle-stop", screens.CodeQuestion: "message-circle-question-mark",
+	screens.CodeNoFactory: "unplug", screens.CodeSeatsTaken: "server", screens.CodeCanStart: "circle-check",
+	screens.CodeInReview: "eye", screens.CodeApproved: "git-merge", screens.CodeMergeWaits: "git-merge",
+	screens.CodeDependencyFailed: "octagon-alert", screens.CodeProductPaused: "circle-pause", screens.CodeAgentsBusy: "bot",
+	screens.CodeProviderHeld: "timer-reset", screens.CodeThrottled: "wallet",
+	screens.CodePausePending: "circle-pause", screens.CodeCancelPending: "circle-stop",
+	screens.CodeClaimed: "bot", screens.CodeRunning: "bot", screens.CodeCompleted: "circle-check", screens.CodeArchived: "archive",
+	screens.CodeFailed: "octagon-alert", screens.CodeDependencyCycle: "refresh-cw", screens.CodeAborted: "circle-x",
+	screens.CodeDeliveryRefused: "octagon-alert",
 }
 
 // Model says in one sentence why a job does not run; nil where there is
 // nothing to say.
-func Model(j jobs.Job, why kanban.Reason, now time.Time) *viewparts.Reason {
+func Model(j jobs.Job, why screens.Reason, now time.Time) *viewparts.Reason {
 	if why.Code == "" {
 		return nil
 	}
 	r := &viewparts.Reason{Icon: icons[why.Code], Text: Text(j, why, now)}
 	switch why.Code {
-	case kanban.CodeNoFactory, kanban.CodeDependencyFailed, kanban.CodeDeliveryRefused:
+	case screens.CodeNoFactory, screens.CodeDependencyFailed, screens.CodeDeliveryRefused:
 		r.Tone = ui.Warn
-	case kanban.CodeFailed, kanban.CodeDependencyCycle:
+	case screens.CodeFailed, screens.CodeDependencyCycle:
 		r.Tone = ui.Bad
-	case kanban.CodeCanStart, kanban.CodeCompleted:
+	case screens.CodeCanStart, screens.CodeCompleted:
 		r.Tone = ui.OK
-	case kanban.CodeQuestion:
+	case screens.CodeQuestion:
 		r.Ask = true
 	}
 	if r.Icon == "" {
@@ -55,12 +55,12 @@ func Model(j jobs.Job, why kanban.Reason, now time.Time) *viewparts.Reason {
 }
 
 // Text says in one sentence why a job does not run, to somebody who reads it now.
-func Text(j jobs.Job, why kanban.Reason, now time.Time) ui.Sentence {
+func Text(j jobs.Job, why screens.Reason, now time.Time) ui.Sentence {
 	return text(j, why, clock{now: now})
 }
 
 // Exact says the same to a program, with times in RFC 3339.
-func Exact(j jobs.Job, why kanban.Reason) string {
+func Exact(j jobs.Job, why screens.Reason) string {
 	return text(j, why, clock{exact: true}).String() + "."
 }
 
@@ -86,35 +86,35 @@ func (c clock) in(t time.Time) []ui.Span {
 	return []ui.Span{ui.T("in "), ui.Moment(ui.Left(t, c.now))}
 }
 
-func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
+func text(j jobs.Job, why screens.Reason, c clock) ui.Sentence {
 	switch why.Code {
-	case kanban.CodeNoFactory:
+	case screens.CodeNoFactory:
 		return noFactoryText(j, why)
-	case kanban.CodeSeatsTaken:
+	case screens.CodeSeatsTaken:
 		return seatsTakenText(j, why)
-	case kanban.CodeAgentsBusy:
+	case screens.CodeAgentsBusy:
 		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free, but no agent for it on ")), Factories(why.Factories)...)
-	case kanban.CodeProviderHeld:
+	case screens.CodeProviderHeld:
 		return ui.Say(ui.T(why.Text+" takes no requests until "), c.at(*why.Until))
-	case kanban.CodeCanStart:
+	case screens.CodeCanStart:
 		return append(ui.Say(ui.T(web.Plural(why.Free, "seat", "seats")+" free on ")), Factories(why.Factories)...)
-	case kanban.CodePaused:
+	case screens.CodePaused:
 		return pausedText(j)
-	case kanban.CodePausePending:
+	case screens.CodePausePending:
 		return pendingText("Asked to pause", why, c)
-	case kanban.CodeCancelPending:
+	case screens.CodeCancelPending:
 		return pendingText("Asked to cancel", why, c)
-	case kanban.CodeBlocked:
+	case screens.CodeBlocked:
 		return ByText("Blocked", credit(why), why.Text)
-	case kanban.CodeQuestion:
+	case screens.CodeQuestion:
 		return ui.Say(ui.Strong(why.By.Name+" asks:"), ui.T(" "+web.FirstLine(why.Text, web.MaxQuote)))
-	case kanban.CodeInReview:
+	case screens.CodeInReview:
 		return inReviewText(j)
-	case kanban.CodeApproved:
+	case screens.CodeApproved:
 		return ui.Text(ByText("Approved", credit(why), "").String() + ", to be merged")
-	case kanban.CodeMergeWaits:
+	case screens.CodeMergeWaits:
 		return mergeText(j, why)
-	case kanban.CodeDeliveryRefused:
+	case screens.CodeDeliveryRefused:
 		return refusedText(why)
 	default:
 		if text := lifeText(why); len(text) > 0 {
@@ -125,23 +125,23 @@ func text(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 }
 
 // waitText is about a job that waits for something that comes to pass.
-func waitText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
+func waitText(j jobs.Job, why screens.Reason, c clock) ui.Sentence {
 	switch why.Code {
-	case kanban.CodeDependency:
+	case screens.CodeDependency:
 		return dependencyText(why.Keys)
-	case kanban.CodeDependencyFailed:
+	case screens.CodeDependencyFailed:
 		return endedText(why.Ended)
-	case kanban.CodeNotBefore:
+	case screens.CodeNotBefore:
 		return notBeforeText(why.Until, c)
-	case kanban.CodeRetryBackoff:
+	case screens.CodeRetryBackoff:
 		return retryText(j, why, c)
-	case kanban.CodeBudget, kanban.CodeThrottled:
+	case screens.CodeBudget, screens.CodeThrottled:
 		return budgetText(why)
-	case kanban.CodeRepoBusy:
+	case screens.CodeRepoBusy:
 		return repoBusyText(j, why)
-	case kanban.CodeReviewBacklog:
+	case screens.CodeReviewBacklog:
 		return backlogText(why)
-	case kanban.CodeProductPaused:
+	case screens.CodeProductPaused:
 		return ui.Say(ui.T("Its product "), ui.Name(why.Product), ui.T(" is paused"))
 	default:
 		return ui.Text("Waits: " + strings.ReplaceAll(why.Code, "_", " "))
@@ -149,21 +149,21 @@ func waitText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 }
 
 // lifeText is about a job that runs or is over, empty for one that waits.
-func lifeText(why kanban.Reason) ui.Sentence {
+func lifeText(why screens.Reason) ui.Sentence {
 	switch why.Code {
-	case kanban.CodeClaimed:
+	case screens.CodeClaimed:
 		return append(ui.Say(ui.T(why.By.Name+" has claimed it on ")), Factories(why.Factories)...)
-	case kanban.CodeRunning:
+	case screens.CodeRunning:
 		return append(ui.Say(ui.T(why.By.Name+" works on it on ")), Factories(why.Factories)...)
-	case kanban.CodeCompleted:
+	case screens.CodeCompleted:
 		return ByText("Done", credit(why), "")
-	case kanban.CodeArchived:
+	case screens.CodeArchived:
 		return ByText("Archived", credit(why), "")
-	case kanban.CodeFailed:
+	case screens.CodeFailed:
 		return ByText("Failed for good", "", why.Text)
-	case kanban.CodeDependencyCycle:
+	case screens.CodeDependencyCycle:
 		return ByText("It waited for itself", "", why.Text)
-	case kanban.CodeAborted:
+	case screens.CodeAborted:
 		return ByText("Cancelled", credit(why), why.Text)
 	default:
 		return nil
@@ -201,7 +201,7 @@ var endedWords = map[jobs.Status]string{
 }
 
 // endedText names what will not complete by itself, and the way out.
-func endedText(ended []kanban.Ended) ui.Sentence {
+func endedText(ended []screens.Ended) ui.Sentence {
 	if len(ended) == 1 {
 		e := ended[0]
 		return ui.Say(ui.T("Waits for "), ui.Link(e.Key, links.Job(e.Key)), ui.T(", which "+endedWords[e.Status]+". Retry it or unlink it"))
@@ -221,7 +221,7 @@ func notBeforeText(at *time.Time, c clock) ui.Sentence {
 	return ui.Say(ui.T("Not before "), c.at(*at))
 }
 
-func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
+func retryText(j jobs.Job, why screens.Reason, c clock) ui.Sentence {
 	next := []ui.Span{ui.T("now")}
 	if why.Until != nil && why.Until.After(c.now) {
 		next = c.in(*why.Until)
@@ -244,7 +244,7 @@ func retryText(j jobs.Job, why kanban.Reason, c clock) ui.Sentence {
 }
 
 // budgetText is which budget has no room, or that the job's own is used up.
-func budgetText(why kanban.Reason) ui.Sentence {
+func budgetText(why screens.Reason) ui.Sentence {
 	if why.Text != "" {
 		return ui.Text(why.Text)
 	}
@@ -252,7 +252,7 @@ func budgetText(why kanban.Reason) ui.Sentence {
 }
 
 // repoBusyText is "Repo busy: FB-137 holds ios-client, claude-1 works on it".
-func repoBusyText(j jobs.Job, why kanban.Reason) ui.Sentence {
+func repoBusyText(j jobs.Job, why screens.Reason) ui.Sentence {
 	if len(why.Keys) == 0 {
 		return ui.Say(ui.T("Repo busy: another job holds "), ui.Name(j.Repo))
 	}
@@ -265,7 +265,7 @@ func repoBusyText(j jobs.Job, why kanban.Reason) ui.Sentence {
 }
 
 // backlogText is "Review queue of billing is full, 5 of 5 jobs in review".
-func backlogText(why kanban.Reason) ui.Sentence {
+func backlogText(why screens.Reason) ui.Sentence {
 	if why.Limit == 0 {
 		return ui.Text("Too many jobs wait for a review")
 	}
@@ -289,7 +289,7 @@ func pausedText(j jobs.Job) ui.Sentence {
 }
 
 // pendingText says what the agent of a job is asked to do, and how long it has for that.
-func pendingText(what string, why kanban.Reason, c clock) ui.Sentence {
+func pendingText(what string, why screens.Reason, c clock) ui.Sentence {
 	text := ByText(what, credit(why), strings.TrimSuffix(why.Text, "."))
 	if why.Until != nil && why.Until.After(c.now) {
 		text = append(text, ui.T("; the agent has until "), c.at(*why.Until))
@@ -309,9 +309,9 @@ func ByText(what, who, words string) ui.Sentence {
 }
 
 // credit names who decided on what the reason tells, and who carried it out.
-func credit(why kanban.Reason) string { return tenancy.Credit(why.By, why.CarriedOutBy) }
+func credit(why screens.Reason) string { return tenancy.Credit(why.By, why.CarriedOutBy) }
 
-func noFactoryText(j jobs.Job, why kanban.Reason) ui.Sentence {
+func noFactoryText(j jobs.Job, why screens.Reason) ui.Sentence {
 	switch {
 	case why.Nearest == "":
 		return ui.Text("No factory has reported yet")
@@ -339,11 +339,11 @@ var closed = map[string]string{fleet.ReasonDraining: "it drains", fleet.ReasonDe
 	fleet.ReasonUnavailable: "none of its engines works now"}
 
 // fits reports whether the nearest factory has all that the job needs.
-func fits(why kanban.Reason) bool { return closed[why.Text] != "" }
+func fits(why screens.Reason) bool { return closed[why.Text] != "" }
 
 // unavailableText is ": claude (Invalid API key)", for each that the nearest factory does not
 // offer now.
-func unavailableText(why kanban.Reason) (text ui.Sentence) {
+func unavailableText(why screens.Reason) (text ui.Sentence) {
 	for i, u := range why.Unavailable[:min(len(why.Unavailable), web.MaxListed)] {
 		before := ": "
 		if i > 0 {
@@ -369,7 +369,7 @@ func toChips(tokens []string) []ui.Span {
 
 // seatsTakenText does not say that all seats are taken: a seat without an idle
 // agent is not free either.
-func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
+func seatsTakenText(j jobs.Job, why screens.Reason) ui.Sentence {
 	text := ui.Say(ui.T("None of the " + ui.Count(why.Seats) + " seats that "))
 	switch {
 	case why.Seats == 1 && j.Repo != "":
@@ -394,7 +394,7 @@ func seatsTakenText(j jobs.Job, why kanban.Reason) ui.Sentence {
 }
 
 // heldBy names the jobs on the seats, as far as they were read.
-func heldBy(why kanban.Reason) []ui.Span {
+func heldBy(why screens.Reason) []ui.Span {
 	keys := KeyLinks(why.Keys)
 	if why.More > 0 {
 		shown := min(len(keys), web.MaxListed-1)

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -21,8 +21,8 @@ func in(d time.Duration) *time.Time {
 }
 
 // merge is that approved work waits for its merge into trunk.
-func merge(who, how, failed string) kanban.Reason {
-	return kanban.Reason{Code: kanban.CodeMergeWaits, Text: failed, Merge: kanban.Way{Who: who, How: how, Into: "trunk"}}
+func merge(who, how, failed string) screens.Reason {
+	return screens.Reason{Code: screens.CodeMergeWaits, Text: failed, Merge: screens.Way{Who: who, How: how, Into: "trunk"}}
 }
 
 func TestReasons(t *testing.T) {
@@ -30,93 +30,93 @@ func TestReasons(t *testing.T) {
 	repo := jobs.Job{Repo: "ios-client"}
 	for name, test := range map[string]struct {
 		job  jobs.Job
-		why  kanban.Reason
+		why  screens.Reason
 		want string
 		icon string
 		tone ui.Tone
 	}{
-		"one dependency": {why: kanban.Reason{Code: kanban.CodeDependency, Keys: []string{"FB-1"}}, want: "Waits for FB-1", icon: "link"},
-		"dependencies":   {why: kanban.Reason{Code: kanban.CodeDependency, Keys: []string{"FB-142", "FB-139"}}, want: "Waits for FB-142 and FB-139", icon: "link"},
-		"many": {why: kanban.Reason{Code: kanban.CodeDependency, Keys: []string{"A", "B", "C", "D", "E"}},
+		"one dependency": {why: screens.Reason{Code: screens.CodeDependency, Keys: []string{"FB-1"}}, want: "Waits for FB-1", icon: "link"},
+		"dependencies":   {why: screens.Reason{Code: screens.CodeDependency, Keys: []string{"FB-142", "FB-139"}}, want: "Waits for FB-142 and FB-139", icon: "link"},
+		"many": {why: screens.Reason{Code: screens.CodeDependency, Keys: []string{"A", "B", "C", "D", "E"}},
 			want: "Waits for A, B, C and 2 more", icon: "link"},
-		"today":    {why: kanban.Reason{Code: kanban.CodeNotBefore, Until: in(6 * time.Hour)}, want: "Not before 18:00 UTC", icon: "calendar-clock"},
-		"tomorrow": {why: kanban.Reason{Code: kanban.CodeNotBefore, Until: in(24 * time.Hour)}, want: "Not before 22 Nov 12:00 UTC", icon: "calendar-clock"},
-		"retry": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(250 * time.Second), Text: "lint failed\nin two files"},
+		"today":    {why: screens.Reason{Code: screens.CodeNotBefore, Until: in(6 * time.Hour)}, want: "Not before 18:00 UTC", icon: "calendar-clock"},
+		"tomorrow": {why: screens.Reason{Code: screens.CodeNotBefore, Until: in(24 * time.Hour)}, want: "Not before 22 Nov 12:00 UTC", icon: "calendar-clock"},
+		"retry": {job: retried, why: screens.Reason{Code: screens.CodeRetryBackoff, Until: in(250 * time.Second), Text: "lint failed\nin two files"},
 			want: "Retry 2 of 3 in 4m 10s. Last: lint failed", icon: "timer-reset"},
-		"retry due": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(-time.Second)}, want: "Retry 2 of 3 now", icon: "timer-reset"},
-		"repo busy": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy, Keys: []string{"FB-137"}}, want: "Repo busy: FB-137 holds ios-client", icon: "lock"},
-		"repo worked on": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy, Keys: []string{"FB-137"}, By: tenancy.Actor{Name: "claude-1"}},
+		"retry due": {job: retried, why: screens.Reason{Code: screens.CodeRetryBackoff, Until: in(-time.Second)}, want: "Retry 2 of 3 now", icon: "timer-reset"},
+		"repo busy": {job: repo, why: screens.Reason{Code: screens.CodeRepoBusy, Keys: []string{"FB-137"}}, want: "Repo busy: FB-137 holds ios-client", icon: "lock"},
+		"repo worked on": {job: repo, why: screens.Reason{Code: screens.CodeRepoBusy, Keys: []string{"FB-137"}, By: tenancy.Actor{Name: "claude-1"}},
 			want: "Repo busy: FB-137 holds ios-client, claude-1 works on it", icon: "lock"},
-		"repo of somebody": {job: repo, why: kanban.Reason{Code: kanban.CodeRepoBusy}, want: "Repo busy: another job holds ios-client", icon: "lock"},
-		"full review": {why: kanban.Reason{Code: kanban.CodeReviewBacklog, Product: "billing", Count: 5, Limit: 5},
+		"repo of somebody": {job: repo, why: screens.Reason{Code: screens.CodeRepoBusy}, want: "Repo busy: another job holds ios-client", icon: "lock"},
+		"full review": {why: screens.Reason{Code: screens.CodeReviewBacklog, Product: "billing", Count: 5, Limit: 5},
 			want: "Review queue of billing is full, 5 of 5 jobs in review", icon: "inbox"},
-		"review with room": {why: kanban.Reason{Code: kanban.CodeReviewBacklog, Product: "billing", Count: 0, Limit: 1},
+		"review with room": {why: screens.Reason{Code: screens.CodeReviewBacklog, Product: "billing", Count: 0, Limit: 1},
 			want: "Review queue of billing has room again, 0 of 1 job in review", icon: "inbox"},
-		"paused product": {why: kanban.Reason{Code: kanban.CodeProductPaused, Product: "billing"}, want: "Its product billing is paused", icon: "circle-pause"},
-		"failed dependency": {why: kanban.Reason{Code: kanban.CodeDependencyFailed, Ended: []kanban.Ended{{Key: "FB-3", Status: jobs.Failed}}},
+		"paused product": {why: screens.Reason{Code: screens.CodeProductPaused, Product: "billing"}, want: "Its product billing is paused", icon: "circle-pause"},
+		"failed dependency": {why: screens.Reason{Code: screens.CodeDependencyFailed, Ended: []screens.Ended{{Key: "FB-3", Status: jobs.Failed}}},
 			want: "Waits for FB-3, which failed. Retry it or unlink it", icon: "octagon-alert", tone: ui.Warn},
-		"cancelled dependency": {why: kanban.Reason{Code: kanban.CodeDependencyFailed, Ended: []kanban.Ended{{Key: "FB-3", Status: jobs.Aborted}}},
+		"cancelled dependency": {why: screens.Reason{Code: screens.CodeDependencyFailed, Ended: []screens.Ended{{Key: "FB-3", Status: jobs.Aborted}}},
 			want: "Waits for FB-3, which was cancelled. Retry it or unlink it", icon: "octagon-alert", tone: ui.Warn},
-		"failed dependencies": {why: kanban.Reason{Code: kanban.CodeDependencyFailed, Ended: []kanban.Ended{{Key: "FB-3", Status: jobs.Failed}, {Key: "FB-4", Status: jobs.Aborted}}},
+		"failed dependencies": {why: screens.Reason{Code: screens.CodeDependencyFailed, Ended: []screens.Ended{{Key: "FB-3", Status: jobs.Failed}, {Key: "FB-4", Status: jobs.Aborted}}},
 			want: "Waits for FB-3 and FB-4, which ended without success. Retry or unlink them", icon: "octagon-alert", tone: ui.Warn},
-		"lost": {job: retried, why: kanban.Reason{Code: kanban.CodeRetryBackoff, Until: in(12 * time.Second), Text: "lint failed", Lost: true},
+		"lost": {job: retried, why: screens.Reason{Code: screens.CodeRetryBackoff, Until: in(12 * time.Second), Text: "lint failed", Lost: true},
 			want: "Lost with many others, back in 12s", icon: "timer-reset"},
-		"no agent":           {why: kanban.Reason{Code: kanban.CodeAgentsBusy, Seats: 4, Free: 1, Factories: []string{"mac-1"}}, want: "1 seat free, but no agent for it on mac-1", icon: "bot"},
-		"merged by a person": {job: repo, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""), want: "A person merges it and marks it as merged", icon: "git-merge"},
-		"merged without a repo": {job: jobs.Job{ApprovedHead: "abc"}, why: merge(jobs.MergeByPerson, kanban.MergeByHand, ""),
+		"no agent":           {why: screens.Reason{Code: screens.CodeAgentsBusy, Seats: 4, Free: 1, Factories: []string{"mac-1"}}, want: "1 seat free, but no agent for it on mac-1", icon: "bot"},
+		"merged by a person": {job: repo, why: merge(jobs.MergeByPerson, screens.MergeByHand, ""), want: "A person merges it and marks it as merged", icon: "git-merge"},
+		"merged without a repo": {job: jobs.Job{ApprovedHead: "abc"}, why: merge(jobs.MergeByPerson, screens.MergeByHand, ""),
 			want: "It names no repo, so a person merges it and marks it as merged", icon: "git-merge"},
 		"merged by a factory": {job: repo, why: merge(jobs.MergeByWorker, jobs.MergeFastForward, "It conflicts in login.go.\nMore"),
 			want: "A factory with ios-client merges it into trunk by fast-forward. The last merge: It conflicts in login.go.", icon: "git-merge"},
 		"merged by a pull request": {job: repo, why: merge(jobs.MergeByPullRequest, jobs.MergeByPullRequest, ""),
 			want: "A factory that opens pull requests of ios-client merges it into trunk by a pull request", icon: "git-merge"},
-		"nothing to merge": {job: repo, why: merge(jobs.MergeByWorker, kanban.MergeOfNothing, ""),
+		"nothing to merge": {job: repo, why: merge(jobs.MergeByWorker, screens.MergeOfNothing, ""),
 			want: "It has nothing to merge and is completed as it is", icon: "git-merge"},
-		"merged right now": {job: repo, why: kanban.Reason{Code: kanban.CodeMergeWaits, Keys: []string{"FB-8"}, By: tenancy.Actor{Name: "smith"},
-			Factories: []string{"desk"}, Merge: kanban.Way{Who: jobs.MergeByWorker, How: jobs.MergeCommit}},
+		"merged right now": {job: repo, why: screens.Reason{Code: screens.CodeMergeWaits, Keys: []string{"FB-8"}, By: tenancy.Actor{Name: "smith"},
+			Factories: []string{"desk"}, Merge: screens.Way{Who: jobs.MergeByWorker, How: jobs.MergeCommit}},
 			want: "FB-8 merges it as a merge commit, smith works on it on desk", icon: "git-merge"},
-		"provider": {why: kanban.Reason{Code: kanban.CodeProviderHeld, Text: "anthropic", Until: in(6 * time.Hour)},
+		"provider": {why: screens.Reason{Code: screens.CodeProviderHeld, Text: "anthropic", Until: in(6 * time.Hour)},
 			want: "anthropic takes no requests until 18:00 UTC", icon: "timer-reset"},
-		"rate limit": {job: jobs.Job{FailureKind: jobs.FailedRateLimit, MaxRetries: 3}, why: kanban.Reason{Code: kanban.CodeRetryBackoff,
+		"rate limit": {job: jobs.Job{FailureKind: jobs.FailedRateLimit, MaxRetries: 3}, why: screens.Reason{Code: screens.CodeRetryBackoff,
 			Until: in(250 * time.Second), Text: "429"}, want: "Its provider took no requests; tried again in 4m 10s. Last: 429", icon: "timer-reset"},
-		"seats of two": {why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 2, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2"}},
+		"seats of two": {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 2, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2"}},
 			want: "None of the 2 seats that can run it is free, on mac-1, held by FB-1 and FB-2", icon: "server"},
-		"seats of many": {why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 9, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2", "FB-3"}, More: 6},
+		"seats of many": {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 9, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2", "FB-3"}, More: 6},
 			want: "None of the 9 seats that can run it is free, on mac-1, held by FB-1, FB-2 and 7 more", icon: "server"},
-		"claimed":      {why: kanban.Reason{Code: kanban.CodeClaimed, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 has claimed it on mac-1", icon: "bot"},
-		"running":      {why: kanban.Reason{Code: kanban.CodeRunning, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 works on it on mac-1", icon: "bot"},
-		"done":         {why: kanban.Reason{Code: kanban.CodeCompleted, By: tenancy.Actor{Name: "Jo"}}, want: "Done by Jo", icon: "circle-check", tone: ui.OK},
-		"failed":       {why: kanban.Reason{Code: kanban.CodeFailed, Text: "boom"}, want: "Failed for good: boom", icon: "octagon-alert", tone: ui.Bad},
-		"cycle":        {why: kanban.Reason{Code: kanban.CodeDependencyCycle, Text: "FB-1 waits for FB-2"}, want: "It waited for itself: FB-1 waits for FB-2", icon: "refresh-cw", tone: ui.Bad},
-		"aborted":      {why: kanban.Reason{Code: kanban.CodeAborted, By: tenancy.Actor{Name: "Jo"}, Text: "not needed"}, want: "Cancelled by Jo: not needed", icon: "circle-x"},
-		"archived":     {why: kanban.Reason{Code: kanban.CodeArchived, By: tenancy.Actor{Name: "Jo"}}, want: "Archived by Jo", icon: "archive"},
-		"paused":       {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jonas Weber"}}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jonas Weber", icon: "circle-pause"},
-		"paused later": {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jo"}, Checkpoint: json.RawMessage(`{"a":1}`)}, why: kanban.Reason{Code: kanban.CodePaused}, want: "Paused by Jo, checkpoint kept", icon: "circle-pause"},
-		"blocked":      {why: kanban.Reason{Code: kanban.CodeBlocked, By: tenancy.Actor{Name: "Jo"}, Text: "no contract"}, want: "Blocked by Jo: no contract", icon: "circle-stop"},
-		"question":     {why: kanban.Reason{Code: kanban.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}, want: "claude-5 asks: 24 hours?", icon: "message-circle-question-mark"},
-		"no capability": {why: kanban.Reason{Code: kanban.CodeNoFactory, Missing: []string{"engine:codex"}, Nearest: "linux-2", Text: fleet.ReasonMissing},
+		"claimed":      {why: screens.Reason{Code: screens.CodeClaimed, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 has claimed it on mac-1", icon: "bot"},
+		"running":      {why: screens.Reason{Code: screens.CodeRunning, By: tenancy.Actor{Name: "claude-1"}, Factories: []string{"mac-1"}}, want: "claude-1 works on it on mac-1", icon: "bot"},
+		"done":         {why: screens.Reason{Code: screens.CodeCompleted, By: tenancy.Actor{Name: "Jo"}}, want: "Done by Jo", icon: "circle-check", tone: ui.OK},
+		"failed":       {why: screens.Reason{Code: screens.CodeFailed, Text: "boom"}, want: "Failed for good: boom", icon: "octagon-alert", tone: ui.Bad},
+		"cycle":        {why: screens.Reason{Code: screens.CodeDependencyCycle, Text: "FB-1 waits for FB-2"}, want: "It waited for itself: FB-1 waits for FB-2", icon: "refresh-cw", tone: ui.Bad},
+		"aborted":      {why: screens.Reason{Code: screens.CodeAborted, By: tenancy.Actor{Name: "Jo"}, Text: "not needed"}, want: "Cancelled by Jo: not needed", icon: "circle-x"},
+		"archived":     {why: screens.Reason{Code: screens.CodeArchived, By: tenancy.Actor{Name: "Jo"}}, want: "Archived by Jo", icon: "archive"},
+		"paused":       {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jonas Weber"}}, why: screens.Reason{Code: screens.CodePaused}, want: "Paused by Jonas Weber", icon: "circle-pause"},
+		"paused later": {job: jobs.Job{StatusBy: tenancy.Actor{Name: "Jo"}, Checkpoint: json.RawMessage(`{"a":1}`)}, why: screens.Reason{Code: screens.CodePaused}, want: "Paused by Jo, checkpoint kept", icon: "circle-pause"},
+		"blocked":      {why: screens.Reason{Code: screens.CodeBlocked, By: tenancy.Actor{Name: "Jo"}, Text: "no contract"}, want: "Blocked by Jo: no contract", icon: "circle-stop"},
+		"question":     {why: screens.Reason{Code: screens.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}, want: "claude-5 asks: 24 hours?", icon: "message-circle-question-mark"},
+		"no capability": {why: screens.Reason{Code: screens.CodeNoFactory, Missing: []string{"engine:codex"}, Nearest: "linux-2", Text: fleet.ReasonMissing},
 			want: "No live factory offers engine:codex. Nearest miss: linux-2", icon: "unplug", tone: ui.Warn},
-		"no repo": {why: kanban.Reason{Code: kanban.CodeNoFactory, Missing: []string{"repo:billing-ui"}, Nearest: "mac-1", Text: fleet.ReasonMissing},
+		"no repo": {why: screens.Reason{Code: screens.CodeNoFactory, Missing: []string{"repo:billing-ui"}, Nearest: "mac-1", Text: fleet.ReasonMissing},
 			want: "No live factory holds billing-ui. Nearest miss: mac-1", icon: "unplug", tone: ui.Warn},
-		"drains":      {why: kanban.Reason{Code: kanban.CodeNoFactory, Nearest: "linux-3", Text: fleet.ReasonDraining}, want: "Only linux-3 could run it, and it drains", icon: "unplug", tone: ui.Warn},
-		"dead":        {why: kanban.Reason{Code: kanban.CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}, want: "Only linux-5 could run it, and it is dead", icon: "unplug", tone: ui.Warn},
-		"nobody":      {why: kanban.Reason{Code: kanban.CodeNoFactory}, want: "No factory has reported yet", icon: "unplug", tone: ui.Warn},
-		"named":       {job: jobs.Job{Factory: "linux-9"}, why: kanban.Reason{Code: kanban.CodeNoFactory, Nearest: "mac-1", Text: fleet.ReasonOtherFactory}, want: "It must run on linux-9, which is not there or lacks what it needs", icon: "unplug", tone: ui.Warn},
-		"seats taken": {job: repo, why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 4, Factories: []string{"mac-1"}}, want: "None of the 4 seats that hold ios-client is free, on mac-1", icon: "server"},
-		"one seat":    {why: kanban.Reason{Code: kanban.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
-		"can start":   {why: kanban.Reason{Code: kanban.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
-		"in review":   {job: jobs.Job{Result: json.RawMessage(`{"commit":"9be04d1f00","summary":7}`)}, why: kanban.Reason{Code: kanban.CodeInReview}, want: "Commit 9be04d1 waits for a review", icon: "eye"},
-		"approved":    {why: kanban.Reason{Code: kanban.CodeApproved, By: tenancy.Actor{Name: "Priya Nair"}}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
-		"new code":    {why: kanban.Reason{Code: "moon_phase"}, want: "Waits: moon phase", icon: "hourglass"},
+		"drains":      {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-3", Text: fleet.ReasonDraining}, want: "Only linux-3 could run it, and it drains", icon: "unplug", tone: ui.Warn},
+		"dead":        {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}, want: "Only linux-5 could run it, and it is dead", icon: "unplug", tone: ui.Warn},
+		"nobody":      {why: screens.Reason{Code: screens.CodeNoFactory}, want: "No factory has reported yet", icon: "unplug", tone: ui.Warn},
+		"named":       {job: jobs.Job{Factory: "linux-9"}, why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "mac-1", Text: fleet.ReasonOtherFactory}, want: "It must run on linux-9, which is not there or lacks what it needs", icon: "unplug", tone: ui.Warn},
+		"seats taken": {job: repo, why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 4, Factories: []string{"mac-1"}}, want: "None of the 4 seats that hold ios-client is free, on mac-1", icon: "server"},
+		"one seat":    {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
+		"can start":   {why: screens.Reason{Code: screens.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
+		"in review":   {job: jobs.Job{Result: json.RawMessage(`{"commit":"9be04d1f00","summary":7}`)}, why: screens.Reason{Code: screens.CodeInReview}, want: "Commit 9be04d1 waits for a review", icon: "eye"},
+		"approved":    {why: screens.Reason{Code: screens.CodeApproved, By: tenancy.Actor{Name: "Priya Nair"}}, want: "Approved by Priya Nair, to be merged", icon: "git-merge"},
+		"new code":    {why: screens.Reason{Code: "moon_phase"}, want: "Waits: moon phase", icon: "hourglass"},
 	} {
 		got := Model(test.job, test.why, noon)
 		if got.Text.String() != test.want || got.Icon != test.icon || got.Tone != test.tone {
 			t.Errorf("%s: %q with %s %q; want %q with %s %q", name, got.Text, got.Icon, got.Tone, test.want, test.icon, test.tone)
 		}
 	}
-	if Model(jobs.Job{}, kanban.Reason{}, noon) != nil {
+	if Model(jobs.Job{}, screens.Reason{}, noon) != nil {
 		t.Error("a job without a reason has one")
 	}
-	linked := Text(jobs.Job{}, kanban.Reason{Code: kanban.CodeDependency, Keys: []string{"FB-1"}}, noon)
+	linked := Text(jobs.Job{}, screens.Reason{Code: screens.CodeDependency, Keys: []string{"FB-1"}}, noon)
 	if linked[1].Href != "/jobs/FB-1" {
 		t.Errorf("the key leads to %q", linked[1].Href)
 	}
@@ -124,12 +124,12 @@ func TestReasons(t *testing.T) {
 
 // A program is told moments, whenever it reads them.
 func TestExactReasonsNameMoments(t *testing.T) {
-	for want, why := range map[string]kanban.Reason{
-		"Not before 2025-11-21T18:00:00Z.":                         {Code: kanban.CodeNotBefore, Until: in(6 * time.Hour)},
-		"Retry 2 of 3 at 2025-11-21T12:05:00Z. Last: lint failed.": {Code: kanban.CodeRetryBackoff, Until: in(5 * time.Minute), Text: "lint failed"},
-		"Lost with many others, back at 2025-11-21T12:05:00Z.":     {Code: kanban.CodeRetryBackoff, Until: in(5 * time.Minute), Lost: true},
-		"Waits for FB-1 and FB-2.":                                 {Code: kanban.CodeDependency, Keys: []string{"FB-1", "FB-2"}},
-		"Blocked by Ann: no contract.":                             {Code: kanban.CodeBlocked, By: tenancy.Actor{Name: "Ann"}, Text: "no contract"},
+	for want, why := range map[string]screens.Reason{
+		"Not before 2025-11-21T18:00:00Z.":                         {Code: screens.CodeNotBefore, Until: in(6 * time.Hour)},
+		"Retry 2 of 3 at 2025-11-21T12:05:00Z. Last: lint failed.": {Code: screens.CodeRetryBackoff, Until: in(5 * time.Minute), Text: "lint failed"},
+		"Lost with many others, back at 2025-11-21T12:05:00Z.":     {Code: screens.CodeRetryBackoff, Until: in(5 * time.Minute), Lost: true},
+		"Waits for FB-1 and FB-2.":                                 {Code: screens.CodeDependency, Keys: []string{"FB-1", "FB-2"}},
+		"Blocked by Ann: no contract.":                             {Code: screens.CodeBlocked, By: tenancy.Actor{Name: "Ann"}, Text: "no contract"},
 	} {
 		if got := Exact(jobs.Job{FailureCount: 2, MaxRetries: 3}, why); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -1,13 +1,13 @@
 package reason
 
 import (
-	"fleetboard/handlers/web"
-	"fleetboard/internal/kanban"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // LackText is "needs engine:codex", or why the factory that has all cannot.
-func LackText(why kanban.Reason) ui.Sentence {
+func LackText(why screens.Reason) ui.Sentence {
 	if len(why.Missing) == 0 {
 		if why.Nearest == "" {
 			return ui.Text("waits for the first factory")

@@ -8,13 +8,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // decisions are the verbs of the review page.
@@ -89,7 +89,7 @@ func (p *Pages) decide(ctx context.Context, who tenancy.Principal, key string, i
 // afterwards is the job to look at after one of the queue: the one behind it,
 // else the oldest.
 func (p *Pages) afterwards(ctx context.Context, who tenancy.Principal, key string) (string, error) {
-	queue, err := p.Kanban.ReviewQueue(ctx, who, "")
+	queue, err := p.Screens.ReviewQueue(ctx, who, "")
 	sheet := pageData{queue: queue, place: place{key: key}}
 	return sheet.next(), err
 }

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 )
 
 // A reviewer sees whether the commit is at the origin, the origin's words where it is not, and

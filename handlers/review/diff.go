@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	view "fleetboard/views/review"
+	view "github.com/fleetboard/fleetboard/views/review"
 )
 
 // Limits of a diff on a page. What goes beyond is counted and not shown.

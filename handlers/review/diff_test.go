@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	view "fleetboard/views/review"
-	"fleetboard/views/ui"
+	view "github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const sampleDiff = `diff --git a/internal/fleet/drain.go b/internal/fleet/drain.go

@@ -8,12 +8,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // livePage is the review among the live pages.
@@ -46,7 +46,7 @@ type liveReview struct {
 }
 
 // Change sends all of it anew, where a job of the review changed.
-func (r *liveReview) Change(ctx context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveReview) Change(ctx context.Context, u *screens.Update) (live.Update, error) {
 	if !aboutReview(u) {
 		return live.Update{}, nil
 	}
@@ -64,8 +64,8 @@ func (r *liveReview) Ages() bool { return false }
 
 // aboutReview reports whether a job came to the review, left it, or went on in
 // it.
-func aboutReview(u *kanban.Update) bool {
-	return live.Holds(u.Touched, kanban.Review) || slices.ContainsFunc(u.Cards, func(c kanban.Card) bool {
+func aboutReview(u *screens.Update) bool {
+	return live.Holds(u.Touched, screens.Review) || slices.ContainsFunc(u.Cards, func(c screens.Card) bool {
 		return c.Job.Status == jobs.InReview || c.Job.Status == jobs.Approved
 	})
 }

@@ -6,23 +6,23 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	viewparts "fleetboard/views/jobparts"
-	"fleetboard/views/links"
-	view "fleetboard/views/review"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // pageData is all that the review page is made of.
 type pageData struct {
 	place    place
-	queue    kanban.ReviewQueue
+	queue    screens.ReviewQueue
 	job      *reviewedJob // nil where the place names none
 	now      time.Time
 	canWrite bool
@@ -36,7 +36,7 @@ type reviewedJob struct {
 }
 
 // all are the listed jobs in the order in which they are gone through.
-func (s pageData) all() []kanban.Handed {
+func (s pageData) all() []screens.Handed {
 	return slices.Concat(s.queue.InReview, s.queue.Approved)
 }
 
@@ -47,7 +47,7 @@ func (s pageData) shown() int {
 	if s.job != nil {
 		key = s.job.job.Key
 	}
-	return slices.IndexFunc(s.all(), func(h kanban.Handed) bool { return h.Key == key })
+	return slices.IndexFunc(s.all(), func(h screens.Handed) bool { return h.Key == key })
 }
 
 // next is the job to look at after the shown one: the one behind it in its list,
@@ -100,7 +100,7 @@ func (s pageData) model() view.Review {
 }
 
 // reviewWords is the count at the head of the page.
-func reviewWords(n kanban.Count) string {
+func reviewWords(n screens.Count) string {
 	switch n.Jobs {
 	case 0:
 		return "nothing waits for a decision"
@@ -111,7 +111,7 @@ func reviewWords(n kanban.Count) string {
 	}
 }
 
-func (s pageData) items(list []kanban.Handed) []view.Item {
+func (s pageData) items(list []screens.Handed) []view.Item {
 	items := make([]view.Item, len(list))
 	for i, h := range list {
 		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewJob(h.Key, s.place.after), Status: ui.Status(h.Status),

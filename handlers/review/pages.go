@@ -5,18 +5,18 @@ package review
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -26,7 +26,7 @@ type Deps struct {
 	Fleet    Fleet
 	Jobs     Jobs
 	Attempts Attempts
-	Kanban   Kanban
+	Screens  Screens
 	Blobs    Blobs
 }
 
@@ -50,10 +50,10 @@ type Attempts interface {
 	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (kanban.ReviewQueue, error)
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (screens.ReviewQueue, error)
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 	Conversation(ctx context.Context, who tenancy.Principal, job ids.ID) ([]eventlog.Event, error)
 }
 

@@ -5,11 +5,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/blobparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // findPatch is the blob with the whole patch that a result names, if it does.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/web"
-	view "fleetboard/views/review"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	view "github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Limits of what a page says of a result.

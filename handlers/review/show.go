@@ -7,13 +7,13 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/review"
 )
 
 // place is what a review page shows: a job, beside a part of the queue.
@@ -28,7 +28,7 @@ type place struct {
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	at := place{key: c.QueryParam("job"), after: c.QueryParam("after")}
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, at place, snap fleet.Snapshot) (pageData, error) {
 	sheet := pageData{place: at, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
 	var err error
-	if sheet.queue, err = p.Kanban.ReviewQueue(ctx, who, at.after); err != nil || at.key == "" {
+	if sheet.queue, err = p.Screens.ReviewQueue(ctx, who, at.after); err != nil || at.key == "" {
 		return sheet, err
 	}
 	job, err := p.Jobs.Get(ctx, who, at.key)
@@ -70,7 +70,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, at place, snap 
 	if sheet.job.attempts, err = p.Attempts.Attempts(ctx, who, job.ID.String()); err != nil {
 		return sheet, err
 	}
-	sheet.job.talk, err = p.Kanban.Conversation(ctx, who, job.ID)
+	sheet.job.talk, err = p.Screens.Conversation(ctx, who, job.ID)
 	return sheet, err
 }
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"fleetboard/handlers/web"
-	view "fleetboard/views/review"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	view "github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // warned are the members of a result that findWarnings tells.

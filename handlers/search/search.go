@@ -10,21 +10,21 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/jobparts"
-	"fleetboard/handlers/messageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	viewparts "fleetboard/views/messageparts"
-	view "fleetboard/views/search"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	viewparts "github.com/fleetboard/fleetboard/views/messageparts"
+	view "github.com/fleetboard/fleetboard/views/search"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Deps is what the page needs.
@@ -34,7 +34,7 @@ type Deps struct {
 	Jobs     Jobs
 	Titles   Titles
 	Logs     Logs
-	Kanban   Kanban
+	Screens  Screens
 }
 
 // Messages is what the page asks of the bus.
@@ -58,9 +58,9 @@ type Logs interface {
 	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.
@@ -98,7 +98,7 @@ type asked struct {
 // show is the page.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx, q := c.Request().Context(), c.QueryParams()
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

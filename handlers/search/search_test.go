@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The search finds messages and jobs, and the lines of a job's log, and says where each is.

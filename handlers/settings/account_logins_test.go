@@ -5,11 +5,11 @@ import (
 	"net/url"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/handlers"
-	"fleetboard/internal/eventlog"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // A log in from a new browser or network is told to the person's other browsers,

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/accounts/login"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/twofactor"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/accounts/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/twofactor"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // fewCodes is when the page reminds of new recovery codes.

@@ -10,9 +10,9 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/pquerna/otp/totp"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/handlertest"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 func TestAccountPage(t *testing.T) {

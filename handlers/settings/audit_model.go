@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/handlers/history"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/views/events"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/history"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // auditGroups are the kinds that the audit can be narrowed to.

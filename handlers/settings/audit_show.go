@@ -5,12 +5,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/events"
-	"fleetboard/views/layout"
-	view "fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/layout"
+	view "github.com/fleetboard/fleetboard/views/settings"
 )
 
 // auditSize is how many changes the audit shows at once.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
 )
 
 // connectName is the name of a token that is made here, unless a person names it.

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/members"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // memberPageData is what the page of members is made of.

@@ -3,9 +3,9 @@ package settings
 import (
 	"testing"
 
-	"fleetboard/handlers/login"
-	"fleetboard/internal/accounts/members"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Each permission of people is explained.

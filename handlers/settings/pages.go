@@ -8,17 +8,17 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/secrets"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -29,7 +29,7 @@ type Deps struct {
 	Fleet    Fleet
 	Jobs     Jobs
 	Secrets  Secrets
-	Kanban   Kanban
+	Screens  Screens
 	Accounts *accounts.Parts
 	Provider *oidc.Provider
 	Sessions *scs.SessionManager
@@ -66,9 +66,9 @@ type Secrets interface {
 	RenewKey(ctx context.Context, who tenancy.Principal) error
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (kanban.ReviewQueue, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (screens.ReviewQueue, error)
 }
 
 // Pages answers the requests of the page.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
 )
 
 // productsShow lists the products with what they allow.
@@ -39,7 +39,7 @@ func (p *productPages) productsShow(c echo.Context, who tenancy.Principal) error
 // inReview counts the jobs in review of each product, those of one page of the
 // queue: the oldest ones.
 func (p *productPages) inReview(ctx context.Context, who tenancy.Principal) (reviewLoad, error) {
-	queue, err := p.Kanban.ReviewQueue(ctx, who, "")
+	queue, err := p.Screens.ReviewQueue(ctx, who, "")
 	if err != nil {
 		return reviewLoad{}, err
 	}

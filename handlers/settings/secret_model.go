@@ -3,11 +3,11 @@ package settings
 import (
 	"strconv"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/jobs/secrets"
-	"fleetboard/views/links"
-	view "fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // maxShownInputs and maxShownInput bound what a page shows of a job's inputs.

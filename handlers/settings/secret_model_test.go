@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 )
 
 func TestHowFarARotationIs(t *testing.T) {

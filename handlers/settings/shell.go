@@ -5,9 +5,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // accountShell is the shell of a page of the own account. A refused form has no

@@ -6,14 +6,14 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // workspaceRename saves the name, or shows the form again.

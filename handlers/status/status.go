@@ -4,7 +4,7 @@ package status
 import (
 	"net/http"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 var codes = map[fault.Code]int{

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"fleetboard/handlers/status"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Each code of the catalogue has a status of a refusal, and 409 is what flows call

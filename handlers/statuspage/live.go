@@ -7,12 +7,12 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/statuspage"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/statuspage"
 )
 
 // livePage is the page of the coordinator among the live pages.
@@ -50,7 +50,7 @@ type liveStatus struct {
 }
 
 // Change has the page read again where the fleet is another one.
-func (r *liveStatus) Change(_ context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveStatus) Change(_ context.Context, u *screens.Update) (live.Update, error) {
 	return live.Update{Later: u.Fleet != nil}, nil
 }
 

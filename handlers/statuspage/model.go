@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch/recovery"
-	"fleetboard/internal/fleet"
-	"fleetboard/views/links"
-	view "fleetboard/views/statuspage"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/statuspage"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // statusLines is a page of the coordinator's log.

@@ -5,14 +5,14 @@ package statuspage
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch/recovery"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
@@ -21,7 +21,7 @@ type Deps struct {
 	Coordinator Coordinator
 	Dispatch    Dispatch
 	Fleet       Fleet
-	Kanban      Kanban
+	Screens     Screens
 }
 
 // Coordinator is what the page asks of the leader of the coordination.
@@ -40,9 +40,9 @@ type Fleet interface {
 	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -9,15 +9,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/web"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/statuspage"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/statuspage"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // show is the page of the coordinator. ?before= names a line of its log.
@@ -27,7 +27,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

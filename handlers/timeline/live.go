@@ -8,15 +8,15 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	view "fleetboard/views/timeline"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/timeline"
 )
 
 // maxNew is where the timeline ends to count what is new.
@@ -64,7 +64,7 @@ type liveTimeline struct {
 }
 
 // Change sends what a change of the board changes on the page.
-func (r *liveTimeline) Change(_ context.Context, u *kanban.Update) (live.Update, error) {
+func (r *liveTimeline) Change(_ context.Context, u *screens.Update) (live.Update, error) {
 	return live.Update{Later: u.Cursor != ""}, nil
 }
 

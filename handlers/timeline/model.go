@@ -5,15 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/handlers/history"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/views/events"
-	"fleetboard/views/links"
-	view "fleetboard/views/timeline"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/handlers/history"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/timeline"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var timelineGroups = []history.Group{

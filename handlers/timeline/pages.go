@@ -5,22 +5,22 @@ package timeline
 import (
 	"context"
 
-	"fleetboard/handlers/live"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Events Events
-	Jobs   Jobs
-	Kanban Kanban
+	Web     *web.Site
+	Events  Events
+	Jobs    Jobs
+	Screens Screens
 }
 
 // Events is what the page asks of the event log.
@@ -37,9 +37,9 @@ type Jobs interface {
 	Titles(ctx context.Context, who tenancy.Principal, list []ids.ID) (map[ids.ID]string, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // defaultDays is how far the page goes back where its address does not say.

@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"time"
 
-	"fleetboard/handlers/usageparts"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
-	view "fleetboard/views/usage"
+	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
+	view "github.com/fleetboard/fleetboard/views/usage"
 )
 
 // shownCells is how many days or hours the strip may have.

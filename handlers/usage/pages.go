@@ -12,23 +12,23 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/handlers/usagecsv"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	view "fleetboard/views/usage"
+	"github.com/fleetboard/fleetboard/handlers/usagecsv"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/usage"
 )
 
 // Deps is what the page needs.
 type Deps struct {
-	Web    *web.Site
-	Usage  Usage
-	Kanban Kanban
+	Web     *web.Site
+	Usage   Usage
+	Screens Screens
 	// Turns are those of the pages of a download; nil is no limit.
 	Turns *quota.Turns
 }
@@ -40,9 +40,9 @@ type Usage interface {
 	Unpriced(ctx context.Context, who tenancy.Principal, query usage.Query) ([]usage.Named, error)
 }
 
-// Kanban is what the page asks of the read model of the board.
-type Kanban interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (kanban.PageContext, error)
+// Screens is what the page asks of the read model of the board.
+type Screens interface {
+	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
 }
 
 // Pages answers the requests of the page.
@@ -76,7 +76,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	around, err := p.Kanban.PageContext(ctx, who)
+	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/e2e/handlertest"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/e2e/handlertest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestNothingWasUsed(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
 // ContentType is what an answer with CSV says of itself.

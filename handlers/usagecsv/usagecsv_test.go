@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/handlers/usagecsv"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/handlers/usagecsv"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
 // What agents call things is read as text, whatever it begins with and holds.

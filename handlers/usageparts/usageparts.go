@@ -4,9 +4,9 @@ package usageparts
 import (
 	"strconv"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Cost never shows a sum as whole in which something is missing.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // deviceCookie keeps for which accounts a browser is known. It opens nothing: a

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const (

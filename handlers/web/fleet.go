@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/fleet"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // AgentsCount is "3 live factories, 13 agents"; agents that are dead or have ended are

@@ -3,7 +3,7 @@ package web
 import (
 	"testing"
 
-	"fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 )
 
 // The page of agents and the sidebar count the same: the seats that have a job.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Fits reports whether a field is text of at most so many characters.

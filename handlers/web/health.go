@@ -3,9 +3,9 @@ package web
 import (
 	"context"
 
-	"fleetboard/internal/coordinator"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Health says in the navigation of every page whether the coordinator works.

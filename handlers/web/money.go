@@ -3,9 +3,9 @@ package web
 import (
 	"strconv"
 
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // warnFrom is the per cent of a limit from which on every page says so.

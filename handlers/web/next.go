@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // SafeNext returns a path of ours to go on to. Anything that a browser, or what

@@ -9,13 +9,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts/workspaces"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page makes the shell of a Page, with the toast that waits for it and the
@@ -30,7 +30,7 @@ func (s *Site) Page(
 	if _, ok := FindWorkspace(list, who.Workspace); !ok {
 		return layout.Shell{}, notSignedIn()
 	}
-	needs, err := s.Kanban.Needs(c.Request().Context(), who, snap)
+	needs, err := s.Screens.Needs(c.Request().Context(), who, snap)
 	if err != nil {
 		return layout.Shell{}, err
 	}

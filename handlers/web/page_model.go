@@ -5,11 +5,11 @@ import (
 	"strings"
 	"unicode"
 
-	"fleetboard/internal/accounts/workspaces"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // frame is what the shell around a page is made of.
@@ -58,7 +58,7 @@ func initials(name string) string {
 }
 
 // CountText is a count beside an entry of the navigation: "4", "99+", "" for none.
-func CountText(n kanban.Count) string {
+func CountText(n screens.Count) string {
 	switch {
 	case n.Jobs == 0:
 		return ""

@@ -7,11 +7,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // ProofField is what a form asks a fresh proof with.

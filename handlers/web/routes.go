@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Handler answers one request of somebody whom the guard let in. It returns errors

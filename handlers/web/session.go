@@ -9,12 +9,12 @@ import (
 	"github.com/alexedwards/scs/v2"
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/internal/accounts/login"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/accounts/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // sessionLife is how long a person stays logged in, whatever happens. The session

@@ -6,11 +6,11 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/kanban"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
 )
 
 // Deps is what the frame around pages and the browsers' sessions need.
@@ -22,7 +22,7 @@ type Deps struct {
 	Sessions *scs.SessionManager
 	Log      *slog.Logger
 	Fleet    *fleet.Service
-	Kanban   *kanban.Service
+	Screens  *screens.Service
 	// Standing is who leads the coordination, at most a few seconds ago.
 	Standing func(ctx context.Context) (coordinator.Status, error)
 	// EnrolmentTokenFile is shown to people who connect their first factory.

@@ -3,7 +3,7 @@ package web
 import (
 	"github.com/labstack/echo/v4"
 
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 const (

@@ -3,7 +3,7 @@ package web
 import (
 	"fmt"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // TryAgainText says how long to wait.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fleetboard/internal/tenancy"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Plural writes a number with its noun: "1 seat", "1,284 seats".

@@ -3,9 +3,9 @@ package accounts_test
 import (
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 )
 
 func TestExpire(t *testing.T) {

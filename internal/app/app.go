@@ -15,36 +15,36 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/handlers"
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/edge"
-	"fleetboard/handlers/web"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/bus"
-	"fleetboard/internal/coordinator"
-	"fleetboard/internal/dispatch"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/merging"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/eventlog/seal"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/attempts"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/kanban"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/runloop"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/estimates"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/spend/usage"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // Time-outs of the server. A long poll is answered within 50 s; streams move
@@ -67,7 +67,7 @@ type App struct {
 	clusterDir string
 	db         *db.DB
 	dispatch   *dispatch.Service
-	kanban     *kanban.Service
+	screens    *screens.Service
 	bus        *bus.Service
 	words      *jobsearch.Index
 	seals      *seal.Keys
@@ -199,7 +199,7 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	hosts := fleet.NewService(a.db, wake)
 	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
 	a.dispatch.NamesBlobs(contents)
-	a.kanban = kanban.New(a.db, events, wake, a.log)
+	a.screens = screens.New(a.db, events, wake, a.log)
 	a.bus = bus.NewService(a.db, wake, list.Secrets)
 	a.bus.NamesBlobs(contents)
 	contents.ReadMessages(a.bus)
@@ -215,13 +215,13 @@ func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, co
 	pages := handlers.New(handlers.Deps{
 		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
 		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Budgets: money, Prices: rates, Usage: used,
+		Fleet: hosts, Dispatch: a.dispatch, Screens: a.screens, Bus: a.bus, Events: events, Budgets: money, Prices: rates, Usage: used,
 		Estimates: costs, Coordinator: leader, Blobs: contents, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
 		Quota: limits, Turns: turns, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
 	})
 	machines := api.New(api.Deps{
 		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
-		Fleet: hosts, Dispatch: a.dispatch, Kanban: a.kanban, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
+		Fleet: hosts, Dispatch: a.dispatch, Screens: a.screens, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
 		Prices: rates, Usage: used, Blobs: contents, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
 		Quota: limits, Turns: turns, ClientAddress: client, Build: build()})
 
@@ -298,7 +298,7 @@ func (a *App) close() error {
 	var failed []error
 	close(a.done)
 	if a.dispatch != nil {
-		a.kanban.Close()
+		a.screens.Close()
 		a.bus.Close()
 		a.words.Close()
 		a.dispatch.Close()

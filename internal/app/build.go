@@ -3,8 +3,8 @@ package app
 import (
 	"runtime/debug"
 
-	"fleetboard/db"
-	"fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/handlers/api"
 )
 
 // build is what runs: the version that the program was built with, and the newest

@@ -13,7 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
 )
 
 const (

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/blobs/s3"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/blobs/s3"
 )
 
 // BlobConfig is where blobs are kept, and how many.

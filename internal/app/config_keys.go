@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/db/vault"
 )
 
 // KeyConfig is about changing the server's secret key.

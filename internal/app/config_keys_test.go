@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/db/vault"
 )
 
 func TestThePreviousSecretKey(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/static"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/static"
 )
 
 // started is a server with its own database and an address of its own for metrics.

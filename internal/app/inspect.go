@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // inspectConns is the pool of an inspection, which reads one page after another.

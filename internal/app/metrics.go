@@ -7,10 +7,10 @@ import (
 	"net"
 	"net/http"
 
-	"fleetboard/handlers"
-	"fleetboard/handlers/edge"
-	"fleetboard/internal/coordinator/vitals"
-	"fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/internal/coordinator/vitals"
+	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
 // listenForMetrics opens the address that only the monitor reaches, where one is

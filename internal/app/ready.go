@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/handlers/edge"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
 // readyFor is how long an answer of /readyz counts.

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog/seal"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
 // marksEvery is how often the marks of the logs move on.

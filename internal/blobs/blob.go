@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Sum is the SHA-256 of a content, which is its name.

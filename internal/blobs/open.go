@@ -9,8 +9,8 @@ import (
 	"hash"
 	"io"
 
-	"fleetboard/db"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ErrDamaged is what a read ends with where the stored bytes are not those that were put.

@@ -12,10 +12,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Whatever the size, and however a body comes in, what is read is what was put, and it is

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // resealBatch is how many keys one transaction seals anew.

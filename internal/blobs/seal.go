@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // sealedBy is by how many bytes a sealed piece is longer: its nonce and its tag.

@@ -3,9 +3,9 @@ package blobs
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Sizes are how many bytes blobs have, for people who read the board; one that is not there

@@ -3,7 +3,7 @@ package blobs
 import (
 	"context"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Content is where the pieces of some bytes are kept. All but the last have PieceSize

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 )
 
 // chunks is the store in PostgreSQL, a row a piece.

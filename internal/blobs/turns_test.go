@@ -7,10 +7,10 @@ import (
 	"io"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // A transfer takes a turn for some pieces at a time: it stands still while its asker has

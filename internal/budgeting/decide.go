@@ -5,9 +5,9 @@ import (
 	"math/bits"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 // Refusal is why a job waits for a budget.

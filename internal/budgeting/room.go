@@ -3,9 +3,9 @@ package budgeting
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // Room is what a lease may still spend: what is free of a budget, and what the lease has

@@ -3,9 +3,9 @@ package budgeting
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // Scope says which budgets a job counts for.

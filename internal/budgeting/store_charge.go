@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // settlement is what is settled of one period for one lease, as it is written.

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Holder is a hard budget of dollars that holds the claims of models without a price.

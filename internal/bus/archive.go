@@ -9,10 +9,10 @@ import (
 	"math"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Archive is a piece of dropped messages. Its blob has them in their order, a JSON object in

@@ -3,8 +3,8 @@ package bus
 import (
 	"testing"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // What is passed over unread would not be told either, whatever it says.

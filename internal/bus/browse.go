@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Filter narrows messages. Zero fields narrow nothing.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Limits of a message.

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // office is a workspace with a bus whose calls are written when the test says so.

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/secrets"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // Notifier carries wake-ups between the processes of one database.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // A workspace has so many calls under way and no more; another one goes on beside it, and

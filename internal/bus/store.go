@@ -11,10 +11,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 var q = dbsqlc.New()

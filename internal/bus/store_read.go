@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // readerRow is an agent that reads or sends.

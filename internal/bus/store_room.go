@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // crowdedTx looks what each sender has in those of the inboxes that are crowded, or that more

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Conversation is a thread as a list shows it.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
 )
 
 // The list of threads looks at some hundred messages at once, however many there are and

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Types of messages, after the design of the message bus. Others begin with "custom.",

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // Topics are "message:<workspace>:<inbox>"; Topic of a workspace alone is told of each

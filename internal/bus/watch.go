@@ -1,8 +1,8 @@
 package bus
 
 import (
-	"fleetboard/internal/ids"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // Watch tells whoever shows messages of a workspace that there may be others now, until

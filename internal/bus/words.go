@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // wordsPage is of how many messages words are written in one transaction.

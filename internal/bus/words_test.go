@@ -3,9 +3,9 @@ package bus_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/bus"
 )
 
 // Whole and parts are found of what people and agents write to one another, and sending

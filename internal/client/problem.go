@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // maxProblem bounds what is read of a refusal, in bytes.

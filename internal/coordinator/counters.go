@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // counter names something that the coordinator counts, as the API does.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"fleetboard/internal/leadership"
-	"fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
 // Work is what a coordinator has others do. Each call does a bounded part of it,

@@ -8,10 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // The log's page of a quiet workspace does not read past the lines of busy ones.

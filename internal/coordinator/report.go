@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/leadership"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/leadership"
 )
 
 const (

@@ -3,8 +3,8 @@ package coordinator
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
 // A table is counted once it has outgrown what was counted, and not again before it has

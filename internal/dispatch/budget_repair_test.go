@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 // repaired puts all budgets right, and returns what was done.

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // leaseEnds are all that ends a lease.

@@ -3,9 +3,9 @@ package dispatch_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // entangle makes two jobs wait for each other, which no link would allow.

@@ -5,17 +5,17 @@ import (
 	"log/slog"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/enrol"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/recovery"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // Notifier carries wake-ups between the processes of one database.

@@ -3,9 +3,9 @@ package dispatch_test
 import (
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // world is a workspace with everything that gives jobs to agents.

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // gate makes a job another one's child for which that waits, or, with false, does not.

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // What heartbeats and reports ask finds its rows by their ids, whatever else the

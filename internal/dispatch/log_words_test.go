@@ -5,18 +5,18 @@ import (
 	"sync"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 
-	"fleetboard/internal/jobs/jobsearch"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // logs is a workspace in which agents write to logs.

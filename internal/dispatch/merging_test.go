@@ -6,13 +6,13 @@ import (
 	"sync"
 	"testing"
 
-	"fleetboard/internal/dispatch/claim"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/merging"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // hasAtlas is an agent of a factory that has the repo of the work.

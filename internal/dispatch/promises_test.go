@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Promise P4 where nobody coordinates: a claim alone finds the job of an agent that

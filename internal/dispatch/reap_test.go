@@ -3,9 +3,9 @@ package dispatch_test
 import (
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // A lease that is renewed while the reaper waits for its job is left alone,

@@ -3,10 +3,10 @@ package dispatch_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // A job that is retried with changes gets both or neither. It may wait for further jobs

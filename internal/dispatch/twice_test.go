@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Whatever the coordinator has done, two may do at once: each job is changed by

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/dispatch/report"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // uses tells of so many input tokens of a model of the house, without a cost unless one is

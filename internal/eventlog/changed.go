@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // sweepEvery is how often all workspaces are looked at, not only those of which a wake-up told.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // A call of Compact looks at compactPages pages of compactPage jobs, and deletes at

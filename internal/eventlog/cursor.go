@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Cursor is a place in the log: after the event with that id of that

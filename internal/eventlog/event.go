@@ -11,8 +11,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Type names a fact, in the past tense.

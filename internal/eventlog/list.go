@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // A filter that fits little looks at scanRows events in a statement, and at

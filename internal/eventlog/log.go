@@ -3,9 +3,9 @@ package eventlog
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Log reads and appends events.

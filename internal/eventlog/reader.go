@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // settings are the types of what happens in settings, as LIKE takes them.

@@ -3,11 +3,11 @@ package eventlog_test
 import (
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // A page of the log reads its own events and their jobs and nothing else, whatever was

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Types lists all facts.

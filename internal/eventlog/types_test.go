@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"testing"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // A type that is declared and not listed could not be asked for.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Health is how alive an agent or a factory is.

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestHealthByTheAgeOfTheLastHeartbeat(t *testing.T) {

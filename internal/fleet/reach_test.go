@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // What decides where a job could run says the same of it as the whole fleet does:

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // A scope that names capabilities allows these and no others, whoever advertises

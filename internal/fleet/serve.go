@@ -3,7 +3,7 @@ package fleet
 import (
 	"slices"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Offer is what an agent, or a factory by itself, offers: sorted tokens, and where.

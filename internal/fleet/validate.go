@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Limits of what an agent may say of itself and of its factory; see TestLimitsAgree of

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
 )
 
 func TestWords(t *testing.T) {

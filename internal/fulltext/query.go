@@ -3,7 +3,7 @@ package fulltext
 import (
 	"strings"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // MaxQuery bounds a search, in characters.

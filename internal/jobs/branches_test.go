@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Branches are told of jobs that ended longer ago than their product keeps branches, in the

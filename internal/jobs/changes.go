@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
 )
 
 // changes lists the fields that differ, for the event: whatever State holds, but for

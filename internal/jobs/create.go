@@ -12,12 +12,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/secrets"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Created are the jobs that a request made, or had made when it was first sent.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/graph"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/graph"
 )
 
 // refuseCycle is DependencyCycle where the link would close a circle: of jobs that

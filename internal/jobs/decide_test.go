@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // resolveDependencies turns the keys and ids that jobs depend on into ids; keys

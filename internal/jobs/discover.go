@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Filed is a job that an agent may create, as it is created then.

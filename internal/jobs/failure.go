@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // FailureKind says of which kind a failure is, for whoever decides what to do about

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The kinds of jobs that the system alone makes. What such a job is to do stands in the

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Needs is what a job asks of whoever claims it, and the product that may stop

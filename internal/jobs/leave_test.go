@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Whatever takes a ready job out of its repo lets the next one in at once, not

@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Lineage is the place of a job among those that agents filed: the first job of its chain,

@@ -3,10 +3,10 @@ package jobs
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // LinkParent makes a job another one's child, where it is not yet, both by key or id,

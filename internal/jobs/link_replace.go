@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // replace makes a locked job wait for these jobs, by key or id, and for no others.

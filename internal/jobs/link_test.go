@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 func (b *bundle) link(job, dependsOn jobs.Job, kind jobs.LinkType) jobs.Job {

@@ -3,9 +3,9 @@ package jobs
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Key names a request that asks for this, so that it may be sent again. What is asked for

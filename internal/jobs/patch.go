@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/signal"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // claimRaces is how often a change of a ready job starts again because a claim

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // put saves a product as an owner.

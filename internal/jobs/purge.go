@@ -3,9 +3,9 @@ package jobs
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Purge deletes a finished job with its content, logs and attempts. Its events become

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // RepairTx makes the row of a locked job what its log tells, and records in the log

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
 )
 
 // Replay gives the state that a job's events lead to, oldest first. Their changes

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // life is a job to which anything may happen, and what the log keeps of it.

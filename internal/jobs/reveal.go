@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // RevealedInput is the input context as the holder of the lease reads it: with

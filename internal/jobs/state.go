@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Saved are the fields of a job that a decision may change, as they are written to its row

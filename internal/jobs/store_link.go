@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/graph"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/graph"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // link is one link of a job to another one.

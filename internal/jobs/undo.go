@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // UndoFor is how long an act of a person can be undone: the ten seconds that pages

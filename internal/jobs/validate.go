@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // addresses are words that stand where a key stands in an address.

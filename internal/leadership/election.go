@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/runloop"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 const (

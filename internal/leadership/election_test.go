@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // book is a leaseStore in memory. Its clock is the test's own time.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fleetboard/db"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // pendingLimit bounds the topics that wait while the database is away. Beyond

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/notifier"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // A value whose beginning ends a text and whose rest begins another one, which is read

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // theSecret has what programs escape; letters of it that are left after redaction show.

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // redactor takes texts out; each is given as the JSON of a secret's value.

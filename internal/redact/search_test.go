@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 func TestSearchFindsAValue(t *testing.T) {

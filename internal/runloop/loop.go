@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // defaultTimeout bounds a cycle that names no timeout of its own.

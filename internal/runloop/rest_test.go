@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
 func TestABacklogRestsSixTimesAsLongAsItWorks(t *testing.T) {

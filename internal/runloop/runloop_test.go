@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/runloop"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
 // during runs fn's loops or tasks for d of a test's own time and returns the log.

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 func TestSignalCountsOnce(t *testing.T) {

@@ -3,7 +3,7 @@ package spend
 import (
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Charge is by how much a usage entry was raised: what the budgets of its job are

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Limits of an entry. The table has the same ones.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // message is an entry that is good; change says what matters.

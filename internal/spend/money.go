@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Nanos is an amount of money in billionths of a dollar.

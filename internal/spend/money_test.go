@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // A cost is kept to the billionth of a dollar; what floats add beyond that is rounded.

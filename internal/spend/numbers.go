@@ -1,6 +1,6 @@
 package spend
 
-import "fleetboard/internal/spend/prices"
+import "github.com/fleetboard/fleetboard/internal/spend/prices"
 
 // unknown stands for an amount that nobody knows.
 const unknown Nanos = -1

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // Outcome is what became of an entry that was told.

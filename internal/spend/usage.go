@@ -1,6 +1,6 @@
 package spend
 
-import "fleetboard/internal/ids"
+import "github.com/fleetboard/fleetboard/internal/ids"
 
 // Usage is the sums of entries. The meters are disjoint.
 type Usage struct {

@@ -1,6 +1,6 @@
 package tenancy
 
-import "fleetboard/internal/ids"
+import "github.com/fleetboard/fleetboard/internal/ids"
 
 // Actor says who did something, for good: names change, kind and id do not.
 type Actor struct {

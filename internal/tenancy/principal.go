@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Kind is what sort of actor a Principal is.

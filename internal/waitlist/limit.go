@@ -1,9 +1,9 @@
 package waitlist
 
 import (
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // How many claims and reads of inboxes may wait in one process: of one agent, as many as it

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // An agent, and the agents of one enrolment token, have so many claims waiting and no

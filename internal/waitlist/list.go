@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/tenancy/quota"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // FanOut is how many waiters a successful claim wakes in turn: where one job

@@ -4,7 +4,7 @@ import (
 	"container/list"
 	"encoding/binary"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // workspaceWaiters are the claims that wait in one workspace. Those that serve

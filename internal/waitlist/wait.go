@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/signal"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 const (

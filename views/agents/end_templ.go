@@ -8,7 +8,7 @@ package agents
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // agentMenu ends an agent: after its job, at once, or with its token.
 func agentMenu(a Agent, factory string) templ.Component {

@@ -8,7 +8,7 @@ package agents
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/layout"
+import "github.com/fleetboard/fleetboard/views/layout"
 
 // Live is the page of agents below its bar. It is also the answer of
 // /agents/panel.

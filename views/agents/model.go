@@ -4,8 +4,8 @@ package agents
 import (
 	"strconv"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of factories and their agents.

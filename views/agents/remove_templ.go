@@ -8,7 +8,7 @@ package agents
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // factoryRemove asks before a dead factory is forgotten. Like agentCutOff it is a
 // popover, so that the page's updates leave it open.

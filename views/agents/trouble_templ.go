@@ -8,7 +8,7 @@ package agents
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // troubles are what a factory does not offer though it could, and what it has moved aside.
 func troubles(f Factory) templ.Component {

@@ -3,9 +3,9 @@ package board_test
 import (
 	"testing"
 
-	"fleetboard/views/board"
-	"fleetboard/views/ui"
-	"fleetboard/views/viewstest"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/viewstest"
 )
 
 // Each filter that is on can be taken away by itself; more than one of them

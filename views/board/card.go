@@ -5,7 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func (c Card) row() bool { return c.Column == "done" || c.Column == "failed" }

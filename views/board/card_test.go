@@ -7,9 +7,9 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/views/board"
-	"fleetboard/views/ui"
-	"fleetboard/views/viewstest"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/viewstest"
 )
 
 // A card of every status shows its glyph by name, its reason, and a menu with

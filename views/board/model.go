@@ -5,9 +5,9 @@ package board
 import (
 	"strings"
 
-	"fleetboard/views/jobparts"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the whole board.

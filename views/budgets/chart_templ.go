@@ -8,7 +8,7 @@ package budgets
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // burnDown is what was left, as a chart and as a table.
 func burnDown(c Chart) templ.Component {

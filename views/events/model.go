@@ -1,7 +1,7 @@
 // Package events shows lines of the event log, for the timeline and the audit.
 package events
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Items are the days with the link to what is older, "" at the end.
 type Items struct {

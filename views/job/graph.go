@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Graph is the picture of the jobs linked with one, from left to right in the

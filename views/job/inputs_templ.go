@@ -8,7 +8,7 @@ package job
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // inputsPanel is what the job's agent is given beside the description.
 func inputsPanel(in Inputs) templ.Component {

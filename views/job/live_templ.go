@@ -8,7 +8,7 @@ package job
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/layout"
+import "github.com/fleetboard/fleetboard/views/layout"
 
 // LiveThread is what is written about a job.
 func LiveThread(t Thread) templ.Component {

@@ -1,8 +1,8 @@
 package job
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // LogPage is the page of a job's log.

@@ -9,11 +9,11 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"fleetboard/views/events"
-	"fleetboard/views/jobparts"
-	"fleetboard/views/links"
-	"fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 	"strconv"
 )
 

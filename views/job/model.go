@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"fleetboard/views/events"
-	"fleetboard/views/jobparts"
-	"fleetboard/views/layout"
-	"fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of one job.

@@ -8,7 +8,7 @@ package jobform
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // inputsGroup is what the agent is given beside the description.
 func inputsGroup(f Form) templ.Component {

@@ -8,7 +8,7 @@ package jobform
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // limitsGroup is whose it is and how far it may go.
 func limitsGroup(f Form) templ.Component {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Fields are the fields of the form, in their order, as its error summary names them.

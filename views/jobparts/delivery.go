@@ -1,6 +1,6 @@
 package jobparts
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Delivery is what became of the commit of an attempt. The zero value is nothing, and shows
 // nothing.

@@ -5,7 +5,7 @@ package jobparts
 import (
 	"strconv"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Reason is why a job does not move.

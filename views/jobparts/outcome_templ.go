@@ -8,7 +8,7 @@ package jobparts
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Result is what the work came to.
 func Result(o Outcome) templ.Component {

@@ -8,7 +8,7 @@ package layout
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Door is a page with one card on the field of seats.
 func Door(title string, theme Theme) templ.Component {

@@ -1,8 +1,8 @@
 package layout
 
 import (
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // errorWords are the sentences of a refused request, by HTTP status.

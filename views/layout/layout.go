@@ -6,8 +6,8 @@ package layout
 import (
 	"github.com/a-h/templ"
 
-	"fleetboard/static"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/static"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // product is the product's name.

@@ -8,7 +8,7 @@ package layout
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // A live message is a run of the parts below, sent as one unnamed event of the
 // stream, and also the answer to a move or an action made with htmx. Each part

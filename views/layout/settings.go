@@ -1,6 +1,6 @@
 package layout
 
-import "fleetboard/views/links"
+import "github.com/fleetboard/fleetboard/views/links"
 
 // SettingsTab is a page of the settings.
 type SettingsTab string

@@ -3,7 +3,7 @@ package layout
 import (
 	"time"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Section is the entry of the navigation that a page belongs to.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // Whatever a name holds, the address stays on its path of ours.

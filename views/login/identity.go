@@ -1,8 +1,8 @@
 package login
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // IdentityLogin is the way to log in with the identity provider; nil where the

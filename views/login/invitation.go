@@ -1,8 +1,8 @@
 package login
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // InvitationPage is what the holder of an invitation's link sees.

@@ -2,7 +2,7 @@
 // set up, invitations and the identity provider.
 package login
 
-import "fleetboard/views/layout"
+import "github.com/fleetboard/fleetboard/views/layout"
 
 // Login is the log-in page.
 type Login struct {

@@ -8,7 +8,7 @@ package messageparts
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Blocks are the messages of a thread, the oldest first.
 func Blocks(list []Block) templ.Component {

@@ -2,7 +2,7 @@
 // passage that a search found.
 package messageparts
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // Block is a message.
 type Block struct {

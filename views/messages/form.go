@@ -3,7 +3,7 @@ package messages
 import (
 	"strconv"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // The fields of the forms, in their order.

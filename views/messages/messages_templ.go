@@ -9,10 +9,10 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // View is the page of messages. Without script it is plain links and forms.

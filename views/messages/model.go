@@ -3,10 +3,10 @@
 package messages
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of messages.

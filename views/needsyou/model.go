@@ -2,9 +2,9 @@
 package needsyou
 
 import (
-	"fleetboard/views/jobparts"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of the jobs that wait for a person.

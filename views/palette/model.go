@@ -7,7 +7,7 @@ import (
 
 	"github.com/a-h/templ"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Results is the answer to a search in the command palette.

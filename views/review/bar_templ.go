@@ -9,7 +9,7 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 	"strings"
 )
 

@@ -8,7 +8,7 @@ package review
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // firstThings are what a reviewer should see before all else.
 func firstThings(j Job) templ.Component {

@@ -2,10 +2,10 @@
 package search
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/messageparts"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/messageparts"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of the search.

@@ -5,8 +5,8 @@ package settings
 import (
 	"strings"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // AccountPage is the page of the own account.

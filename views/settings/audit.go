@@ -1,9 +1,9 @@
 package settings
 
 import (
-	"fleetboard/views/events"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // AuditPage is the page of who did what in settings.

@@ -1,6 +1,6 @@
 package settings
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // The fields of the forms, in their order, as their error summaries name them.
 var (

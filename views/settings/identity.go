@@ -1,6 +1,6 @@
 package settings
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // IdentityPart is the part of the own account about the identity provider; nil
 // where the server has none.

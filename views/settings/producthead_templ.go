@@ -8,7 +8,7 @@ package settings
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/ui"
+import "github.com/fleetboard/fleetboard/views/ui"
 
 // productHead says whether agents get a product's jobs, changes that, and leads to
 // what belongs to the product.

@@ -1,8 +1,8 @@
 package settings
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // SecretsPage is the page of the workspace's encryption keys.

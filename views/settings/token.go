@@ -1,8 +1,8 @@
 package settings
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // TokensPage lists tokens; on the answer to the form it shows the new one.

@@ -7,10 +7,10 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/settings"
-	"fleetboard/views/ui"
-	"fleetboard/views/viewstest"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/viewstest"
 )
 
 func sampleTokens() settings.TokensPage {

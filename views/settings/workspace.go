@@ -1,8 +1,8 @@
 package settings
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // WorkspacePage is the workspace's own page, and the way to another one.

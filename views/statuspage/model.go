@@ -2,8 +2,8 @@
 package statuspage
 
 import (
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page says whether the server does its work by itself.

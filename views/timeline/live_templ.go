@@ -8,7 +8,7 @@ package timeline
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/layout"
+import "github.com/fleetboard/fleetboard/views/layout"
 
 // LiveNewEvents says on the timeline how much has happened since the page was
 // made.

@@ -2,9 +2,9 @@
 package timeline
 
 import (
-	"fleetboard/views/events"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Page is the page of the event log.

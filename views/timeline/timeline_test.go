@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/views/events"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/timeline"
-	"fleetboard/views/ui"
-	"fleetboard/views/viewstest"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/timeline"
+	"github.com/fleetboard/fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/viewstest"
 )
 
 // sampleTimeline has a line of each form.

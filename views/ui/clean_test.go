@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func TestClean(t *testing.T) {

@@ -8,7 +8,7 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/links"
+import "github.com/fleetboard/fleetboard/views/links"
 
 // FactoryCommands is the block of commands that starts a factory by hand.
 func FactoryCommands(f FirstRun) templ.Component {

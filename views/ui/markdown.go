@@ -15,7 +15,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // maxMarkdown is how much source is turned into markup, in bytes.

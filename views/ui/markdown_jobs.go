@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/links"
 )
 
 // jobKey is the form of the keys that workspaces give their jobs.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func markdown(t *testing.T, src string) string {

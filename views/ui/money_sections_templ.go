@@ -8,7 +8,7 @@ package ui
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "fleetboard/views/links"
+import "github.com/fleetboard/fleetboard/views/links"
 
 // MoneySections lead to the pages about money; current is the one that is shown: budgets,
 // usage or prices.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func TestDollars(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // hostile is what an agent may write into any text. The mark shows where it

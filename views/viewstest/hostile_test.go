@@ -7,17 +7,17 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 
-	"fleetboard/views/agents"
-	"fleetboard/views/board"
-	"fleetboard/views/job"
-	"fleetboard/views/jobform"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/login"
-	"fleetboard/views/needsyou"
-	"fleetboard/views/palette"
-	"fleetboard/views/review"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/needsyou"
+	"github.com/fleetboard/fleetboard/views/palette"
+	"github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func TestHostileTextStaysText(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/login"
-	"fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func sampleIdentity() *settings.IdentityPart {

@@ -8,11 +8,11 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/a-h/templ"
 
-	"fleetboard/views/agents"
-	"fleetboard/views/board"
-	"fleetboard/views/job"
-	"fleetboard/views/layout"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var partTarget = regexp.MustCompile(`<hx-partial hx-target="#([^"]+)" hx-swap="([^"]+)">`)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/static"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/static"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // policy is the one that the server sends with every page.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/views/layout"
-	"fleetboard/views/login"
-	"fleetboard/views/settings"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/settings"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Names, addresses and roles of the pages of people stay text.

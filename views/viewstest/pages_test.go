@@ -6,8 +6,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/views/board"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // Every page keeps the rules that the policy and screen readers need.

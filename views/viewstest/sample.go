@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/views/board"
-	"fleetboard/views/jobparts"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // The samples are the pages of the mockups, so that screenshots can be

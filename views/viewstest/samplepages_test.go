@@ -5,19 +5,19 @@ import (
 
 	"github.com/a-h/templ"
 
-	"fleetboard/views/agents"
-	"fleetboard/views/board"
-	"fleetboard/views/events"
-	"fleetboard/views/job"
-	"fleetboard/views/jobform"
-	"fleetboard/views/jobparts"
-	"fleetboard/views/layout"
-	"fleetboard/views/links"
-	"fleetboard/views/login"
-	"fleetboard/views/needsyou"
-	"fleetboard/views/palette"
-	"fleetboard/views/review"
-	"fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/views/agents"
+	"github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/events"
+	"github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/jobparts"
+	"github.com/fleetboard/fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/login"
+	"github.com/fleetboard/fleetboard/views/needsyou"
+	"github.com/fleetboard/fleetboard/views/palette"
+	"github.com/fleetboard/fleetboard/views/review"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 var firstRun = ui.FirstRun{Server: "http://127.0.0.1:8080", TokenFile: "/var/lib/fleetboard/enrolment-token", CanWrite: true}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"fleetboard/views/job"
-	"fleetboard/views/jobform"
-	"fleetboard/views/layout"
+	"github.com/fleetboard/fleetboard/views/job"
+	"github.com/fleetboard/fleetboard/views/jobform"
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 // Names and values of inputs are anybody's text; of a secret only the placeholder

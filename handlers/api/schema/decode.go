@@ -12,7 +12,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/api/schema"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/api/schema"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Entries and values are counted while they are read: what is too much takes little

@@ -10,10 +10,10 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"fleetboard/handlers/api"
-	"fleetboard/handlers/api/schema"
-	"fleetboard/handlers/status"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/handlers/api/schema"
+	"github.com/fleetboard/fleetboard/handlers/status"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // body is the description of the body of a call.

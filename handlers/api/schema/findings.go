@@ -5,7 +5,7 @@ import (
 	"maps"
 	"unicode/utf8"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // maxFindings bounds how much of a bad request is told back.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // retryMillis is how long a reader waits before it connects again.

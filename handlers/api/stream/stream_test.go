@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/handlers/api/stream"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/handlers/api/stream"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 var limits = stream.Limits{PerWorkspace: 4, PerAsker: 2, Check: 4 * time.Second, AgentCheck: time.Second, Write: time.Second}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // SessionData is a session as scs writes it.

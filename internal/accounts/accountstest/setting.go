@@ -15,18 +15,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbtest"
-	"fleetboard/db/vault"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/oidc"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/notifier"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // From is a log in from a network address by an unknown browser.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Life is how long a browser is known after a log in on it.

@@ -3,9 +3,9 @@ package devices_test
 import (
 	"testing"
 
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // One browser is known for several accounts, each by a word of its own.

@@ -3,9 +3,9 @@ package identities
 import (
 	"log/slog"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/login"
-	"fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
 )
 
 // Publisher wakes the processes of one database.

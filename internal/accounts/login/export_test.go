@@ -3,7 +3,7 @@ package login
 import (
 	"context"
 
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // WrongLogin is the one answer to every wrong log in.

@@ -5,14 +5,14 @@ import (
 	"sync"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/login"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/accounts/throttle"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestLogIn(t *testing.T) {

@@ -3,13 +3,13 @@ package login
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // PasswordChange is the current password and a new one, sent from a network

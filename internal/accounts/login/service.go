@@ -1,11 +1,11 @@
 package login
 
 import (
-	"fleetboard/db"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
 )
 
 // Service lets people in by their passwords, and changes these. It is safe for

@@ -1,8 +1,8 @@
 package members
 
 import (
-	"fleetboard/db"
-	"fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
 )
 
 // Notifier carries wake-ups between the processes of one database.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func insertInvitationTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in PendingInvitation, token string) (time.Time, error) {

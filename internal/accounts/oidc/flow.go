@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // maxSubject is the length of a subject in bytes (OpenID Connect Core, section 2).

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/accounts/idptest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/accounts/idptest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
 )
 
 // DefaultCost is that of one hash: the second choice of RFC 9106 section 4, and well

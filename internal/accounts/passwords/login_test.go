@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/throttle"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // More log ins wait than the pool has connections, and none of them holds one.

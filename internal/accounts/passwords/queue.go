@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 const (

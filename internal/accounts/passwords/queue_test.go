@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // However many wait from one site, the first of another waits for one of them.

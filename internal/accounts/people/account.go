@@ -1,7 +1,7 @@
 package people
 
 import (
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Account is a person.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 func TestRename(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // NormalEmail is an address as it is stored and looked up.

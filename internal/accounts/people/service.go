@@ -1,7 +1,7 @@
 package people
 
 import (
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // Service holds what people see and change of their own accounts.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/alexedwards/scs/v2"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // The values of a session, all of them strings. The store keeps the first five

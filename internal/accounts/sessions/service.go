@@ -1,7 +1,7 @@
 package sessions
 
 import (
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // Service lists the browsers in which a person is logged in, and ends their

@@ -7,12 +7,12 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/workspaces"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // The first owner, until a person takes the account over.

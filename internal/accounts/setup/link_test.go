@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/setup"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func TestSetUpOnce(t *testing.T) {

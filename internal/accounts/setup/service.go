@@ -3,9 +3,9 @@ package setup
 import (
 	"log/slog"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
 )
 
 // Service makes what a first start needs, and sets its owner up.

@@ -11,12 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The files that hold the first tokens, for commands on the same machine.

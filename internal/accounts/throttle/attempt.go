@@ -4,11 +4,11 @@ import (
 	"context"
 	"net/netip"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/passwords"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Limit is how many failures are free, before each next attempt waits 1, 2, 4, ...

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/throttle"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Wrong passwords from one network make that network wait, with every next one

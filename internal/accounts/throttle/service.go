@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"log/slog"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
 )
 
 // Service counts failed attempts. It is safe for concurrent use.

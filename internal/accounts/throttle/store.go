@@ -3,8 +3,8 @@ package throttle
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 )
 
 var q = dbsqlc.New()

@@ -10,9 +10,9 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const (

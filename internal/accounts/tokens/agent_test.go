@@ -11,13 +11,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/db/vault"
-	"fleetboard/internal/accounts"
-	"fleetboard/internal/accounts/accountstest"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func agent() tenancy.Principal {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // accessToken is a stored token as its bearer sees it.

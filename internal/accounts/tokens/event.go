@@ -3,9 +3,9 @@ package tokens
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // appendTx records what happened to a token. Its hint tells it from others of

@@ -5,8 +5,8 @@ import (
 	"crypto/ed25519"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // What an agent's token says, for forgeries.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Issue makes a token in the asker's workspace and returns it; it is not

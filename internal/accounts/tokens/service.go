@@ -8,9 +8,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/workspaces"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Notifier carries wake-ups between the processes of one database.

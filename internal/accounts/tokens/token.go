@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Limits of tokens: texts in characters, lists in entries.

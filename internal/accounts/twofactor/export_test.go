@@ -3,7 +3,7 @@ package twofactor
 import (
 	"context"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // PlainCode is a code as it is checked.

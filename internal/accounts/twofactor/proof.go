@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Prove checks the password of the asker, or a code of the second factor: what

@@ -7,12 +7,12 @@ import (
 	"math/big"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const (

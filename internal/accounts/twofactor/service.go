@@ -3,11 +3,11 @@ package twofactor
 import (
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/accounts/login"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/accounts/login"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
 )
 
 // Service turns second factors on and off and checks their codes. It is safe

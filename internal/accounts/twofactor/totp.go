@@ -13,17 +13,17 @@ import (
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/accounts/devices"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/accounts/secrets"
-	"fleetboard/internal/accounts/sessions"
-	"fleetboard/internal/accounts/throttle"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/accounts/devices"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/accounts/secrets"
+	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
+	"github.com/fleetboard/fleetboard/internal/accounts/throttle"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Codes as RFC 6238 has them and every authenticator app knows them. A clock may

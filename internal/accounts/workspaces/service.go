@@ -1,8 +1,8 @@
 package workspaces
 
 import (
-	"fleetboard/db"
-	"fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
 )
 
 // Service makes workspaces and says who belongs to which. It is safe for

@@ -8,13 +8,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/members"
-	"fleetboard/internal/accounts/people"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/members"
+	"github.com/fleetboard/fleetboard/internal/accounts/people"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The workspace that the first start makes, and the product that each begins with.

@@ -13,8 +13,8 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 const (

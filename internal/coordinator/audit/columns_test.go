@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // damages are, of each stored field of a job, a value that it does not have; or why

@@ -3,11 +3,11 @@ package audit_test
 import (
 	"testing"
 
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 // Sums of budgets that are not those of their ledger, reservations that nobody holds, and

@@ -3,8 +3,8 @@ package audit
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Seals checks the sealed part of a workspace's log, and calls found with each

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func wrongSumsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {

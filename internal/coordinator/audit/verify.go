@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // verifyPage is how many jobs Verify reads with their events in a statement.

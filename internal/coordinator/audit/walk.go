@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // page reads what follows a job by id, says how many it read, and the last.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Checks that are not about one job that is there. What they find is named by the

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/coordinator/audit"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Counts that are not those of the jobs are found, however the jobs came to differ.

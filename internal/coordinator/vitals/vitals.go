@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // fresh is how long a sample is told again: however many ask, the database is

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/budgeting"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // claimCall is one try at a claim.

@@ -3,7 +3,7 @@ package claim
 import (
 	"slices"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // dequeue takes jobs out of the queue: for agents of the same lanes together, in the

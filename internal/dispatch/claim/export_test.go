@@ -3,7 +3,7 @@ package claim
 import (
 	"time"
 
-	"fleetboard/internal/waitlist"
+	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
 // WatchEvery is how often the service looks for lost wake-ups.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"fleetboard/db"
+	"github.com/fleetboard/fleetboard/db"
 )
 
 // heads finds out for whom there is anything to take.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // lane is a set of needs that jobs share.

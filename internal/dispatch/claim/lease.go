@@ -3,9 +3,9 @@ package claim
 import (
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // lease writes the leases, attempts and events of what was taken, and gives the agents

@@ -3,7 +3,7 @@ package claim
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // maxLeaseWatermarks bounds the cache (least recently used out): one entry for each

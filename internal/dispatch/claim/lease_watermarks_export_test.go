@@ -1,7 +1,7 @@
 package claim
 
 import (
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // SeatsFrom is from which lease on the next claim of an agent counts its seats, and

@@ -1,8 +1,8 @@
 package claim
 
 import (
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // noOrder is the error of a job of a system kind that nothing orders: what it was for was

@@ -3,11 +3,11 @@ package claim
 import (
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/budgeting"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // readProducts reads which products give nothing now and in which lanes their jobs

@@ -3,7 +3,7 @@ package claim
 import (
 	"slices"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // maxClaimed is how many jobs a batch gives out at most, unless it has more agents:

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 
-	"fleetboard/db"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // FillTx gives agents jobs for the seats that they free in this transaction, and waits for no

@@ -5,9 +5,9 @@ import (
 	"maps"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // watchTimeout bounds one look at the lanes that claims wait for.

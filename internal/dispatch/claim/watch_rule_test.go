@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // What stands first in a lane at two looks in a row was not told of. What is held

@@ -3,8 +3,8 @@ package claim
 import (
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // LookFrom lets claims look for the jobs of a lane from this one on, for an hour.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // A floor comes of a long way only, rises with the claims, and ends when it was to.

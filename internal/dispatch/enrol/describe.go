@@ -3,11 +3,11 @@ package enrol
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/secrets"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // DescribeFactoryTx writes what an agent says of its factory, without the secrets of

@@ -3,11 +3,11 @@ package enrol
 import (
 	"time"
 
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // holder is who keeps a factory's name from another host, as a refusal tells it.

@@ -3,10 +3,10 @@ package enrol
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // owner is the enrolment token that an agent or a factory belongs to: that which

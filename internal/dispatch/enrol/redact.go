@@ -4,10 +4,10 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/secrets"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 )
 
 // redact takes the secrets of jobs that the agent or its factory's agents hold out of

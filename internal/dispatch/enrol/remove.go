@@ -3,11 +3,11 @@ package enrol
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/accounts/tokens"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // RemoveFactory forgets a factory whose agents are all dead, with its agents and

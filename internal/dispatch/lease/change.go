@@ -1,8 +1,8 @@
 package lease
 
 import (
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Change is a job before and after something was done to it.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // AfterCommitTimeout bounds what a request does for others after its own work is done.

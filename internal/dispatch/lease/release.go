@@ -3,10 +3,10 @@ package lease
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ReleaseTx ends those leases of an agent that concern somebody, without blame, in the

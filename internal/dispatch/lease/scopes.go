@@ -3,9 +3,9 @@ package lease
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Scopes says which jobs are within the scope of an agent's token.

@@ -3,7 +3,7 @@ package lease
 import (
 	"sync"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // together has work for a workspace done once for all who ask while it is being done: the

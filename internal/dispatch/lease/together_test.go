@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Who asks while the work is done is followed by work that began later, done once for all

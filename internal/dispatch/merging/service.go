@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/internal/dispatch/actions"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const (

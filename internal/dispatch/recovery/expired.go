@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // One look serves the claims of all workspaces, each of which is told once; the

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

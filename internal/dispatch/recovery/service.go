@@ -3,9 +3,9 @@ package recovery
 import (
 	"log/slog"
 
-	"fleetboard/db"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Service takes work back and lets go on what waits for nothing any more.

@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"fleetboard/db"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Contents keeps what jobs name by its SHA-256.

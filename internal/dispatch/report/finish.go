@@ -11,14 +11,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/db"
-	"fleetboard/internal/blobs"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/redact"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 const (

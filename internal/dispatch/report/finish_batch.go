@@ -6,14 +6,14 @@ import (
 	"maps"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/redact"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // finishCall ends an agent's lease: decide says how, and digest is by which the

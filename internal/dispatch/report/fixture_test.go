@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fleetboard/db"
-	"fleetboard/e2e/dispatchtest"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // world is a workspace with everything that gives jobs to agents.

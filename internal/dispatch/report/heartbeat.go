@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/fleet"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // renewBefore is how long before its end an agent's token is replaced: half of

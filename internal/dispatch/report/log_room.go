@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // logRoom is what a job's log keeps of a batch, by its limits.

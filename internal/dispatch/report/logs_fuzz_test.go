@@ -6,9 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 )
 
 // FuzzLogLines: a line is refused with its field, or is one that PostgreSQL keeps.

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // redactor takes the values of a job's secrets out of what its agent writes; nil

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/redact"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // reportItem is what an agent says of one of its leases.

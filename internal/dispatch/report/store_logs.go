@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs/joblog"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // lockLog locks the lease that lines are written under, counts their bytes, and returns

@@ -8,12 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // agentProvider is whose models an agent works with: as it says now, or said before, or

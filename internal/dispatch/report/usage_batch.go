@@ -4,16 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/batch"
-	"fleetboard/internal/budgeting"
-	"fleetboard/internal/dispatch/lease"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/redact"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // execUsage answers the reports of usage of many agents.

@@ -3,9 +3,9 @@ package report
 import (
 	"context"
 
-	"fleetboard/internal/batch"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/batch"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // MaxBatchedUsage is how many entries a report in a batch may have.

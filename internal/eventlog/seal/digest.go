@@ -6,7 +6,7 @@ import (
 	"hash"
 	"strconv"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // digestSize is the size of a SHA-256, in bytes.

@@ -5,7 +5,7 @@ import (
 	"crypto/ed25519"
 	"slices"
 
-	"fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/db/vault"
 )
 
 // Keys sign blocks, folds and marks, and say whose signatures count.

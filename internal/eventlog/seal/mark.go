@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Store keeps the marks outside the database. Load gives nil where there are none.

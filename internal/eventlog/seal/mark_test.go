@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/eventlog/seal"
+	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
 )
 
 // Marks go on with the log, stay where a log was cut, and are not written where

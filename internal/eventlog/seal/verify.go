@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // verifyBlocks is how many blocks Verify reads at a time.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // Attempt is the record of one lease from claim to end.

@@ -3,10 +3,10 @@ package attempts_test
 import (
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 func TestAttemptsArePagedWithAllThatIsKept(t *testing.T) {

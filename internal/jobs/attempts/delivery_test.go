@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 )
 
 // Of one commit nothing follows that is less final, and nothing happens twice; another commit

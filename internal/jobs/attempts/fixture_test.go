@@ -3,8 +3,8 @@ package attempts_test
 import (
 	"testing"
 
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 )
 
 // fixture is a workspace with its jobs.

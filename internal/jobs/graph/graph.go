@@ -5,7 +5,7 @@ package graph
 import (
 	"slices"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Edge leads from a job to one that it waits for, or to its parent.

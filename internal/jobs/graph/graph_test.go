@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // named gives each letter of a test its own id, the same each time.

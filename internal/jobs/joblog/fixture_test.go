@@ -3,8 +3,8 @@ package joblog_test
 import (
 	"testing"
 
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 )
 
 // fixture is a workspace with its jobs.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Level is how grave a line is.

@@ -6,10 +6,10 @@ package jobsearch
 import (
 	"context"
 
-	"fleetboard/db"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Found is a job with the passage of its texts, or of its log, that has the words looked for,

@@ -7,10 +7,10 @@ import (
 	"math"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 const (

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/fulltext"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/fulltext"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 var q = dbsqlc.New()

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/e2e/jobstest"
-	"fleetboard/internal/jobs"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/jobstest"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // fixture is a workspace with its jobs and their secrets.

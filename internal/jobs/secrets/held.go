@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // Held are the secrets of the jobs that agents hold.

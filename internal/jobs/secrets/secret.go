@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"slices"
 
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // Secret is the value of a secret input. However it is printed, logged or

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/vault"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/redact"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
 // Publisher wakes whoever waits for a topic, in every process. Publish never

@@ -3,9 +3,9 @@ package budgets
 import (
 	"time"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
 // Scope is what a budget is for.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Create makes a budget and opens its present period. What was spent before does not

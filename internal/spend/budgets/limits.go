@@ -1,6 +1,6 @@
 package budgets
 
-import "fleetboard/internal/spend"
+import "github.com/fleetboard/fleetboard/internal/spend"
 
 // Limits of a budget: characters of a text, entries of a list, ranges of a number. Forms
 // take them from here; TestLimitsAgree of handlers/api holds openapi.yaml to them.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // OpenTx makes sure that the periods in which an instant lies are there, each with its

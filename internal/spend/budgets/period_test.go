@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
 // zones have daylight saving of an hour and of half an hour, at midnight and at other

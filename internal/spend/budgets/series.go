@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend/forecast"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Bucket is how far apart the points of a series are.

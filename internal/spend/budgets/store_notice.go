@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"fleetboard/db"
-	"fleetboard/db/dbsqlc"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error) {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"fleetboard/db"
-	"fleetboard/internal/eventlog"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend/forecast"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // loop is the name of the sweeps in the log and the ledger.

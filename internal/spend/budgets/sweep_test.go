@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"fleetboard/db/dbfactory"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend/budgets"
-	"fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
 // A period that has begun is opened by the sweep, and who waits is told.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/idempotency"
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // Input is a budget to be made. What is nil has a default.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // Source is what an estimate goes by.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // Finished is a job of the history.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // noise is the standard deviation of the logarithm of what simulated jobs of one group

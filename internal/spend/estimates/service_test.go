@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fleetboard/db"
-	"fleetboard/db/dbfactory"
-	"fleetboard/db/dbtest"
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // world is a workspace and one of its people.

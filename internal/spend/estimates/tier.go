@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // Tier is the size of model that a job is worth.

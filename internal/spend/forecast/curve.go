@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // curve is what was spent in all up to each of its points, straight between them. It is

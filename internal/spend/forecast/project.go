@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 const (

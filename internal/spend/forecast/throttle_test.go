@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fleetboard/internal/spend"
-	"fleetboard/internal/spend/forecast"
+	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
 // lasting is a projection of money that lasts so many of the hundred hours that it has to.

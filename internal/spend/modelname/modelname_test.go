@@ -3,7 +3,7 @@ package modelname_test
 import (
 	"testing"
 
-	"fleetboard/internal/spend/modelname"
+	"github.com/fleetboard/fleetboard/internal/spend/modelname"
 )
 
 // One model, as clouds, gateways and programs spell it. The first word is the provider.

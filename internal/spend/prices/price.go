@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"fleetboard/internal/spend/modelname"
+	"github.com/fleetboard/fleetboard/internal/spend/modelname"
 )
 
 // MaxRate is the highest rate: a thousand dollars for a million tokens. With it the cost of

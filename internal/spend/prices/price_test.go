@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 func at(day string) time.Time {

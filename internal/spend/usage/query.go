@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
 // Dimension is what usage is grouped and filtered by.

@@ -1,8 +1,8 @@
 package quota
 
 import (
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Asker is one of those whom a request counts for, and how much all of its requests

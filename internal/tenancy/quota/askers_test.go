@@ -3,8 +3,8 @@ package quota
 import (
 	"testing"
 
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // Each has one share, with however many tokens it asks; what a workspace has bounds all of

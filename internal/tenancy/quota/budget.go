@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Budget is a number of bytes that requests share. A request takes its part before

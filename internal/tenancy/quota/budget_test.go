@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func asker(most int64) Asker { return Asker{ID: ids.New(), Most: most, What: "token"} }

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 	"time"
 
-	"fleetboard/internal/fault"
-	"fleetboard/internal/ids"
-	"fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // The heartbeats of one agent, whose normal is one in ten seconds. They have a

@@ -3,7 +3,7 @@ package quota
 import (
 	"sync"
 
-	"fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // Seats counts what is under way for each asker, such as streams that are open. Methods

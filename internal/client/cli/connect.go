@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+const (
+	// localServer is asked where nothing names another one.
+	localServer = "http://127.0.0.1:8080"
+	// retries and longestPause bound how long a command waits for a server that is away.
+	retries      = 3
+	longestPause = 2 * time.Second
+)
+
+// target is the server that a command asks, and with which tokens. from says where the
+// person's token is from, for people to read.
+type target struct {
+	name, server     string
+	token, enrolment string
+	from             string
+}
+
+// target finds the server: --context, then --server or FLEETBOARD_URL, then the current
+// context, then this machine. A stored token goes only to the server that it is stored for.
+func (c *cli) target() (target, error) {
+	cfg, err := c.env.loadConfig()
+	if err != nil {
+		return target{}, err
+	}
+	if c.context != "" {
+		saved, ok := cfg.Contexts[c.context]
+		if !ok {
+			return target{}, fail(exitNotFound, "there is no context %q: `fleet context list` shows those that there are", c.context)
+		}
+		if at := strings.TrimSuffix(c.server, "/"); at != "" && at != saved.Server {
+			return target{}, fail(exitUsage, "--context %s is %s, and --server names %s: give one of them", c.context, saved.Server, at)
+		}
+		return c.ofContext(c.context, saved), nil
+	}
+	at := strings.TrimSuffix(cmp.Or(c.server, c.env.Getenv("FLEETBOARD_URL")), "/")
+	found := target{server: at}
+	if name, ok := cfg.findContext(at); ok {
+		found = c.ofContext(name, cfg.Contexts[name])
+	}
+	found.server = cmp.Or(found.server, localServer)
+	if token := c.env.Getenv("FLEETBOARD_TOKEN"); token != "" {
+		found.token, found.from = strings.TrimSpace(token), "FLEETBOARD_TOKEN"
+	}
+	found.enrolment = cmp.Or(c.env.enrolmentOfEnv(), found.enrolment)
+	if loopback(found.server) {
+		c.env.addLocal(&found)
+	}
+	return found, nil
+}
+
+func (c *cli) ofContext(name string, saved savedContext) target {
+	return target{name: name, server: saved.Server, token: saved.Token, enrolment: cmp.Or(saved.EnrolmentToken, c.env.enrolmentOfEnv()),
+		from: "context " + name}
+}
+
+// findContext is the context of a server, the current one first; "" asks for the current one.
+func (cfg config) findContext(server string) (string, bool) {
+	if current, ok := cfg.Contexts[cfg.Current]; ok && (server == "" || current.Server == server) {
+		return cfg.Current, true
+	}
+	if server == "" {
+		return "", false
+	}
+	for _, name := range sortedKeys(cfg.Contexts) {
+		if cfg.Contexts[name].Server == server {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// enrolmentOfEnv is FLEETBOARD_ENROLMENT_TOKEN, or what its _FILE has.
+func (e Env) enrolmentOfEnv() string {
+	if token := e.Getenv("FLEETBOARD_ENROLMENT_TOKEN"); token != "" {
+		return strings.TrimSpace(token)
+	}
+	if path := e.Getenv("FLEETBOARD_ENROLMENT_TOKEN_FILE"); path != "" {
+		return readTrimmed(path)
+	}
+	return ""
+}
+
+// addLocal adds the tokens that a server on this machine left in its data directory.
+func (e Env) addLocal(found *target) {
+	dir := e.dataDir()
+	if dir == "" {
+		return
+	}
+	if path := filepath.Join(dir, "owner-token"); found.token == "" {
+		if found.token = readTrimmed(path); found.token != "" {
+			found.from = path
+		}
+	}
+	if found.enrolment == "" {
+		found.enrolment = readTrimmed(filepath.Join(dir, "enrolment-token"))
+	}
+}
+
+// dataDir is where a server of this person keeps its data.
+func (e Env) dataDir() string {
+	if dir := e.Getenv("FLEETBOARD_DATA_DIR"); dir != "" {
+		return dir
+	}
+	if base := e.Getenv("XDG_DATA_HOME"); base != "" {
+		return filepath.Join(base, "fleetboard")
+	}
+	if home := e.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "fleetboard")
+	}
+	return ""
+}
+
+// readTrimmed is the text of a file, empty where it cannot be read.
+func readTrimmed(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// loopback reports whether an address is of this machine.
+func loopback(server string) bool {
+	at, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(at.Hostname())
+	return at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// connect is a client for the server with the person's token.
+func (c *cli) connect() (*client.Client, error) {
+	to, err := c.target()
+	if err != nil {
+		return nil, err
+	}
+	if to.token == "" {
+		return nil, fail(exitNotAllowed, "there is no token for %s: run `fleet login`, or set FLEETBOARD_TOKEN", to.server)
+	}
+	c.asked = to
+	return dial(to.server, to.token)
+}
+
+// dial is a client for a server; a wrong address is the caller's mistake.
+func dial(server, token string) (*client.Client, error) {
+	to, err := client.New(server, token, client.Options{Retries: retries, LongestPause: longestPause})
+	if err != nil {
+		return nil, fail(exitUsage, "%w", err)
+	}
+	return to, nil
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+// wantedEvents are the filters of the log of events.
+type wantedEvents struct {
+	types      []string
+	job, actor string
+	since      string
+	limit      int
+	follow     bool
+}
+
+func eventsCommand(c *cli) *cobra.Command {
+	var e wantedEvents
+	cmd := &cobra.Command{Use: "events", Args: cobra.NoArgs, Short: "Show what happened, and follow what happens",
+		Annotations: calls("listEvents", "streamEvents"),
+		Long: "Shows the newest events, oldest first; with --since all from a time on. With --follow it goes on with those that\n" +
+			"come, also when the server was away meanwhile. --json prints one event in each line."}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return e.run(cmd.Context(), c) }
+	flags := cmd.Flags()
+	flags.StringSliceVar(&e.types, "type", nil, "`type`, as job.failed or job.*; repeatable")
+	flags.StringVar(&e.job, "job", "", "of this `job`")
+	flags.StringVar(&e.actor, "actor", "", "by whom, as `name` or id")
+	flags.StringVar(&e.since, "since", "", "from this `time` on, as 2h or 2026-11-30")
+	flags.IntVar(&e.limit, "limit", 20, "how many of the newest where --since is not given")
+	flags.BoolVarP(&e.follow, "follow", "f", false, "go on with those that come")
+	return cmd
+}
+
+func (e wantedEvents) run(ctx context.Context, c *cli) error {
+	to, err := c.connect()
+	if err != nil {
+		return err
+	}
+	from, err := c.parseInstant(e.since)
+	if err != nil {
+		return err
+	}
+	var after string
+	if from == nil {
+		after, err = e.newest(ctx, c, to)
+	} else {
+		after, err = e.all(ctx, c, to, from)
+	}
+	if err != nil || !e.follow {
+		return err
+	}
+	return follow(ctx, c, to, e.stream(after), func(one apiclient.Event) (bool, error) { return false, c.eventLine(one) })
+}
+
+func (e wantedEvents) params() apiclient.ListEventsParams {
+	return apiclient.ListEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor)}
+}
+
+// stream asks for what comes after a place of the log.
+func (e wantedEvents) stream(after string) apiclient.StreamEventsParams {
+	return apiclient.StreamEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor), After: some(after)}
+}
+
+// newest prints the newest events, the oldest of them first, and returns the place after.
+func (e wantedEvents) newest(ctx context.Context, c *cli, to *client.Client) (string, error) {
+	params := e.params()
+	back := apiclient.ListEventsParamsOrder("desc")
+	params.Order, params.Limit = &back, &e.limit
+	_, said, err := readInto[apiclient.EventTail](to.ListEvents(ctx, &params))
+	if err != nil {
+		return "", err
+	}
+	for i := len(said.Items) - 1; i >= 0; i-- {
+		if err := c.eventLine(said.Items[i]); err != nil {
+			return "", err
+		}
+	}
+	return endOfLog(ctx, to, said)
+}
+
+// endOfLog is the place after the newest event. Where a filter finds none, it is the
+// newest of all.
+func endOfLog(ctx context.Context, to *client.Client, said apiclient.EventTail) (string, error) {
+	if len(said.Items) == 0 {
+		one, back := 1, apiclient.ListEventsParamsOrder("desc")
+		var err error
+		if _, said, err = readInto[apiclient.EventTail](to.ListEvents(ctx,
+			&apiclient.ListEventsParams{Order: &back, Limit: &one})); err != nil {
+			return "", err
+		}
+	}
+	if len(said.Items) == 0 {
+		return "", nil
+	}
+	return said.Items[0].Cursor, nil
+}
+
+// all prints every event from a time on, and returns the place after the last.
+func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *time.Time) (string, error) {
+	params := e.params()
+	params.Since = from
+	most := 200
+	params.Limit = &most
+	for {
+		_, said, err := readInto[apiclient.EventTail](to.ListEvents(ctx, &params))
+		if err != nil {
+			return "", err
+		}
+		for _, one := range said.Items {
+			if err := c.eventLine(one); err != nil {
+				return "", err
+			}
+		}
+		if len(said.Items) == 0 {
+			return said.NextAfter, nil
+		}
+		params.After = &said.NextAfter
+	}
+}
+
+// eventLine prints an event: when, who, what, of which job.
+func (s *screen) eventLine(one apiclient.Event) error {
+	switch {
+	case s.json:
+		return s.printRaw(one)
+	case s.quiet:
+		return nil
+	}
+	_, err := fmt.Fprintf(s.env.Out, "%s %s %s %s%s\n", s.paint(one.At.Local().Format("2006-01-02 15:04:05"), dim),
+		s.paint(fmt.Sprintf("%-10s", cleanLine(one.Job)), blue), cleanLine(one.Type), cleanLine(one.Actor), changed(one.Changes))
+	return err
+}
+
+// changed says what an event changed, of values that are short.
+func changed(changes []apiclient.Change) string {
+	var said []string
+	for _, one := range changes {
+		value, err := json.Marshal(one.New)
+		if err != nil || one.NewSha256 != nil || len(value) > 60 || one.Field == "version" {
+			continue
+		}
+		said = append(said, cleanLine(one.Field)+"="+cleanLine(escapeControls(string(value))))
+		if len(said) == 4 {
+			break
+		}
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(said, ", ") + ")"
+}

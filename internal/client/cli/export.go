@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+func busCommand(c *cli) *cobra.Command {
+	listing := &cobra.Command{Use: "exports", Args: cobra.NoArgs, Short: "List the exports and their positions",
+		Annotations: calls("listExports"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			return to.ListExports(ctx)
+		}, func(w io.Writer, said apiclient.ExportList) {
+			t := c.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
+			for _, e := range said.Items {
+				last := ""
+				if e.AckedAt != nil {
+					last = c.ago(*e.AckedAt)
+				}
+				t.row(e.Name, e.Source, e.Position, e.CreatedBy, last)
+			}
+			t.print(w)
+		})}
+	return group("bus", "Messages and events, written elsewhere",
+		busExport(c), busTail(c), busReset(c), busRemove(c), listing, busArchives(c))
+}
+
+func busArchives(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "archives", Args: cobra.NoArgs, Short: "List the archives of messages that were dropped after 90 days",
+		Annotations: calls("listArchives"),
+		Long: "Lists the archives of messages that were dropped, the newest first. `fleet blob get BLOB | zcat` prints one, a JSON\n" +
+			"object in each line. An archive is kept for a year.",
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			most := 200
+			return to.ListArchives(ctx, &apiclient.ListArchivesParams{Limit: &most})
+		}, func(w io.Writer, said apiclient.ArchiveList) {
+			t := c.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
+			for _, a := range said.Items {
+				t.row(a.FirstSeq, a.LastSeq, a.Messages, c.ago(a.At), a.Size, a.Blob)
+			}
+			t.print(w)
+		})}
+}
+
+func busReset(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "reset NAME [POSITION]", Args: cobra.RangeArgs(1, 2), Annotations: calls("resetExport"),
+		Short: "Move an export back to a position, or to the beginning",
+		Long: "Moves an export back to a position that a line of its file has, or without one to the beginning. What follows is given\n" +
+			"out again, to another file: a file that has it already is refused from then on.",
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			return to.ResetExport(ctx, args[0], apiclient.ExportReset{Position: strings.Join(args[1:], "")})
+		}, func(w io.Writer, e apiclient.Export) {
+			place := e.Position
+			if place == "" {
+				place = "the beginning"
+			}
+			fmt.Fprintf(w, "%s goes on from %s.\n", e.Name, place)
+		})}
+}
+
+func busRemove(c *cli) *cobra.Command {
+	var confirmed string
+	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
+		Short: "Remove an export; messages are not kept for it any more",
+		RunE: gone(c, "export", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
+			return to.DeleteExport(ctx, name, &apiclient.DeleteExportParams{Confirm: some(confirmed)})
+		})}
+	cmd.Flags().StringVar(&confirmed, "confirm", "", "its `name`, once more")
+	return cmd
+}
+
+// export is what is written where.
+type export struct {
+	source, file string
+	follow       bool
+}
+
+func busExport(c *cli) *cobra.Command {
+	var e export
+	cmd := &cobra.Command{Use: "export NAME", Args: cobra.ExactArgs(1), Annotations: calls("createExport", "readExport", "ackExport"),
+		Short: "Append messages or events to a file, a line each, and go on from there the next time",
+		Long: "Appends messages, or with --source events the log, to a file, one JSON object in each line, oldest first. The server\n" +
+			"keeps the position under the name; it moves on once the lines are on the disk. After a crash each line is in the file\n" +
+			"once."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), c, args[0]) }
+	flags := cmd.Flags()
+	flags.StringVar(&e.source, "source", "messages", "`what`: messages or events")
+	flags.StringVarP(&e.file, "output", "o", "", "`file`; by default NAME.jsonl in this folder")
+	flags.BoolVarP(&e.follow, "follow", "f", false, "go on with those that come")
+	return cmd
+}
+
+// pageOfExport is how many lines are read and synced at once.
+const pageOfExport = 200
+
+func (e export) run(ctx context.Context, c *cli, name string) error {
+	to, err := c.connect()
+	if err != nil {
+		return err
+	}
+	if e.file == "" {
+		e.file = name + ".jsonl"
+	}
+	unlock := flock.New(e.file + ".lock")
+	if held, err := unlock.TryLock(); err != nil || !held {
+		return fail(exitRefused, "another process writes %s", e.file)
+	}
+	defer func() { _ = unlock.Close() }()
+	if _, err := read(to.CreateExport(ctx, apiclient.NewExport{Name: name, Source: apiclient.NewExportSource(e.source)})); err != nil {
+		return err
+	}
+	out, last, err := openExport(e.file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }() // what matters was synced
+	if last != "" {
+		// It was on the disk, and perhaps the server was not told.
+		if _, err := read(to.AckExport(ctx, name, apiclient.ExportAck{Position: last})); err != nil {
+			return err
+		}
+	}
+	step := func(ctx context.Context) (int, error) {
+		n, place, err := exportPage(ctx, to, name, last, out)
+		last = place
+		return n, err
+	}
+	if !e.follow {
+		for {
+			if n, err := step(ctx); err != nil || n == 0 {
+				return err
+			}
+		}
+	}
+	return c.persist(ctx, func(ctx context.Context) error {
+		n, err := step(ctx)
+		if err == nil && n == 0 {
+			return errNothingYet
+		}
+		return err
+	})
+}
+
+// exportPage appends the page that follows last, the position of the last line in the file,
+// syncs it, and then moves the export on. It gives how many lines it wrote, and the position
+// of the last line that the file has now, also where the server could not be told.
+func exportPage(ctx context.Context, to *client.Client, name, last string, out *os.File) (n int, place string, err error) {
+	most := pageOfExport
+	_, page, err := readInto[struct {
+		Items    []json.RawMessage `json:"items"`
+		Position string            `json:"position"`
+	}](to.ReadExport(ctx, name, &apiclient.ReadExportParams{Limit: &most, After: some(last)}))
+	if err != nil || len(page.Items) == 0 {
+		return 0, last, err
+	}
+	var lines bytes.Buffer
+	for _, item := range page.Items {
+		if err := json.Compact(&lines, item); err != nil {
+			return 0, last, err
+		}
+		lines.WriteByte('\n')
+	}
+	if _, err := out.Write(lines.Bytes()); err != nil {
+		return 0, last, err
+	}
+	if err := out.Sync(); err != nil {
+		return 0, last, err
+	}
+	_, err = read(to.AckExport(ctx, name, apiclient.ExportAck{Position: page.Position}))
+	return len(page.Items), page.Position, err
+}
+
+// openExport opens a file to append to, takes off a line that was broken off, and gives the
+// position of the last whole one.
+func openExport(path string) (file *os.File, last string, err error) {
+	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	whole, line, err := lastLine(file)
+	if err == nil {
+		err = file.Truncate(whole)
+	}
+	if err == nil {
+		_, err = file.Seek(whole, io.SeekStart)
+	}
+	var said struct{ Position string }
+	if err == nil && len(line) > 0 {
+		if err = json.Unmarshal(line, &said); err != nil || said.Position == "" {
+			err = fail(exitRefused, "%s is not what an export has written; name another file with --output", path)
+		}
+	}
+	if err != nil {
+		_ = file.Close() // the error is told
+		return nil, "", err
+	}
+	return file, said.Position, nil
+}
+
+// lastLine reads how many bytes of a file are whole lines, and the last of them.
+func lastLine(r io.Reader) (whole int64, last []byte, err error) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return whole, last, nil
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		whole, last = whole+int64(len(line)), line
+	}
+}
+
+func busTail(c *cli) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{Use: "tail NAME", Args: cobra.ExactArgs(1), Annotations: calls("readExport"),
+		Short: "Show what an export has not written yet, without moving it on"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		after := ""
+		step := func(ctx context.Context) error {
+			most := pageOfExport
+			_, page, err := readInto[apiclient.ExportPage](
+				to.ReadExport(ctx, args[0], &apiclient.ReadExportParams{Limit: &most, After: some(after)}),
+			)
+			if err != nil {
+				return err
+			}
+			if len(page.Items) == 0 {
+				return errNothingYet
+			}
+			after = page.Position
+			return c.exportLines(page.Items)
+		}
+		if follow {
+			return c.persist(cmd.Context(), step)
+		}
+		for err == nil {
+			err = step(cmd.Context())
+		}
+		if errors.Is(err, errNothingYet) {
+			return nil
+		}
+		return err
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
+	return cmd
+}
+
+// exportLines prints lines of an export.
+func (s *screen) exportLines(items []apiclient.ExportLine) error {
+	for _, item := range items {
+		var err error
+		switch {
+		case s.json:
+			err = s.printRaw(item)
+		case item.Message != nil:
+			err = s.messageLine(*item.Message)
+		case item.Event != nil:
+			err = s.eventLine(*item.Event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNothingYet is a step of persist that found nothing.
+var errNothingYet = errors.New("there is nothing yet")
+
+// emptyPause is how long persist waits where there is nothing yet.
+const emptyPause = time.Second
+
+// persist repeats a step until ctx ends, also while the server is away.
+func (c *cli) persist(ctx context.Context, step func(ctx context.Context) error) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	away := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
+		}
+		wait := time.Duration(0)
+		switch err := step(ctx); {
+		case err == nil:
+			away = false
+		case errors.Is(err, errNothingYet):
+			away, wait = false, c.env.pace(emptyPause)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !passes(err):
+			return err
+		default:
+			wait = c.env.pace(pauseStream)
+			if !away {
+				away = true
+				fmt.Fprintln(c.env.Err, "fleet: the server is away; this goes on when it is back")
+			}
+		}
+		pause.Reset(wait)
+	}
+}

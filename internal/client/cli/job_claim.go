@@ -1,0 +1,422 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+const (
+	// claimTTL is how long a lease lasts that is claimed by hand, in seconds.
+	claimTTL = 900
+	// silence is how often an agent of the command line says that it lives, in seconds: it
+	// does not, so its leases end by their own time.
+	silence = 3600
+	// seatsByHand is how many jobs such an agent may hold at once.
+	seatsByHand = 100
+)
+
+// claim are the flags of a claim.
+type claim struct {
+	agent, factory, model string
+	repos, offers         []string
+	engines               []string
+	ttl, wait             int
+}
+
+func jobClaim(c *cli) *cobra.Command {
+	var k claim
+	cmd := &cobra.Command{Use: "claim [JOB]", ValidArgsFunction: c.complete(jobKeys("ready"), 1),
+		Args: cobra.MaximumNArgs(1), Annotations: calls("registerAgent", "claimJobs"),
+		Short: "Claim the most urgent job, or a certain one, to work on it by hand or in a script",
+		Long: "Claims a job as an agent of this machine, which is registered with the enrolment token of the context, of\n" +
+			"FLEETBOARD_ENROLMENT_TOKEN or of the server's data directory on this machine. A job is only given to a factory\n" +
+			"that offers what it needs: say what yours offers with --repo, --offer and --engine.\n\n" +
+			"The lease lasts for --ttl; `fleet job renew` and `fleet job progress` make it longer. The agent's token and the\n" +
+			"lease are kept in the state folder, for you alone, so that later commands can go on:\n\n" +
+			"  fleet job progress FB-1 --percent 40 --step \"tests\"\n" +
+			"  fleet job complete FB-1 --commit $(git rev-parse HEAD)\n\n" +
+			"With nothing to claim it ends with code 7, and says why; with --json it prints null.\n" +
+			"For a machine that works on its own use `fleet worker`."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return claimJob(cmd.Context(), c, k, strings.Join(args, ""))
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&k.agent, "agent", "", "`name` of the agent; by default cli-, your name and the host's")
+	flags.StringVar(&k.factory, "factory", "", "`name` of the factory; by default that of the agent")
+	flags.StringVar(&k.model, "model", "", "`name` of the model that works")
+	flags.StringSliceVar(&k.repos, "repo", nil, "`name` of a repository that is here; repeatable")
+	flags.StringSliceVar(&k.offers, "offer", nil, "`capability` that is here, as node:20; repeatable")
+	flags.StringSliceVar(&k.engines, "engine", nil, "`name` of an engine that is here; repeatable")
+	flags.IntVar(&k.ttl, "ttl", claimTTL, "how many seconds the lease lasts, 10 to 86400")
+	flags.IntVar(&k.wait, "wait", 0, "how many seconds to wait for a job, 0 to 50")
+	return cmd
+}
+
+func claimJob(ctx context.Context, c *cli, k claim, job string) error {
+	at, err := c.target()
+	if err != nil {
+		return err
+	}
+	a, err := agentFor(c, at, k)
+	if err != nil {
+		return err
+	}
+	if err := c.register(ctx, a, at.enrolment); err != nil {
+		return err
+	}
+	to, err := dial(a.Server, a.Token)
+	if err != nil {
+		return err
+	}
+	answer, err := to.ClaimJobs(ctx, apiclient.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
+		RequestID: requestKey()})
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode == http.StatusNoContent {
+		_ = answer.Body.Close()
+		if c.json {
+			if err := c.raw([]byte("null")); err != nil {
+				return err
+			}
+		}
+		return fail(exitNothing, "there is nothing to claim: %s", noClaim(answer.Header.Get("X-Claim-Reason")))
+	}
+	body, said, err := readInto[apiclient.Claimed](answer, nil)
+	if err != nil {
+		return err
+	}
+	for _, one := range said.Jobs {
+		if err := c.env.keep(ctx, a, one.Key, one.Lease.Epoch); err != nil {
+			return err
+		}
+	}
+	return c.show(body, func(w io.Writer) {
+		for _, one := range said.Jobs {
+			fmt.Fprintf(w, "%s is yours, as %s, until %s: %s\n", cleanLine(one.Key), a.Name,
+				one.Lease.ExpiresAt.Local().Format("15:04:05"), cleanLine(one.Title))
+			facts{w}.text("body", one.Body)
+			facts{w}.text("feedback", one.Feedback)
+			facts{w}.text("question", one.Question)
+			facts{w}.text("answer", one.Answer)
+		}
+	})
+}
+
+// noClaim says why there is nothing to claim.
+func noClaim(reason string) string {
+	switch reason {
+	case "empty", "":
+		return "no job is ready that this agent can run"
+	case "no_seats":
+		return "the agent holds as many jobs as it may"
+	case "draining":
+		return "the factory drains, or the agent was ended"
+	case "review_backlog":
+		return "too many jobs wait for a review"
+	case "budget":
+		return "the budget is used up"
+	case "rate_limited":
+		return "the provider of the model takes no requests now"
+	}
+	return words(reason)
+}
+
+// agentFor is the agent that claims: as it was kept, or a new one.
+func agentFor(c *cli, at target, k claim) (*heldAgent, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	user := cmp.Or(c.env.Getenv("USER"), c.env.Getenv("LOGNAME"), "me")
+	name := cmp.Or(k.agent, plainName("cli-"+user+"-"+host))
+	path, err := c.env.agentPath(at.server, name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := loadAgent(path)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		a = &heldAgent{Server: at.server, Name: name, BootID: random(), path: path}
+	}
+	beat, most := silence, seatsByHand
+	repos := []apiclient.Repo{}
+	for _, repo := range k.repos {
+		repos = append(repos, apiclient.Repo{Name: repo})
+	}
+	system := runtime.GOOS
+	a.Registration = apiclient.Registration{BootID: a.BootID, Model: some(k.model), HeartbeatIntervalSeconds: &beat,
+		MaxConcurrentJobs: &most,
+		Factory: apiclient.FactoryInfo{Name: cmp.Or(k.factory, name), OS: &system, Host: some(host), Seats: &most,
+			Repos: &repos, Engines: list(k.engines), Capabilities: list(k.offers)}}
+	return a, nil
+}
+
+func list(items []string) *[]string {
+	if len(items) == 0 {
+		return nil
+	}
+	return &items
+}
+
+// plainName is a name of letters, digits and dashes.
+func plainName(text string) string {
+	return cut(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}, text), 64)
+}
+
+// asHolder does something as the agent of this person that holds a job. Where none does,
+// it tells how jobs are claimed.
+func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response,
+	error)) ([]byte, *heldAgent, error) {
+	at, err := c.target()
+	if err != nil {
+		return nil, nil, err
+	}
+	a, key, err := c.env.holder(at.server, job)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a == nil {
+		return nil, nil, fail(exitRefused,
+			"you do not hold %s here: `fleet job claim %s` claims it, and this is said under the same account", job, job)
+	}
+	to, err := c.dialAgent(ctx, a, at.enrolment)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := read(do(to, lease{key, a.Leases[key]}))
+	return body, a, err
+}
+
+// lease names what this person holds: the job as the server writes its key, and the epoch.
+type lease struct {
+	job   string
+	epoch int64
+}
+
+// ends does what ends a lease, and forgets it.
+func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
+	body, a, err := c.asHolder(ctx, job, do)
+	if err != nil {
+		return err
+	}
+	var said apiclient.Job
+	if err := json.Unmarshal(body, &said); err != nil {
+		return err
+	}
+	if err := c.env.keep(ctx, a, said.Key, 0); err != nil {
+		return err
+	}
+	return c.show(body, func(w io.Writer) { c.stands(w, said) })
+}
+
+// holds reports whether this person claimed a job from here.
+func (c *cli) holds(job string) (bool, error) {
+	at, err := c.target()
+	if err != nil {
+		return false, err
+	}
+	a, _, err := c.env.holder(at.server, job)
+	return a != nil, err
+}
+
+func jobComplete(c *cli) *cobra.Command {
+	var summary, commit, branch, url, result, reason string
+	var files []string
+	cmd := &cobra.Command{Use: "complete JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running", "ready", "waiting",
+		"blocked", "paused"), 1),
+		Args: cobra.ExactArgs(1), Annotations: calls("completeJob", "finishJob", "registerAgent"),
+		Short: "Hand in the work on a job that you claimed, or finish one that nobody holds",
+		Long: "Hands in the work on a job that you claimed from here with `fleet job claim`. A job that you did not claim is\n" +
+			"finished as a person does it, which needs a --reason; it must not be held by an agent."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var freeForm json.RawMessage
+		if result != "" {
+			if !json.Valid([]byte(result)) {
+				return fail(exitUsage, "--result must be a JSON object")
+			}
+			freeForm = json.RawMessage(result)
+		}
+		held, err := c.holds(args[0])
+		if err != nil {
+			return err
+		}
+		if !held {
+			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
+		}
+		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: held.job, Epoch: held.epoch,
+				Summary: some(cmp.Or(summary, reason)),
+				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
+		})
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&summary, "summary", "", "what was done")
+	flags.StringVar(&commit, "commit", "", "the `commit` that has the work")
+	flags.StringVar(&branch, "branch", "", "the `branch` that has it")
+	flags.StringVar(&url, "url", "", "`address` of the work, such as its pull request")
+	flags.StringArrayVar(&files, "file", nil, "`path` of a file that was changed; repeatable")
+	flags.StringVar(&result, "result", "", "result as a `JSON` object")
+	flags.StringVarP(&reason, "reason", "m", "", "why a job that nobody holds is done")
+	return cmd
+}
+
+// finishJob completes a job that nobody holds.
+func finishJob(ctx context.Context, c *cli, job, reason string, result json.RawMessage) error {
+	if reason == "" {
+		return fail(exitUsage, "you did not claim %s from here, so it is finished as a person does it, with a reason: --reason \"…\"", job)
+	}
+	to, err := c.connect()
+	if err != nil {
+		return err
+	}
+	return c.showJob(to.FinishJob(ctx, job, apiclient.FinishAction{Reason: reason, Result: result}))
+}
+
+func jobRelease(c *cli) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{Use: "release JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Annotations: calls("releaseLease", "releaseJob", "registerAgent"),
+		Short: "Give back a job that you claimed, or take it back from its agent"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if reason == "" {
+			return fail(exitUsage, "a reason is needed: --reason \"…\"")
+		}
+		held, err := c.holds(args[0])
+		if err != nil {
+			return err
+		}
+		if held {
+			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+				return to.ReleaseLease(cmd.Context(), apiclient.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
+			})
+		}
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return c.showJob(to.ReleaseJob(cmd.Context(), args[0], apiclient.ReasonedAction{Reason: reason}))
+	}
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
+	return cmd
+}
+
+func jobFail(c *cli) *cobra.Command {
+	var reason, kind string
+	var retryable bool
+	cmd := &cobra.Command{Use: "fail JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed",
+		Annotations: calls("failJob", "registerAgent")}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if reason == "" {
+			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
+		}
+		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.FailJob(cmd.Context(), apiclient.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
+				Kind: &kind, Retryable: &retryable})
+		})
+	}
+	cmd.Flags().StringVarP(&reason, "error", "m", "", "what went wrong")
+	cmd.Flags().StringVar(&kind, "kind", "other", "`kind` of failure, as checks_failed or timeout")
+	cmd.Flags().BoolVar(&retryable, "retryable", false, "it is worth trying again")
+	return cmd
+}
+
+func jobAsk(c *cli) *cobra.Command {
+	return &cobra.Command{Use: "ask JOB QUESTION", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(2), Annotations: calls("askQuestion", "registerAgent"),
+		Short: "Park a job that you claimed with a question to a person",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			question, err := c.readText(args[1])
+			if err != nil {
+				return err
+			}
+			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+				return to.AskQuestion(cmd.Context(), apiclient.Question{Job: held.job, Epoch: held.epoch, Question: question})
+			})
+		}}
+}
+
+// printStanding prints what a report on a lease was answered.
+func (c *cli) printStanding(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
+	body, _, err := c.asHolder(ctx, job, do)
+	if err != nil {
+		return err
+	}
+	var said apiclient.Standing
+	if err := json.Unmarshal(body, &said); err != nil {
+		return err
+	}
+	return c.show(body, func(w io.Writer) {
+		line := string(said.Directive)
+		if said.Reason != nil {
+			line += ": " + *said.Reason
+		}
+		fmt.Fprintln(w, cleanLine(line))
+		if said.ExpiresAt != nil {
+			fmt.Fprintf(w, "The lease ends %s.\n", c.ago(*said.ExpiresAt))
+		}
+	})
+}
+
+func jobProgress(c *cli) *cobra.Command {
+	var percent int
+	var step, checkpoint string
+	cmd := &cobra.Command{Use: "progress JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
+			"registerAgent")}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		report := apiclient.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
+		if checkpoint != "" {
+			raw, err := c.fileOrIn(checkpoint)
+			if err != nil {
+				return err
+			}
+			if report.Checkpoint = bytes.TrimSpace(raw); !json.Valid(report.Checkpoint) {
+				return fail(exitUsage, "%s must have a JSON object", checkpoint)
+			}
+		}
+		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			report.Job, report.Epoch = held.job, held.epoch
+			return to.ReportProgress(cmd.Context(), report)
+		})
+	}
+	cmd.Flags().IntVar(&percent, "percent", 0, "how much is done, 0 to 100")
+	cmd.Flags().StringVar(&step, "step", "", "what is done now, in a line")
+	cmd.Flags().StringVar(&checkpoint, "checkpoint", "", "`file` with a JSON object that the next attempt is given; - is stdin")
+	return cmd
+}
+
+func jobRenew(c *cli) *cobra.Command {
+	var ttl int
+	cmd := &cobra.Command{Use: "renew JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
+		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
+		Annotations: calls("renewLease", "registerAgent")}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
+		})
+	}
+	cmd.Flags().IntVar(&ttl, "ttl", claimTTL, "how many seconds it lasts from now, 10 to 86400")
+	return cmd
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+const (
+	// pollLogs is how often a followed log is read; looksAtJob is how many times in
+	// between the job is looked at, whether it has ended.
+	pollLogs   = time.Second
+	looksAtJob = 5
+	// backPages bounds how far back a follower reads for lines it has not seen.
+	backPages = 20
+)
+
+func jobLogs(c *cli) *cobra.Command {
+	var follow bool
+	var level string
+	var p page
+	cmd := &cobra.Command{Use: "logs JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
+		Args: cobra.ExactArgs(1), Short: "Show what agents wrote down while they worked", Annotations: calls("listJobLogs", "getJob"),
+		Long: "Shows the newest lines of the log of a job, oldest first. With -f it goes on until the job has ended; --json then\n" +
+			"prints one line of the log as JSON in each line."}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		params := &apiclient.ListJobLogsParams{Level: some(apiclient.LogLevel(level)), Cursor: some(p.cursor), Limit: &p.limit}
+		body, said, err := readInto[apiclient.LogPage](to.ListJobLogs(cmd.Context(), args[0], params))
+		if err != nil {
+			return err
+		}
+		if c.json && !follow {
+			return c.raw(body)
+		}
+		slices.Reverse(said.Items)
+		for _, line := range said.Items {
+			if err := c.logLine(line); err != nil {
+				return err
+			}
+		}
+		if !follow {
+			return nil
+		}
+		f := follower{c: c, to: to, job: args[0], level: params.Level}
+		if len(said.Items) > 0 {
+			f.last = said.Items[len(said.Items)-1].ID
+		}
+		return f.run(cmd.Context())
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
+	cmd.Flags().StringVar(&level, "level", "", "this `level` and those above: DEBUG, INFO, WARNING, ERROR, CRITICAL")
+	p.flags(cmd)
+	return cmd
+}
+
+// follower reads the lines of a log as they come.
+type follower struct {
+	c     *cli
+	to    *client.Client
+	job   string
+	level *apiclient.LogLevel
+	last  int64
+}
+
+func (f *follower) run(ctx context.Context) error {
+	every := time.NewTicker(f.c.env.pace(pollLogs))
+	defer every.Stop()
+	for round := 0; ; round++ {
+		ended := false
+		if round%looksAtJob == 0 {
+			_, job, err := readInto[apiclient.Job](f.to.GetJob(ctx, f.job))
+			if err != nil {
+				return err
+			}
+			ended = over(job.Status)
+		}
+		// The lines are read after the status, so that none of an ended job is missed.
+		if err := f.news(ctx); err != nil || ended {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+	}
+}
+
+// over reports whether nothing happens with a job any more until a person wants it.
+func over(s apiclient.JobStatus) bool {
+	return slices.Contains(of("completed", "failed", "aborted", "archived"), s)
+}
+
+// news prints the lines that came since the last one.
+func (f *follower) news(ctx context.Context) error {
+	var fresh []apiclient.LogLine
+	var cursor string
+	most := 200
+	for range backPages {
+		_, said, err := readInto[apiclient.LogPage](f.to.ListJobLogs(ctx, f.job,
+			&apiclient.ListJobLogsParams{Level: f.level, Cursor: some(cursor), Limit: &most}))
+		if err != nil {
+			return err
+		}
+		known := slices.IndexFunc(said.Items, func(l apiclient.LogLine) bool { return l.ID <= f.last })
+		if known >= 0 {
+			said.Items = said.Items[:known]
+		}
+		fresh = append(fresh, said.Items...)
+		if cursor = said.NextCursor; known >= 0 || cursor == "" {
+			break
+		}
+	}
+	slices.Reverse(fresh)
+	for _, line := range fresh {
+		f.last = line.ID
+		if err := f.c.logLine(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logLine prints a line of a log: its time, level, event and message.
+func (s *screen) logLine(line apiclient.LogLine) error {
+	switch {
+	case s.json:
+		return s.printRaw(line)
+	case s.quiet:
+		return nil
+	}
+	colour := map[apiclient.LogLevel]string{"DEBUG": dim, "WARNING": yellow, "ERROR": red, "CRITICAL": red}[line.Level]
+	at := line.ReceivedAt
+	if line.At != nil {
+		at = *line.At
+	}
+	event := ""
+	if line.Event != "" {
+		event = cleanLine(line.Event) + ": "
+	}
+	_, err := fmt.Fprintf(s.env.Out, "%s %s %s\n", s.paint(at.Local().Format(time.TimeOnly), dim),
+		s.paint(fmt.Sprintf("%-7s", line.Level), colour), event+cleanLine(line.Message))
+	return err
+}

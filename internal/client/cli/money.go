@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+func budgetCommand(c *cli) *cobra.Command {
+	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
+		Short: "List the budgets and how they stand", Annotations: calls("listBudgets"),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			return to.ListBudgets(ctx)
+		}, c.tableOfBudgets)}
+	show := &cobra.Command{Use: "show BUDGET", Args: cobra.ExactArgs(1), Short: "Show a budget, by name or id",
+		Annotations:       calls("listBudgets", "getBudget"),
+		ValidArgsFunction: c.complete(budgetNames, 1),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			id, err := budgetID(ctx, to, args[0])
+			if err != nil {
+				return nil, err
+			}
+			return to.GetBudget(ctx, id)
+		}, c.wholeBudget)}
+	return group("budget", "Budgets: what may be spent", listing, show, budgetRaise(c), budgetTransfer(c))
+}
+
+func budgetRaise(c *cli) *cobra.Command {
+	var until, reason string
+	cmd := &cobra.Command{Use: "raise BUDGET DOLLARS", Args: cobra.ExactArgs(2), Annotations: calls("listBudgets", "raiseBudget"),
+		Short: "Give a budget more money for its present period", ValidArgsFunction: c.complete(budgetNames, 1)}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		end, err := c.parseInstant(until)
+		if err != nil {
+			return err
+		}
+		return printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			id, err := budgetID(ctx, to, args[0])
+			if err != nil {
+				return nil, err
+			}
+			return to.RaiseBudget(ctx, id, apiclient.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
+		}, c.wholeBudget)(cmd, args)
+	}
+	cmd.Flags().StringVar(&until, "until", "", "`time` at which it is taken back, as +2h or 2026-11-30; by default the period's end")
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
+	return cmd
+}
+
+func budgetTransfer(c *cli) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{Use: "transfer FROM TO DOLLARS", Args: cobra.ExactArgs(3), Annotations: calls("listBudgets", "transferBudget"),
+		Short: "Move free money from one budget to another", ValidArgsFunction: c.complete(budgetNames, 2),
+		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+			from, err := budgetID(ctx, to, args[0])
+			if err != nil {
+				return nil, err
+			}
+			other, err := budgetID(ctx, to, args[1])
+			if err != nil {
+				return nil, err
+			}
+			return to.TransferBudget(ctx, from, apiclient.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
+		}, c.wholeBudget)}
+	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
+	return cmd
+}
+
+// budgetID is the id of the budget that has a name or an id.
+func budgetID(ctx context.Context, to *client.Client, name string) (string, error) {
+	_, said, err := readInto[apiclient.BudgetList](to.ListBudgets(ctx))
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for _, one := range said.Items {
+		if one.ID == name {
+			return name, nil
+		}
+		if one.Name == name {
+			if found != "" {
+				return "", fail(exitUsage, "several budgets have the name %q: give the id that `fleet budget list` shows", name)
+			}
+			found = one.ID
+		}
+	}
+	if found == "" {
+		return "", fail(exitNotFound, "there is no budget %q: `fleet budget list` shows those that there are", name)
+	}
+	return found, nil
+}
+
+func (s *screen) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
+	if len(said.Items) == 0 {
+		fmt.Fprintln(w, "There are no budgets.")
+		return
+	}
+	t := s.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").cuts(0)
+	for _, b := range said.Items {
+		t.row(b.Name, describeScope(b), b.Period, orNone(b.State.LimitUSD), dollars(b.State.SettledUSD), dollars(b.State.ReservedUSD),
+			orNone(b.State.RemainingUSD), verdict(b), b.ID)
+	}
+	t.print(w)
+}
+
+// describeScope is what a budget is of.
+func describeScope(b apiclient.Budget) string {
+	name := cmp.Or(b.Job, b.Phase, b.Product)
+	if name == "" {
+		return string(b.Scope)
+	}
+	return string(b.Scope) + " " + name
+}
+
+func orNone(amount *string) string {
+	if amount == nil {
+		return "none"
+	}
+	return dollars(*amount)
+}
+
+func verdict(b apiclient.Budget) cell {
+	said := string(b.Projection.Verdict)
+	return cell{words(said), map[string]string{"enough": green, "runs_out": yellow, "throttle": yellow, "exhausted": red}[said]}
+}
+
+func (s *screen) wholeBudget(w io.Writer, b apiclient.Budget) {
+	fmt.Fprintln(w, cleanLine(b.Name))
+	say := facts{w}
+	say.say("id", b.ID)
+	say.say("of", describeScope(b))
+	say.say("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, s.ago(b.State.PeriodStart)))
+	say.say("ends", s.agoOrEmpty(b.State.PeriodEnd))
+	say.say("limit", orNone(b.State.LimitUSD))
+	say.say("settled", dollars(b.State.SettledUSD))
+	say.say("reserved", dollars(b.State.ReservedUSD))
+	say.say("free", orNone(b.State.RemainingUSD))
+	say.say("lasts", verdict(b).text)
+	say.say("used up", s.agoOrEmpty(b.Projection.ExhaustedAtP50))
+	if !b.Hard {
+		say.say("kind", "soft: it only tells")
+	}
+}
+
+// usageFilters are what a report of usage goes by.
+type usageFilters struct {
+	by, from, to, product, repo, model, agent, factory, job string
+	limit                                                   int
+}
+
+func usageCommand(c *cli) *cobra.Command {
+	var u usageFilters
+	cmd := &cobra.Command{Use: "usage", Args: cobra.NoArgs, Short: "What models were used for, and what it cost",
+		Annotations: calls("getUsage")}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		from, err := c.parseInstant(u.from)
+		if err != nil {
+			return err
+		}
+		end, err := c.parseInstant(u.to)
+		if err != nil {
+			return err
+		}
+		return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+			return to.GetUsage(ctx, &apiclient.GetUsageParams{GroupBy: some(apiclient.UsageDimension(u.by)), From: from, To: end,
+				Product: some(u.product),
+				Repo:    some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory),
+				Job: some(u.job), Limit: &u.limit})
+		}, c.tableOfUsage)(cmd, args)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&u.by, "by", "product", "`what` to group by: product, phase, repo, model, provider, agent, factory, job, day or hour")
+	flags.StringVar(&u.from, "since", "", "from this `time` on, as 7d; 30 days by default")
+	flags.StringVar(&u.to, "until", "", "up to this `time`")
+	flags.StringVar(&u.product, "product", "", "of this product, by `name`")
+	flags.StringVar(&u.repo, "repo", "", "of this repository, by `name`")
+	flags.StringVar(&u.model, "model", "", "of this model, by `name`")
+	flags.StringVar(&u.agent, "agent", "", "of this agent, by `name`")
+	flags.StringVar(&u.factory, "factory", "", "of this factory, by `name`")
+	flags.StringVar(&u.job, "job", "", "of this `job`")
+	flags.IntVar(&u.limit, "limit", 100, "how many groups, 1 to 1000")
+	return cmd
+}
+
+func (s *screen) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
+	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
+	line := func(name string, u apiclient.Usage) {
+		cost := "unknown"
+		if u.CostUSD != nil {
+			cost = dollars(*u.CostUSD)
+		}
+		t.row(name, cost, tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheReadTokens),
+			tokens(u.CacheWriteTokens+u.CacheWrite1HTokens), tokens(u.UnpricedTokens))
+	}
+	for _, one := range said.Items {
+		name := cmp.Or(one.Group, "none")
+		if one.Label != "" {
+			name += " " + one.Label
+		}
+		line(name, one.Usage)
+	}
+	line("all", said.Total)
+	t.print(w)
+	if said.Groups > len(said.Items) {
+		fmt.Fprintf(w, "Groups that are not shown: %d; --limit shows more.\n", said.Groups-len(said.Items))
+	}
+}
+
+// tokens writes a number of tokens short.
+func tokens(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return fmt.Sprintf("%.0f M", float64(n)/1e6)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
+	case n >= 10_000:
+		return fmt.Sprintf("%.0f k", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}

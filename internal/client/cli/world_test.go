@@ -1,0 +1,387 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
+	"github.com/fleetboard/fleetboard/internal/accounts/setup"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/internal/client/cli"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+)
+
+// world is a server, and a person at a terminal of the same machine.
+type world struct {
+	t                *testing.T
+	url              string
+	db               *db.DB
+	owner, enrolment string
+	home             string
+	env              map[string]string
+	now              time.Time
+	terminal         bool
+	secret           string // what is typed where a token is asked for
+
+	mu     sync.Mutex
+	called map[string]bool // operations of the API
+	mixed  bool            // several commands ran at once: which one asked is not known
+	calls  buffer          // all of them, in their order
+}
+
+// operations are those of the API, by method and path with the names of its parts as *.
+var operations = sync.OnceValues(func() (map[string]string, error) {
+	doc, err := openapi3.NewLoader().LoadFromFile("../../../handlers/api/openapi.yaml")
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]string{}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			named[method+" "+regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "*")] = operation.OperationID
+		}
+	}
+	return named, nil
+})
+
+// note notes which operation is asked for.
+func (w *world) note(r *http.Request) {
+	all, err := operations()
+	if err != nil {
+		w.t.Error(err)
+	}
+	path := strings.TrimPrefix(r.URL.Path, api.BasePath)
+	parts := strings.Split(path, "/")
+	name := all[r.Method+" "+path]
+	for _, hidden := range [][]int{{2}, {2, 4}, {3}} {
+		masked := slices.Clone(parts)
+		for _, i := range hidden {
+			if i < len(masked) {
+				masked[i] = "*"
+			}
+		}
+		if found, ok := all[r.Method+" "+strings.Join(masked, "/")]; ok && name == "" {
+			name = found
+		}
+	}
+	if name == "" {
+		w.t.Errorf("no operation is %s %s", r.Method, path)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.called[name] = true
+	_, _ = w.calls.Write([]byte(name + "\n"))
+}
+
+// asked fails the test where a command made a call that its description does not name.
+func (w *world) asked(args []string) {
+	w.t.Helper()
+	cmd, _, err := cli.NewRoot().Find(args)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name := range w.called {
+		if !w.mixed && !slices.Contains(strings.Fields(cmd.Annotations["calls"]), name) {
+			w.t.Errorf("`%s` asked for %s, which its description does not name", cmd.CommandPath(), name)
+		}
+	}
+}
+
+// newWorld starts a server of the API on a fresh database. The person has the owner's and
+// the enrolment token in the environment.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	d := dbtest.New(t)
+	wake := notifier.New(d, log)
+	people := accountstest.New(d, wake, log)
+	w := newPerson(t)
+	w.db = d
+	data := filepath.Join(w.home, "data")
+	if _, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: data}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = wake.Run(ctx)
+	}()
+	work := jobs.NewService(d, wake, dbtest.Vault(d))
+	flow := dispatch.New(d, work, wake, people.Tokens, log)
+	events := eventlog.New(d)
+	board := screens.New(d, events, wake, log)
+	messages, contents := bus.NewService(d, wake, work.Secrets), blobs.New(d, dbtest.Vault(d), blobs.Options{})
+	messages.NamesBlobs(contents)
+	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
+		Fleet: fleet.NewService(d, wake), Dispatch: flow, Screens: board, Estimates: estimates.New(d),
+		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d), Bus: messages, Events: events,
+		Blobs:       contents,
+		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
+		Build: api.Build{Server: "test", Schema: 7}})
+	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.note(r)
+		server.ServeHTTP(rw, r)
+	}))
+	t.Cleanup(func() {
+		flow.Close()
+		board.Close()
+		messages.Close()
+		listening.CloseClientConnections()
+		listening.Close()
+		cancel()
+		<-ended
+	})
+	w.url = listening.URL
+	w.owner, w.enrolment = w.read(filepath.Join(data, "owner-token")), w.read(filepath.Join(data, "enrolment-token"))
+	w.env["FLEETBOARD_URL"], w.env["FLEETBOARD_TOKEN"], w.env["FLEETBOARD_ENROLMENT_TOKEN"] = w.url, w.owner, w.enrolment
+	return w
+}
+
+// newPerson is somebody without a server.
+func newPerson(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, home: t.TempDir(), env: map[string]string{}, called: map[string]bool{}}
+	w.env["HOME"] = w.home
+	return w
+}
+
+func (w *world) read(path string) string {
+	w.t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// client speaks to the server without the command.
+func (w *world) client(token string) *client.Client {
+	w.t.Helper()
+	to, err := client.New(w.url, token, client.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return to
+}
+
+// agent speaks as the agent that claimed last from here.
+func (w *world) agent() *client.Client {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.home, "state", "fleet", "agents", "*.json"))
+	if err != nil || len(files) != 1 {
+		w.t.Fatalf("kept agents: %v %v", files, err)
+	}
+	var kept struct{ Token string }
+	if err := json.Unmarshal([]byte(w.read(files[0])), &kept); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.client(kept.Token)
+}
+
+// ran is what a command left.
+type ran struct {
+	t        *testing.T
+	line     string
+	code     int
+	out, err string
+}
+
+// fleet runs a command line, with nothing on stdin.
+func (w *world) fleet(args ...string) ran {
+	w.t.Helper()
+	return w.fleetIn("", args...)
+}
+
+func (w *world) fleetIn(in string, args ...string) ran {
+	w.t.Helper()
+	w.mu.Lock()
+	clear(w.called)
+	w.mu.Unlock()
+	var out, complaints buffer
+	code := cli.Run(w.t.Context(), args, w.around(in, &out, &complaints))
+	if len(args) > 0 && !strings.HasPrefix(args[0], "__") {
+		w.asked(args)
+	}
+	return ran{w.t, "fleet " + strings.Join(args, " "), code, out.String(), complaints.String()}
+}
+
+// around is what a command finds.
+func (w *world) around(in string, out, complaints *buffer) cli.Env {
+	e := cli.Env{In: strings.NewReader(in), Out: out, Err: complaints, Getenv: func(name string) string { return w.env[name] },
+		ConfigDir: filepath.Join(w.home, "config", "fleet"), StateDir: filepath.Join(w.home, "state", "fleet"),
+		Now: func() time.Time {
+			if w.now.IsZero() {
+				return time.Now()
+			}
+			return w.now
+		},
+		Pause: 5 * time.Millisecond, Terminal: w.terminal, Width: func() int { return 100 }}
+	if w.secret != "" {
+		e.AskSecret = func() (string, error) { return w.secret, nil }
+	}
+	return e
+}
+
+// ok fails the test where the command did not end with 0, and returns what it printed.
+func (r ran) ok() string {
+	r.t.Helper()
+	return r.ends(0).out
+}
+
+// ends fails the test where the command ended with another code.
+func (r ran) ends(code int) ran {
+	r.t.Helper()
+	if r.code != code {
+		r.t.Fatalf("%s ended with %d, want %d\nout: %s\nerr: %s", r.line, r.code, code, r.out, r.err)
+	}
+	return r
+}
+
+// into reads the JSON that a command printed.
+func (r ran) into(v any) {
+	r.t.Helper()
+	if err := json.Unmarshal([]byte(r.ok()), v); err != nil {
+		r.t.Fatalf("%s printed no JSON: %v\n%s", r.line, err, r.out)
+	}
+}
+
+// running is a command that has not ended yet.
+type running struct {
+	t        *testing.T
+	line     string
+	out, err *buffer
+	stop     func()
+	code     chan int
+}
+
+// start runs a command until it ends by itself or is stopped.
+func (w *world) start(args ...string) *running {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	r := &running{w.t, "fleet " + strings.Join(args, " "), &buffer{}, &buffer{}, cancel, make(chan int, 1)}
+	env := w.around("", r.out, r.err)
+	w.mu.Lock()
+	w.mixed = true
+	w.mu.Unlock()
+	w.calls.reset()
+	go func() { r.code <- cli.Run(ctx, args, env) }()
+	w.t.Cleanup(cancel)
+	return r
+}
+
+// patience bounds waits that only end early where all is well.
+const patience = 20 * time.Second
+
+// says waits until the command has printed a text.
+func (r *running) says(text string) {
+	r.t.Helper()
+	r.until(r.out, text)
+}
+
+// until waits until a buffer has a text.
+func (r *running) until(b *buffer, text string) {
+	r.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		more := b.changed()
+		if strings.Contains(b.String(), text) {
+			return
+		}
+		select {
+		case <-more:
+		case <-deadline.C:
+			r.t.Fatalf("%s did not say %q\nout: %s\nerr: %s", r.line, text, r.out, r.err)
+		}
+	}
+}
+
+// ends waits until the command has ended, and returns what it printed.
+func (r *running) ends(code int) string {
+	r.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	select {
+	case got := <-r.code:
+		if got != code {
+			r.t.Fatalf("%s ended with %d, want %d\nout: %s\nerr: %s", r.line, got, code, r.out, r.err)
+		}
+	case <-deadline.C:
+		r.t.Fatalf("%s did not end\nout: %s\nerr: %s", r.line, r.out, r.err)
+	}
+	return r.out.String()
+}
+
+// buffer is written by a command while the test reads it.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.more != nil {
+		close(b.more)
+		b.more = nil
+	}
+	return b.text.Write(p)
+}
+
+// changed is closed by the next write.
+func (b *buffer) changed() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.more == nil {
+		b.more = make(chan struct{})
+	}
+	return b.more
+}
+
+func (b *buffer) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,305 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client/engines"
+	"github.com/fleetboard/fleetboard/internal/client/engines/process"
+	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
+	"github.com/fleetboard/fleetboard/internal/client/forge"
+	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
+)
+
+// Names in a job's input_context that are for the worker. They are what whoever makes a job
+// may give to the scripted engine, on hosts that offer it; no order is among them.
+const (
+	scriptKey  = "script"  // what the scripted engine plays
+	commandKey = "command" // what examples/agent.sh runs
+)
+
+// attempt is the work on a claimed job.
+type attempt struct {
+	w   *Worker
+	job apiclient.Job
+	// request is the id of the call that claimed it.
+	request string
+	lease   *lease
+	at      repos.Attempt // its name among branches and files
+
+	scratch string
+	env     []string
+	*parts
+	unready error           // why it cannot have what it needs
+	tree    *repos.Worktree // nil where the job has no repository
+	told    *reporter
+	again   bool   // the process before this one was killed in it
+	commit  string // the newest on the branch
+
+	mu       sync.Mutex
+	session  string
+	agent    json.RawMessage // the agent's own checkpoint
+	question string
+	spoke    bool              // the engine has done something
+	pull     forge.PullRequest // the one that merges
+}
+
+// start begins an attempt; its lease is held.
+func (w *Worker) start(ctx context.Context, c claimed, again bool) {
+	p, unready := &parts{offer: w.offer}, error(nil)
+	if !isOrdered(c.Job) {
+		p, unready = w.offer.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
+	}
+	w.group.Go(func() {
+		defer w.letGo(c.lease)
+		secretEnv, secret := readSecrets(c.Job, w.secrets()...)
+		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
+			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
+		a.parts, a.unready, p.hide = p, unready, secret.Text
+		a.scratch = w.scratch(a.at.Name())
+		a.env = append(a.environment(), secretEnv...)
+		defer context.AfterFunc(w.stopped, func() { c.lease.end(whyStopping, "The worker stops.") })()
+		a.run(ctx)
+	})
+}
+
+// run works on the job and tells how it ended.
+func (a *attempt) run(ctx context.Context) {
+	log := a.w.Log.With("job", a.job.Key, "epoch", a.lease.epoch)
+	log.Info("begins: " + a.job.Title)
+	telling, stop := context.WithCancel(ctx)
+	var teller sync.WaitGroup
+	teller.Go(func() { a.told.run(telling) })
+	a.w.inbox.begin(a.job.Key)
+	end := a.ending(a.lease.work)
+	a.w.inbox.end(a.job.Key)
+	a.judge(end)
+	// What is withdrawn is given to nobody once the report has given the job back.
+	if err := a.w.tellOffer(ctx); err != nil {
+		log.Warn("what is offered could not be told: " + err.Error())
+	}
+	process.KillMarked(a.attemptMarker()) // what the engine left running
+	stop()
+	teller.Wait()
+	log.Info("ends: " + end.said)
+	if err := a.conclude(ctx, end); err != nil {
+		log.Error("the end of the attempt could not be dealt with: " + err.Error())
+		return
+	}
+	if err := os.RemoveAll(a.scratch); err != nil {
+		log.Warn("the directory of the attempt stays: " + err.Error())
+	}
+}
+
+// ending does the work and returns how it ended. ctx ends when the lease's work is to stop.
+func (a *attempt) ending(ctx context.Context) ending {
+	if withdrawn, ok := errors.AsType[withdrawnError](a.unready); ok {
+		return a.stoppedOr(release(withdrawn.Error()))
+	}
+	if err := a.prepare(ctx); err != nil {
+		return a.stoppedOr(failure(failureKind(err), err.Error(), !errors.Is(err, errNoEngine)))
+	}
+	if a.isOrdered() {
+		return a.obey(ctx)
+	}
+	if reason, ok := a.mayBegin(ctx); !ok {
+		return release(reason)
+	}
+	if a.w.MaxTime > 0 {
+		limit := time.AfterFunc(a.w.MaxTime, func() { a.lease.end(whyTimeout, "") })
+		defer limit.Stop()
+	}
+	result, err := a.runEngine(ctx)
+	if err != nil {
+		return a.stoppedOr(failure("engine_missing", err.Error(), true))
+	}
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	if result.Question != "" {
+		a.question = result.Question
+	}
+	if end, asked := a.asked(); asked {
+		return end
+	}
+	if !result.OK {
+		return failed(result)
+	}
+	return a.handIn(ctx, result)
+}
+
+// prepare makes the directory of the attempt, its worktree, and chooses the engine.
+func (a *attempt) prepare(ctx context.Context) error {
+	if err := os.MkdirAll(a.scratch, 0o700); err != nil {
+		return err
+	}
+	if err := a.remember(); err != nil {
+		return err
+	}
+	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
+	if a.job.Repo != "" && !a.isOrdered() {
+		a.told.step("makes a worktree of " + a.job.Repo)
+		err := a.openTree(ctx)
+		a.judgeRepo(ctx, err)
+		if err != nil {
+			return err
+		}
+	}
+	if a.isOrdered() {
+		return nil
+	}
+	return a.unready
+}
+
+// openTree makes the worktree, from where an earlier attempt left its work, if it can be
+// found.
+func (a *attempt) openTree(ctx context.Context) (err error) {
+	if a.again {
+		a.tree, err = a.w.Repos.Reopen(ctx, a.at)
+		if err == nil || !errors.Is(err, repos.ErrGone) {
+			return err
+		}
+	}
+	left, begin := leftBehind(a.job.Checkpoint), a.at
+	begin.Continue = left.Commit
+	if a.tree, err = a.w.Repos.Begin(ctx, begin); err != nil {
+		return err
+	}
+	a.tellNotes()
+	if left.Commit != "" && !a.tree.Continued {
+		a.told.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
+	}
+	return nil
+}
+
+// tellNotes tells what of the worktree is not as it should be.
+func (a *attempt) tellNotes() {
+	for _, note := range a.tree.Notes {
+		a.told.log("WARNING", "worktree", note)
+	}
+}
+
+// dir is where the engine works.
+func (a *attempt) dir() string {
+	if a.tree != nil {
+		return a.tree.Dir
+	}
+	return a.scratch
+}
+
+// mayBegin asks whether the budgets have room for what the job is expected to cost.
+func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
+	answer, err := a.w.api.CheckBudgetWithResponse(
+		ctx,
+		apiclient.BudgetCheck{Job: a.job.Key, Epoch: a.lease.epoch, At: apiclient.BudgetCheckAtSpawn, EstimateUSD: a.job.EstimatedUSD},
+	)
+	if err != nil {
+		if refused(err, apiclient.ProblemCodeStaleEpoch, apiclient.ProblemCodeLeaseExpired, apiclient.ProblemCodeSuperseded) {
+			a.lease.end(whyFenced, err.Error())
+		}
+		return "", true // heartbeats say what must be obeyed
+	}
+	if answer.JSON200.Directive == apiclient.DirectivePause {
+		return "The budgets have no room for it.", false
+	}
+	a.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
+	return "", true
+}
+
+// runEngine runs the engine on the job; where its last session cannot go on, once more
+// without it.
+func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
+	left := leftBehind(a.job.Checkpoint)
+	if left.Engine == a.engine.Name() && left.Factory == a.w.Factory {
+		a.session = left.Session
+	}
+	socket, closeTools, err := a.serveTools(ctx)
+	if err != nil {
+		return engines.Result{}, err
+	}
+	defer closeTools()
+	result, err := a.once(ctx, socket, a.session)
+	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {
+		a.told.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
+		a.setSession("")
+		result, err = a.once(ctx, socket, "")
+	}
+	if err != nil {
+		return result, err
+	}
+	return laterTurns{a, socket}.run(ctx, result)
+}
+
+// once runs the engine once on the job.
+func (a *attempt) once(ctx context.Context, socket, session string) (engines.Result, error) {
+	task, err := a.task(socket, session, prompt(a.job, session != "", socket != ""))
+	if err != nil {
+		return engines.Result{}, err
+	}
+	return a.engine.Run(ctx, task, a.handleEvent)
+}
+
+// task is what the engine is to do, which its prompt says.
+func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
+	task := engines.Task{
+		Prompt:     prompt,
+		Dir:        a.dir(),
+		Scratch:    a.scratch,
+		Session:    session,
+		Model:      a.w.Model,
+		MaxCostUSD: a.mayCost(),
+		RunID:      a.at.Name() + "-" + random()[:8],
+		Script:     a.script(),
+		Env:        append(a.env, "FLEETBOARD_PROMPT_FILE="+filepath.Join(a.scratch, "prompt.md")),
+	}
+	if err := os.WriteFile(filepath.Join(a.scratch, "prompt.md"), []byte(task.Prompt), 0o600); err != nil {
+		return engines.Task{}, err
+	}
+	if socket != "" {
+		task.MCP = []string{a.w.Program, "mcp"}
+		task.Env = append(task.Env, "FLEETBOARD_WORKER_SOCKET="+socket)
+	}
+	return task, nil
+}
+
+// handleEvent takes what the engine does.
+func (a *attempt) handleEvent(e engines.Event) {
+	if e.Session != "" {
+		a.setSession(e.Session)
+		a.told.checkpoint(a.checkpointNow())
+		return
+	}
+	if hasTokens(e.Usage) {
+		a.restoreEngine()
+	}
+	if e.Usage != nil || e.Step != "" {
+		a.mu.Lock()
+		a.spoke = true
+		a.mu.Unlock()
+	}
+	a.told.event(e)
+}
+
+// hasTokens reports whether a model has answered.
+func hasTokens(usage []transcript.Entry) bool {
+	return slices.ContainsFunc(usage, func(e transcript.Entry) bool { return e.Output > 0 })
+}
+
+func (a *attempt) hasSpoken() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spoke
+}
+
+func (a *attempt) setSession(s string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.session = s
+}

@@ -1,0 +1,266 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client/engines"
+	"github.com/fleetboard/fleetboard/internal/client/engines/process"
+	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
+	"github.com/fleetboard/fleetboard/internal/redact"
+)
+
+// ending is how an attempt ends: the call that reports it, without what all have in common.
+type ending struct {
+	verb string
+	said string // for the worker's own log
+	// One of these is the body of the call.
+	completion apiclient.Completion
+	failure    apiclient.Failure
+	release    apiclient.LeaseRelease
+	question   apiclient.Question
+}
+
+// The verbs of the calls that end a lease. An attempt whose lease is not ours says nothing.
+const (
+	verbComplete = "complete"
+	verbFail     = "fail"
+	verbRelease  = "release"
+	verbAsk      = "ask"
+	verbNone     = ""
+)
+
+const (
+	// maxReason, maxError and maxSummary are how much of each is told, in characters: no more
+	// than the API takes.
+	maxReason  = 500
+	maxError   = 10_000
+	maxSummary = 10_000
+	// maxCheckOutput is how much of what a check printed is told, in bytes.
+	maxCheckOutput = 4000
+)
+
+// release gives the job back.
+func release(reason string) ending {
+	return ending{
+		verb:    verbRelease,
+		said:    "given back: " + reason,
+		release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)},
+	}
+}
+
+// failure says that the attempt failed.
+func failure(kind, message string, retryable bool) ending {
+	if message == "" {
+		message = "The attempt failed."
+	}
+	return ending{verb: verbFail, said: "failed: " + message,
+		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
+}
+
+// failed is what an engine said of its failure.
+func failed(r engines.Result) ending {
+	f := r.Failure
+	if f == nil {
+		f = &engines.Failure{Kind: "crash", Message: "The agent program ended without a result.", Retryable: true}
+	}
+	end := failure(f.Kind, f.Message, f.Retryable)
+	if f.RetryAfter > 0 {
+		seconds := int(f.RetryAfter.Round(time.Second).Seconds())
+		end.failure.RetryAfterSeconds = &seconds
+	}
+	return end
+}
+
+// stoppedOr is how the attempt ends where it was stopped, and otherwise another ending.
+func (a *attempt) stoppedOr(other ending) ending {
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	return other
+}
+
+// stopped is how the attempt ends where its work was stopped.
+func (a *attempt) stopped() (ending, bool) {
+	cause, reason := a.lease.ended()
+	switch cause {
+	case whyFenced:
+		return ending{verb: verbNone, said: "the lease is not ours any more: " + reason}, true
+	case whyUnheard:
+		return release("The worker did not hear the server for as long as the lease lasts."), true
+	case whyCancelled:
+		return release("Stopped, since the job was cancelled."), true
+	case whyPaused:
+		return release("Stopped, since the job was paused."), true
+	case whyStopping:
+		return release("The worker stops."), true
+	case whyTimeout:
+		return failure("timeout", fmt.Sprintf("The attempt took longer than %s.", a.w.MaxTime), true), true
+	case whyAsked:
+		return a.asked()
+	}
+	return ending{}, false
+}
+
+// handIn checks the work and completes the job with it.
+func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
+	end := ending{verb: verbComplete, said: "done"}
+	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), maxSummary)
+	end.completion.Summary = text(summary)
+	if a.tree == nil {
+		return end
+	}
+	a.told.step("commits its work")
+	commit, changed, err := a.tree.Commit(ctx, a.job.Key+": "+a.job.Title)
+	if err != nil {
+		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
+	}
+	if end, found := a.leaked(ctx); found {
+		return a.stoppedOr(end)
+	}
+	a.commit = commit
+	a.tellNotes()
+	if a.w.Check != "" {
+		a.told.step("checks: " + a.w.Check)
+		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
+			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
+		}
+	}
+	diff, err := a.tree.Diff(ctx)
+	if err != nil {
+		return a.stoppedOr(failure("other", "The changes could not be read: "+err.Error(), true))
+	}
+	if end, stopped := a.stopped(); stopped {
+		return end
+	}
+	if changed || commit != a.tree.Base {
+		end.completion.Commit, end.completion.Branch, end.completion.DeliveryFollows = &commit, &a.tree.Branch, new(true)
+	}
+	touched := fileNames(diff.Files)
+	end.completion.FilesTouched = &touched
+	end.completion.PatchBlob = a.keepPatch(ctx, diff)
+	end.completion.Result = a.result(diff)
+	return end
+}
+
+// result is what the review page shows of the work: the changes, whether the check passed,
+// and a doubt where the changes are too long to be shown whole.
+func (a *attempt) result(d repos.Diff) json.RawMessage {
+	said := map[string]any{"files_changed": d.Count, "insertions": d.Added, "deletions": d.Deleted,
+		"diff": a.told.secret.Text(d.Patch)}
+	if a.w.Check != "" {
+		said["check: "+a.w.Check] = true
+	}
+	if d.Truncated {
+		said["whole_diff_shown"] = false
+	}
+	if d.Cut {
+		said["whole_diff_stored"] = false
+	}
+	if len(d.Conflicts) > 0 {
+		said["conflict_markers"] = d.Conflicts
+	}
+	if more := d.ConflictCount - len(d.Conflicts); more > 0 {
+		said["conflict_markers_not_named"] = more
+	}
+	if len(d.Missing) > 0 {
+		said["large_files_missing"] = fileNames(d.Missing)
+	}
+	if more := d.MissingCount - len(d.Missing); more > 0 {
+		said["large_files_not_named"] = more
+	}
+	if more := d.Count - len(d.Files); more > 0 {
+		said["files_not_named"] = more
+	}
+	if len(a.tree.Notes) > 0 {
+		said["notes"] = a.told.secret.Lines(a.tree.Notes)
+	}
+	raw, err := json.Marshal(said)
+	if err != nil {
+		return nil // texts and numbers only
+	}
+	return raw
+}
+
+// check runs a command in a directory, with its lines in the log of the job; it returns
+// the end of what it printed, and the error of one that is not passed.
+func (a *attempt) check(ctx context.Context, command, dir string) (said string, err error) {
+	var printed []byte
+	exit, err := process.Run(ctx, process.Spec{Argv: []string{"sh", "-c", command}, Dir: dir, Env: a.env, Grace: engines.Grace,
+		Line: func(_ process.Stream, line []byte) {
+			a.told.log("INFO", "check", strings.ToValidUTF8(string(line), "?"))
+			printed = append(append(printed, line...), '\n')
+			printed = printed[max(0, len(printed)-maxCheckOutput):]
+		}})
+	if err == nil && exit.Status != 0 {
+		err = fmt.Errorf("it ended with status %d", exit.Status)
+	}
+	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
+}
+
+// body is what the call sends: all have the lease, its usage, and what the next attempt
+// needs. It names the job by its id: a report that waits may reach a server that was begun
+// anew, which may have another job of that key.
+func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessage, error) {
+	job, epoch := a.at.ID, a.lease.epoch
+	var told *apiclient.UsageEntries
+	if len(usage) > 0 {
+		told = &usage
+	}
+	switch end.verb {
+	case verbComplete:
+		c := end.completion
+		c.Job, c.Epoch, c.Usage = job, epoch, told
+		return json.Marshal(c)
+	case verbFail:
+		f := end.failure
+		f.Job, f.Epoch, f.Usage = job, epoch, told
+		return json.Marshal(f)
+	case verbRelease:
+		r := end.release
+		r.Job, r.Epoch, r.Usage, r.Checkpoint = job, epoch, told, a.checkpointNow()
+		return json.Marshal(r)
+	case verbAsk:
+		q := end.question
+		q.Job, q.Epoch, q.Usage, q.Checkpoint = job, epoch, told, a.checkpointNow()
+		return json.Marshal(q)
+	}
+	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
+}
+
+// save commits what there is as work in progress, whatever the end was. What cannot be saved
+// is said on the job.
+func (a *attempt) save(end *ending) {
+	if a.tree == nil || end.verb == verbComplete {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	commit, err := a.tree.SaveWIP(ctx, end.said)
+	if err != nil {
+		said := "The work could not be saved: " + err.Error()
+		a.w.Log.Warn(said, "job", a.job.Key)
+		a.told.log("ERROR", "worktree", said)
+		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), maxError)
+		return
+	}
+	a.commit = commit
+	a.tellNotes()
+}
+
+// failureKind is the kind of failure that the API has for what kept an attempt from beginning.
+func failureKind(err error) string {
+	switch {
+	case errors.Is(err, errNoEngine):
+		return "engine_missing"
+	case errors.Is(err, os.ErrPermission):
+		return "other"
+	}
+	return "clone_failed"
+}

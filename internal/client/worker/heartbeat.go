@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+)
+
+// heartbeats tells the server again and again that the worker lives, and obeys what it
+// says of the leases, until ctx ends.
+func (w *Worker) heartbeats(ctx context.Context) {
+	every := time.NewTicker(w.Beat)
+	defer every.Stop()
+	for ctx.Err() == nil {
+		if err := w.enrolled(ctx, func() error { return w.heartbeat(ctx) }); err != nil && ctx.Err() == nil {
+			w.Log.Warn("a heartbeat failed: " + err.Error())
+		}
+		select {
+		case <-every.C:
+		case <-w.beatNow.C():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// heartbeat is one of them.
+func (w *Worker) heartbeat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, 5*time.Second))
+	defer cancel()
+	held := w.leases()
+	status := apiclient.HeartbeatStatusIdle
+	switch {
+	case len(held) > 0:
+		status = apiclient.HeartbeatStatusWorking
+	case !w.offer.hasEngine():
+		status = apiclient.HeartbeatStatusBlocked
+	}
+	named := make([]apiclient.ProgressReport, 0, len(held))
+	for _, l := range held {
+		named = append(named, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
+	}
+	factory, version := w.offer.describe()
+	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
+	asked := w.isAsking()
+	sent := sinceBoot()
+	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
+	if err != nil {
+		return err
+	}
+	w.offer.noteTold(version)
+	if said := answer.JSON200; said != nil {
+		if said.Token != nil {
+			w.setToken(*said.Token)
+		}
+		w.obey(ctx, sent, said, asked)
+	}
+	return nil
+}
+
+// obey does what a heartbeat's answer wants, and gives back leases that nobody works on:
+// those of a claim whose answer was lost.
+func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.HeartbeatAnswer, asked bool) {
+	for _, s := range said.Leases {
+		if l := w.heldLease(s.Job, s.Epoch); l != nil {
+			if s.ExpiresAt != nil {
+				l.extend(sent, s.ExpiresAt.Sub(said.Now))
+			}
+			l.obey(s.Directive, s.Reason)
+			continue
+		}
+		if !asked && !w.isAsking() && s.Directive != apiclient.DirectiveFenced {
+			w.giveBack(ctx, s.Job, s.Epoch)
+		}
+	}
+}
+
+// giveBack ends a lease that nobody works on.
+func (w *Worker) giveBack(ctx context.Context, job string, epoch int64) {
+	_, err := w.beats.ReleaseLeaseWithResponse(
+		ctx,
+		apiclient.LeaseRelease{Job: job, Epoch: epoch, Reason: "The worker does not know of this attempt."},
+	)
+	if err != nil {
+		w.Log.Warn("a lease that nobody works on could not be given back: "+err.Error(), "job", job, "epoch", epoch)
+	}
+}
+
+// heldLease is the one held under a name, nil for none.
+func (w *Worker) heldLease(job string, epoch int64) *lease {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held[leaseID{job, epoch}]
+}
+
+func (w *Worker) isAsking() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asking > 0
+}
+
+// watchLeases ends the work on leases that may have run out unheard, until ctx ends.
+func (w *Worker) watchLeases(ctx context.Context) {
+	every := time.NewTicker(time.Second / 4)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		now := sinceBoot()
+		for _, l := range w.leases() {
+			l.check(now)
+		}
+	}
+}

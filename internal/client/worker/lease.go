@@ -1,0 +1,111 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+)
+
+// margin is how long before the end of a lease the work on it stops, so that nothing is
+// done in the name of a lease that the server may just have ended.
+const margin = 2 * time.Second
+
+// why says what stopped the work on a lease.
+type why string
+
+// What stops the work on a lease; the first one that comes stays, but for fenced, which
+// replaces each other.
+const (
+	whyNot       why = ""
+	whyFenced    why = "fenced"    // it is not ours any more
+	whyUnheard   why = "unheard"   // the server was not heard for as long as the lease lasts
+	whyCancelled why = "cancelled" // a person cancelled the job
+	whyPaused    why = "paused"    // a person or a budget paused the job
+	whyAsked     why = "asked"     // the agent asked a person
+	whyStopping  why = "stopping"  // the worker was told to stop now
+	whyTimeout   why = "timeout"   // the attempt takes too long
+)
+
+// lease is a job that this worker holds, with what the server last said of it.
+type lease struct {
+	job   string
+	epoch int64
+	// work ends when the work on the lease is to stop.
+	work context.Context
+	stop context.CancelFunc
+	// follows: it takes no seat, since all that is left to do is to wait for a pull request.
+	follows atomic.Bool
+
+	mu     sync.Mutex
+	until  time.Duration // on the clock of sinceBoot
+	cause  why
+	reason string // of the server, in words
+}
+
+// newLease is a lease that lasts until a time on the clock of sinceBoot.
+func newLease(job string, epoch int64, until time.Duration) *lease {
+	l := &lease{job: job, epoch: epoch, until: until}
+	l.work, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+// ours reports whether the server has said that the lease lasts until after now.
+func (l *lease) ours(now time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause != whyFenced && now < l.until-margin
+}
+
+// extend takes what a call that was sent at a time said: that the lease lasts for this much
+// longer. An answer that comes late makes it no shorter.
+func (l *lease) extend(sent, lasts time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = max(l.until, sent+lasts)
+}
+
+// end stops the work on the lease, for a reason.
+func (l *lease) end(cause why, reason string) {
+	l.mu.Lock()
+	first := l.cause == whyNot || cause == whyFenced && l.cause != whyFenced
+	if first {
+		l.cause, l.reason = cause, reason
+	}
+	l.mu.Unlock()
+	if first {
+		l.stop()
+	}
+}
+
+// ended is what stopped the work, and the reason that was given.
+func (l *lease) ended() (why, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cause, l.reason
+}
+
+// obey does what the server wants of the lease.
+func (l *lease) obey(d apiclient.Directive, reason *string) {
+	said := ""
+	if reason != nil {
+		said = *reason
+	}
+	switch d {
+	case apiclient.DirectiveFenced:
+		l.end(whyFenced, said)
+	case apiclient.DirectiveCancel:
+		l.end(whyCancelled, said)
+	case apiclient.DirectivePause:
+		l.end(whyPaused, said)
+	}
+}
+
+// check ends the work where the lease may have run out unheard.
+func (l *lease) check(now time.Duration) {
+	if !l.ours(now) {
+		l.end(whyUnheard, "the server was not heard for as long as the lease lasts")
+	}
+}

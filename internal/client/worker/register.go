@@ -1,0 +1,108 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+)
+
+// register says who the worker is and what it offers, and takes the token that it is given.
+func (w *Worker) register(ctx context.Context) error {
+	if err := w.offer.look(ctx); err != nil {
+		return err
+	}
+	factory, version := w.offer.describe()
+	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
+	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
+		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
+		Roles: some(w.Roles)})
+	if err != nil {
+		return err
+	}
+	w.setToken(answer.JSON200.Token)
+	w.offer.noteTold(version)
+	return nil
+}
+
+func (w *Worker) setToken(token string) {
+	w.api.SetToken(token)
+	w.beats.SetToken(token)
+	w.mail.api.SetToken(token)
+	w.mu.Lock()
+	w.token = token
+	w.mu.Unlock()
+}
+
+// namesOfProducts are the repositories that jobs may be about, as far as the server says.
+func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
+	var cursor string
+	for {
+		page, err := w.api.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Cursor: text(cursor)})
+		if err != nil {
+			if ctx.Err() == nil {
+				w.Log.Warn("the repositories of products are unknown: " + err.Error())
+			}
+			return names
+		}
+		for _, p := range page.JSON200.Items {
+			names = append(names, p.Repos...)
+		}
+		if cursor = page.JSON200.NextCursor; cursor == "" {
+			return names
+		}
+	}
+}
+
+// tellOffer sees to it that the server knows what is offered: what it gives from then on is
+// within that.
+func (w *Worker) tellOffer(ctx context.Context) error {
+	if w.offer.isTold() {
+		return nil
+	}
+	return w.enrolled(ctx, func() error { return w.heartbeat(ctx) })
+}
+
+// enrolled calls until the call is not refused for its token: a token that has ended is
+// replaced by registering again, once.
+func (w *Worker) enrolled(ctx context.Context, call func() error) error {
+	err := call()
+	if !refused(err, apiclient.ProblemCodeTokenExpired, apiclient.ProblemCodeTokenInvalid, apiclient.ProblemCodeUnauthenticated) {
+		return err
+	}
+	if err := w.register(ctx); err != nil {
+		return err
+	}
+	return call()
+}
+
+// refused reports whether a call was refused with one of the codes.
+func refused(err error, codes ...apiclient.ProblemCode) bool {
+	var p *client.Problem
+	return errors.As(err, &p) && slices.Contains(codes, p.Code)
+}
+
+// decided reports whether the server has said what became of a call: asking again would
+// bring the same.
+func decided(err error) bool {
+	var p *client.Problem
+	return err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != 429 && p.Status != 401 && p.Status != 408
+}
+
+// some is nil for an empty list, as the API leaves fields out.
+func some(list []string) *[]string {
+	if len(list) == 0 {
+		return nil
+	}
+	return &list
+}
+
+// text is nil for "", as the API leaves fields out.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

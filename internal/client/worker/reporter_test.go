@@ -1,0 +1,183 @@
+package worker
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/internal/client/engines"
+	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
+)
+
+// listener is a server that notes what it is told of leases.
+type listener struct {
+	mu        sync.Mutex
+	away      bool // it answers 503
+	directive string
+	lines     map[string]string // by id
+	usage     map[string]int64  // output tokens by entry
+	step      string
+	refuses   map[string]bool // entries, with a sentence
+	log       strings.Builder // the worker's own
+}
+
+func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var said struct {
+		Lines []apiclient.NewLogLine
+		Step  *string `json:"current_step"`
+		Usage []apiclient.UsageEntry
+	}
+	if err := json.Unmarshal(body, &said); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var results []string
+	for _, l := range said.Lines {
+		s.lines[*l.ID] = l.Message
+	}
+	for _, e := range said.Usage {
+		if s.refuses[e.ID] {
+			results = append(results, `{"id": "`+e.ID+`", "status": "refused", "code": "validation_failed", "message": "Some fields need another value.",
+				"fields": {"model": "It must be given."}}`)
+			continue
+		}
+		s.usage[e.ID] = e.OutputTokens
+		results = append(results, `{"id": "`+e.ID+`", "status": "recorded"}`)
+	}
+	if said.Step != nil {
+		s.step = *said.Step
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"directive": "`+s.directive+`", "expires_at": null, "usage_results": [`+strings.Join(results, ",")+`]}`)
+}
+
+// listen starts a listener, and a reporter that speaks to it.
+func listen(t *testing.T) (*listener, *reporter) {
+	t.Helper()
+	s := &listener{directive: "continue", lines: map[string]string{}, usage: map[string]int64{}}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	api, err := client.New(server.URL, "token", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret := readSecrets(apiclient.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
+	w := &Worker{Options: Options{Log: slog.New(slog.NewTextHandler(&s.log, nil))}}
+	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, w.countRefused)
+}
+
+func line(message string) engines.Event {
+	return engines.Event{Log: &engines.LogLine{Level: "INFO", Message: message}}
+}
+
+// Usage that the server refuses in a report that it takes is an error: of the job's log and of
+// the worker's, with its number and the reason.
+func TestRefusedUsageIsAnError(t *testing.T) {
+	s, r := listen(t)
+	s.refuses = map[string]bool{"m1": true, "m3": true}
+	r.event(engines.Event{Usage: []transcript.Entry{{ID: "m1", Provider: "p"}, {ID: "m2", Provider: "p", Model: "m", Output: 1}, {ID: "m3", Provider: "p"}}})
+	for range 2 {
+		if !r.flush(t.Context()) {
+			t.Fatal("the server has not decided")
+		}
+	}
+	var told []string
+	for _, l := range s.lines {
+		told = append(told, l)
+	}
+	const why = "The usage m3 was refused: Some fields need another value. model: It must be given."
+	if all := strings.Join(told, "\n"); len(told) != 2 || !strings.Contains(all, why) {
+		t.Errorf("the job's log says %q", all)
+	}
+	if own := s.log.String(); strings.Count(own, "level=ERROR") != 2 || !strings.Contains(own, "m1 was refused") || !strings.Contains(own, "job=FB-1 refused=2") {
+		t.Errorf("the worker's log says %q", own)
+	}
+	if len(s.usage) != 1 {
+		t.Errorf("kept is %v", s.usage)
+	}
+}
+
+// What is told while the server is away arrives afterwards, each line once, usage with its
+// newest number, and no secret in it.
+func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
+	s, r := listen(t)
+	s.away = true
+	r.event(line("key is hunter22"))
+	r.event(engines.Event{Step: "reads hunter22"})
+	r.event(engines.Event{Usage: []transcript.Entry{{ID: "m1", Provider: "p", Model: "m", Output: 1}}})
+	if r.flush(t.Context()) {
+		t.Fatal("a server that is away has decided")
+	}
+	r.event(line("second"))
+	r.event(engines.Event{Usage: []transcript.Entry{{ID: "m1", Provider: "p", Model: "m", Output: 7}}})
+	s.away = false
+	for range 2 {
+		if !r.flush(t.Context()) {
+			t.Fatal("the server is back")
+		}
+	}
+	if len(s.lines) != 2 || s.usage["m1"] != 7 || s.step != "reads [secret]" {
+		t.Errorf("the server was told %v, %v, %q", s.lines, s.usage, s.step)
+	}
+	for _, message := range s.lines {
+		if strings.Contains(message, "hunter22") {
+			t.Errorf("a line tells a secret: %s", message)
+		}
+	}
+	if lines, usage := r.rest(); len(lines)+len(usage) != 0 {
+		t.Errorf("still waiting: %v, %v", lines, usage)
+	}
+}
+
+// An agent that floods the log has its first lines kept, and the number of the others told.
+func TestAFloodOfLinesIsCut(t *testing.T) {
+	s, r := listen(t)
+	now := time.Now()
+	r.now = func() time.Time { return now }
+	for range 3 * maxKept {
+		r.event(line("again"))
+	}
+	if kept := len(r.lines); kept != 10*linesPerSecond || r.leftOut != 3*maxKept-kept {
+		t.Fatalf("%d lines were kept, %d left out", kept, r.leftOut)
+	}
+	now = now.Add(time.Minute)
+	r.event(line("calm"))
+	for len(r.lines) > 0 {
+		if !r.flush(t.Context()) {
+			t.Fatal("the server does not answer")
+		}
+	}
+	told := false
+	for _, message := range s.lines {
+		told = told || strings.Contains(message, "lines were left out")
+	}
+	if !told {
+		t.Error("nobody is told of the lines that were left out")
+	}
+}
+
+// Each answer brings what the server wants, so that a cancel need not wait for a heartbeat.
+func TestReportsBringDirectives(t *testing.T) {
+	s, r := listen(t)
+	s.directive = "cancel"
+	r.event(line("works"))
+	r.flush(t.Context())
+	if cause, _ := r.lease.ended(); cause != whyCancelled {
+		t.Errorf("the cause is %q", cause)
+	}
+}

@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
+)
+
+// usageEntry is an entry as the API takes it.
+func usageEntry(e transcript.Entry) apiclient.UsageEntry {
+	out := apiclient.UsageEntry{
+		ID:                 e.ID,
+		Provider:           e.Provider,
+		Model:              e.Model,
+		ProviderSession:    text(e.Session),
+		At:                 e.At,
+		InputTokens:        e.Input,
+		OutputTokens:       e.Output,
+		CacheReadTokens:    &e.CacheRead,
+		CacheWriteTokens:   &e.CacheWrite,
+		CacheWrite1HTokens: &e.CacheWrite1h,
+	}
+	if e.Cost != "" {
+		out.CostUSD = json.RawMessage(`"` + e.Cost + `"`)
+	}
+	return out
+}
+
+// refusedUsage are the entries that the server refused in an answer that is a success
+// otherwise, in words: what they used is missing in the costs of the job.
+func refusedUsage(results *apiclient.UsageResults) (list []string) {
+	if results == nil {
+		return nil
+	}
+	for _, r := range *results {
+		if r.Status != apiclient.UsageResultStatusRefused {
+			continue
+		}
+		why := said(r.Message)
+		if r.Fields != nil {
+			for _, field := range slices.Sorted(maps.Keys(*r.Fields)) {
+				why += fmt.Sprintf(" %s: %s", field, (*r.Fields)[field])
+			}
+		}
+		list = append(list, fmt.Sprintf("The usage %s was refused: %s", r.ID, why))
+	}
+	return list
+}
+
+// countRefused counts entries of usage that were refused as errors, and logs each.
+func (w *Worker) countRefused(job string, refused []string) {
+	for _, why := range refused {
+		w.Log.Error(why, "job", job, "refused", w.refused.Add(1))
+	}
+}

@@ -1,0 +1,153 @@
+package screens
+
+import (
+	"slices"
+
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+)
+
+// Column is a column of the board.
+type Column string
+
+// The columns, from left to right.
+const (
+	Waiting Column = "waiting"
+	Ready   Column = "ready"
+	Running Column = "running"
+	Review  Column = "review"
+	Done    Column = "done"
+	Failed  Column = "failed"
+)
+
+// Columns lists them in order.
+var Columns = []Column{Waiting, Ready, Running, Review, Done, Failed}
+
+var statuses = map[Column][]jobs.Status{
+	Waiting: {jobs.Blocked, jobs.Waiting, jobs.Paused},
+	Ready:   {jobs.Ready},
+	Running: {jobs.Running, jobs.Assigned},
+	Review:  {jobs.InReview, jobs.Approved},
+	Done:    {jobs.Completed},
+	Failed:  {jobs.Failed, jobs.Aborted},
+}
+
+// StatusColumn is the column that a status is shown in, "" for archived jobs.
+func StatusColumn(status jobs.Status) Column {
+	for column, list := range statuses {
+		for _, s := range list {
+			if s == status {
+				return column
+			}
+		}
+	}
+	return ""
+}
+
+// Limits of the board.
+const (
+	pageSize = 50
+	// countCap is where counting a status ends: the board says "1,000+".
+	countCap = 1000
+	// namedUnroutable is how many of the unroutable jobs are read, to be named.
+	namedUnroutable = 5
+	// DoneDays is how far back the column Done goes.
+	DoneDays = 7
+)
+
+// Filter narrows the board. Zero fields narrow nothing.
+type Filter struct {
+	Product, Repo, Factory, Phase string
+	Query                         string // part of key or title
+	PriorityGTE                   *int
+	Unroutable                    bool // only ready jobs that no live factory can run
+}
+
+// IsZero reports whether the filter narrows nothing.
+func (f Filter) IsZero() bool { return f == Filter{} }
+
+// Board is the whole board at one moment.
+type Board struct {
+	PageContext
+
+	Columns     []ColumnPage
+	Unroutable  Unroutable
+	Total       int
+	TotalCapped bool
+}
+
+// Unroutable are the ready jobs that no live factory can run.
+type Unroutable struct {
+	First  []Card // the most urgent of them
+	Count  int
+	Capped bool // there are more than Count
+}
+
+// PageContext is what a page other than the board shows of its workspace.
+type PageContext struct {
+	Cursor   string // the place in the log from which on the page is to be kept up to date
+	Fleet    fleet.Snapshot
+	Products []string
+	Repos    []string
+	Phases   []string
+}
+
+// ColumnPage is a page of one column.
+type ColumnPage struct {
+	Column Column
+	Cards  []Card
+	Count  int
+	Capped bool   // there are more than Count
+	Next   string // cursor of the next page, "" after the last one
+	// Scanned is how many jobs of a status were scanned if that was not all of them:
+	// the next page goes on behind them. Otherwise it is 0.
+	Scanned int
+}
+
+// Card is a job as the board shows it.
+type Card struct {
+	Job   jobs.Job
+	Why   Reason
+	Moves []Move
+	Spent spend.Spent // on it so far
+}
+
+// Move is what dragging a card to a column means for it now.
+type Move struct {
+	To   Column
+	Verb jobs.Trigger
+}
+
+// moves are the triggers that need nothing but the will, by status.
+var moves = map[jobs.Status][]Move{
+	jobs.Waiting:   {{Failed, jobs.ByCancel}},
+	jobs.Blocked:   {{Ready, jobs.ByUnblock}, {Failed, jobs.ByCancel}},
+	jobs.Paused:    {{Ready, jobs.ByResume}, {Failed, jobs.ByCancel}},
+	jobs.Ready:     {{Waiting, jobs.ByPause}, {Failed, jobs.ByCancel}},
+	jobs.Assigned:  {{Waiting, jobs.ByPause}, {Ready, jobs.ByRelease}, {Failed, jobs.ByCancel}},
+	jobs.Running:   {{Waiting, jobs.ByPause}, {Ready, jobs.ByRelease}, {Failed, jobs.ByCancel}},
+	jobs.InReview:  {{Failed, jobs.ByCancel}},
+	jobs.Approved:  {{Done, jobs.ByMerge}, {Failed, jobs.ByCancel}},
+	jobs.Completed: {{Ready, jobs.ByRetry}},
+	jobs.Failed:    {{Ready, jobs.ByRetry}},
+	jobs.Aborted:   {{Ready, jobs.ByRetry}},
+}
+
+// listMoves are the moves of a job. One that waits for an answer is not dragged
+// out of its wait, for that drops the question.
+func listMoves(j jobs.Job) []Move {
+	return slices.DeleteFunc(slices.Clone(moves[j.Status]), func(m Move) bool {
+		return j.Asks() && m.Verb == jobs.ByUnblock || !j.Can(m.Verb)
+	})
+}
+
+// MoveVerb is what moving a card to a column means; false where it means nothing.
+func MoveVerb(status jobs.Status, to Column) (jobs.Trigger, bool) {
+	for _, m := range moves[status] {
+		if m.To == to {
+			return m.Verb, true
+		}
+	}
+	return "", false
+}

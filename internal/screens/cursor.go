@@ -1,0 +1,53 @@
+package screens
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+)
+
+// cursor is a place in a column: after the job with that priority, time and id.
+type cursor struct {
+	priority int32
+	at       time.Time
+	id       ids.ID
+	start    bool
+}
+
+func makeCursor(j jobs.Job) string {
+	return fmt.Sprintf("%d.%d.%s", j.Priority, j.StatusAt.UnixMicro(), j.ID)
+}
+
+// lastMicro is the latest time of a cursor, the end of the year 9999 or so, in
+// microseconds: PostgreSQL knows no time far beyond it.
+const lastMicro = 253_000_000_000_000_000
+
+func parseCursor(s string) (cursor, error) {
+	if s == "" {
+		return cursor{priority: 11, start: true}, nil
+	}
+	var c cursor
+	var micros int64
+	var id string
+	_, err := fmt.Sscanf(strings.ReplaceAll(s, ".", " "), "%d %d %s", &c.priority, &micros, &id)
+	parsed, ok := ids.Parse(id)
+	if err != nil || !ok || micros < 0 || micros > lastMicro {
+		return c, fault.New(fault.Malformed, "The place in the column is not one that this server gave out.")
+	}
+	c.at, c.id = time.UnixMicro(micros), parsed
+	return c, nil
+}
+
+// before and beforeID are the place for columns that run backwards in time.
+func (c cursor) before() time.Time {
+	if c.start {
+		return time.Now().AddDate(100, 0, 0)
+	}
+	return c.at
+}
+
+func (c cursor) beforeID() ids.ID { return c.id }

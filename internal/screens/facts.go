@@ -1,0 +1,72 @@
+package screens
+
+import (
+	"slices"
+
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+)
+
+// namedHolders is how many of the jobs on taken seats are named.
+const namedHolders = 10
+
+// facts reads what the reasons of the jobs need: at most one statement for each
+// kind of wait, however many jobs there are.
+func (r *reader) facts(list []jobs.Job) (facts, error) {
+	f := facts{route: r.route, dependencies: map[ids.ID][]dependency{}, repos: map[string]repoHolder{},
+		backlog: map[ids.ID]int{}, lost: map[ids.ID]bool{}, money: money{own: map[ids.ID]bool{}}}
+	var depending, backing, products, budgeted, stopped []ids.ID
+	var repos []string
+	for _, j := range list {
+		switch j.WaitReason {
+		case jobs.WaitDependency:
+			depending = append(depending, j.ID)
+		case jobs.WaitRetryBackoff:
+			backing = append(backing, j.ID)
+		case jobs.WaitRepoBusy:
+			repos = append(repos, j.Repo)
+		}
+		if j.WaitReason == jobs.WaitBudget || j.Status == jobs.Ready || j.Status == jobs.Paused && j.StatusBy.Name == budgeting.Actor {
+			stopped = append(stopped, j.ID)
+		}
+		if j.Status == jobs.Paused && (j.TokenBudget != nil || j.BudgetNanos != nil) {
+			budgeted = append(budgeted, j.ID)
+		}
+		limited := j.Status == jobs.Ready && j.ReviewLimit != nil
+		if (limited || j.WaitReason == jobs.WaitReviewBacklog) && !slices.Contains(products, j.ProductID) {
+			products = append(products, j.ProductID)
+		}
+	}
+	for _, read := range []func() error{
+		func() error { return r.readDependencies(f, depending) },
+		func() error { return r.readLost(f, backing) },
+		func() error { return r.readRepos(f, repos) },
+		func() error { return r.readBacklog(f, products) },
+		func() error { return r.readOverBudget(f, budgeted) },
+		func() error { return r.readRefused(&f, stopped) },
+	} {
+		if err := read(); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// seatHolders reads which jobs sit on the seats that one job could have.
+func (r *reader) seatHolders(routing fleet.Routing) (seatHolders, error) {
+	var h seatHolders
+	var factories []ids.ID
+	taken := 0
+	for _, fit := range routing.Eligible {
+		factories = append(factories, fit.Factory.ID)
+		taken += fit.Factory.Taken
+	}
+	if taken == 0 {
+		return h, nil
+	}
+	keys, err := r.jobsOnSeats(factories)
+	h.keys, h.more = keys, max(0, taken-len(keys))
+	return h, err
+}

@@ -1,0 +1,98 @@
+package screens
+
+import (
+	"slices"
+
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+)
+
+// findLanes are the lanes of a filter's product, repo and factory, and with
+// Unroutable those of them that no live factory serves.
+func (r *reader) findLanes(f Filter) ([]int64, error) {
+	if err := r.readLanes(); err != nil {
+		return nil, err
+	}
+	var wanted ids.ID
+	if f.Product != "" {
+		list, err := r.productList()
+		at := slices.IndexFunc(list, func(p product) bool { return p.name == f.Product })
+		if err != nil || at < 0 {
+			return nil, err
+		}
+		wanted = list[at].id
+	}
+	var lanes []int64
+	for _, l := range r.lanes {
+		if (f.Product == "" || l.product == wanted) && (f.Factory == "" || l.factory == f.Factory) &&
+			(f.Repo == "" || slices.Contains(l.needs, "repo:"+f.Repo)) {
+			lanes = append(lanes, l.id)
+		}
+	}
+	if !f.Unroutable {
+		return lanes, nil
+	}
+	unroutable, err := r.unroutableLanes()
+	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(unroutable, id) }), err
+}
+
+// unroutableLanes are the lanes that no live factory serves.
+func (r *reader) unroutableLanes() ([]int64, error) {
+	if r.unroutableRead {
+		return r.unroutableList, nil
+	}
+	if err := r.readLanes(); err != nil {
+		return nil, err
+	}
+	offers := listOffers(r.snap)
+	for _, l := range r.lanes {
+		if !slices.ContainsFunc(offers, func(o fleet.Offer) bool { return o.Serves(l.needs, l.factory) }) {
+			r.unroutableList = append(r.unroutableList, l.id)
+		}
+	}
+	r.unroutableRead = true
+	return r.unroutableList, nil
+}
+
+// listOffers are what the live factories that take jobs offer, by themselves and with
+// what their live agents add: fleet.Snapshot.Route, as far as yes or no goes.
+func listOffers(snap fleet.Snapshot) []fleet.Offer {
+	var list []fleet.Offer
+	for _, f := range snap.Factories {
+		if !f.TakesJobs() {
+			continue
+		}
+		own := f.Offers()
+		list = append(list, fleet.Offer{Factory: f.Name, Tokens: own})
+		var known [][]string
+		for _, agent := range f.Agents {
+			seen := slices.ContainsFunc(known, func(c []string) bool { return slices.Equal(c, agent.Capabilities) })
+			if !agent.TakesJobs() || len(agent.Capabilities) == 0 || seen {
+				continue
+			}
+			known = append(known, agent.Capabilities)
+			both := slices.Concat(own, agent.Capabilities)
+			slices.Sort(both)
+			list = append(list, fleet.Offer{Factory: f.Name, Tokens: both})
+		}
+	}
+	return list
+}
+
+// sameOffers reports whether two fleets can run the same.
+func sameOffers(a, b []fleet.Offer) bool {
+	return slices.EqualFunc(a, b, func(x, y fleet.Offer) bool { return x.Factory == y.Factory && slices.Equal(x.Tokens, y.Tokens) })
+}
+
+// route is fleet.Snapshot.Route, asked once for each lane.
+func (r *reader) route(lane int64, needs fleet.Needs) fleet.Routing {
+	known, ok := r.routes[lane]
+	if !ok {
+		if r.routes == nil {
+			r.routes = map[int64]fleet.Routing{}
+		}
+		known = r.snap.Route(needs)
+		r.routes[lane] = known
+	}
+	return known
+}

@@ -1,0 +1,198 @@
+package screens
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+)
+
+// The board reads a few thousand rows at most, along indexes, whatever the
+// workspace holds and whatever the database believes to know of it.
+func TestThePlansOfTheBoard(t *testing.T) {
+	h := newHeld(t)
+	for _, sql := range []string{`ALTER TABLE job SET (autovacuum_enabled = false)`, `ALTER TABLE job_ready SET (autovacuum_enabled = false)`} {
+		h.run(sql)
+	}
+	h.exec(`UPDATE product SET review_limit = 2000 WHERE workspace_id = $1`)
+	one := h.job(jobs.New{Title: "one", Repo: "ledger", Phase: "M1", Capabilities: []string{"gpu:1"}})
+	h.crowd(one, 20)
+	h.run(`ANALYZE`)
+	h.crowd(one, 20_000)
+	h.plans("statistics of a small table")
+	h.run(`ANALYZE`)
+	h.plans("fresh statistics")
+	h.run(`DELETE FROM pg_statistic`)
+	h.run(`UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`)
+	h.run(`UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relnamespace = 'public'::regnamespace AND relkind = 'i'`)
+	h.plans("no statistics")
+}
+
+// run runs a statement as the owner.
+func (h *held) run(sql string) {
+	h.t.Helper()
+	dbfactory.Exec(h.t, h.db, sql)
+}
+
+// crowd adds n jobs in each of the large statuses; all those that ended did so at
+// one moment.
+func (h *held) crowd(like jobs.Job, n int) {
+	h.t.Helper()
+	h.exec(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, lane_id, phase, priority, status, wait_reason, not_before, created_by, question,
+			status_at, ready_at, completed_at, failed_at)
+		SELECT workspace_id, gen_random_uuid(), s || '-' || n || '-' || $3::int, 'Job ' || n, product_id, repo, lane_id, phase, n % 11, s,
+			CASE s WHEN 'waiting' THEN 'not_before' ELSE '' END, now() + interval '9 days', 'test', CASE s WHEN 'blocked' THEN 'Which?' ELSE '' END, date_trunc('hour', now()), now(), now(), now()
+		FROM job, generate_series(1, $3::int) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review', 'blocked']) s
+		WHERE workspace_id = $1 AND id = $2`, like.ID, n)
+	h.exec(`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`)
+	h.exec(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+		SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = $1 AND status = 'ready' ON CONFLICT DO NOTHING`)
+}
+
+func (h *held) plans(when string) {
+	h.t.Helper()
+	three := 3
+	for name, f := range map[string]Filter{
+		"everything": {}, "a product": {Product: "default"}, "a repo": {Repo: "ledger"}, "a phase": {Phase: "none"}, "a text": {Query: "none"},
+		"a factory": {Factory: "linux-2"}, "a priority": {PriorityGTE: &three}, "what cannot run": {Unroutable: true},
+		"a product and a text": {Product: "default", Query: "none"},
+	} {
+		err := h.db.InWorkspace(h.t.Context(), h.who.Workspace, func(tx db.Tx) error {
+			r, err := newReader(h.t.Context(), &planned{Tx: tx, t: h.t, name: name + ", " + when}, h.who.Workspace)
+			if err != nil {
+				return err
+			}
+			pages, err := r.columns(f, Columns)
+			if err != nil {
+				return err
+			}
+			if _, err := r.unroutable(); err != nil {
+				return err
+			}
+			for _, p := range pages {
+				if p.Next != "" && len(p.Cards) > 0 {
+					if _, err := r.column(f, p.Column, p.Next); err != nil {
+						return err
+					}
+				}
+			}
+			return r.menus(&PageContext{})
+		})
+		if err != nil {
+			h.t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for name, read := range map[string]func(tx db.Tx) error{
+		"the review queue": func(tx db.Tx) error {
+			_, _, err := handed(h.t.Context(), tx, h.who.Workspace, jobs.InReview, cursor{priority: 11, start: true})
+			return err
+		},
+		"what waits for a person": func(tx db.Tx) error {
+			r, err := newReader(h.t.Context(), tx, h.who.Workspace)
+			if err != nil {
+				return err
+			}
+			if _, err := r.needs(); err != nil {
+				return err
+			}
+			if _, err := r.openQuestions(); err != nil {
+				return err
+			}
+			_, _, err = r.needsList()
+			return err
+		},
+		"what stands before a new job": func(tx db.Tx) error {
+			snap := fleet.Snapshot{Factories: []fleet.Factory{{Name: "linux-2", Capabilities: []string{"gpu:1"},
+				Repos: []fleet.Repo{{Name: "ledger"}}, Agents: []fleet.Agent{{Name: "claude-1"}}}}}
+			for _, query := range []StartQuery{{Needs: fleet.Needs{Repo: "ledger"}}, {Product: "default"}} {
+				if _, err := startTx(h.t.Context(), tx, h.who, snap, query); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"the number in review": func(tx db.Tx) error {
+			_, err := countReview(h.t.Context(), tx, h.who.Workspace)
+			return err
+		},
+	} {
+		err := h.db.InWorkspace(h.t.Context(), h.who.Workspace, func(tx db.Tx) error {
+			return read(&planned{Tx: tx, t: h.t, name: name + ", " + when})
+		})
+		if err != nil {
+			h.t.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// planned has each query explained before it is run.
+type planned struct {
+	db.Tx
+	t    *testing.T
+	name string
+}
+
+// Query runs a query whose plan is looked at first.
+func (p *planned) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	p.look(ctx, sql, args)
+	return p.Tx.Query(ctx, sql, args...)
+}
+
+// QueryRow is Query for one row.
+func (p *planned) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	p.look(ctx, sql, args)
+	return p.Tx.QueryRow(ctx, sql, args...)
+}
+
+func (p *planned) look(ctx context.Context, sql string, args []any) {
+	var raw []byte
+	if err := p.Tx.QueryRow(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+sql, args...).Scan(&raw); err != nil {
+		p.t.Fatalf("%s: %v", p.name, err)
+	}
+	var plans []struct{ Plan map[string]any }
+	if err := json.Unmarshal(raw, &plans); err != nil {
+		p.t.Fatal(err)
+	}
+	title, _, _ := strings.Cut(sql, "\n")
+	p.check(p.name+", "+title, plans[0].Plan)
+}
+
+// large are the tables of which no plan reads much.
+var large = map[string]bool{"job": true, "job_text": true, "job_ready": true, "attempt": true, "event": true}
+
+// mostRead is how many rows of a large table a part of a plan may read: those that
+// a walk looks at, of the four statuses of a column at most.
+const mostRead = 4 * scanRows
+
+// mostSorted is how many rows may be put into order: the top of each lane or status.
+const mostSorted = 10 * (pageSize + 1)
+
+func (p *planned) check(name string, node map[string]any) {
+	kind, _ := node["Node Type"].(string)
+	relation, _ := node["Relation Name"].(string)
+	rows, _ := node["Actual Rows"].(float64)
+	loops, _ := node["Actual Loops"].(float64)
+	removed, _ := node["Rows Removed by Filter"].(float64)
+	children, _ := node["Plans"].([]any)
+	if strings.Contains(kind, "Sort") {
+		if input, _ := children[0].(map[string]any)["Actual Rows"].(float64); input > mostSorted {
+			p.t.Errorf("%s: the plan sorts %v rows", name, input)
+		}
+	}
+	if read := (rows + removed) * loops; large[relation] && (read > mostRead || kind == "Seq Scan" && read > pageSize) {
+		p.t.Errorf("%s: %s reads %v rows of %s (index %v)", name, kind, read, relation, fmt.Sprint(node["Index Name"]))
+	}
+	for _, child := range children {
+		if plan, ok := child.(map[string]any); ok {
+			p.check(name, plan)
+		}
+	}
+}

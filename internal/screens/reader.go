@@ -1,0 +1,138 @@
+package screens
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
+)
+
+// reader reads parts of a board in one transaction.
+type reader struct {
+	ctx       context.Context // lives as long as the call
+	tx        db.Tx
+	workspace ids.ID
+	snap      fleet.Snapshot
+
+	// Each is read once, where it is asked for.
+	lanes          []lane
+	unroutableList []int64 // of them those that no live factory serves
+	products       []product
+	lanesRead      bool
+	unroutableRead bool
+	productsRead   bool
+	routes         map[int64]fleet.Routing // by lane
+	named          *jobs.Job               // by the key that was searched for
+	namedRead      bool
+}
+
+func newReader(ctx context.Context, tx db.Tx, workspace ids.ID) (*reader, error) {
+	snap, err := fleet.SnapshotTx(ctx, tx, workspace)
+	return &reader{ctx: ctx, tx: tx, workspace: workspace, snap: snap}, err
+}
+
+// unroutable reads the first ready jobs that no live factory can run, and counts
+// them up to countCap.
+func (r *reader) unroutable() (Unroutable, error) {
+	var u Unroutable
+	lanes, err := r.unroutableLanes()
+	if err != nil || len(lanes) == 0 {
+		return u, err
+	}
+	list, err := r.firstReadyIn(lanes)
+	if err != nil {
+		return u, err
+	}
+	if u.First, err = r.cards(list); err != nil {
+		return u, err
+	}
+	for i, c := range u.First {
+		// Whatever else holds it: this is about the fleet.
+		u.First[i].Why = routeReason(r.route(c.Job.LaneID, toNeeds(c.Job)))
+	}
+	n := len(list)
+	if n == namedUnroutable {
+		if n, err = r.countReadyIn(lanes); err != nil {
+			return u, err
+		}
+	}
+	u.Count, u.Capped = min(n, countCap), n > countCap
+	return u, nil
+}
+
+// cards reads jobs in the order of the list.
+func (r *reader) cards(list []ids.ID) ([]Card, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	found, err := jobs.LoadManyTx(r.ctx, r.tx, r.workspace, list)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[ids.ID]int, len(list))
+	for i, id := range list {
+		place[id] = i
+	}
+	slices.SortFunc(found, func(a, b jobs.Job) int { return place[a.ID] - place[b.ID] })
+	known, err := r.facts(found)
+	if err != nil {
+		return nil, err
+	}
+	spent, err := spend.OfJobsTx(r.ctx, r.tx, r.workspace, list)
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]Card, 0, len(found))
+	for _, j := range found {
+		if j.Status != jobs.Archived {
+			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: listMoves(j), Spent: spent[j.ID]})
+		}
+	}
+	return cards, nil
+}
+
+// waitingOn reads the cards whose reason names one of the jobs: those that
+// depend on it, or wait for the repo that it holds or held. There may be more
+// than a board shows; the rest is left out.
+func (r *reader) waitingOn(list []ids.ID) ([]Card, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	waiting, err := r.idsWaitingOn(list)
+	if err != nil {
+		return nil, err
+	}
+	return r.cards(waiting)
+}
+
+// menus fills in what the filter menus offer.
+func (r *reader) menus(b *PageContext) error {
+	products, err := r.productList()
+	if err != nil {
+		return err
+	}
+	for _, p := range products {
+		b.Products = append(b.Products, p.name)
+		b.Repos = append(b.Repos, p.repos...)
+	}
+	for _, f := range r.snap.Factories {
+		for _, repo := range f.Repos {
+			b.Repos = append(b.Repos, repo.Name)
+		}
+	}
+	slices.Sort(b.Repos)
+	b.Repos = slices.Compact(b.Repos)
+	b.Phases, err = r.phases()
+	return err
+}
+
+func (f Filter) priority() int32 {
+	if f.PriorityGTE == nil {
+		return 0
+	}
+	return int32(*f.PriorityGTE) //nolint:gosec // any number narrows
+}

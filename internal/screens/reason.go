@@ -1,0 +1,102 @@
+package screens
+
+import (
+	"time"
+
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+)
+
+// Codes of a Reason: they are part of the API and do not change. The first six
+// are the wait reasons of docs/concepts.md.
+const (
+	CodeDependency       = "dependency"
+	CodeNotBefore        = "not_before"
+	CodeRetryBackoff     = "retry_backoff"
+	CodeBudget           = "budget"
+	CodeRepoBusy         = "repo_busy"
+	CodeReviewBacklog    = "review_backlog"
+	CodeDependencyFailed = "dependency_failed" // what it waits for has ended without success
+	CodeProductPaused    = "product_paused"
+	CodePaused           = "paused"
+	CodeBlocked          = "blocked"
+	CodeQuestion         = "question"
+	CodeNoFactory        = "no_factory"  // no live factory can run it
+	CodeSeatsTaken       = "seats_taken" // those that can have no free seat
+	CodeAgentsBusy       = "agents_busy" // they have seats, and no agent for them
+	// The providers of the agents that could take it accept no requests for a time.
+	CodeProviderHeld = "provider_held"
+	// A budget keeps what it has for more urgent jobs.
+	CodeThrottled = "throttled"
+	// Its agent is asked to stop and has not done so yet.
+	CodePausePending    = "pause_pending"
+	CodeCancelPending   = "cancel_pending"
+	CodeCanStart        = "can_start"
+	CodeClaimed         = "claimed"
+	CodeRunning         = "running"
+	CodeInReview        = "in_review"
+	CodeApproved        = "approved"
+	CodeMergeWaits      = "merge_waits"      // who merges approved work, and how
+	CodeDeliveryRefused = "delivery_refused" // the origin did not take its branch
+	CodeCompleted       = "completed"
+	CodeFailed          = "failed"
+	CodeDependencyCycle = "dependency_cycle"
+	CodeAborted         = "aborted"
+	CodeArchived        = "archived"
+)
+
+// Reason is one thing that stands between a job and its run, or why nothing
+// does. What is set depends on the Code.
+type Reason struct {
+	Code string
+	// Keys are jobs that are waited for, that hold the repo, or that sit on the
+	// seats; More is how many there are beside them.
+	Keys []string
+	More int
+	// Ended are dependencies that do not complete unless a person acts.
+	Ended        []Ended
+	By           tenancy.Actor // who decided on it, or the agent that works
+	CarriedOutBy tenancy.Actor // who carried it out, where that was somebody else
+	Since        *time.Time    // when it began
+	Until        *time.Time    // when the wait ends by itself
+	Lost         bool          // the wait follows a lost lease, not a failure
+	Product      string
+	Count        int                 // of the product's jobs in review
+	Limit        int                 // of these
+	Missing      []string            // what no live factory offers
+	Nearest      string              // the factory that misses the least
+	Unavailable  []fleet.Unavailable // what that factory has of it and does not offer now
+	Seats        int                 // of the factories that could run it
+	Free         int                 // of those, free now; with CodeAgentsBusy, without an agent
+	Factories    []string            // that could run it, or the one that does
+	Text         string              // a person's or an agent's words, an error, a provider
+	Budget       string              // the budget that keeps it back, where one does; with its id
+	BudgetID     ids.ID
+	Model        string // that the budget lets spend nothing, because it has no price
+	Merge        Way    // with CodeMergeWaits
+	// Delivery is what is told of its commit, with CodeDeliveryRefused, and with
+	// CodeMergeWaits where the merge waits for that; Factories has its factory.
+	Delivery attempts.Delivery
+}
+
+// Ended is a job that is over and not completed.
+type Ended struct {
+	Key    string
+	Status jobs.Status // failed, aborted or archived
+}
+
+// Way is who merges approved work, and how.
+type Way struct {
+	Who  string // jobs.MergeByPerson or one of the others
+	How  string // MergeByHand, MergeOfNothing, jobs.MergeByPullRequest, or a method of products
+	Into string // the branch; "" is the repository's default one
+}
+
+// How work is merged where no method of a product says it.
+const (
+	MergeByHand    = "by_hand"
+	MergeOfNothing = "nothing" // it has no commit
+)

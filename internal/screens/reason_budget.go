@@ -1,0 +1,78 @@
+package screens
+
+import (
+	"github.com/fleetboard/fleetboard/internal/budgeting"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
+)
+
+// money is what the budgets of a workspace say of some jobs.
+type money struct {
+	refused  map[ids.ID]budgeting.Refusal // why jobs have no room in their budgets now
+	own      map[ids.ID]bool              // paused jobs that have used more than their own ceilings
+	unpriced budgeting.Unpriced           // which models claims are held from
+}
+
+// budgetReason is the reason of a job that a budget keeps from running.
+func budgetReason(r budgeting.Refusal) Reason {
+	why := Reason{Code: CodeBudget, Text: r.Reason(), Budget: r.Name, BudgetID: r.Budget, Model: r.Model}
+	if r.Throttled {
+		why.Code = CodeThrottled
+	}
+	return why
+}
+
+// heldReason says which budget keeps a ready job from being claimed, if one does: it has no
+// room, or the models of all agents that could take it have no price.
+func (m money) heldReason(j jobs.Job, routing fleet.Routing) (Reason, bool) {
+	if r, refused := m.refused[j.ID]; refused {
+		return budgetReason(r), true
+	}
+	if h, held := m.unpriced.FindHolder(j.ProductID, j.Phase, j.ID); held {
+		return m.modelReason(h, routing.Takers(toNeeds(j)))
+	}
+	return Reason{}, false
+}
+
+// modelReason says that a budget holds the claims of all of these agents for want of a
+// price, if it does.
+func (m money) modelReason(h budgeting.Holder, takers []fleet.Agent) (Reason, bool) {
+	for _, a := range takers {
+		if !m.unpriced.Holds(prices.Model{Provider: a.Provider, Name: a.Model}) {
+			return Reason{}, false
+		}
+	}
+	if len(takers) == 0 {
+		return Reason{}, false
+	}
+	return budgetReason(h.Refusal(takers[0].Model)), true
+}
+
+// pausedReason says who or what paused a job: a person, its own ceilings or a budget.
+func (m money) pausedReason(j jobs.Job) Reason {
+	byBudget := j.StatusBy.Kind == tenancy.KindSystem && j.StatusBy.Name == budgeting.Actor
+	r, short := m.refused[j.ID]
+	switch {
+	case m.own[j.ID]:
+		return Reason{Code: CodeBudget, Since: &j.StatusAt, Text: "Its own budget is used up"}
+	case byBudget && short:
+		why := budgetReason(r)
+		why.Since = &j.StatusAt
+		return why
+	case byBudget:
+		return Reason{Code: CodeBudget, Since: &j.StatusAt, Text: "A budget paused it; it goes on as soon as that has room"}
+	}
+	return Reason{Code: CodePaused, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
+}
+
+// pendingReason says what the holder of a job is asked to do, if it is asked to stop.
+func pendingReason(j jobs.Job) (Reason, bool) {
+	if j.Lease == nil {
+		return Reason{}, false
+	}
+	code, asked := map[string]string{string(jobs.ByPause): CodePausePending, string(jobs.ByCancel): CodeCancelPending}[j.Lease.Directive]
+	return Reason{Code: code, By: j.Lease.DirectiveBy, Until: j.Lease.GraceEndsAt, Text: j.Lease.DirectiveReason}, asked
+}

@@ -1,0 +1,134 @@
+package screens
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+)
+
+var q = dbsqlc.New()
+
+// lane is what jobs of one kind need of whoever runs them.
+type lane struct {
+	id      int64
+	product ids.ID
+	needs   []string
+	factory string
+}
+
+// product is what filters and menus know of a product.
+type product struct {
+	id    ids.ID
+	name  string
+	repos []string
+}
+
+// mergeTx reads the job that merges another one.
+func mergeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Merge, error) {
+	row, err := q.JobMergeLast(ctx, tx, dbsqlc.JobMergeLastParams{WorkspaceID: workspace, JobID: job})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Merge{}, nil
+	}
+	if err != nil {
+		return Merge{}, fmt.Errorf("the merge of a job: %w", err)
+	}
+	return Merge{Key: row.Key, Status: jobs.Status(row.Status), URL: row.Url}, nil
+}
+
+// readLanes reads the workspace's lanes, once.
+func (r *reader) readLanes() error {
+	if r.lanesRead {
+		return nil
+	}
+	rows, err := q.LaneList(r.ctx, r.tx, r.workspace)
+	if err != nil {
+		return fmt.Errorf("list lanes: %w", err)
+	}
+	for _, l := range rows {
+		r.lanes = append(r.lanes, lane{id: l.ID, product: l.ProductID, needs: l.Needs, factory: l.Factory})
+	}
+	r.lanesRead = true
+	return nil
+}
+
+// productList reads the workspace's products, once.
+func (r *reader) productList() ([]product, error) {
+	if r.productsRead {
+		return r.products, nil
+	}
+	rows, err := q.ProductList(r.ctx, r.tx, r.workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list products: %w", err)
+	}
+	for _, p := range rows {
+		r.products = append(r.products, product{id: p.ID, name: p.Name, repos: p.Repos})
+	}
+	r.productsRead = true
+	return r.products, nil
+}
+
+// phases lists the phases that jobs have.
+func (r *reader) phases() ([]string, error) {
+	list, err := q.BoardPhases(r.ctx, r.tx, r.workspace)
+	if err != nil {
+		return nil, fmt.Errorf("list phases: %w", err)
+	}
+	return list, nil
+}
+
+// firstReadyIn finds the most urgent ready jobs of some lanes.
+func (r *reader) firstReadyIn(lanes []int64) ([]ids.ID, error) {
+	list, err := q.BoardUnroutable(r.ctx, r.tx, dbsqlc.BoardUnroutableParams{
+		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: namedUnroutable})
+	if err != nil {
+		return nil, fmt.Errorf("unroutable jobs: %w", err)
+	}
+	return list, nil
+}
+
+// countReadyIn counts the ready jobs of some lanes, up to one more than countCap.
+func (r *reader) countReadyIn(lanes []int64) (int, error) {
+	n, err := q.BoardUnroutableCount(r.ctx, r.tx, dbsqlc.BoardUnroutableCountParams{
+		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: countCap + 1})
+	if err != nil {
+		return 0, fmt.Errorf("count unroutable jobs: %w", err)
+	}
+	return int(n), nil
+}
+
+// idsWaitingOn finds jobs whose reason names one of the jobs, a page of them.
+func (r *reader) idsWaitingOn(list []ids.ID) ([]ids.ID, error) {
+	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, dbsqlc.BoardWaitingOnParams{WorkspaceID: r.workspace, Ids: list, MaxRows: pageSize})
+	if err != nil {
+		return nil, fmt.Errorf("jobs that wait for others: %w", err)
+	}
+	return waiting, nil
+}
+
+// idsOfKey finds the job with a key, in any case of letters.
+func (r *reader) idsOfKey(key string) ([]ids.ID, error) {
+	rows, err := q.JobIDs(r.ctx, r.tx, dbsqlc.JobIDsParams{WorkspaceID: r.workspace, Keys: []string{key, strings.ToUpper(key)},
+		Ids: []ids.ID{}})
+	if err != nil {
+		return nil, fmt.Errorf("job by key: %w", err)
+	}
+	list := make([]ids.ID, 0, len(rows))
+	for _, row := range rows {
+		list = append(list, row.ID)
+	}
+	return list, nil
+}
+
+// leasedTx finds the jobs that agents work on, at most maxLeased.
+func leasedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ids.ID, error) {
+	found, err := q.BoardLeased(ctx, tx, dbsqlc.BoardLeasedParams{WorkspaceID: workspace, MaxRows: maxLeased})
+	return found, wrapped("leased jobs", err)
+}

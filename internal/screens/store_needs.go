@@ -1,0 +1,53 @@
+package screens
+
+import (
+	"fmt"
+
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+)
+
+// countNeeds counts what waits for a person, each kind up to needsCap.
+func (r *reader) countNeeds(unroutable []int64) (Needs, error) {
+	row, err := q.NeedsCount(r.ctx, r.tx, dbsqlc.NeedsCountParams{
+		WorkspaceID: r.workspace, Lanes: orEmpty(unroutable), MaxScan: needsScan, MaxRows: needsCap})
+	if err != nil {
+		return Needs{}, fmt.Errorf("count what waits for a person: %w", err)
+	}
+	return Needs{Questions: capped(int(row.Questions)), Reviews: capped(int(row.Reviews)),
+		Unroutable: capped(int(row.Unroutable)), Failed: capped(int(row.Failed))}, nil
+}
+
+// oldestNeeds finds the jobs that wait longest for a person, one more than are listed.
+func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind, error) {
+	rows, err := q.NeedsList(r.ctx, r.tx, dbsqlc.NeedsListParams{WorkspaceID: r.workspace, InReview: string(jobs.InReview),
+		Lanes: orEmpty(unroutable), MaxScan: needsScan, MaxRows: maxNeeds + 1})
+	if err != nil {
+		return nil, nil, fmt.Errorf("what waits for a person: %w", err)
+	}
+	list, kinds := make([]ids.ID, 0, len(rows)), make(map[ids.ID]NeedKind, len(rows))
+	for _, row := range rows {
+		list = append(list, row.ID)
+		kinds[row.ID] = NeedKind(row.Kind)
+	}
+	return list, kinds, nil
+}
+
+// openQuestions finds the most urgent jobs that wait for an answer, at most a page.
+func (r *reader) openQuestions() ([]ids.ID, error) {
+	list, err := q.NeedsQuestions(r.ctx, r.tx, dbsqlc.NeedsQuestionsParams{
+		WorkspaceID: r.workspace, MaxScan: needsScan, MaxRows: pageSize})
+	if err != nil {
+		return nil, fmt.Errorf("open questions: %w", err)
+	}
+	return list, nil
+}
+
+// orEmpty is a list as PostgreSQL takes it: unnest of NULL is another plan.
+func orEmpty(list []int64) []int64 {
+	if list == nil {
+		return []int64{}
+	}
+	return list
+}

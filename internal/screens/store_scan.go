@@ -1,0 +1,99 @@
+package screens
+
+import (
+	"fmt"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
+)
+
+// along finds what follows a place by walking the column.
+func (s scan) along(at cursor) (list []place, err error) {
+	f := s.filter
+	if s.finished() {
+		rows, err := q.BoardFinished(s.ctx, s.tx, dbsqlc.BoardFinishedParams{
+			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
+			PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
+			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: pageSize + 1})
+		for _, r := range rows {
+			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		}
+		return list, wrapped("finished jobs", err)
+	}
+	rows, err := q.BoardOpen(s.ctx, s.tx, dbsqlc.BoardOpenParams{
+		WorkspaceID: s.workspace, Statuses: s.inColumn, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
+		PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
+		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: pageSize + 1})
+	for _, r := range rows {
+		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+	}
+	return list, wrapped("open jobs", err)
+}
+
+// inLanes finds what follows a place lane by lane.
+func (s scan) inLanes(at cursor) (list []place, err error) {
+	if s.finished() {
+		rows, err := q.BoardLaneFinished(s.ctx, s.tx, dbsqlc.BoardLaneFinishedParams{
+			WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
+			MaxRows: pageSize + 1})
+		for _, r := range rows {
+			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		}
+		return list, wrapped("finished jobs of lanes", err)
+	}
+	rows, err := q.BoardLaneOpen(s.ctx, s.tx, dbsqlc.BoardLaneOpenParams{
+		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
+		MaxRows: pageSize + 1})
+	for _, r := range rows {
+		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+	}
+	return list, wrapped("open jobs of lanes", err)
+}
+
+// findEdge reads the last job that a walk from a place looks at; none where it comes to
+// the end before.
+func (s scan) findEdge(at cursor) (list []place, err error) {
+	if s.finished() {
+		rows, err := q.BoardFinishedEdge(s.ctx, s.tx, dbsqlc.BoardFinishedEdgeParams{
+			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
+			MaxScan: scanRows})
+		for _, r := range rows {
+			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		}
+		return list, err
+	}
+	rows, err := q.BoardOpenEdge(s.ctx, s.tx, dbsqlc.BoardOpenEdgeParams{
+		WorkspaceID: s.workspace, Statuses: s.inColumn, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id, MaxScan: scanRows})
+	for _, r := range rows {
+		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+	}
+	return list, err
+}
+
+// countInColumn counts what passes along the column, by status.
+func (s scan) countInColumn(counts map[string]int32) error {
+	f := s.filter
+	rows, err := q.BoardCount(s.ctx, s.tx, dbsqlc.BoardCountParams{
+		WorkspaceID: s.workspace, Statuses: s.inColumn, Days: DoneDays, PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo,
+		Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: scanRows, MaxRows: countCap + 1})
+	if err != nil {
+		return fmt.Errorf("count jobs: %w", err)
+	}
+	for _, row := range rows {
+		counts[row.Status] = row.Jobs
+	}
+	return nil
+}
+
+// countLanes counts what passes in the lanes, by status.
+func (s scan) countByLane(counts map[string]int32) error {
+	rows, err := q.BoardLaneCount(s.ctx, s.tx, dbsqlc.BoardLaneCountParams{
+		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: DoneDays, MaxRows: countCap + 1})
+	if err != nil {
+		return fmt.Errorf("count jobs of lanes: %w", err)
+	}
+	for _, row := range rows {
+		counts[row.Status] = row.Jobs
+	}
+	return nil
+}
