@@ -11,16 +11,24 @@ export SQLC_VERSION     := v1.31.1
 export OAPI_VERSION     := v2.8.2
 export GOLANGCI_VERSION := v2.15.0
 export GOVULN_VERSION   := v1.8.0
+export GOTESTSUM_VERSION := v1.13.0
 BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
 CODE := $(wildcard bench cmd db e2e examples handlers internal static views)
-# The race detector needs a C compiler. It makes a test several times slower, so it
-# guards the packages below internal and db that start goroutines, in their code or in
-# their tests; the rest is tested without it, and the browser tests apart.
+# The race detector makes a test several times slower. It guards what is about goroutines that
+# meet in memory: the packages RACED, and of the large ones in RACED_IN_PART the tests whose
+# names say so. make soak races everything. The detector needs a C compiler.
 RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
-RACED = grep -rlE --include='*.go' '(^|[^[:alnum:]_])go (func|[[:alnum:]_.]+)\(|\.Go\(' internal db | xargs -n 1 dirname | sort -u
-PLAIN = go list ./... | grep -Ev '/e2e(/|$$)' | grep -vxF "$$($(RACED) | sed 's,^,github.com/fleetboard/fleetboard/,')"
+RACED := $(addprefix ./,db/vault handlers/api/stream handlers/edge handlers/live \
+	$(addprefix internal/,accounts/identities accounts/login accounts/members accounts/sessions accounts/setup \
+	accounts/twofactor accounts/workspaces batch bus client/demo client/engines/process client/mcptools client/sim \
+	client/worker client/worker/outbox client/worker/probe coordinator dispatch/claim dispatch/lease dispatch/report \
+	eventlog/seal jobs/secrets leadership notifier runloop signal tenancy/quota waitlist))
+RACED_IN_PART := ./db ./internal/blobs ./internal/dispatch ./internal/eventlog ./internal/jobs ./internal/screens
+RACED_NAMES := Together|AtOnce|AtTheSame|Beside|Race|Once|Twice|Meanwhile|Meet|Embedded|Supervis|FewConnections|Wakes|Gathered|Cyc
+# The browser tests and those of processes are steps of their own.
+PLAIN = $(filter-out ./e2e/% $(RACED) $(RACED_IN_PART),$(shell go list -f '{{.Dir}}' ./... | sed 's,^$(CURDIR),.,' | grep -v '^./e2e$$'))
 
 step = @printf '\n== %s\n' '$(1)'
 
@@ -44,29 +52,36 @@ demo: fleet
 
 ## test: every check and every test, as the build server does
 .PHONY: test
-test: deps check-fmt vet lint check-generated test-go test-browser test-processes test-chaos
+test: deps tools check-fmt check-generated
+	@tools/run-steps.sh "lint test-go" "test-chaos test-processes test-browser"
 	$(call step,all checks passed)
+
+## test-times: what the last make test cost, by package, and its ten slowest tests
+.PHONY: test-times
+test-times:
+	@tools/test-times.sh
 
 ## test-agents: the tests with the real Codex and OpenCode (1 GB from npm)
 .PHONY: test-agents
-test-agents:
+test-agents: $(BIN)/gotestsum
 	$(call step,Codex and OpenCode)
 	@tools/ensure-engines.sh all
-	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/client/engines ./e2e/factory
+	@tools/run-go-tests.sh agents -count=1 -timeout 10m -tags agents -run 'TestCodex|TestOpenCode' ./internal/client/engines ./e2e/factory
 
 ## test-gitea: the test of merging at a real Gitea, which is built from its source first (minutes)
 .PHONY: test-gitea
-test-gitea:
+test-gitea: $(BIN)/gotestsum
 	$(call step,Gitea)
 	@tools/ensure-gitea.sh
-	@tools/run-go-tests.sh -count=1 -timeout 10m -tags agents -run TestARealGitea ./e2e/factory
+	@tools/run-go-tests.sh gitea -count=1 -timeout 10m -tags agents -run TestARealGitea ./e2e/factory
 
 # What is fuzzed: each package and target there is. One that fails leaves its input under testdata.
 FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 's,/[^/]+:func ,:,')
 
-## soak: twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
+## soak: everything raced, twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
+	@go test -race -count=1 -p 2 -timeout 1h ./db/... ./handlers/... ./internal/... ./views/...
 	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run 'TestWholeLives|TestMutantsAreFound' ./e2e/life
 	@FLEETBOARD_LEDGER_LIVES=$${FLEETBOARD_LEDGER_LIVES:-10000} go test -count=1 -timeout 2h ./e2e/ledger
 	@set -e; for target in $(FUZZ); do \
@@ -141,11 +156,6 @@ check-fmt: $(BIN)/templ
 	$(call step,format)
 	@tools/check-format.sh $(CODE)
 
-.PHONY: vet
-vet:
-	$(call step,vet)
-	@go vet ./...
-
 .PHONY: check-generated
 check-generated: tools
 	$(call step,generated files)
@@ -153,28 +163,26 @@ check-generated: tools
 
 # Three packages at a time, and three browser tests: they wait as much as they work.
 .PHONY: test-go
-test-go:
-	$(call step,tests)
+test-go: $(BIN)/gotestsum
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	@tools/run-go-tests.sh $(RACE) -p 3 -timeout 10m $$($(RACED) | sed 's,^,./,')
-	@tools/run-go-tests.sh -p 3 -timeout 10m $$($(PLAIN))
+	@tools/run-go-tests.sh in-part -p 3 -timeout 10m -skip '$(RACED_NAMES)' $(RACED_IN_PART)
+	@tools/run-go-tests.sh raced-in-part $(RACE) -p 3 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART)
+	@tools/run-go-tests.sh raced $(RACE) -p 3 -timeout 10m $(RACED)
+	@tools/run-go-tests.sh plain -p 3 -timeout 10m $(PLAIN)
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser
-test-browser:
-	$(call step,browser tests)
-	@tools/run-go-tests.sh -count=1 -parallel 3 -timeout 30m ./e2e
+test-browser: $(BIN)/gotestsum
+	@tools/run-go-tests.sh browser -count=1 -parallel 3 -timeout 30m ./e2e
 
+# Workers as processes, repositories, and whole lives of jobs and of money.
 .PHONY: test-processes
-test-processes:
-	$(call step,workers as processes, repositories, and whole lives of jobs and of money)
-	@tools/run-go-tests.sh -count=1 -timeout 10m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
+test-processes: $(BIN)/gotestsum
+	@tools/run-go-tests.sh processes -count=1 -timeout 10m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
 
-# Alone: kills and crashes take the whole machine.
 .PHONY: test-chaos
-test-chaos:
-	$(call step,a minute of chaos)
-	@tools/run-go-tests.sh -count=1 -v -timeout 10m ./e2e/chaos
+test-chaos: $(BIN)/gotestsum
+	@tools/run-go-tests.sh chaos -count=1 -timeout 10m ./e2e/chaos
 
 # Generators.
 
@@ -193,9 +201,9 @@ generate-css:
 # Tools. A version that is there already is kept, also one that was copied there.
 
 .PHONY: tools
-tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint
+tools: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/gotestsum
 
-.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/govulncheck
+.PHONY: $(BIN)/templ $(BIN)/sqlc $(BIN)/oapi-codegen $(BIN)/golangci-lint $(BIN)/govulncheck $(BIN)/gotestsum
 $(BIN)/templ:
 	@tools/install-go-tool.sh github.com/a-h/templ $(TEMPL_VERSION) cmd/templ
 $(BIN)/sqlc:
@@ -206,3 +214,5 @@ $(BIN)/golangci-lint:
 	@tools/install-go-tool.sh github.com/golangci/golangci-lint/v2 $(GOLANGCI_VERSION) cmd/golangci-lint
 $(BIN)/govulncheck:
 	@tools/install-go-tool.sh golang.org/x/vuln $(GOVULN_VERSION) cmd/govulncheck
+$(BIN)/gotestsum:
+	@tools/install-go-tool.sh gotest.tools/gotestsum $(GOTESTSUM_VERSION)

@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
-# Runs go test with the arguments. Where it fails, the output ends with what failed
-# and the first lines of each message.
+# run-go-tests.sh NAME ARGUMENTS: go test with the arguments. What failed comes last in the
+# output; each test's time stays in .tools/test-times/NAME.json, for make test-times.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
-# The step vet has looked already.
-if go test -vet=off "$@" 2>&1 | tee "$output"; then
-    exit 0
-fi
-printf '\n== what failed\n'
-awk -v most=8 '
-    /^ *--- FAIL:/ || /^(FAIL\t|panic:|# |WARNING: DATA RACE)/ { print substr($0, 1, 300); left = most; next }
-    /^(ok|FAIL|PASS|===|---|\?)/ { left = 0 }
-    left > 0 { print substr($0, 1, 300); left-- }
-' "$output"
-exit 1
+name=$1
+shift
+mkdir -p .tools/test-times
+# The linter has vetted already.
+exec .tools/bin/gotestsum --format pkgname --format-hide-empty-pkg --hide-summary=skipped \
+    --jsonfile ".tools/test-times/$name.json" -- -vet=off "$@"
