@@ -41,7 +41,7 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 		}
 	}
 	urgent := func(n *jobs.New) { p := 10; n.Priority = &p }
-	reviewed := func(n *jobs.New) { yes := true; n.ReviewRequired = &yes; urgent(n) }
+	reviewed := func(n *jobs.New) { yes := true; n.ReviewOverride = &yes; urgent(n) }
 	leave := func(title string, end func(tenancy.Principal, lease.Ref) error, change ...func(*jobs.New)) jobs.Job {
 		t.Helper()
 		made := d.Job(title, append(change, urgent)...)

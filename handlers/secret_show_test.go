@@ -80,8 +80,9 @@ func TestThePageOfTheKeys(t *testing.T) {
 	doc := handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
 	handlertest.WantText(t, doc, "main", "No secret is kept yet")
 	handlertest.WantCount(t, doc, "#dlg-renew", 0)
-	_, err := d.Jobs.Create(t.Context(), d.Owner, nil, jobs.New{Title: "a", SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)},
-		jobs.New{Title: "b", SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)})
+	_, err := d.Jobs.Create(t.Context(), d.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "a"}, SecretKeys: []string{"A"},
+		InputContext: json.RawMessage(`{"A":"x"}`)},
+		jobs.New{Spec: jobs.Spec{Title: "b"}, SecretKeys: []string{"A"}, InputContext: json.RawMessage(`{"A":"x"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

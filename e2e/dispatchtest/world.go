@@ -82,7 +82,7 @@ func In(t testing.TB, d *db.DB, workspace ids.ID) *World {
 // Job makes a job; title is its title, change says what else matters.
 func (w *World) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	w.T.Helper()
-	n := jobs.New{Title: title}
+	n := jobs.New{Spec: jobs.Spec{Title: title}}
 	for _, c := range change {
 		c(&n)
 	}
@@ -103,7 +103,7 @@ func Needs(tokens ...string) func(*jobs.New) { return func(n *jobs.New) { n.Capa
 func DependsOn(keys ...string) func(*jobs.New) { return func(n *jobs.New) { n.DependsOn = keys } }
 
 // Reviewed is a job that is reviewed.
-func Reviewed(n *jobs.New) { yes := true; n.ReviewRequired = &yes }
+func Reviewed(n *jobs.New) { yes := true; n.ReviewOverride = &yes }
 
 // Retries is a job that is tried again so often, after so many seconds.
 func Retries(most, backoff int) func(*jobs.New) {

@@ -129,7 +129,7 @@ func (d *Desk) As(role tenancy.Role) *Site {
 // Job makes a job; change says what matters beside its title.
 func (d *Desk) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	d.t.Helper()
-	n := jobs.New{Title: title}
+	n := jobs.New{Spec: jobs.Spec{Title: title}}
 	for _, c := range change {
 		c(&n)
 	}

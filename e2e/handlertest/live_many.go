@@ -27,7 +27,7 @@ func (d *Desk) Burst(t *testing.T) (changes int) {
 		})
 	}
 	group.Go(func() error {
-		_, err := d.Jobs.Create(t.Context(), d.Owner, nil, jobs.New{Title: "The last", Priority: new(int)})
+		_, err := d.Jobs.Create(t.Context(), d.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "The last"}, Priority: new(int)})
 		return err
 	})
 	if err := group.Wait(); err != nil {

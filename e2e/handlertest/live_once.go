@@ -51,7 +51,8 @@ func (d *Desk) Act(t *testing.T, key string, a actions.Action) {
 // Rename gives a job another title, in one version more.
 func (d *Desk) Rename(t *testing.T, key, title string) {
 	t.Helper()
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, key, jobs.Patch{Version: d.Version(t, key), Title: &title}); err != nil {
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, key, jobs.Patch{Version: d.Version(t, key), Spec: jobs.Spec{Title: title},
+		Set: []string{"title"}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (d *Desk) HandIn(agent tenancy.Principal, title string, c report.Completion, change ...func(*jobs.New)) jobs.Job {
 	d.t.Helper()
 	needed := true
-	d.Job(title, append(change, func(n *jobs.New) { n.ReviewRequired = &needed })...)
+	d.Job(title, append(change, func(n *jobs.New) { n.ReviewOverride = &needed })...)
 	j := d.Claim(agent)
 	done, err := d.Elsewhere.Complete(d.t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, c)
 	if err != nil {

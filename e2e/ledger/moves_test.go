@@ -130,7 +130,8 @@ func (l *life) moveJob() {
 	l.note("%s goes to the phase %q", j.key, phase)
 	now, err := l.Jobs.Get(l.Ctx, l.Owner, j.key)
 	l.must(err, "get "+j.key)
-	if _, err := l.Jobs.Patch(l.Ctx, l.Owner, j.key, jobs.Patch{Version: now.Version, Phase: &phase}); err == nil {
+	if _, err := l.Jobs.Patch(l.Ctx, l.Owner, j.key, jobs.Patch{Version: now.Version, Spec: jobs.Spec{Phase: phase},
+		Set: []string{"phase"}}); err == nil {
 		j.phase = phase
 	} else if fault.From(err).Code != fault.InvalidTransition {
 		l.fatal("move %s: %v", j.key, err)

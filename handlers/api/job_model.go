@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"time"
 
@@ -82,16 +83,19 @@ func leaseModel(l *jobs.Lease) *Lease {
 
 func newJob(in NewJob) jobs.New {
 	return jobs.New{
-		Key: value(in.Key), Title: in.Title, Body: value(in.Body), Kind: value(in.Kind), Product: value(in.Product),
-		Repo: value(in.Repo), Phase: value(in.Phase), Priority: in.Priority, Capabilities: value(in.Capabilities),
-		Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files),
-		Acceptance: value(in.Acceptance), InputContext: in.InputContext, SecretKeys: value(in.SecretKeys),
-		EstimatedComplexity: value(in.EstimatedComplexity),
-		EstimatedMinutes:    in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewRequired: in.ReviewRequired,
-		BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: jobs.Tier(value(in.Tier)),
+		Key: value(in.Key), Spec: jobs.Spec{Title: in.Title, Body: value(in.Body),
+			Repo: value(in.Repo), Phase: value(in.Phase), Capabilities: value(in.Capabilities),
+			Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files),
+			Acceptance:          value(in.Acceptance),
+			EstimatedComplexity: value(in.EstimatedComplexity),
+			EstimatedMinutes:    in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewOverride: in.ReviewRequired,
+			BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: jobs.Tier(value(in.Tier)),
+			NotBefore:        in.NotBefore,
+			WaitsForChildren: value(in.WaitsForChildren),
+		}, Kind: value(in.Kind), Product: value(in.Product), Priority: in.Priority, InputContext: in.InputContext,
+		SecretKeys: value(in.SecretKeys),
 		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
-		NotBefore: in.NotBefore, IdempotencyKey: value(in.IdempotencyKey),
-		WaitsForChildren: value(in.WaitsForChildren), BlockedReason: value(in.BlockedReason),
+		IdempotencyKey: value(in.IdempotencyKey), BlockedReason: value(in.BlockedReason),
 	}
 }
 
@@ -110,16 +114,38 @@ func nullFields(body []byte) []string {
 	return nulls
 }
 
-func jobPatch(in JobPatch, cleared []string) jobs.Patch {
-	return jobs.Patch{
-		Version: in.Version, Title: in.Title, Body: in.Body, Phase: in.Phase, Priority: in.Priority, Tags: in.Tags, Files: in.Files,
-		Acceptance: in.Acceptance, AcceptanceMet: in.AcceptanceMet, WaitsForChildren: in.WaitsForChildren,
-		Capabilities: in.Capabilities, Factory: in.Factory, Repo: in.Repo,
-		EstimatedComplexity: in.EstimatedComplexity, EstimatedMinutes: in.EstimatedMinutes, NotBefore: in.NotBefore,
-		TokenBudget: in.TokenBudget, MaxRetries: in.MaxRetries, ReviewRequired: in.ReviewRequired,
-		BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: (*jobs.Tier)(in.Tier),
-		DependsOn: in.DependsOn, Clear: cleared,
+// jobPatch reads an edit that was checked by its schema. What is null is cleared.
+func jobPatch(body []byte) (jobs.Patch, error) {
+	var members map[string]json.RawMessage
+	p := jobs.Patch{}
+	if err := json.Unmarshal(body, &members); err != nil {
+		return p, fmt.Errorf("decode edit: %w", err)
 	}
+	if err := json.Unmarshal(members["version"], &p.Version); err != nil {
+		return p, fmt.Errorf("decode version: %w", err)
+	}
+	for _, f := range jobs.Fields {
+		value, given := members[f.Name]
+		if !given {
+			continue
+		}
+		p.Set = append(p.Set, f.Name)
+		switch {
+		case string(value) == "null":
+			f.Clear(&p.Spec)
+		case f.Name == "budget_usd":
+			var text string
+			if err := json.Unmarshal(value, &text); err != nil {
+				return p, fmt.Errorf("decode %s: %w", f.Name, err)
+			}
+			p.BudgetNanos = nanos(&text)
+		default:
+			if err := json.Unmarshal(value, f.In(&p.Spec)); err != nil {
+				return p, fmt.Errorf("decode %s: %w", f.Name, err)
+			}
+		}
+	}
+	return p, nil
 }
 
 func jobFilter(in ListJobsParams) jobs.Filter {

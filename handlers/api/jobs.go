@@ -114,7 +114,11 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 
 // PatchJob edits a job.
 func (s *jobHandlers) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
-	job, err := s.jobs.Patch(ctx, principal(ctx), r.Job, jobPatch(*r.Body, nullFields(callFrom(ctx).body)))
+	patch, err := jobPatch(callFrom(ctx).body)
+	if err != nil {
+		return nil, err
+	}
+	job, err := s.jobs.Patch(ctx, principal(ctx), r.Job, patch)
 	return PatchJob200JSONResponse(jobModel(job)), err
 }
 

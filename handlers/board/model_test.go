@@ -24,7 +24,8 @@ func in(d time.Duration) *time.Time {
 func TestCards(t *testing.T) {
 	l := boardView{canWrite: true, now: noon}
 	percentDone := 62
-	running := l.card(screens.Card{Job: jobs.Job{Key: "FB-1", Status: jobs.Running, Repo: "ledger-api", Phase: "M2", CurrentStep: "Tests",
+	running := l.card(screens.Card{Job: jobs.Job{Key: "FB-1", Status: jobs.Running, Spec: jobs.Spec{Repo: "ledger-api", Phase: "M2"},
+		CurrentStep:     "Tests",
 		ProgressPercent: &percentDone, ProgressAt: in(-11 * time.Minute),
 		Lease: &jobs.Lease{Agent: "claude-2", Factory: "mac-1", ClaimedAt: noon.Add(-12 * time.Minute)}},
 		Moves: []screens.Move{{To: screens.Failed, Verb: jobs.ByCancel}}})
@@ -60,7 +61,8 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 	}
 	minutes := 30
 	for over, elapsed := range map[bool]time.Duration{false: 29 * time.Minute, true: 31 * time.Minute} {
-		c := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running, EstimatedMinutes: &minutes, Lease: &jobs.Lease{ClaimedAt: noon.Add(-elapsed)}}})
+		c := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running, Spec: jobs.Spec{EstimatedMinutes: &minutes},
+			Lease: &jobs.Lease{ClaimedAt: noon.Add(-elapsed)}}})
 		if c.Over.Text != "over its estimate of 30 min" || c.Over.Now != over {
 			t.Errorf("card after %v %+v", elapsed, c.Over)
 		}

@@ -97,7 +97,7 @@ func TestBoardLoadsMore(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	var batch []jobs.New
 	for range 60 {
-		batch = append(batch, jobs.New{Title: "One of many"})
+		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: "One of many"}})
 	}
 	if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func TestJobPageOfARunningJob(t *testing.T) {
 
 func TestJobPageOfWorkHandedIn(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.Job("Alpha", func(n *jobs.New) { yes := true; n.ReviewRequired = &yes })
+	d.Job("Alpha", func(n *jobs.New) { yes := true; n.ReviewOverride = &yes })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
 	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
@@ -87,7 +87,7 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 
 func TestJobPageOfMergedWork(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.Job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Files = new(true), []string{"internal/**"} })
+	d.Job("Alpha", func(n *jobs.New) { n.ReviewOverride, n.Files = new(true), []string{"internal/**"} })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
 	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
@@ -166,7 +166,7 @@ func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Job("Alpha", func(n *jobs.New) { n.ReviewRequired, n.Repo = new(true), "ledger-api" })
+	d.Job("Alpha", func(n *jobs.New) { n.ReviewOverride, n.Repo = new(true), "ledger-api" })
 	agent := d.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Capabilities = []string{merging.Capability} })
 	j := d.Claim(agent)
 	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{Commit: "9be04d1f00"}); err != nil {

@@ -41,7 +41,8 @@ func (p *Pages) tick(c echo.Context, who tenancy.Principal) error {
 		}
 		met := slices.Clone(job.AcceptanceMet)
 		met[at] = in.Get("met") == "true"
-		job, err = p.Jobs.Patch(ctx, who, job.Key, jobs.Patch{Version: job.Version, AcceptanceMet: &met})
+		job, err = p.Jobs.Patch(ctx, who, job.Key, jobs.Patch{Version: job.Version, Spec: jobs.Spec{AcceptanceMet: met},
+			Set: []string{"acceptance_met"}})
 		if !fault.Is(err, fault.VersionConflict) {
 			break
 		}

@@ -104,7 +104,7 @@ func TestWhyAFactoryDoesNotFit(t *testing.T) {
 
 // "1 failure of 0" is no way to say that there were no retries.
 func TestTheNoteOfTheAttempts(t *testing.T) {
-	s := pageData{job: jobs.Job{FailureCount: 1, MaxRetries: 3, LostCount: 1, MaxLost: 5}, JobPage: screens.JobPage{
+	s := pageData{job: jobs.Job{FailureCount: 1, Spec: jobs.Spec{MaxRetries: 3}, LostCount: 1, MaxLost: 5}, JobPage: screens.JobPage{
 		Attempts: []attempts.Attempt{{ClaimedAt: noon.Add(-time.Hour)}}}}
 	if got, want := s.attemptNote(), "1 failure of 3, 1 loss of 5"; got != want {
 		t.Errorf("the note is %q, want %q", got, want)

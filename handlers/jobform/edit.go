@@ -110,7 +110,7 @@ func lockedFields(j jobs.Job) map[string]string {
 // patch is the edit as the domain takes it, and what is wrong with it by field.
 func (e edit) patch() (jobs.Patch, map[string]string) {
 	n, all := e.form.job()
-	p, wrong := jobs.Patch{Version: e.version}, map[string]string{}
+	p, wrong := jobs.Patch{Version: e.version, Spec: n.WithDefaults()}, map[string]string{}
 	for _, f := range fields {
 		if !e.typed(f) {
 			continue
@@ -118,9 +118,7 @@ func (e edit) patch() (jobs.Patch, map[string]string) {
 		if text, is := all[f.name]; is {
 			wrong[f.name] = text
 		}
-		if !f.into(&p, &n) && wrong[f.name] == "" {
-			p.Clear = append(p.Clear, f.name)
-		}
+		p.Set = append(p.Set, f.of())
 	}
 	return p, wrong
 }

@@ -52,7 +52,7 @@ func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
 	yes := true
 	j := d.Job("Second", func(n *jobs.New) {
 		n.Body, n.Repo, n.Capabilities, n.Acceptance = "Line one\nline two", "ledger-api", []string{"engine:claude", "has:git"}, []string{"It works"}
-		n.Tags, n.ReviewRequired, n.Phase = []string{"api", "slow"}, &yes, "M1"
+		n.Tags, n.ReviewOverride, n.Phase = []string{"api", "slow"}, &yes, "M1"
 	})
 	doc := handlertest.Page(t, d.Get("/jobs/FB-2/edit"), http.StatusOK)
 	handlertest.WantText(t, doc, "#body", "Line one line two")
@@ -125,7 +125,8 @@ func TestAnEditOfAChangedJobSaysWhoChangedWhat(t *testing.T) {
 	j := d.Job("First")
 	mine := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Mine"}, "priority": {"3"}})
 	title, seven, phase := "Theirs", 7, "M2"
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Title: &title, Priority: &seven, Phase: &phase}); err != nil {
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Spec: jobs.Spec{Title: title, Priority: seven,
+		Phase: phase}, Set: []string{"title", "priority", "phase"}}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", mine), http.StatusUnprocessableEntity)
@@ -250,7 +251,8 @@ func TestADraftOfAnEdit(t *testing.T) {
 	j := d.Job("First")
 	draft := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Drafted"}})
 	seven := 7
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Priority: &seven}); err != nil {
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Spec: jobs.Spec{Priority: seven},
+		Set: []string{"priority"}}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit?draft=1", draft), http.StatusOK)

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/internal/jobs"
 	view "github.com/fleetboard/fleetboard/views/jobform"
 )
 
@@ -15,57 +14,29 @@ type field struct {
 	told string // as the events of a job call it; "" is the name
 	text func(*jobForm) *string
 	list func(*jobForm) *[]string
-	// into takes it from the job that the form asks for into an edit. It reports false
-	// where there is no value, so that the field is to be cleared.
-	into func(*jobs.Patch, *jobs.New) bool
 }
 
 // fields are all of them, in their order on the page.
 var fields = []field{
-	{name: "title", text: func(f *jobForm) *string { return &f.title },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Title = &n.Title; return true }},
-	{name: "body", text: func(f *jobForm) *string { return &f.body },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Body = &n.Body; return true }},
-	{name: "repo", text: func(f *jobForm) *string { return &f.repo },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Repo = &n.Repo; return true }},
-	{name: "factory", text: func(f *jobForm) *string { return &f.factory },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Factory = &n.Factory; return true }},
-	{name: "engine", told: "capabilities", text: func(f *jobForm) *string { return &f.engine },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Capabilities = &n.Capabilities; return true }},
-	{name: "capabilities", list: func(f *jobForm) *[]string { return &f.capabilities },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Capabilities = &n.Capabilities; return true }},
-	{name: "depends_on", told: "link", list: func(f *jobForm) *[]string { return &f.dependsOn },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.DependsOn = &n.DependsOn; return true }},
-	{name: "acceptance", list: func(f *jobForm) *[]string { return &f.acceptance },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Acceptance = &n.Acceptance; return true }},
-	{name: "phase", text: func(f *jobForm) *string { return &f.phase },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Phase = &n.Phase; return true }},
-	{name: "priority", text: func(f *jobForm) *string { return &f.priority },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Priority = n.Priority; return n.Priority != nil }},
-	{name: "max_retries", text: func(f *jobForm) *string { return &f.maxRetries },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.MaxRetries = n.MaxRetries; return n.MaxRetries != nil }},
-	{name: "estimated_minutes", text: func(f *jobForm) *string { return &f.estimate },
-		into: func(p *jobs.Patch, n *jobs.New) bool {
-			p.EstimatedMinutes = n.EstimatedMinutes
-			return n.EstimatedMinutes != nil
-		}},
-	{name: "token_budget", text: func(f *jobForm) *string { return &f.budget },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.TokenBudget = n.TokenBudget; return n.TokenBudget != nil }},
-	{name: "budget_usd", told: "budget_nanos", text: func(f *jobForm) *string { return &f.dollars },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.BudgetNanos = n.BudgetNanos; return n.BudgetNanos != nil }},
-	{name: "complexity", text: func(f *jobForm) *string { return &f.complexity },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Complexity = n.Complexity; return n.Complexity != nil }},
-	{name: "tier", text: func(f *jobForm) *string { return &f.tier },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Tier = &n.Tier; return true }},
-	{name: "review_required", text: func(f *jobForm) *string { return &f.review },
-		into: func(p *jobs.Patch, n *jobs.New) bool {
-			p.ReviewRequired = n.ReviewRequired
-			return n.ReviewRequired != nil
-		}},
-	{name: "not_before", text: func(f *jobForm) *string { return &f.notBefore },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.NotBefore = n.NotBefore; return n.NotBefore != nil }},
-	{name: "tags", list: func(f *jobForm) *[]string { return &f.tags },
-		into: func(p *jobs.Patch, n *jobs.New) bool { p.Tags = &n.Tags; return true }},
+	{name: "title", text: func(f *jobForm) *string { return &f.title }},
+	{name: "body", text: func(f *jobForm) *string { return &f.body }},
+	{name: "repo", text: func(f *jobForm) *string { return &f.repo }},
+	{name: "factory", text: func(f *jobForm) *string { return &f.factory }},
+	{name: "engine", told: "capabilities", text: func(f *jobForm) *string { return &f.engine }},
+	{name: "capabilities", list: func(f *jobForm) *[]string { return &f.capabilities }},
+	{name: "depends_on", told: "link", list: func(f *jobForm) *[]string { return &f.dependsOn }},
+	{name: "acceptance", list: func(f *jobForm) *[]string { return &f.acceptance }},
+	{name: "phase", text: func(f *jobForm) *string { return &f.phase }},
+	{name: "priority", text: func(f *jobForm) *string { return &f.priority }},
+	{name: "max_retries", text: func(f *jobForm) *string { return &f.maxRetries }},
+	{name: "estimated_minutes", text: func(f *jobForm) *string { return &f.estimate }},
+	{name: "token_budget", text: func(f *jobForm) *string { return &f.budget }},
+	{name: "budget_usd", told: "budget_nanos", text: func(f *jobForm) *string { return &f.dollars }},
+	{name: "complexity", text: func(f *jobForm) *string { return &f.complexity }},
+	{name: "tier", text: func(f *jobForm) *string { return &f.tier }},
+	{name: "review_required", text: func(f *jobForm) *string { return &f.review }},
+	{name: "not_before", text: func(f *jobForm) *string { return &f.notBefore }},
+	{name: "tags", list: func(f *jobForm) *[]string { return &f.tags }},
 }
 
 // needs are the fields that say who may claim the job.
@@ -92,6 +63,14 @@ func (fi field) copy(to *jobForm, from jobForm) {
 func (fi field) digest(f jobForm) string {
 	sum := sha256.Sum256([]byte(strings.TrimLeft(strings.Join(fi.values(f), "\x00"), "\n")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// of is the name that the job has for the field.
+func (fi field) of() string {
+	if fi.name == "engine" {
+		return "capabilities"
+	}
+	return fi.name
 }
 
 // event is the name that the events of a job have for the field.

@@ -186,7 +186,7 @@ func startText(f jobForm, can, seats int, start screens.Start, now time.Time) (u
 	case len(start.Reasons) > 0:
 		text := ui.Say(ui.Strong("It waits first."))
 		for _, why := range start.Reasons {
-			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Repo: f.repo}, why, now)...), ui.T("."))
+			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Spec: jobs.Spec{Repo: f.repo}}, why, now)...), ui.T("."))
 		}
 		return text, "hourglass"
 	case can == 0:

@@ -96,17 +96,18 @@ func (f jobForm) request() (key string, asked []byte) {
 func (f jobForm) job() (jobs.New, map[string]string) {
 	wrong := map[string]string{}
 	n := jobs.New{
-		Title: f.title, Body: f.body, Product: f.product, Repo: f.repo, Phase: f.phase, Factory: f.factory,
-		Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance, Tags: f.tags,
-		Priority:         web.NumberChoice("priority", f.priority, 0, 10, wrong),
-		MaxRetries:       web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
-		EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, wrong),
-		TokenBudget:      budgetChoice(f.budget, wrong),
-		BudgetNanos:      dollarChoice(f.dollars, wrong),
-		Complexity:       web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, wrong),
-		Tier:             jobs.Tier(f.tier),
-		ReviewRequired:   reviewChoice(f.review, wrong),
-		NotBefore:        timeChoice(f.notBefore, wrong),
+		Spec: jobs.Spec{Title: f.title, Body: f.body, Repo: f.repo, Phase: f.phase, Factory: f.factory,
+			Capabilities: f.needed(), DependsOn: f.dependsOn, Acceptance: f.acceptance, Tags: f.tags,
+			EstimatedMinutes: web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, wrong),
+			TokenBudget:      budgetChoice(f.budget, wrong),
+			BudgetNanos:      dollarChoice(f.dollars, wrong),
+			Complexity:       web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, wrong),
+			Tier:             jobs.Tier(f.tier),
+			ReviewOverride:   reviewChoice(f.review, wrong),
+			NotBefore:        timeChoice(f.notBefore, wrong),
+		}, Product: f.product,
+		Priority:   web.NumberChoice("priority", f.priority, 0, 10, wrong),
+		MaxRetries: web.NumberChoice("max_retries", f.maxRetries, 0, 100, wrong),
 	}
 	f.setInputs(&n, wrong)
 	if f.title == "" {

@@ -132,7 +132,7 @@ func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	var batch []jobs.New
 	for i := range 300 {
-		batch = append(batch, jobs.New{Title: fmt.Sprint("Job ", i)})
+		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("Job ", i)}})
 	}
 	if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
 		t.Fatal(err)

@@ -124,7 +124,7 @@ func TestLiveAfterALongBreak(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	var batch []jobs.New
 	for range 1000 {
-		batch = append(batch, jobs.New{Title: "One of many"})
+		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: "One of many"}})
 	}
 	target := d.Listen(t) + d.LiveURL("/board")
 	for range 2 {

@@ -192,7 +192,8 @@ func TestAnEditOrAFactoryEndsTheWait(t *testing.T) {
 	dbfactory.Readable(t, d.DB)
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")
 	needs := []string{"engine:claude"}
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Capabilities: &needs}); err != nil {
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: j.Version, Spec: jobs.Spec{Capabilities: needs},
+		Set: []string{"capabilities"}}); err != nil {
 		t.Fatal(err)
 	}
 	s.Until(`id="nav-needs-n" data-count=""`)

@@ -26,8 +26,8 @@ func merge(who, how, failed string) screens.Reason {
 }
 
 func TestReasons(t *testing.T) {
-	retried := jobs.Job{FailureCount: 2, MaxRetries: 3}
-	repo := jobs.Job{Repo: "ios-client"}
+	retried := jobs.Job{FailureCount: 2, Spec: jobs.Spec{MaxRetries: 3}}
+	repo := jobs.Job{Spec: jobs.Spec{Repo: "ios-client"}}
 	for name, test := range map[string]struct {
 		job  jobs.Job
 		why  screens.Reason
@@ -76,8 +76,9 @@ func TestReasons(t *testing.T) {
 			want: "FB-8 merges it as a merge commit, smith works on it on desk", icon: "git-merge"},
 		"provider": {why: screens.Reason{Code: screens.CodeProviderHeld, Text: "anthropic", Until: in(6 * time.Hour)},
 			want: "anthropic takes no requests until 18:00 UTC", icon: "timer-reset"},
-		"rate limit": {job: jobs.Job{FailureKind: jobs.FailedRateLimit, MaxRetries: 3}, why: screens.Reason{Code: screens.CodeRetryBackoff,
-			Until: in(250 * time.Second), Text: "429"}, want: "Its provider took no requests; tried again in 4m 10s. Last: 429", icon: "timer-reset"},
+		"rate limit": {job: jobs.Job{FailureKind: jobs.FailedRateLimit, Spec: jobs.Spec{MaxRetries: 3}},
+			why: screens.Reason{Code: screens.CodeRetryBackoff,
+				Until: in(250 * time.Second), Text: "429"}, want: "Its provider took no requests; tried again in 4m 10s. Last: 429", icon: "timer-reset"},
 		"seats of two": {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 2, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2"}},
 			want: "None of the 2 seats that can run it is free, on mac-1, held by FB-1 and FB-2", icon: "server"},
 		"seats of many": {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 9, Factories: []string{"mac-1"}, Keys: []string{"FB-1", "FB-2", "FB-3"}, More: 6},
@@ -97,10 +98,11 @@ func TestReasons(t *testing.T) {
 			want: "No live factory offers engine:codex. Nearest miss: linux-2", icon: "unplug", tone: ui.Warn},
 		"no repo": {why: screens.Reason{Code: screens.CodeNoFactory, Missing: []string{"repo:billing-ui"}, Nearest: "mac-1", Text: fleet.ReasonMissing},
 			want: "No live factory holds billing-ui. Nearest miss: mac-1", icon: "unplug", tone: ui.Warn},
-		"drains":      {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-3", Text: fleet.ReasonDraining}, want: "Only linux-3 could run it, and it drains", icon: "unplug", tone: ui.Warn},
-		"dead":        {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}, want: "Only linux-5 could run it, and it is dead", icon: "unplug", tone: ui.Warn},
-		"nobody":      {why: screens.Reason{Code: screens.CodeNoFactory}, want: "No factory has reported yet", icon: "unplug", tone: ui.Warn},
-		"named":       {job: jobs.Job{Factory: "linux-9"}, why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "mac-1", Text: fleet.ReasonOtherFactory}, want: "It must run on linux-9, which is not there or lacks what it needs", icon: "unplug", tone: ui.Warn},
+		"drains": {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-3", Text: fleet.ReasonDraining}, want: "Only linux-3 could run it, and it drains", icon: "unplug", tone: ui.Warn},
+		"dead":   {why: screens.Reason{Code: screens.CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}, want: "Only linux-5 could run it, and it is dead", icon: "unplug", tone: ui.Warn},
+		"nobody": {why: screens.Reason{Code: screens.CodeNoFactory}, want: "No factory has reported yet", icon: "unplug", tone: ui.Warn},
+		"named": {job: jobs.Job{Spec: jobs.Spec{Factory: "linux-9"}}, why: screens.Reason{Code: screens.CodeNoFactory,
+			Nearest: "mac-1", Text: fleet.ReasonOtherFactory}, want: "It must run on linux-9, which is not there or lacks what it needs", icon: "unplug", tone: ui.Warn},
 		"seats taken": {job: repo, why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 4, Factories: []string{"mac-1"}}, want: "None of the 4 seats that hold ios-client is free, on mac-1", icon: "server"},
 		"one seat":    {why: screens.Reason{Code: screens.CodeSeatsTaken, Seats: 1, Factories: []string{"mac-1"}}, want: "The one seat that can run it is not free, on mac-1", icon: "server"},
 		"can start":   {why: screens.Reason{Code: screens.CodeCanStart, Free: 2, Factories: []string{"linux-2"}}, want: "2 seats free on linux-2", icon: "circle-check", tone: ui.OK},
@@ -131,7 +133,7 @@ func TestExactReasonsNameMoments(t *testing.T) {
 		"Waits for FB-1 and FB-2.":                                 {Code: screens.CodeDependency, Keys: []string{"FB-1", "FB-2"}},
 		"Blocked by Ann: no contract.":                             {Code: screens.CodeBlocked, By: tenancy.Actor{Name: "Ann"}, Text: "no contract"},
 	} {
-		if got := Exact(jobs.Job{FailureCount: 2, MaxRetries: 3}, why); got != want {
+		if got := Exact(jobs.Job{FailureCount: 2, Spec: jobs.Spec{MaxRetries: 3}}, why); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -28,7 +28,8 @@ func TestTheTimelineTellsWhatHappened(t *testing.T) {
 	j := d.Job("Alpha")
 	claimed := d.Claim(d.Agent("claude-2"))
 	title, priority := "Beta", 8
-	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: claimed.Version, Title: &title, Priority: &priority}); err != nil {
+	if _, err := d.Jobs.Patch(t.Context(), d.Owner, j.Key, jobs.Patch{Version: claimed.Version, Spec: jobs.Spec{Title: title,
+		Priority: priority}, Set: []string{"title", "priority"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Fleet.SetDraining(t.Context(), d.Owner, "factory-of-claude-1", true); err != nil {

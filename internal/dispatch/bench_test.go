@@ -58,7 +58,7 @@ func (o *office) make(n int) {
 	for made := 0; made < n; made += jobs.MaxBatch {
 		list := make([]jobs.New, min(jobs.MaxBatch, n-made))
 		for i := range list {
-			list[i] = jobs.New{Title: fmt.Sprint("job ", made+i)}
+			list[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("job ", made+i)}}
 		}
 		if _, err := o.Jobs.Create(o.Ctx, o.Owner, nil, list...); err != nil {
 			o.b.Fatal(err)

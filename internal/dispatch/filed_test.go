@@ -49,7 +49,7 @@ func (w *world) many(n int) []jobs.Job {
 	w.T.Helper()
 	list := make([]jobs.New, n)
 	for i := range list {
-		list[i] = jobs.New{Title: fmt.Sprint(i)}
+		list[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}}
 	}
 	made, err := w.Jobs.Create(w.Ctx, w.Owner, nil, list...)
 	if err != nil {
@@ -216,7 +216,7 @@ func TestSixtyJobsBelowARootComeInAnHour(t *testing.T) {
 	root := w.Job("root")
 	held := w.take(ada, root)
 	once := w.Jobs.Key("once", []byte("digest"))
-	first, err := w.Dispatch.Submit(w.Ctx, ada, once, ref(held), jobs.New{Title: "found"})
+	first, err := w.Dispatch.Submit(w.Ctx, ada, once, ref(held), jobs.New{Spec: jobs.Spec{Title: "found"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSixtyJobsBelowARootComeInAnHour(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Code != fault.TooMany || f.Details["retry_after"].(int) < 3000 || f.Details["retry_after"].(int) > 3600 {
 		t.Errorf("the sixty-first: %v", err)
 	}
-	again, err := w.Dispatch.Submit(w.Ctx, ada, once, ref(held), jobs.New{Title: "found"})
+	again, err := w.Dispatch.Submit(w.Ctx, ada, once, ref(held), jobs.New{Spec: jobs.Spec{Title: "found"}})
 	if err != nil || !again.Replayed || again.Jobs[0].ID != first.Jobs[0].ID {
 		t.Errorf("the request again: %+v, %v", again, err)
 	}

@@ -24,7 +24,7 @@ func TestAMassLossComesBackOverTime(t *testing.T) {
 	agent := w.Agent("claude-1")
 	many := make([]jobs.New, 120)
 	for i := range many {
-		many[i] = jobs.New{Title: fmt.Sprint(i)}
+		many[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}}
 	}
 	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, many...); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestASweepTakesBackAllThatLapsed(t *testing.T) {
 	w := newWorld(t)
 	many := make([]jobs.New, 250) // more than one batch
 	for i := range many {
-		many[i] = jobs.New{Title: fmt.Sprint(i)}
+		many[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}}
 	}
 	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, many...); err != nil {
 		t.Fatal(err)

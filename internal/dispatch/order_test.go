@@ -136,11 +136,11 @@ func TestNobodyElseMakesJobsOfTheSystem(t *testing.T) {
 	held := w.Claim(filer)
 	member := dbfactory.Person(w.Workspace, tenancy.RoleMember)
 	for _, kind := range reservedKinds {
-		n := jobs.New{Title: "x", Kind: kind, Repo: "atlas", InputContext: said}
+		n := jobs.New{Spec: jobs.Spec{Title: "x", Repo: "atlas"}, Kind: kind, InputContext: said}
 		for _, who := range []tenancy.Principal{w.Owner, member, tenancy.System(w.Workspace, "recipes")} {
 			_, err := w.Jobs.Create(w.Ctx, who, nil, n)
 			refused(t, kind+" by "+who.Name, err, fault.Validation)
-			_, err = w.Jobs.Create(w.Ctx, who, w.Jobs.Key("k", []byte("d")), jobs.New{Title: "y"}, n)
+			_, err = w.Jobs.Create(w.Ctx, who, w.Jobs.Key("k", []byte("d")), jobs.New{Spec: jobs.Spec{Title: "y"}}, n)
 			if f := fault.From(err); f.Code != fault.Validation || f.Fields["jobs[1].kind"] == "" {
 				t.Errorf("a batch of %s by %s: %v %v", kind, who.Name, err, f.Fields)
 			}
@@ -161,16 +161,20 @@ func TestAMergeJobIsNotForPeopleToChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	yes, many, text := true, 9, "vault"
-	for field, p := range map[string]jobs.Patch{"repo": {Repo: &text}, "title": {Title: &text}, "body": {Body: &text},
-		"capabilities": {Capabilities: &[]string{"os:linux"}}, "factory": {Factory: &text}, "review_required": {ReviewRequired: &yes},
-		"max_retries": {MaxRetries: &many}, "files": {Files: &[]string{"a"}}, "acceptance": {Acceptance: &[]string{"a"}}} {
+	for field, p := range map[string]jobs.Patch{"repo": {Spec: jobs.Spec{Repo: text}, Set: []string{"repo"}},
+		"title": {Spec: jobs.Spec{Title: text}, Set: []string{"title"}}, "body": {Spec: jobs.Spec{Body: text}, Set: []string{"body"}},
+		"capabilities": {Spec: jobs.Spec{Capabilities: []string{"os:linux"}}, Set: []string{"capabilities"}},
+		"factory":      {Spec: jobs.Spec{Factory: text}, Set: []string{"factory"}}, "review_required": {Spec: jobs.Spec{ReviewOverride: &yes}, Set: []string{"review_required"}},
+		"max_retries": {Spec: jobs.Spec{MaxRetries: many}, Set: []string{"max_retries"}},
+		"files":       {Spec: jobs.Spec{Files: []string{"a"}}, Set: []string{"files"}}, "acceptance": {Spec: jobs.Spec{Acceptance: []string{"a"}}, Set: []string{"acceptance"}}} {
 		p.Version = m.Version
 		_, err := w.Jobs.Patch(w.Ctx, w.Owner, m.Key, p)
 		if f := fault.From(err); f.Code != fault.Validation || f.Fields[field] == "" {
 			t.Errorf("an edit of its %s: %v %v", field, err, f.Fields)
 		}
 	}
-	urgent, err := w.Jobs.Patch(w.Ctx, w.Owner, m.Key, jobs.Patch{Version: m.Version, Priority: &many})
+	urgent, err := w.Jobs.Patch(w.Ctx, w.Owner, m.Key, jobs.Patch{Version: m.Version, Spec: jobs.Spec{Priority: many},
+		Set: []string{"priority"}})
 	if err != nil || urgent.Priority != many {
 		t.Errorf("its priority is %d: %v", urgent.Priority, err)
 	}
@@ -189,7 +193,8 @@ func TestAMergeJobIsNotForPeopleToChange(t *testing.T) {
 	w.mergeCycle(1)
 	w.Want(j, jobs.Completed)
 	refused(t, "a retry", act(actions.Action{Verb: jobs.ByRetry}), fault.InvalidTransition)
-	refused(t, "a retry with changes", act(actions.Action{Verb: jobs.ByRetry, Edit: &jobs.Patch{Version: w.Get(m).Version, Repo: &text}}), fault.Validation)
+	refused(t, "a retry with changes", act(actions.Action{Verb: jobs.ByRetry, Edit: &jobs.Patch{Version: w.Get(m).Version,
+		Spec: jobs.Spec{Repo: text}, Set: []string{"repo"}}}), fault.Validation)
 }
 
 // A job of kind merge that somebody made before only the system could is given to nobody.

@@ -18,7 +18,7 @@ func TestTimeAndDependencyTogether(t *testing.T) {
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	both := make([]jobs.New, 250)
 	for i := range both {
-		both[i] = jobs.New{Title: "both", DependsOn: []string{first.Key}, NotBefore: &past}
+		both[i] = jobs.New{Spec: jobs.Spec{Title: "both", DependsOn: []string{first.Key}, NotBefore: &past}}
 	}
 	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, both...); err != nil {
 		t.Fatal(err)
@@ -56,7 +56,8 @@ func TestALossKeepsWhatAPersonDecided(t *testing.T) {
 	w.Job("one")
 	held := w.Claim(agent)
 	future := time.Now().Add(time.Hour)
-	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, held.Key, jobs.Patch{Version: held.Version, NotBefore: &future}); err != nil {
+	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, held.Key, jobs.Patch{Version: held.Version, Spec: jobs.Spec{NotBefore: &future},
+		Set: []string{"not_before"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.Expire(held)

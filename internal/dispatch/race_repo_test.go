@@ -18,7 +18,7 @@ func TestRacesForARepo(t *testing.T) {
 	d := dbtest.New(t)
 	promotes := takesBack("promote", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Promote(w.Ctx) })
 	creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
-		_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Title: "new", Repo: "ledger-api", Priority: number(9)})
+		_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "new", Repo: "ledger-api"}, Priority: number(9)})
 		return err
 	}}
 	for _, c := range []struct{ one, other racer }{
@@ -120,13 +120,15 @@ func TestACreationBesideACompletion(t *testing.T) {
 			w := inWorkspace(t, d, dbfactory.Workspace(t, d))
 			agent := w.Agent("claude-1")
 			// The one that waits is older than the one that it waits for.
-			made, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Title: "waits", Key: "WAITS", DependsOn: []string{"FIRST"}}, jobs.New{Title: "first", Key: "FIRST"})
+			made, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "waits", DependsOn: []string{"FIRST"}},
+				Key: "WAITS"}, jobs.New{Spec: jobs.Spec{Title: "first"}, Key: "FIRST"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			running := w.Claim(agent)
 			creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
-				_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Title: "new", Key: "LATER", DependsOn: []string{"WAITS", "FIRST"}})
+				_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "new", DependsOn: []string{"WAITS",
+					"FIRST"}}, Key: "LATER"})
 				return err
 			}}
 			errs := w.race(hold, agent, running, completes, creates)

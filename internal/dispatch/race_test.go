@@ -102,7 +102,8 @@ var (
 		return err
 	}}
 	moves = racer{"patch of the lane", func(w *world, _ tenancy.Principal, j jobs.Job) error {
-		_, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: j.Version, Capabilities: &[]string{"gpu:h100"}})
+		_, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: j.Version,
+			Spec: jobs.Spec{Capabilities: []string{"gpu:h100"}}, Set: []string{"capabilities"}})
 		return err
 	}}
 )

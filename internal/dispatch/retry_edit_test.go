@@ -26,9 +26,12 @@ func TestARetryWithChangesIsBothOrNeither(t *testing.T) {
 		patch jobs.Patch
 		code  fault.Code
 	}{
-		"another version":       {jobs.Patch{Version: gone.Version - 1, Title: &title}, fault.VersionConflict},
-		"an unknown dependency": {jobs.Patch{Version: gone.Version, Title: &title, DependsOn: &none}, fault.Validation},
-		"an empty title":        {jobs.Patch{Version: gone.Version, Title: new(string)}, fault.Validation},
+		"another version": {jobs.Patch{Version: gone.Version - 1, Spec: jobs.Spec{Title: title}, Set: []string{"title"}},
+			fault.VersionConflict},
+		"an unknown dependency": {jobs.Patch{Version: gone.Version, Spec: jobs.Spec{Title: title, DependsOn: none},
+			Set: []string{"title", "depends_on"}}, fault.Validation},
+		"an empty title": {jobs.Patch{Version: gone.Version, Spec: jobs.Spec{Title: *new(string)}, Set: []string{"title"}},
+			fault.Validation},
 	} {
 		if _, err := retry(c.patch); !fault.Is(err, c.code) {
 			t.Errorf("%s: %v; want %s", name, err, c.code)
@@ -37,11 +40,13 @@ func TestARetryWithChangesIsBothOrNeither(t *testing.T) {
 			t.Errorf("%s changed it: %q, version %d", name, now.Title, now.Version)
 		}
 	}
-	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: gone.Version, DependsOn: &more}); !fault.Is(err, fault.InvalidTransition) {
+	if _, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: gone.Version, Spec: jobs.Spec{DependsOn: more},
+		Set: []string{"depends_on"}}); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("a cancelled job waits for another one without being retried: %v", err)
 	}
 
-	again, err := retry(jobs.Patch{Version: gone.Version, Title: &title, Capabilities: &can, DependsOn: &more})
+	again, err := retry(jobs.Patch{Version: gone.Version, Spec: jobs.Spec{Title: title, Capabilities: can, DependsOn: more},
+		Set: []string{"title", "capabilities", "depends_on"}})
 	if err != nil || again.Status != jobs.Waiting || again.WaitReason != jobs.WaitDependency || again.Title != "early" {
 		t.Fatalf("retried: %s %q %q, %v", again.Status, again.WaitReason, again.Title, err)
 	}
@@ -66,7 +71,8 @@ func TestARetryOfAJobThatRunsEditsNothing(t *testing.T) {
 	j := w.Job("runs")
 	held := w.Claim(w.Agent("claude-1"))
 	title := "another"
-	_, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByRetry, Edit: &jobs.Patch{Version: held.Version, Title: &title}})
+	_, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByRetry, Edit: &jobs.Patch{Version: held.Version,
+		Spec: jobs.Spec{Title: title}, Set: []string{"title"}}})
 	if !fault.Is(err, fault.InvalidTransition) || w.Get(j).Title != "runs" {
 		t.Errorf("%v, titled %q", err, w.Get(j).Title)
 	}

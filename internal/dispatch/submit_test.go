@@ -23,7 +23,7 @@ func (w *world) submitter(scope tenancy.Scope, change ...func(*fleet.Registratio
 }
 
 func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
-	n := jobs.New{Title: "found"}
+	n := jobs.New{Spec: jobs.Spec{Title: "found"}}
 	for _, c := range change {
 		c(&n)
 	}
@@ -70,7 +70,7 @@ func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 		"a repo of another":      {ada, ref(held), inRepo("vega-api"), fault.Forbidden},
 		"another epoch":          {ada, other, inProduct("atlas"), fault.StaleEpoch},
 		"a token without it":     {silent, ref(held), inProduct("atlas"), fault.Forbidden},
-		"without its review":     {ada, ref(held), func(n *jobs.New) { n.Product, n.ReviewRequired = "atlas", &no }, fault.Validation},
+		"without its review":     {ada, ref(held), func(n *jobs.New) { n.Product, n.ReviewOverride = "atlas", &no }, fault.Validation},
 		"no lease":               {ada, lease.Ref{}, inProduct("atlas"), fault.Validation},
 		"a job of another agent": {ada, lease.Ref{Job: found.Key, Epoch: 1}, inProduct("atlas"), fault.StaleEpoch},
 	} {

@@ -127,7 +127,8 @@ func (k *walk) step() {
 func (k *walk) any(list []jobs.Job) jobs.Job { return rapid.SampledFrom(list).Draw(k.t, "job") }
 
 func (k *walk) create() error {
-	n := jobs.New{Title: "job", Product: k.product, Capabilities: []string{k.lane}, MaxRetries: number(1), MaxLost: number(1), RetryBackoffSeconds: number(60)}
+	n := jobs.New{Spec: jobs.Spec{Title: "job", Capabilities: []string{k.lane}}, Product: k.product, MaxRetries: number(1),
+		MaxLost: number(1), RetryBackoffSeconds: number(60)}
 	if rapid.IntRange(0, 3).Draw(k.t, "reviewed") > 0 {
 		reviewed(&n)
 	}

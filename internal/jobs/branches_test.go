@@ -26,7 +26,7 @@ func TestBranchesOfEndedJobs(t *testing.T) {
 		case "KEPT":
 			repo = "kept"
 		}
-		j := b.create(jobs.New{Title: "work", Key: key, Repo: repo})[0]
+		j := b.create(jobs.New{Spec: jobs.Spec{Title: "work", Repo: repo}, Key: key})[0]
 		dbfactory.Exec(t, b.db, `DELETE FROM job_ready WHERE job_id = $1`, j.ID)
 		dbfactory.Exec(t, b.db, fmt.Sprintf(`UPDATE job SET status = '%s', %s = now() - interval '%s', merged_commit = CASE WHEN key = 'OLD' THEN 'fff' ELSE '' END
 			WHERE id = $1`, status, column, ended), j.ID)

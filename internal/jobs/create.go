@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -264,18 +263,11 @@ func (c *creation) build() error {
 		}
 		c.secrets[c.ids[i]] = values
 		c.list = append(c.list, Job{
-			ID: c.ids[i], Key: n.Key, Title: strings.TrimSpace(n.Title), Body: n.Body, Kind: n.Kind,
-			ProductID: product.ID, Product: product.Name, Repo: n.Repo, Phase: strings.TrimSpace(n.Phase),
-			Priority: orDefault(n.Priority, DefaultPriority), Capabilities: set(n.Capabilities), Factory: n.Factory,
-			Tags: set(n.Tags), Files: set(n.Files), FilesTouched: []string{}, Acceptance: orEmpty(n.Acceptance),
-			InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys), DependsOn: []string{},
-			ReviewRequired: orDefault(n.ReviewRequired, product.ReviewRequired), ProductPaused: product.Paused,
-			MaxRetries: orDefault(n.MaxRetries, DefaultMaxRetries), MaxLost: orDefault(n.MaxLost, defaultMaxLost),
-			RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff), ReviewOverride: n.ReviewRequired,
-			EstimatedComplexity: n.EstimatedComplexity, EstimatedMinutes: n.EstimatedMinutes,
-			TokenBudget: n.TokenBudget, BudgetNanos: n.BudgetNanos, Complexity: n.Complexity, Tier: n.Tier,
-			NotBefore: keepable(n.NotBefore), IdempotencyKey: n.IdempotencyKey,
-			WaitsForChildren: n.WaitsForChildren, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo,
+			Spec: n.WithDefaults().stored(), ID: c.ids[i], Key: n.Key, Kind: n.Kind, ProductID: product.ID, Product: product.Name,
+			FilesTouched: []string{}, InputContext: orNoInput(input), SecretKeys: set(n.SecretKeys),
+			ReviewRequired: orDefault(n.ReviewOverride, product.ReviewRequired), ProductPaused: product.Paused,
+			MaxLost: orDefault(n.MaxLost, defaultMaxLost), RetryBackoffSeconds: orDefault(n.RetryBackoffSeconds, defaultBackoff),
+			IdempotencyKey: n.IdempotencyKey, BlockedReason: n.BlockedReason, OneJobPerRepo: product.OneJobPerRepo,
 			ReviewLimit: product.ReviewLimit,
 		})
 	}

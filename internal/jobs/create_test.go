@@ -31,23 +31,28 @@ func TestTheAnswerToACreationIsWhatIsRead(t *testing.T) {
 			t.Fatalf("product %s: %v", name, err)
 		}
 	}
-	b.create(jobs.New{Title: "in review", Product: "full"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "in review"}, Product: "full"})
 	dbfactory.Exec(t, b.db, `WITH gone AS (DELETE FROM job_ready RETURNING job_id) UPDATE job SET status = 'in_review' FROM gone WHERE id = gone.job_id`)
 	soon := time.Now().Add(time.Hour)
 	list := []jobs.New{
-		{Title: "plain"},
-		{Title: " spaces ", Body: "a\nb", Kind: "k", Phase: " M1 ", Priority: number(0), MaxRetries: number(0), MaxLost: number(0),
-			RetryBackoffSeconds: number(0), ReviewRequired: number(true), EstimatedComplexity: "large", EstimatedMinutes: number(1),
-			BudgetNanos: number(int64(1)), Complexity: number(5), Tier: jobs.TierSmall,
-			TokenBudget: number(int64(1)), IdempotencyKey: "once", WaitsForChildren: true, Factory: "mac-1", Repo: "elsewhere"},
-		{Title: "not reviewed", Product: "reviewed", ReviewRequired: number(false)},
-		{Title: "reviewed", Product: "reviewed", Acceptance: []string{"Tests pass", `"quoted"`}},
-		{Title: "lists", Tags: strange, Capabilities: []string{"os:linux", "has:git", "os:linux"}},
-		{Title: "secret", InputContext: json.RawMessage(`{"b": 1.50, "a":{"z":1,"y":[]}, "s\"\n,}": "hush"}`), SecretKeys: []string{"s\"\n,}"}},
-		{Title: "later", NotBefore: &soon}, {Title: "parked", BlockedReason: "not yet,\n\"please\"", NotBefore: &soon},
-		{Title: "first of its repo", Repo: "one"}, {Title: "second of its repo", Repo: "one"},
-		{Title: "in a full product", Product: "full"}, {Title: "in a paused one", Product: "still"},
-		{Title: "needed", Key: "B-2"}, {Title: "needed too", Key: "B-1"}, {Title: "waits", DependsOn: []string{"B-2", "B-1"}},
+		{Spec: jobs.Spec{Title: "plain"}},
+		{Spec: jobs.Spec{Title: " spaces ", Body: "a\nb", Phase: " M1 ", ReviewOverride: number(true), EstimatedComplexity: "large",
+			EstimatedMinutes: number(1),
+			BudgetNanos:      number(int64(1)), Complexity: number(5), Tier: jobs.TierSmall,
+			TokenBudget: number(int64(1)), WaitsForChildren: true, Factory: "mac-1", Repo: "elsewhere",
+		}, Kind: "k", Priority: number(0), MaxRetries: number(0), MaxLost: number(0),
+			RetryBackoffSeconds: number(0), IdempotencyKey: "once"},
+		{Spec: jobs.Spec{Title: "not reviewed", ReviewOverride: number(false)}, Product: "reviewed"},
+		{Spec: jobs.Spec{Title: "reviewed", Acceptance: []string{"Tests pass", `"quoted"`}}, Product: "reviewed"},
+		{Spec: jobs.Spec{Title: "lists", Tags: strange, Capabilities: []string{"os:linux", "has:git", "os:linux"}}},
+		{Spec: jobs.Spec{Title: "secret"}, InputContext: json.RawMessage(`{"b": 1.50, "a":{"z":1,"y":[]}, "s\"\n,}": "hush"}`),
+			SecretKeys: []string{"s\"\n,}"}},
+		{Spec: jobs.Spec{Title: "later", NotBefore: &soon}}, {Spec: jobs.Spec{Title: "parked", NotBefore: &soon},
+			BlockedReason: "not yet,\n\"please\""},
+		{Spec: jobs.Spec{Title: "first of its repo", Repo: "one"}}, {Spec: jobs.Spec{Title: "second of its repo", Repo: "one"}},
+		{Spec: jobs.Spec{Title: "in a full product"}, Product: "full"}, {Spec: jobs.Spec{Title: "in a paused one"}, Product: "still"},
+		{Spec: jobs.Spec{Title: "needed"}, Key: "B-2"}, {Spec: jobs.Spec{Title: "needed too"}, Key: "B-1"},
+		{Spec: jobs.Spec{Title: "waits", DependsOn: []string{"B-2", "B-1"}}},
 	}
 	for i, made := range b.create(list...) {
 		read, err := b.Get(t.Context(), b.who, made.Key)
@@ -68,7 +73,7 @@ func TestTheAnswerToACreationIsWhatIsRead(t *testing.T) {
 // has chosen by hand, before or in the same batch, is left out.
 func TestMadeKeysOfABatchKeepClearOfChosenOnes(t *testing.T) {
 	b := setup(t)
-	b.create(jobs.New{Title: "by hand", Key: "FB-7"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "by hand"}, Key: "FB-7"})
 	list := make([]jobs.New, 120)
 	for i := range list {
 		list[i].Title = fmt.Sprint("job ", i)
@@ -97,8 +102,9 @@ func TestMadeKeysOfABatchKeepClearOfChosenOnes(t *testing.T) {
 // So does one job, whose number nobody keeps for it.
 func TestAMadeKeyKeepsClearOfChosenOnes(t *testing.T) {
 	b := setup(t)
-	b.create(jobs.New{Title: "by hand", Key: "FB-1"}, jobs.New{Title: "by hand", Key: "FB-2"})
-	if made := b.create(jobs.New{Title: "next"}, jobs.New{Title: "chosen", Key: "FB-4"}, jobs.New{Title: "after"}); made[0].Key != "FB-3" || made[2].Key != "FB-5" {
+	b.create(jobs.New{Spec: jobs.Spec{Title: "by hand"}, Key: "FB-1"}, jobs.New{Spec: jobs.Spec{Title: "by hand"}, Key: "FB-2"})
+	if made := b.create(jobs.New{Spec: jobs.Spec{Title: "next"}}, jobs.New{Spec: jobs.Spec{Title: "chosen"}, Key: "FB-4"},
+		jobs.New{Spec: jobs.Spec{Title: "after"}}); made[0].Key != "FB-3" || made[2].Key != "FB-5" {
 		t.Errorf("the keys are %s and %s", made[0].Key, made[2].Key)
 	}
 }
@@ -163,25 +169,25 @@ func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
 			t.Fatalf("product %s: %v", name, err)
 		}
 	}
-	b.create(jobs.New{Title: "before"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "before"}})
 	put("ledger", jobs.ProductSettings{Repos: []string{"api"}})
-	if made := b.create(jobs.New{Title: "by its repo", Repo: "api"})[0]; made.Product != "ledger" || made.ReviewRequired {
+	if made := b.create(jobs.New{Spec: jobs.Spec{Title: "by its repo", Repo: "api"}})[0]; made.Product != "ledger" || made.ReviewRequired {
 		t.Errorf("made in %s, review %t; want it in ledger without", made.Product, made.ReviewRequired)
 	}
 	put("ledger", jobs.ProductSettings{Repos: []string{"api"}, ReviewRequired: true})
-	if made := b.create(jobs.New{Title: "with review", Repo: "api"})[0]; !made.ReviewRequired {
+	if made := b.create(jobs.New{Spec: jobs.Spec{Title: "with review", Repo: "api"}})[0]; !made.ReviewRequired {
 		t.Error("the product's new setting was not seen")
 	}
 	put("named", jobs.ProductSettings{})
-	if made := b.create(jobs.New{Title: "named", Product: "named"})[0]; made.Product != "named" {
+	if made := b.create(jobs.New{Spec: jobs.Spec{Title: "named"}, Product: "named"})[0]; made.Product != "named" {
 		t.Errorf("made in %s", made.Product)
 	}
 	before := b.count()
-	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "nowhere", Product: "nowhere"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Spec: jobs.Spec{Title: "nowhere"}, Product: "nowhere"})
 	if !fault.Is(err, fault.Validation) || fault.From(err).Fields["product"] == "" || b.count() != before {
 		t.Errorf("a product that there is not: %v", err)
 	}
-	if a, z := b.create(jobs.New{Title: "a"})[0], b.create(jobs.New{Title: "z"})[0]; a.Key == z.Key {
+	if a, z := b.create(jobs.New{Spec: jobs.Spec{Title: "a"}})[0], b.create(jobs.New{Spec: jobs.Spec{Title: "z"}})[0]; a.Key == z.Key {
 		t.Errorf("both are %s", a.Key)
 	}
 }
@@ -189,14 +195,16 @@ func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
 // A job that is created blocked stays so until somebody unblocks it, whatever it waited for.
 func TestAJobIsCreatedBlocked(t *testing.T) {
 	b := setup(t)
-	made := b.create(jobs.New{Title: "first", Key: "A-1"}, jobs.New{Title: "parked", BlockedReason: "a draft", DependsOn: []string{"A-1"}},
-		jobs.New{Title: "parked too", BlockedReason: "a draft"})
+	made := b.create(jobs.New{Spec: jobs.Spec{Title: "first"}, Key: "A-1"}, jobs.New{Spec: jobs.Spec{Title: "parked",
+		DependsOn: []string{"A-1"}}, BlockedReason: "a draft"},
+		jobs.New{Spec: jobs.Spec{Title: "parked too"}, BlockedReason: "a draft"})
 	for _, j := range made[1:] {
 		if j.Status != jobs.Blocked || j.BlockedReason != "a draft" || j.WaitReason != "" || j.ReadyAt != nil {
 			t.Errorf("%s is %s (%s %q)", j.Title, j.Status, j.WaitReason, j.BlockedReason)
 		}
 	}
-	if _, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "x", BlockedReason: strings.Repeat("x", jobs.MaxReason+1)}); !fault.Is(err, fault.Validation) {
+	if _, err := b.Create(t.Context(), b.who, nil, jobs.New{Spec: jobs.Spec{Title: "x"}, BlockedReason: strings.Repeat("x",
+		jobs.MaxReason+1)}); !fault.Is(err, fault.Validation) {
 		t.Errorf("a long reason: %v", err)
 	}
 }

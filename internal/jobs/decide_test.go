@@ -59,7 +59,7 @@ func TestDecisionsFollowTheTable(t *testing.T) {
 	}
 	for by, decide := range decisions {
 		for _, status := range Statuses {
-			before := Job{Key: "FB-1", Status: status, Epoch: 7, MaxRetries: 3, MaxLost: 5, RetryBackoffSeconds: 10}
+			before := Job{Key: "FB-1", Status: status, Epoch: 7, Spec: Spec{MaxRetries: 3}, MaxLost: 5, RetryBackoffSeconds: 10}
 			d, err := decide(before)
 			if !Can(status, by) {
 				if !fault.Is(err, fault.InvalidTransition) {
@@ -139,7 +139,7 @@ func TestAPromotionSaysWhatHoldsTheJobNow(t *testing.T) {
 		"repo free, linked meanwhile":     {WaitRepoBusy, nil, true, true, WaitDependency},
 		"place in review, time set since": {WaitReviewBacklog, &later, false, true, WaitNotBefore},
 	} {
-		d, changed := Job{Status: Waiting, WaitReason: c.was, NotBefore: c.notBefore}.Promote(noon, c.open)
+		d, changed := Job{Status: Waiting, WaitReason: c.was, Spec: Spec{NotBefore: c.notBefore}}.Promote(noon, c.open)
 		if changed != c.changed || changed && d.After.WaitReason != c.want {
 			t.Errorf("%s: changed %t to %q; want %t, %q", name, changed, d.After.WaitReason, c.changed, c.want)
 		}
@@ -163,7 +163,7 @@ func TestWhatHoldsAJobDecidesWhereItGoes(t *testing.T) {
 		"both":           {&later, true, Waiting, WaitDependency},
 		"a time gone by": {&noon, false, Ready, NoWait},
 	} {
-		d, err := Job{Status: Paused, NotBefore: c.notBefore}.Resume(noon, c.dependency)
+		d, err := Job{Status: Paused, Spec: Spec{NotBefore: c.notBefore}}.Resume(noon, c.dependency)
 		if err != nil || d.After.Status != c.want || d.After.WaitReason != c.reason {
 			t.Errorf("%s: %s %q, %v; want %s %q", name, d.After.Status, d.After.WaitReason, err, c.want, c.reason)
 		}
@@ -171,7 +171,7 @@ func TestWhatHoldsAJobDecidesWhereItGoes(t *testing.T) {
 }
 
 func TestLimitsOfFailureAndLoss(t *testing.T) {
-	job := Job{Status: Running, MaxRetries: 2, MaxLost: 2, RetryBackoffSeconds: 10}
+	job := Job{Status: Running, Spec: Spec{MaxRetries: 2}, MaxLost: 2, RetryBackoffSeconds: 10}
 	for failures, want := range []Status{Waiting, Waiting, Failed} {
 		job.FailureCount = failures
 		if d, err := job.Fail(noon, true, FailedOther, "x"); err != nil || d.After.Status != want {

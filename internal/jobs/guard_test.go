@@ -18,7 +18,7 @@ func TestADecisionAboutWhatWasIsNotWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
-			j := b.create(jobs.New{Title: "one"})[0]
+			j := b.create(jobs.New{Spec: jobs.Spec{Title: "one"}})[0]
 			d, err := j.Block("because")
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestADecisionAboutWhatWasIsNotWritten(t *testing.T) {
 // made the decision.
 func TestAnEdgeThatTheTableDoesNotNameIsNotWritten(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "one"})[0]
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "one"}})[0]
 	d, err := j.Block("because")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -25,34 +26,19 @@ var Tiers = []Tier{TierSmall, TierStandard, TierLarge}
 
 // Job is the unit of work, a card on the board. Times are the database's.
 type Job struct {
-	ID           ids.ID
-	Key          string
-	Title        string
-	Body         string
-	Kind         string
-	ProductID    ids.ID
-	Product      string
-	Repo         string
-	Phase        string
-	Priority     int // 0..10, higher is sooner
-	Capabilities []string
-	Factory      string // the one factory that may run it, "" for any
-	LaneID       int64
-	DependsOn    []string // keys of the jobs that gate this one
-	Tags         []string
-	Files        []string // globs of the files that it means to touch
-	Acceptance   []string
-	// AcceptanceMet says of each criterion whether a person checked it off; it is as
-	// long as Acceptance.
-	AcceptanceMet []bool
+	Spec
+	ID        ids.ID
+	Key       string
+	Kind      string
+	ProductID ids.ID
+	Product   string
+	LaneID    int64
 	// InputContext has redact.Placeholder in place of the values of SecretKeys, which are
 	// sorted.
 	InputContext json.RawMessage
 	SecretKeys   []string
 	// Secrets are the values, for the holder of the lease: only a claim has them.
 	Secrets secrets.Set
-	// WaitsForChildren keeps the job from being completed while a child is open.
-	WaitsForChildren bool
 
 	Status        Status
 	WaitReason    WaitReason
@@ -67,7 +53,6 @@ type Job struct {
 	Attempts            int
 	FailureCount        int
 	LostCount           int
-	MaxRetries          int
 	MaxLost             int
 	RetryBackoffSeconds int
 	LastError           string
@@ -83,20 +68,10 @@ type Job struct {
 	MergedCommit        string
 	URL                 string // where the work is to be seen
 	ReviewRequired      bool   // what counts: ReviewOverride, else the product's policy
-	ReviewOverride      *bool  // nil takes the product's policy
 	ProductPaused       bool
 	OneJobPerRepo       bool // the product's policy
 	ReviewLimit         *int // the product's limit of jobs in review
 
-	EstimatedComplexity string
-	EstimatedMinutes    *int
-	TokenBudget         *int64
-	// BudgetNanos is what all attempts together may cost, in billionths of a dollar.
-	BudgetNanos *int64
-	Complexity  *int // 1..5
-	Tier        Tier
-
-	NotBefore      *time.Time
 	IdempotencyKey string
 	Version        int
 	CreatedBy      string
@@ -134,68 +109,29 @@ type Lease struct {
 }
 
 // New is what a new job is made of. Only Title is required; the zero value of
-// the others takes the default.
+// the others takes the default. Numbers of which 0 is another one than the default
+// stand beside the Spec.
 type New struct {
-	Key                 string // "" gets one made, FB-12
-	Title               string
-	Body                string
-	Kind                string
-	Product             string // "" takes the product that owns Repo, else "default"
-	Repo                string
-	Phase               string
-	Priority            *int
-	Capabilities        []string
-	Factory             string
-	DependsOn           []string // keys or ids; in a batch also keys of the same batch
-	Tags                []string
-	Files               []string
-	Acceptance          []string
-	InputContext        json.RawMessage
-	SecretKeys          []string // keys of InputContext whose values are encrypted
-	EstimatedComplexity string
-	EstimatedMinutes    *int
-	TokenBudget         *int64
-	BudgetNanos         *int64
-	Complexity          *int
-	Tier                Tier
-	ReviewRequired      *bool
-	MaxRetries          *int
+	Spec
+	Priority            *int // else the Spec's, where that is not 0
+	MaxRetries          *int // else the Spec's, where that is not 0
 	MaxLost             *int
 	RetryBackoffSeconds *int
-	NotBefore           *time.Time
+	Key                 string // "" gets one made, FB-12
+	Kind                string
+	Product             string // "" takes the product that owns Repo, else "default"
+	InputContext        json.RawMessage
+	SecretKeys          []string // keys of InputContext whose values are encrypted
 	IdempotencyKey      string
-	WaitsForChildren    bool
-	BlockedReason       string `json:",omitempty"` // not "": it is created blocked
+	BlockedReason       string // not "": it is created blocked
 }
 
-// Patch is an edit by a person. Nil leaves a field as it is. Version is the
-// version that the editor saw; another one is a conflict.
-type Patch struct {
-	Version             int
-	Title               *string
-	Body                *string
-	Phase               *string
-	Priority            *int
-	Tags                *[]string
-	Files               *[]string
-	Acceptance          *[]string
-	AcceptanceMet       *[]bool
-	WaitsForChildren    *bool
-	Capabilities        *[]string
-	Factory             *string
-	Repo                *string
-	EstimatedComplexity *string
-	EstimatedMinutes    *int
-	TokenBudget         *int64
-	BudgetNanos         *int64
-	Complexity          *int
-	Tier                *Tier
-	MaxRetries          *int
-	ReviewRequired      *bool
-	NotBefore           *time.Time
-	DependsOn           *[]string // keys or ids of all jobs that are to gate this one
-	// Clear names fields that lose their value, as the API calls them.
-	Clear []string
+// WithDefaults returns what people set on the job, where they set nothing the default.
+func (n New) WithDefaults() Spec {
+	s := n.Spec
+	s.Priority = orDefault(n.Priority, cmp.Or(s.Priority, DefaultPriority))
+	s.MaxRetries = orDefault(n.MaxRetries, cmp.Or(s.MaxRetries, DefaultMaxRetries))
+	return s
 }
 
 // Filter narrows a list. Zero fields narrow nothing.

@@ -16,22 +16,24 @@ func TestAJobThatLeavesItsRepoLetsTheNextOneIn(t *testing.T) {
 			return err
 		},
 		"its time is later": func(b *bundle, j, _ jobs.Job) error {
-			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, NotBefore: number(time.Now().Add(time.Hour))})
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1,
+				Spec: jobs.Spec{NotBefore: number(time.Now().Add(time.Hour))}, Set: []string{"not_before"}})
 			return err
 		},
 		"its repo is another one": func(b *bundle, j, _ jobs.Job) error {
-			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Repo: number("")})
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Repo: ""}, Set: []string{"repo"}})
 			return err
 		},
 		"it is less urgent": func(b *bundle, j, _ jobs.Job) error {
-			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Priority: number(1)})
+			_, err := b.Patch(b.t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Priority: 1}, Set: []string{"priority"}})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
 			b.put("default", jobs.ProductSettings{OneJobPerRepo: true})
-			j := b.create(jobs.New{Title: "first", Repo: "api", Priority: number(7)}, jobs.New{Title: "next", Repo: "api"}, jobs.New{Title: "other"})
+			j := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "api"}, Priority: number(7)},
+				jobs.New{Spec: jobs.Spec{Title: "next", Repo: "api"}}, jobs.New{Spec: jobs.Spec{Title: "other"}})
 			b.is(j[1], jobs.Waiting, jobs.WaitRepoBusy)
 			if err := leave(b, j[0], j[2]); err != nil {
 				t.Fatal(err)

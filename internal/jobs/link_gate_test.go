@@ -73,7 +73,8 @@ func TestAGateGoesWithItsLinkAlone(t *testing.T) {
 	if _, err := b.Unlink(t.Context(), b.who, parent.Key, child.Key, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Patch(t.Context(), b.who, parent.Key, jobs.Patch{Version: b.get(parent).Version, DependsOn: &[]string{}}); err != nil {
+	if _, err := b.Patch(t.Context(), b.who, parent.Key, jobs.Patch{Version: b.get(parent).Version,
+		Spec: jobs.Spec{DependsOn: []string{}}, Set: []string{"depends_on"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.is(parent, jobs.Waiting, jobs.WaitDependency)
@@ -116,11 +117,12 @@ func TestGatesFormNoCircle(t *testing.T) {
 	b.link(j[3], j[0], jobs.Blocks)
 	circle(j[3], j[0], j[3], j[0], j[3])
 	b.link(j[3], j[0], jobs.Parent) // without a gate nothing waits
-	_, err := b.Patch(t.Context(), b.who, j[2].Key, jobs.Patch{Version: 1, DependsOn: &[]string{j[0].Key}})
+	_, err := b.Patch(t.Context(), b.who, j[2].Key, jobs.Patch{Version: 1, Spec: jobs.Spec{DependsOn: []string{j[0].Key}},
+		Set: []string{"depends_on"}})
 	if !fault.Is(err, fault.DependencyCycle) {
 		t.Errorf("an edit that closes the circle: %v", err)
 	}
-	epic := b.create(jobs.New{Title: "epic", WaitsForChildren: true})[0]
+	epic := b.create(jobs.New{Spec: jobs.Spec{Title: "epic", WaitsForChildren: true}})[0]
 	b.gated(epic, j[2])
 	circle(j[3], epic, j[3], j[0], j[1], j[2], epic, j[3])
 	b.gated(b.createN(1)[0], epic) // which waits for it with its begin and with its end

@@ -42,7 +42,7 @@ func (b *bundle) createN(n int) []jobs.Job {
 	b.t.Helper()
 	list := make([]jobs.New, n)
 	for i := range list {
-		list[i] = jobs.New{Title: fmt.Sprintf("job %d", i)}
+		list[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("job %d", i)}}
 	}
 	return b.create(list...)
 }
@@ -93,7 +93,7 @@ func TestALinkGatesOnlyWhereThereIsSomethingToWaitFor(t *testing.T) {
 			t.Errorf("%s: %s; want ready", kind, linked.Status)
 		}
 	}
-	later := b.create(jobs.New{Title: "later", NotBefore: number(time.Now().Add(time.Hour))})[0]
+	later := b.create(jobs.New{Spec: jobs.Spec{Title: "later", NotBefore: number(time.Now().Add(time.Hour))}})[0]
 	b.link(later, j[2], jobs.Blocks)
 	b.is(later, jobs.Waiting, jobs.WaitDependency)
 	if _, err := b.Unlink(t.Context(), b.who, later.Key, j[2].Key, jobs.Blocks); err != nil {
@@ -158,7 +158,7 @@ func TestJobsNeverWaitForOneAnother(t *testing.T) {
 // A parent that waits for its children waits, for a cycle as for its end.
 func TestAParentThatWaitsForItsChildren(t *testing.T) {
 	b := setup(t)
-	parent := b.create(jobs.New{Title: "epic", WaitsForChildren: true})[0]
+	parent := b.create(jobs.New{Spec: jobs.Spec{Title: "epic", WaitsForChildren: true}})[0]
 	j := b.createN(3)
 	b.link(j[0], parent, jobs.Parent)
 	b.link(j[1], j[0], jobs.Blocks)
@@ -188,7 +188,8 @@ func TestAParentThatWaitsForItsChildren(t *testing.T) {
 	loose := b.createN(2)
 	b.link(loose[0], loose[1], jobs.Parent)
 	b.link(loose[0], loose[1], jobs.Blocks)
-	_, err := b.Patch(t.Context(), b.who, loose[1].Key, jobs.Patch{Version: 1, WaitsForChildren: number(true)})
+	_, err := b.Patch(t.Context(), b.who, loose[1].Key, jobs.Patch{Version: 1, Spec: jobs.Spec{WaitsForChildren: true},
+		Set: []string{"waits_for_children"}})
 	if path, _ := fault.From(err).Details["path"].([]string); !fault.Is(err, fault.DependencyCycle) || len(path) != 3 {
 		t.Errorf("a parent that is to wait for a child that waits for it: %v, path %v", err, path)
 	}
@@ -304,7 +305,7 @@ func TestAGraphShowsWhatIsAroundAJob(t *testing.T) {
 	}
 	many := make([]jobs.New, 150)
 	for i := range many {
-		many[i] = jobs.New{Title: "leaf", DependsOn: []string{j[4].Key}}
+		many[i] = jobs.New{Spec: jobs.Spec{Title: "leaf", DependsOn: []string{j[4].Key}}}
 	}
 	b.create(many...)
 	if g, err := b.Graph(t.Context(), b.who, j[4].Key); err != nil || len(g.Nodes) != 100 || !g.More || len(g.Edges) != 99 {

@@ -19,7 +19,7 @@ import (
 func TestThePlansOfLists(t *testing.T) {
 	b := setup(t)
 	dbfactory.Exec(t, b.db, `ALTER TABLE attempt SET (autovacuum_enabled = false)`)
-	b.create(jobs.New{Title: "a few"}, jobs.New{Title: "at first"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "a few"}}, jobs.New{Spec: jobs.Spec{Title: "at first"}})
 	dbfactory.Exec(t, b.db, `ANALYZE`)
 	b.fill()
 	dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, claimed_at, outcome, ended_at)

@@ -21,7 +21,7 @@ import (
 // same, and gives the costs by key.
 func (b *bundle) scatter(n int, seed uint64) map[string]int {
 	b.t.Helper()
-	b.create(jobs.New{Title: "like this one"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "like this one"}})
 	for _, sql := range []string{
 		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, priority, status, wait_reason, created_by, status_at,
 			updated_at, completed_at, failed_at)
@@ -121,7 +121,7 @@ func TestPagesOfEachOrderGiveEachJobOnce(t *testing.T) {
 
 func TestACursorIsOfOneOrder(t *testing.T) {
 	b := setup(t)
-	b.create(jobs.New{Title: "a"}, jobs.New{Title: "b"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "a"}}, jobs.New{Spec: jobs.Spec{Title: "b"}})
 	all := []jobs.Sort{jobs.SortCreated, jobs.SortAge, jobs.SortUpdated, jobs.SortPriority, jobs.SortCost}
 	for _, given := range all {
 		_, cursor, err := b.List(t.Context(), b.who, jobs.Filter{Sort: given, ReadyOnly: true, Limit: 1})
@@ -160,7 +160,7 @@ func TestOrdersThatHaveNoIndex(t *testing.T) {
 	if got := b.pages(f); len(got) != jobs.MaxSortedByCost {
 		t.Errorf("%d jobs by cost", len(got))
 	}
-	b.create(jobs.New{Title: "one more"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "one more"}})
 	if _, _, err := b.List(t.Context(), b.who, f); !strings.Contains(fault.From(err).Fields["sort"], "1000") {
 		t.Errorf("too many by cost: %v; want a refusal with the limit", err)
 	}

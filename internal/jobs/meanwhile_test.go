@@ -19,8 +19,8 @@ func TestAJobIsMadeWhileItsProductIsTakenAway(t *testing.T) {
 		job  jobs.New
 		want fault.Code
 	}{
-		"named":          {jobs.New{Title: "a", Product: "ledger"}, fault.Validation},
-		"through a repo": {jobs.New{Title: "b", Repo: "api"}, ""},
+		"named":          {jobs.New{Spec: jobs.Spec{Title: "a"}, Product: "ledger"}, fault.Validation},
+		"through a repo": {jobs.New{Spec: jobs.Spec{Title: "b", Repo: "api"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t)
@@ -71,7 +71,7 @@ func waitForWaiter(t *testing.T, holder pgx.Tx) {
 // had in its whole time is not: the caller has waited long enough.
 func TestAChangeWaitsForALockOnce(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "a"})[0]
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	holder, err := dbtest.Owner(t, b.db).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -70,10 +70,7 @@ func EditTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string
 	if err := p.check(); err != nil {
 		return Job{}, Job{}, err
 	}
-	if slices.Contains(p.Clear, "depends_on") {
-		p.DependsOn = &[]string{}
-	}
-	if orDefault(p.WaitsForChildren, false) || p.DependsOn != nil {
+	if p.closes() || p.sets("depends_on") {
 		if err := lockLinksTx(ctx, tx, who.Workspace); err != nil {
 			return Job{}, Job{}, err
 		}
@@ -85,7 +82,7 @@ func EditTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string
 	if err := locked.CheckVersion(&p.Version); err != nil {
 		return Job{}, Job{}, err
 	}
-	if orDefault(p.WaitsForChildren, false) && !locked.WaitsForChildren {
+	if p.closes() && !locked.WaitsForChildren {
 		if err := refuseChildrenTx(ctx, tx, who.Workspace, locked.ID); err != nil {
 			return Job{}, Job{}, err
 		}
@@ -98,16 +95,19 @@ func EditTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID string
 		return Job{}, Job{}, err
 	}
 	l := &linking{ctx: ctx, tx: tx, who: who, kind: Blocks, retried: next == ByRetry && Can(locked.Status, next)}
-	if p.DependsOn != nil {
-		changes, open, err := l.replace(locked, *p.DependsOn)
+	if p.sets("depends_on") {
+		changes, open, err := l.replace(locked, p.DependsOn)
 		if err != nil {
 			return Job{}, Job{}, err
 		}
 		d = d.regated(changes, open, locked)
 	}
-	edited, err = l.saveEdit(d, p.DependsOn != nil || slices.Contains(p.Clear, "review_required"))
+	edited, err = l.saveEdit(d, p.sets("depends_on") || p.sets("review_required") && p.ReviewOverride == nil)
 	return locked.Job, edited, err
 }
+
+// closes reports whether the edit has the job wait for its children.
+func (p Patch) closes() bool { return p.sets("waits_for_children") && p.WaitsForChildren }
 
 // saveEdit writes an edit. The job is read again where the decision does not know all of
 // it: its links, or its product's policy.
@@ -143,46 +143,19 @@ func (j Job) CheckVersion(version *int) error {
 // edit is the decision that a patch asks for.
 func (l Locked) edit(p Patch) (Decision, error) {
 	after := l.Job
-	for _, field := range p.Clear {
-		clearable[field](&after)
+	for _, f := range Fields {
+		if p.sets(f.Name) {
+			f.value(&after.Spec).Set(f.value(&p.Spec))
+		}
 	}
-	if p.Title != nil {
-		after.Title = strings.TrimSpace(*p.Title)
+	after.Title, after.DependsOn, after.Acceptance = strings.TrimSpace(after.Title), l.DependsOn, orEmpty(after.Acceptance)
+	after.Tags, after.Files, after.Capabilities = set(after.Tags), set(after.Files), set(after.Capabilities)
+	if !p.sets("acceptance_met") {
+		after.AcceptanceMet = carryCheckmarks(l.Job, after.Acceptance)
 	}
-	after.Body = orDefault(p.Body, after.Body)
-	after.Phase = orDefault(p.Phase, after.Phase)
-	after.Priority = orDefault(p.Priority, after.Priority)
-	after.Acceptance = orEmpty(orDefault(p.Acceptance, after.Acceptance))
-	if slices.Contains(p.Clear, "acceptance_met") {
-		p.AcceptanceMet = &[]bool{}
-	}
-	after.AcceptanceMet = carryCheckmarks(l.Job, after.Acceptance, p.AcceptanceMet)
-	after.WaitsForChildren = orDefault(p.WaitsForChildren, after.WaitsForChildren)
-	after.Tags = set(orDefault(p.Tags, after.Tags))
-	after.Files = set(orDefault(p.Files, after.Files))
-	after.Capabilities = set(orDefault(p.Capabilities, after.Capabilities))
-	after.Factory = orDefault(p.Factory, after.Factory)
-	after.Repo = orDefault(p.Repo, after.Repo)
-	after.EstimatedComplexity = orDefault(p.EstimatedComplexity, after.EstimatedComplexity)
-	if p.EstimatedMinutes != nil {
-		after.EstimatedMinutes = p.EstimatedMinutes
-	}
-	if p.TokenBudget != nil {
-		after.TokenBudget = p.TokenBudget
-	}
-	if p.BudgetNanos != nil {
-		after.BudgetNanos = p.BudgetNanos
-	}
-	if p.Complexity != nil {
-		after.Complexity = p.Complexity
-	}
-	after.Tier = orDefault(p.Tier, after.Tier)
-	if p.NotBefore != nil {
-		after.NotBefore = p.NotBefore
-	}
-	after.MaxRetries = orDefault(p.MaxRetries, after.MaxRetries)
-	if p.ReviewRequired != nil {
-		after.ReviewOverride, after.ReviewRequired = p.ReviewRequired, *p.ReviewRequired
+	after.AcceptanceMet = checkmarks(after.AcceptanceMet, len(after.Acceptance))
+	if after.ReviewOverride != nil {
+		after.ReviewRequired = *after.ReviewOverride
 	}
 	if l.Status.Leased() && string(after.Needs().digest()) != string(l.Needs().digest()) {
 		return Decision{}, fault.New(fault.InvalidTransition,
@@ -192,7 +165,7 @@ func (l Locked) edit(p Patch) (Decision, error) {
 	if err := d.requireOwn(); err != nil {
 		return Decision{}, err
 	}
-	return d.reschedule(p.NotBefore != nil || slices.Contains(p.Clear, "not_before"), l.Now), nil
+	return d.reschedule(p.sets("not_before"), l.Now), nil
 }
 
 // requireRepoTx refuses a job's new repo where another product than the job's owns
@@ -213,12 +186,9 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	return nil
 }
 
-// carryCheckmarks are the checkmarks of an edited job: those given, else those of the
-// criteria whose words stayed.
-func carryCheckmarks(before Job, criteria []string, given *[]bool) []bool {
-	if given != nil {
-		return checkmarks(*given, len(criteria))
-	}
+// carryCheckmarks are the checkmarks of an edited job: those of the criteria whose words
+// stayed.
+func carryCheckmarks(before Job, criteria []string) []bool {
 	met := checkmarks(before.AcceptanceMet, len(before.Acceptance))
 	list := make([]bool, len(criteria))
 	for i, text := range criteria {

@@ -53,7 +53,7 @@ func TestAProductIsMadeChangedAndTakenAway(t *testing.T) {
 		t.Errorf("deleted: %v; want not_found", err)
 	}
 	b.put("ledger", jobs.ProductSettings{})
-	b.create(jobs.New{Title: "one", Product: "ledger"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "one"}, Product: "ledger"})
 	for name, code := range map[string]fault.Code{"ledger": fault.InUse, "default": fault.InUse, "nope": fault.NotFound} {
 		if err := b.DeleteProduct(t.Context(), b.owner(), name); !fault.Is(err, code) {
 			t.Errorf("delete %s: %v; want %s", name, err, code)
@@ -85,12 +85,13 @@ func TestARepoHasOneProduct(t *testing.T) {
 		t.Errorf("a member: %v; want forbidden", err)
 	}
 
-	j := b.create(jobs.New{Title: "mine"})[0]
-	_, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Repo: number("api")})
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "mine"}})[0]
+	_, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Repo: "api"}, Set: []string{"repo"}})
 	if got := fault.From(err).Fields["repo"]; !strings.Contains(got, "ledger") {
 		t.Errorf("a repo of another product: %v; want the owner's name", err)
 	}
-	if _, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Repo: number("free")}); err != nil {
+	if _, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Repo: "free"},
+		Set: []string{"repo"}}); err != nil {
 		t.Errorf("a repo of nobody: %v", err)
 	}
 }
@@ -98,8 +99,9 @@ func TestARepoHasOneProduct(t *testing.T) {
 // What a product begins to forbid waits; what it held before becomes claimable.
 func TestAProductsNewSettingsMoveItsJobs(t *testing.T) {
 	b := setup(t)
-	list := b.create(jobs.New{Title: "a", Repo: "web"}, jobs.New{Title: "worked on", Repo: "api"},
-		jobs.New{Title: "b", Repo: "web", Priority: number(9)}, jobs.New{Title: "c", Repo: "api"}, jobs.New{Title: "no repo"})
+	list := b.create(jobs.New{Spec: jobs.Spec{Title: "a", Repo: "web"}}, jobs.New{Spec: jobs.Spec{Title: "worked on", Repo: "api"}},
+		jobs.New{Spec: jobs.Spec{Title: "b", Repo: "web"}, Priority: number(9)}, jobs.New{Spec: jobs.Spec{Title: "c", Repo: "api"}},
+		jobs.New{Spec: jobs.Spec{Title: "no repo"}})
 	b.lease(list[1])
 	b.put("default", jobs.ProductSettings{OneJobPerRepo: true})
 	b.is(list[0], jobs.Waiting, jobs.WaitRepoBusy)
@@ -129,7 +131,7 @@ func TestAProductsNewSettingsMoveManyJobs(t *testing.T) {
 	b := setup(t)
 	many := make([]jobs.New, 450)
 	for i := range many {
-		many[i] = jobs.New{Title: "a", Repo: "api"}
+		many[i] = jobs.New{Spec: jobs.Spec{Title: "a", Repo: "api"}}
 	}
 	b.create(many...)
 	for _, c := range []struct {
@@ -163,13 +165,15 @@ func (b *bundle) lease(j jobs.Job) {
 // The ticks of the criteria are kept with their words.
 func TestTicksFollowTheirCriteria(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "a", Acceptance: []string{"it builds", "it is tested"}})[0]
-	ticked, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, AcceptanceMet: number([]bool{false, true, true})})
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "a", Acceptance: []string{"it builds", "it is tested"}}})[0]
+	ticked, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{AcceptanceMet: []bool{false, true, true}},
+		Set: []string{"acceptance_met"}})
 	if err != nil || !slices.Equal(ticked.AcceptanceMet, []bool{false, true}) {
 		t.Fatalf("ticks %v, %v", ticked.AcceptanceMet, err)
 	}
 	criteria := []string{"it is tested", "it is fast"}
-	if _, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 2, Acceptance: &criteria}); err != nil {
+	if _, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 2, Spec: jobs.Spec{Acceptance: criteria},
+		Set: []string{"acceptance"}}); err != nil {
 		t.Fatal(err)
 	}
 	if now := b.get(j); !slices.Equal(now.AcceptanceMet, []bool{true, false}) {

@@ -42,14 +42,14 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 	return repairTx(ctx, tx, workspace, id, products[of].ID, lane, row, values)
 }
 
-// Field is a field of a state by its name, as JSON.
-type Field struct{ Name, Value string }
+// FieldValue is a field of a state by its name, as JSON.
+type FieldValue struct{ Name, Value string }
 
 // Fields are all fields of a state, in the order in which people read them.
-func (s State) Fields() []Field {
-	list := make([]Field, 0, len(fieldList))
+func (s State) Fields() []FieldValue {
+	list := make([]FieldValue, 0, len(fieldList))
 	for _, f := range fieldList {
-		list = append(list, Field{f.name, text(s.value(f.at))})
+		list = append(list, FieldValue{f.name, text(s.value(f.at))})
 	}
 	return list
 }

@@ -31,17 +31,19 @@ func (b *bundle) replayed(j jobs.Job) {
 func TestTheStoredEventsTellWhatIsStored(t *testing.T) {
 	b := setup(t).serial()
 	later := time.Now().Add(time.Hour)
-	full := b.create(jobs.New{Title: "full <of> \u2028 things", Body: "text", Kind: "fix", Repo: "web", Phase: "M1", Priority: number(0),
+	full := b.create(jobs.New{Spec: jobs.Spec{Title: "full <of> \u2028 things", Body: "text", Repo: "web", Phase: "M1",
 		Capabilities: []string{"os:linux", "has:git"}, Factory: "mac-1", Tags: []string{"b", "a"}, Acceptance: []string{"x"},
 		EstimatedComplexity: "L", EstimatedMinutes: number(30), BudgetNanos: number(int64(7)),
-		Complexity: number(2), Tier: jobs.TierLarge, ReviewRequired: number(true), NotBefore: &later, WaitsForChildren: true})[0]
-	bare := b.create(jobs.New{Title: "bare", Repo: "web"})[0]
-	held := b.create(jobs.New{Title: "held", Repo: "web"})[0]
-	b.create(jobs.New{Title: "urgent", Repo: "web", Priority: number(9)})
+		Complexity: number(2), Tier: jobs.TierLarge, ReviewOverride: number(true), NotBefore: &later, WaitsForChildren: true,
+	}, Kind: "fix", Priority: number(0)})[0]
+	bare := b.create(jobs.New{Spec: jobs.Spec{Title: "bare", Repo: "web"}})[0]
+	held := b.create(jobs.New{Spec: jobs.Spec{Title: "held", Repo: "web"}})[0]
+	b.create(jobs.New{Spec: jobs.Spec{Title: "urgent", Repo: "web"}, Priority: number(9)})
 	empty := []string{}
-	edited, err := b.Patch(t.Context(), b.who, full.Key, jobs.Patch{Version: 1, Tags: &empty, Capabilities: &empty,
-		NotBefore: number(time.Now().Add(-time.Hour)), Factory: number(""), Priority: number(10),
-		MaxRetries: number(9), ReviewRequired: number(true)})
+	edited, err := b.Patch(t.Context(), b.who, full.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Tags: empty, Capabilities: empty,
+		NotBefore: number(time.Now().Add(-time.Hour)), Factory: "", Priority: 10,
+		MaxRetries: 9, ReviewOverride: number(true),
+	}, Set: []string{"tags", "capabilities", "not_before", "factory", "priority", "max_retries", "review_required"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,12 +68,14 @@ func (l *life) replay(log []eventlog.Event) (State, error) {
 
 func newLife(r *rapid.T) *life {
 	l := &life{t: r, now: noon, contents: map[string]json.RawMessage{}}
-	l.job = Job{Key: "FB-1", Kind: l.word("kind"), Body: l.long("body"), InputContext: json.RawMessage(`{"n": 1e2, "key": "[secret]"}`),
-		SecretKeys: []string{"key"}, IdempotencyKey: l.word("idempotency"), EstimatedComplexity: l.word("complexity"),
+	l.job = Job{Key: "FB-1", Kind: l.word("kind"), Spec: Spec{Body: l.long("body"), EstimatedComplexity: l.word("complexity"),
 		EstimatedMinutes: l.optional(100), Files: l.words(), WaitsForChildren: l.coin("waits for children"), Title: l.word("title"),
-		Status: Ready, Priority: l.number(10), Phase: l.word("phase"),
-		Repo: l.word("repo"), Product: "ledger", Capabilities: l.words(), Tags: l.words(), Acceptance: l.words(),
-		MaxRetries: l.number(3), MaxLost: l.number(3), RetryBackoffSeconds: l.number(100), ReviewRequired: l.coin("reviewed")}
+		Priority: l.number(10), Phase: l.word("phase"),
+		Repo: l.word("repo"), Capabilities: l.words(), Tags: l.words(), Acceptance: l.words(),
+		MaxRetries: l.number(3),
+	}, InputContext: json.RawMessage(`{"n": 1e2, "key": "[secret]"}`),
+		SecretKeys: []string{"key"}, IdempotencyKey: l.word("idempotency"),
+		Status: Ready, Product: "ledger", MaxLost: l.number(3), RetryBackoffSeconds: l.number(100), ReviewRequired: l.coin("reviewed")}
 	if l.coin("timed") {
 		l.job.NotBefore = l.time()
 	}
@@ -240,10 +242,11 @@ func (l *life) report() {
 
 func (l *life) patch() Patch {
 	title, phase, repo, priority := l.word("title"), l.word("phase"), l.word("repo"), l.number(10)
-	p := Patch{Title: &title, Phase: &phase, Priority: &priority}
+	p := Patch{Spec: Spec{Title: title, Phase: phase, Priority: priority}, Set: []string{"title", "phase", "priority"}}
 	if l.coin("needs") {
 		capabilities, tags := l.words(), l.words()
-		p.Repo, p.Capabilities, p.Tags = &repo, &capabilities, &tags
+		p.Repo, p.Capabilities, p.Tags = repo, capabilities, tags
+		p.Set = append(p.Set, "repo", "capabilities", "tags")
 	}
 	if l.coin("written") {
 		body, criteria, files := l.long("body"), l.words(), l.words()
@@ -252,11 +255,12 @@ func (l *life) patch() Patch {
 			met[i] = l.coin("met")
 		}
 		budget, tier := int64(l.number(100)+1), Tiers[l.number(len(Tiers)-1)]
-		p.Complexity, p.BudgetNanos, p.Tier = l.optional(MaxComplexityStep), &budget, &tier
-		p.Body, p.Acceptance, p.AcceptanceMet, p.Files, p.EstimatedMinutes = &body, &criteria, &met, &files, l.optional(60)
+		p.Complexity, p.BudgetNanos, p.Tier = l.optional(MaxComplexityStep), &budget, tier
+		p.Body, p.Acceptance, p.AcceptanceMet, p.Files, p.EstimatedMinutes = body, criteria, met, files, l.optional(60)
+		p.Set = append(p.Set, "complexity", "budget_usd", "tier", "body", "acceptance", "acceptance_met", "files", "estimated_minutes")
 	}
 	if l.coin("rescheduled") {
-		p.NotBefore = l.time()
+		p.NotBefore, p.Set = l.time(), append(p.Set, "not_before")
 	}
 	return p
 }

@@ -93,9 +93,11 @@ func (s Change) row() (jobRow, error) {
 	by, carriedOut := s.actors()
 	stored, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
 	a := s.After
+	saved := a.saved()
+	saved.Body, saved.Acceptance, saved.AcceptanceMet, saved.DependsOn = "", nil, nil, nil // have tables of their own
 	return jobRow{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, ProductID: a.ProductID, LaneID: a.LaneID, Attempts: a.Attempts,
-		Saved: a.saved(), Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
+		Saved: saved, Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
 		EventType: s.Type, Changes: stored.Changes, Payload: stored.Payload, Contents: stored.Contents,
 	}, err
 }

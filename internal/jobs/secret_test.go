@@ -29,7 +29,7 @@ func serverKey(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
 
 // withSecrets is a new job with the inputs of which the named ones are secret.
 func withSecrets(title, input string, keys ...string) jobs.New {
-	return jobs.New{Title: title, InputContext: json.RawMessage(input), SecretKeys: keys}
+	return jobs.New{Spec: jobs.Spec{Title: title}, InputContext: json.RawMessage(input), SecretKeys: keys}
 }
 
 // reveal gives the inputs of jobs as the holder of their leases reads them.
@@ -110,7 +110,7 @@ func TestSecretKeysAreChecked(t *testing.T) {
 		field string
 	}{
 		"unknown key":   {withSecrets("a", `{"A":"x"}`, "A", "canary"), "secret_keys[1]"},
-		"no inputs":     {jobs.New{Title: "a", SecretKeys: []string{"canary"}}, "secret_keys[0]"},
+		"no inputs":     {jobs.New{Spec: jobs.Spec{Title: "a"}, SecretKeys: []string{"canary"}}, "secret_keys[0]"},
 		"no object":     {withSecrets("a", `["canary"]`, "A"), "input_context"},
 		"empty key":     {withSecrets("a", `{"":"x"}`, ""), "secret_keys[0]"},
 		"long key":      {withSecrets("a", `{"`+strings.Repeat("k", 129)+`":"x"}`, strings.Repeat("k", 129)), "secret_keys[0]"},
@@ -269,7 +269,7 @@ func TestAServerWithAnotherKey(t *testing.T) {
 	if _, err := wrong.Create(t.Context(), b.who, nil, withSecrets("b", `{"A":"two"}`, "A")); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("writing: %v", err)
 	}
-	if _, err := wrong.Create(t.Context(), b.who, nil, jobs.New{Title: "c"}); err != nil {
+	if _, err := wrong.Create(t.Context(), b.who, nil, jobs.New{Spec: jobs.Spec{Title: "c"}}); err != nil {
 		t.Errorf("a job without secrets: %v", err)
 	}
 }

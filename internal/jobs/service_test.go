@@ -59,7 +59,7 @@ func number[T any](v T) *T { return &v }
 
 func TestANewJobHasDefaultsAKeyAndAnEvent(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "  Fix the reaper "})[0]
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "  Fix the reaper "}})[0]
 	if j.Key != "FB-1" || j.Title != "Fix the reaper" || j.Priority != 5 || j.Product != "default" || j.Status != jobs.Ready ||
 		j.MaxRetries != 3 || j.MaxLost != 5 || j.RetryBackoffSeconds != 300 || j.Version != 1 || j.ReadyAt == nil || j.Epoch != 0 {
 		t.Errorf("made %+v", j)
@@ -75,10 +75,10 @@ func TestANewJobHasDefaultsAKeyAndAnEvent(t *testing.T) {
 func TestJobsWithTheSameNeedsShareALane(t *testing.T) {
 	b := setup(t)
 	list := b.create(
-		jobs.New{Title: "a", Repo: "ledger-api", Capabilities: []string{"os:linux", "has:git"}},
-		jobs.New{Title: "b", Repo: "ledger-api", Capabilities: []string{"has:git", "os:linux", "has:git"}},
-		jobs.New{Title: "c", Repo: "ledger-api"},
-		jobs.New{Title: "d", Repo: "ledger-api", Factory: "mac-1"},
+		jobs.New{Spec: jobs.Spec{Title: "a", Repo: "ledger-api", Capabilities: []string{"os:linux", "has:git"}}},
+		jobs.New{Spec: jobs.Spec{Title: "b", Repo: "ledger-api", Capabilities: []string{"has:git", "os:linux", "has:git"}}},
+		jobs.New{Spec: jobs.Spec{Title: "c", Repo: "ledger-api"}},
+		jobs.New{Spec: jobs.Spec{Title: "d", Repo: "ledger-api", Factory: "mac-1"}},
 	)
 	if list[0].LaneID != list[1].LaneID || list[0].LaneID == list[2].LaneID || list[2].LaneID == list[3].LaneID {
 		t.Errorf("lanes %d %d %d %d", list[0].LaneID, list[1].LaneID, list[2].LaneID, list[3].LaneID)
@@ -87,31 +87,32 @@ func TestJobsWithTheSameNeedsShareALane(t *testing.T) {
 
 func TestBadJobsAreRefusedByFieldAndNothingIsMade(t *testing.T) {
 	b := setup(t)
-	good := jobs.New{Title: "good"}
+	good := jobs.New{Spec: jobs.Spec{Title: "good"}}
 	for name, c := range map[string]struct {
 		list  []jobs.New
 		field string
 	}{
-		"no title":             {[]jobs.New{{}}, "title"},
-		"long title":           {[]jobs.New{{Title: strings.Repeat("x", 201)}}, "title"},
-		"control characters":   {[]jobs.New{{Title: "a\x1b[31mb"}}, "title"},
-		"long body":            {[]jobs.New{{Title: "a", Body: strings.Repeat("x", 100_001)}}, "body"},
-		"nul":                  {[]jobs.New{{Title: "a", Body: "a\x00b"}}, "body"},
-		"priority":             {[]jobs.New{{Title: "a", Priority: number(11)}}, "priority"},
-		"capability":           {[]jobs.New{{Title: "a", Capabilities: []string{"ok:1", "Not One"}}}, "capabilities[1]"},
-		"unknown product":      {[]jobs.New{{Title: "a", Product: "nope"}}, "product"},
-		"unknown dependency":   {[]jobs.New{{Title: "a", DependsOn: []string{"FB-99"}}}, "depends_on[0]"},
-		"input is no object":   {[]jobs.New{{Title: "a", InputContext: []byte(`[1]`)}}, "input_context"},
-		"key like an id":       {[]jobs.New{{Title: "a", Key: "01a1fca4-05c7-7b35-8d39-87f38845835f"}}, "key"},
-		"second of a batch":    {[]jobs.New{good, {Title: ""}}, "jobs[1].title"},
-		"same key in a batch":  {[]jobs.New{{Title: "a", Key: "K-1"}, {Title: "b", Key: "K-1"}}, "jobs[1].key"},
+		"no title":           {[]jobs.New{{}}, "title"},
+		"long title":         {[]jobs.New{{Spec: jobs.Spec{Title: strings.Repeat("x", 201)}}}, "title"},
+		"control characters": {[]jobs.New{{Spec: jobs.Spec{Title: "a\x1b[31mb"}}}, "title"},
+		"long body":          {[]jobs.New{{Spec: jobs.Spec{Title: "a", Body: strings.Repeat("x", 100_001)}}}, "body"},
+		"nul":                {[]jobs.New{{Spec: jobs.Spec{Title: "a", Body: "a\x00b"}}}, "body"},
+		"priority":           {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, Priority: number(11)}}, "priority"},
+		"capability":         {[]jobs.New{{Spec: jobs.Spec{Title: "a", Capabilities: []string{"ok:1", "Not One"}}}}, "capabilities[1]"},
+		"unknown product":    {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, Product: "nope"}}, "product"},
+		"unknown dependency": {[]jobs.New{{Spec: jobs.Spec{Title: "a", DependsOn: []string{"FB-99"}}}}, "depends_on[0]"},
+		"input is no object": {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, InputContext: []byte(`[1]`)}}, "input_context"},
+		"key like an id":     {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, Key: "01a1fca4-05c7-7b35-8d39-87f38845835f"}}, "key"},
+		"second of a batch":  {[]jobs.New{good, {Spec: jobs.Spec{Title: ""}}}, "jobs[1].title"},
+		"same key in a batch": {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, Key: "K-1"}, {Spec: jobs.Spec{Title: "b"}, Key: "K-1"}},
+			"jobs[1].key"},
 		"no job":               {nil, "jobs"},
 		"too many":             {make([]jobs.New, 1001), "jobs"},
-		"dependency in batch":  {[]jobs.New{good, {Title: "b", DependsOn: []string{"K-9"}}}, "jobs[1].depends_on[0]"},
-		"negative backoff":     {[]jobs.New{{Title: "a", RetryBackoffSeconds: number(-1)}}, "retry_backoff_seconds"},
-		"repo with a blank":    {[]jobs.New{{Title: "a", Repo: "a b"}}, "repo"},
-		"empty criterion":      {[]jobs.New{{Title: "a", Acceptance: []string{" "}}}, "acceptance[0]"},
-		"token budget of zero": {[]jobs.New{{Title: "a", TokenBudget: number(int64(0))}}, "token_budget"},
+		"dependency in batch":  {[]jobs.New{good, {Spec: jobs.Spec{Title: "b", DependsOn: []string{"K-9"}}}}, "jobs[1].depends_on[0]"},
+		"negative backoff":     {[]jobs.New{{Spec: jobs.Spec{Title: "a"}, RetryBackoffSeconds: number(-1)}}, "retry_backoff_seconds"},
+		"repo with a blank":    {[]jobs.New{{Spec: jobs.Spec{Title: "a", Repo: "a b"}}}, "repo"},
+		"empty criterion":      {[]jobs.New{{Spec: jobs.Spec{Title: "a", Acceptance: []string{" "}}}}, "acceptance[0]"},
+		"token budget of zero": {[]jobs.New{{Spec: jobs.Spec{Title: "a", TokenBudget: number(int64(0))}}}, "token_budget"},
 	} {
 		_, err := b.Create(t.Context(), b.who, nil, c.list...)
 		if !fault.Is(err, fault.Validation) || fault.From(err).Fields[c.field] == "" {
@@ -127,10 +128,10 @@ func TestARepositoryDecidesTheProduct(t *testing.T) {
 	b := setup(t)
 	dbfactory.Exec(t, b.db, `WITH p AS (INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'ledger') RETURNING id)
 		INSERT INTO product_repo (workspace_id, repo, product_id) SELECT $1, 'ledger-api', id FROM p`, b.who.Workspace)
-	if j := b.create(jobs.New{Title: "a", Repo: "ledger-api"})[0]; j.Product != "ledger" {
+	if j := b.create(jobs.New{Spec: jobs.Spec{Title: "a", Repo: "ledger-api"}})[0]; j.Product != "ledger" {
 		t.Errorf("product %s; want ledger", j.Product)
 	}
-	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "a", Repo: "ledger-api", Product: "default"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Spec: jobs.Spec{Title: "a", Repo: "ledger-api"}, Product: "default"})
 	if got := fault.From(err).Fields["product"]; !strings.Contains(got, "ledger") {
 		t.Errorf("another product: %v; want the owner's name", err)
 	}
@@ -138,12 +139,12 @@ func TestARepositoryDecidesTheProduct(t *testing.T) {
 
 func TestKeysAreNeverTwice(t *testing.T) {
 	b := setup(t)
-	b.create(jobs.New{Title: "mine", Key: "FB-2"})
-	list := b.create(jobs.New{Title: "a"}, jobs.New{Title: "b"}, jobs.New{Title: "c"})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "mine"}, Key: "FB-2"})
+	list := b.create(jobs.New{Spec: jobs.Spec{Title: "a"}}, jobs.New{Spec: jobs.Spec{Title: "b"}}, jobs.New{Spec: jobs.Spec{Title: "c"}})
 	if got := fmt.Sprint(list[0].Key, list[1].Key, list[2].Key); got != "FB-1FB-3FB-4" {
 		t.Errorf("keys %s", got)
 	}
-	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Title: "again", Key: "FB-2"})
+	_, err := b.Create(t.Context(), b.who, nil, jobs.New{Spec: jobs.Spec{Title: "again"}, Key: "FB-2"})
 	if !fault.Is(err, fault.AlreadyExists) {
 		t.Errorf("a taken key: %v; want already_exists", err)
 	}
@@ -155,7 +156,7 @@ func TestTheSameRequestMakesItsJobsOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")), jobs.New{Title: "once"})
+			made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")), jobs.New{Spec: jobs.Spec{Title: "once"}})
 			if err != nil {
 				t.Errorf("create: %v", err)
 				return
@@ -173,25 +174,28 @@ func TestTheSameRequestMakesItsJobsOnce(t *testing.T) {
 	if n := b.count(); n != 1 {
 		t.Errorf("%d jobs were made", n)
 	}
-	_, err := b.Create(t.Context(), b.who, b.Key("press", []byte("two")), jobs.New{Title: "another"})
+	_, err := b.Create(t.Context(), b.who, b.Key("press", []byte("two")), jobs.New{Spec: jobs.Spec{Title: "another"}})
 	if !fault.Is(err, fault.IdempotencyKeyReused) {
 		t.Errorf("another body: %v; want idempotency_key_reused", err)
 	}
 	dbfactory.Exec(t, b.db, `UPDATE idempotent_request SET created_at = now() - interval '25 hours'`)
-	if made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")), jobs.New{Title: "a day later"}); err != nil || made.Replayed {
+	if made, err := b.Create(t.Context(), b.who, b.Key("press", []byte("one")),
+		jobs.New{Spec: jobs.Spec{Title: "a day later"}}); err != nil || made.Replayed {
 		t.Errorf("a day later: replayed %t, %v", made.Replayed, err)
 	}
 }
 
 func TestABatchMayDependOnItself(t *testing.T) {
 	b := setup(t)
-	list := b.create(jobs.New{Title: "last", DependsOn: []string{"K-1"}}, jobs.New{Title: "first", Key: "K-1"})
+	list := b.create(jobs.New{Spec: jobs.Spec{Title: "last", DependsOn: []string{"K-1"}}}, jobs.New{Spec: jobs.Spec{Title: "first"},
+		Key: "K-1"})
 	if list[0].Status != jobs.Waiting || list[0].WaitReason != jobs.WaitDependency || list[1].Status != jobs.Ready {
 		t.Errorf("%s %q, %s", list[0].Status, list[0].WaitReason, list[1].Status)
 	}
 	_, err := b.Create(t.Context(), b.who, nil,
-		jobs.New{Title: "a", Key: "A", DependsOn: []string{"B"}}, jobs.New{Title: "b", Key: "B", DependsOn: []string{"C"}},
-		jobs.New{Title: "c", Key: "C", DependsOn: []string{"B"}})
+		jobs.New{Spec: jobs.Spec{Title: "a", DependsOn: []string{"B"}}, Key: "A"}, jobs.New{Spec: jobs.Spec{Title: "b",
+			DependsOn: []string{"C"}}, Key: "B"},
+		jobs.New{Spec: jobs.Spec{Title: "c", DependsOn: []string{"B"}}, Key: "C"})
 	path, _ := fault.From(err).Details["path"].([]string)
 	if !fault.Is(err, fault.DependencyCycle) || strings.Join(path, " ") != "B C B" {
 		t.Errorf("a circle: %v, path %v", err, path)
@@ -203,11 +207,12 @@ func TestABatchMayDependOnItself(t *testing.T) {
 
 func TestATimeInTheFutureHoldsAJob(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "later", NotBefore: number(time.Now().Add(time.Hour))})[0]
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "later", NotBefore: number(time.Now().Add(time.Hour))}})[0]
 	if j.Status != jobs.Waiting || j.WaitReason != jobs.WaitNotBefore {
 		t.Fatalf("%s %q", j.Status, j.WaitReason)
 	}
-	j, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: j.Version, NotBefore: number(time.Now().Add(-time.Hour))})
+	j, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: j.Version,
+		Spec: jobs.Spec{NotBefore: number(time.Now().Add(-time.Hour))}, Set: []string{"not_before"}})
 	if err != nil || j.Status != jobs.Ready {
 		t.Errorf("moved to the past: %s, %v; want ready", j.Status, err)
 	}
@@ -215,16 +220,17 @@ func TestATimeInTheFutureHoldsAJob(t *testing.T) {
 
 func TestAnEditKeepsToItsVersion(t *testing.T) {
 	b := setup(t)
-	j := b.create(jobs.New{Title: "one"})[0]
-	edited, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Title: number("two"), Priority: number(9),
-		Body: number("text"), Capabilities: number([]string{"has:git"})})
+	j := b.create(jobs.New{Spec: jobs.Spec{Title: "one"}})[0]
+	edited, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Title: "two", Priority: 9,
+		Body: "text", Capabilities: []string{"has:git"},
+	}, Set: []string{"title", "priority", "body", "capabilities"}})
 	if err != nil || edited.Title != "two" || edited.Version != 2 || edited.LaneID == j.LaneID {
 		t.Fatalf("edited %+v, %v", edited, err)
 	}
 	if n := dbfactory.Int(t, b.db, `SELECT count(*) FROM job_ready WHERE job_id = $1 AND priority = 9 AND lane_id = $2`, j.ID, edited.LaneID); n != 1 {
 		t.Error("the ready row did not follow")
 	}
-	_, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Title: number("three")})
+	_, err = b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: 1, Spec: jobs.Spec{Title: "three"}, Set: []string{"title"}})
 	if !fault.Is(err, fault.VersionConflict) {
 		t.Fatalf("a stale version: %v; want version_conflict", err)
 	}
@@ -236,7 +242,8 @@ func TestAnEditKeepsToItsVersion(t *testing.T) {
 func TestListsArePagedAndFiltered(t *testing.T) {
 	b := setup(t)
 	for i := range 7 {
-		b.create(jobs.New{Title: fmt.Sprintf("job %d 100%%", i), Priority: number(i), Phase: []string{"M1", "M2"}[i%2], Tags: []string{"t"}})
+		b.create(jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("job %d 100%%", i), Phase: []string{"M1", "M2"}[i%2], Tags: []string{"t"}},
+			Priority: number(i)})
 	}
 	var keys []string
 	filter := jobs.Filter{Limit: 3}
@@ -287,7 +294,8 @@ func TestListsArePagedAndFiltered(t *testing.T) {
 
 func TestStatsCountWhatIsThere(t *testing.T) {
 	b := setup(t)
-	b.create(jobs.New{Title: "a"}, jobs.New{Title: "b"}, jobs.New{Title: "c", NotBefore: number(time.Now().Add(time.Hour))})
+	b.create(jobs.New{Spec: jobs.Spec{Title: "a"}}, jobs.New{Spec: jobs.Spec{Title: "b"}}, jobs.New{Spec: jobs.Spec{Title: "c",
+		NotBefore: number(time.Now().Add(time.Hour))}})
 	got, err := b.Stats(t.Context(), b.who)
 	if err != nil || got.ByStatus[jobs.Ready] != 2 || got.ByStatus[jobs.Waiting] != 1 || got.OldestReadyAge == nil || got.Products[0].Product != "default" {
 		t.Errorf("stats %+v, %v", got, err)

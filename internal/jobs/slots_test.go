@@ -142,10 +142,10 @@ func (b *bundle) slots(want int) {
 
 func TestOneJobOfARepoIsReadyAtATime(t *testing.T) {
 	b := setup(t).serial()
-	first := b.create(jobs.New{Title: "first", Repo: "ledger-api"})[0]
-	second := b.create(jobs.New{Title: "second", Repo: "ledger-api"})[0]
-	other := b.create(jobs.New{Title: "elsewhere", Repo: "web"})[0]
-	none := b.create(jobs.New{Title: "no repo"}, jobs.New{Title: "no repo either"})
+	first := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "ledger-api"}})[0]
+	second := b.create(jobs.New{Spec: jobs.Spec{Title: "second", Repo: "ledger-api"}})[0]
+	other := b.create(jobs.New{Spec: jobs.Spec{Title: "elsewhere", Repo: "web"}})[0]
+	none := b.create(jobs.New{Spec: jobs.Spec{Title: "no repo"}}, jobs.New{Spec: jobs.Spec{Title: "no repo either"}})
 	b.is(first, jobs.Ready, "")
 	b.is(second, jobs.Waiting, jobs.WaitRepoBusy)
 	b.is(other, jobs.Ready, "")
@@ -184,7 +184,7 @@ func TestABatchHoldsAllButTheMostUrgent(t *testing.T) {
 	b := setup(t).serial()
 	list := make([]jobs.New, jobs.MaxBatch)
 	for i := range list {
-		list[i] = jobs.New{Title: "job", Repo: fmt.Sprintf("repo-%d", i%2), Priority: number(i % 9)}
+		list[i] = jobs.New{Spec: jobs.Spec{Title: "job", Repo: fmt.Sprintf("repo-%d", i%2)}, Priority: number(i % 9)}
 	}
 	list[700].Priority, list[701].Priority = number(10), number(9)
 	made := b.create(list...)
@@ -199,21 +199,22 @@ func TestABatchHoldsAllButTheMostUrgent(t *testing.T) {
 // A more urgent job takes the slot from one that nobody has claimed yet.
 func TestAMoreUrgentJobTakesTheSlotFromAReadyOne(t *testing.T) {
 	b := setup(t).serial()
-	first := b.create(jobs.New{Title: "first", Repo: "web"})[0]
-	same := b.create(jobs.New{Title: "as urgent", Repo: "web"})[0]
-	urgent := b.create(jobs.New{Title: "urgent", Repo: "web", Priority: number(8)})[0]
+	first := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "web"}})[0]
+	same := b.create(jobs.New{Spec: jobs.Spec{Title: "as urgent", Repo: "web"}})[0]
+	urgent := b.create(jobs.New{Spec: jobs.Spec{Title: "urgent", Repo: "web"}, Priority: number(8)})[0]
 	b.is(first, jobs.Waiting, jobs.WaitRepoBusy)
 	b.is(same, jobs.Waiting, jobs.WaitRepoBusy)
 	b.is(urgent, jobs.Ready, "")
 	b.slots(1)
-	if _, err := b.Patch(t.Context(), b.who, same.Key, jobs.Patch{Version: same.Version, Priority: number(10)}); err != nil {
+	if _, err := b.Patch(t.Context(), b.who, same.Key, jobs.Patch{Version: same.Version, Spec: jobs.Spec{Priority: 10},
+		Set: []string{"priority"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.is(same, jobs.Ready, "")
 	b.is(urgent, jobs.Waiting, jobs.WaitRepoBusy)
 	b.slots(1)
 	dbfactory.Exec(t, b.db, `WITH gone AS (DELETE FROM job_ready WHERE job_id = $1) UPDATE job SET status = 'assigned' WHERE id = $1`, same.ID)
-	late := b.create(jobs.New{Title: "too late", Repo: "web", Priority: number(10)})[0]
+	late := b.create(jobs.New{Spec: jobs.Spec{Title: "too late", Repo: "web"}, Priority: number(10)})[0]
 	b.is(late, jobs.Waiting, jobs.WaitRepoBusy)
 }
 
@@ -221,7 +222,7 @@ func TestAMoreUrgentJobTakesTheSlotFromAReadyOne(t *testing.T) {
 // nobody waits for a lock.
 func TestAJobThatIsBeingClaimedYieldsNothing(t *testing.T) {
 	b := setup(t).serial()
-	first := b.create(jobs.New{Title: "first", Repo: "web"})[0]
+	first := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "web"}})[0]
 	claim, err := dbtest.Owner(t, b.db).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestAJobThatIsBeingClaimedYieldsNothing(t *testing.T) {
 	if _, err := claim.Exec(t.Context(), `SELECT 1 FROM job_ready WHERE job_id = $1 FOR UPDATE`, first.ID); err != nil {
 		t.Fatal(err)
 	}
-	urgent := b.create(jobs.New{Title: "urgent", Repo: "web", Priority: number(9)})[0]
+	urgent := b.create(jobs.New{Spec: jobs.Spec{Title: "urgent", Repo: "web"}, Priority: number(9)})[0]
 	b.is(urgent, jobs.Waiting, jobs.WaitRepoBusy)
 	if err := claim.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -245,12 +246,13 @@ func TestAJobThatIsBeingClaimedYieldsNothing(t *testing.T) {
 
 func TestAnEditTakesItsSlotAlong(t *testing.T) {
 	b := setup(t).serial()
-	a := b.create(jobs.New{Title: "a", Repo: "web"})[0]
-	waits := b.create(jobs.New{Title: "waits", Repo: "web"})[0]
-	c := b.create(jobs.New{Title: "c", Repo: "api"})[0]
+	a := b.create(jobs.New{Spec: jobs.Spec{Title: "a", Repo: "web"}})[0]
+	waits := b.create(jobs.New{Spec: jobs.Spec{Title: "waits", Repo: "web"}})[0]
+	c := b.create(jobs.New{Spec: jobs.Spec{Title: "c", Repo: "api"}})[0]
 	edit := func(j jobs.Job, repo string) {
 		t.Helper()
-		if _, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: b.get(j).Version, Repo: &repo}); err != nil {
+		if _, err := b.Patch(t.Context(), b.who, j.Key, jobs.Patch{Version: b.get(j).Version, Spec: jobs.Spec{Repo: repo},
+			Set: []string{"repo"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,12 +275,13 @@ func TestAnEditTakesItsSlotAlong(t *testing.T) {
 func TestAFullReviewQueueHoldsNewWork(t *testing.T) {
 	b := setup(t)
 	dbfactory.Exec(t, b.db, `UPDATE product SET review_limit = 2, one_job_per_repo = true`)
-	list := b.create(jobs.New{Title: "one"}, jobs.New{Title: "two"}, jobs.New{Title: "back from pause", Repo: "web"})
+	list := b.create(jobs.New{Spec: jobs.Spec{Title: "one"}}, jobs.New{Spec: jobs.Spec{Title: "two"}},
+		jobs.New{Spec: jobs.Spec{Title: "back from pause", Repo: "web"}})
 	paused := b.pause(list[2])
 	dbfactory.Exec(t, b.db, `WITH gone AS (DELETE FROM job_ready) UPDATE job SET status = 'in_review' WHERE status = 'ready'`)
 	dbfactory.Exec(t, b.db, `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, changes)
 		SELECT workspace_id, 'job.edited', id, '', '', '[{"field": "status", "new": "in_review"}]' FROM job WHERE status = 'in_review'`)
-	fresh := b.create(jobs.New{Title: "new"})[0]
+	fresh := b.create(jobs.New{Spec: jobs.Spec{Title: "new"}})[0]
 	b.resume(paused)
 	b.is(fresh, jobs.Waiting, jobs.WaitReviewBacklog)
 	b.is(paused, jobs.Waiting, jobs.WaitReviewBacklog)
@@ -308,10 +311,10 @@ func TestAFullReviewQueueHoldsNewWork(t *testing.T) {
 // A job that comes back to a busy repo waits for it, whatever brought it back.
 func TestARejectedJobWaitsForItsRepo(t *testing.T) {
 	b := setup(t).serial()
-	first := b.create(jobs.New{Title: "first", Repo: "web"})[0]
+	first := b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "web"}})[0]
 	dbfactory.Exec(t, b.db, `WITH gone AS (DELETE FROM job_ready), free AS (DELETE FROM repo_slot)
 		UPDATE job SET status = 'in_review' WHERE id = $1`, first.ID)
-	second := b.create(jobs.New{Title: "second", Repo: "web", Priority: number(9)})[0]
+	second := b.create(jobs.New{Spec: jobs.Spec{Title: "second", Repo: "web"}, Priority: number(9)})[0]
 	b.decide(first, func(l jobs.Locked) (jobs.Decision, error) { return l.Reject("again") })
 	b.is(first, jobs.Waiting, jobs.WaitRepoBusy)
 	b.is(second, jobs.Ready, "")
@@ -328,8 +331,8 @@ func TestManyWantOneRepoAtOnce(t *testing.T) {
 	for i := range n {
 		all.Go(func() {
 			list, err := b.Create(t.Context(), b.who, nil,
-				jobs.New{Title: "a", Repo: fmt.Sprintf("r%d", i%2), Priority: number(i % 10)},
-				jobs.New{Title: "b", Repo: fmt.Sprintf("r%d", (i+1)%2), Priority: number(9 - i%10)})
+				jobs.New{Spec: jobs.Spec{Title: "a", Repo: fmt.Sprintf("r%d", i%2)}, Priority: number(i % 10)},
+				jobs.New{Spec: jobs.Spec{Title: "b", Repo: fmt.Sprintf("r%d", (i+1)%2)}, Priority: number(9 - i%10)})
 			if err != nil {
 				t.Errorf("create: %v", err)
 				return
@@ -377,10 +380,11 @@ func TestManyWantOneRepoAtOnce(t *testing.T) {
 // A time that is set on a held job counts first.
 func TestAHeldJobWaitsForItsTimeFirst(t *testing.T) {
 	b := setup(t).serial()
-	b.create(jobs.New{Title: "first", Repo: "web"})
-	held := b.create(jobs.New{Title: "held", Repo: "web"})[0]
+	b.create(jobs.New{Spec: jobs.Spec{Title: "first", Repo: "web"}})
+	held := b.create(jobs.New{Spec: jobs.Spec{Title: "held", Repo: "web"}})[0]
 	later := time.Now().Add(time.Hour)
-	if _, err := b.Patch(t.Context(), b.who, held.Key, jobs.Patch{Version: held.Version, NotBefore: &later}); err != nil {
+	if _, err := b.Patch(t.Context(), b.who, held.Key, jobs.Patch{Version: held.Version, Spec: jobs.Spec{NotBefore: &later},
+		Set: []string{"not_before"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.is(held, jobs.Waiting, jobs.WaitNotBefore)

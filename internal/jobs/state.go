@@ -12,55 +12,38 @@ import (
 // Saved are the fields of a job that a decision may change, as they are written to its row
 // and told by its events.
 type Saved struct {
-	Status              Status          `json:"status"`
-	WaitReason          WaitReason      `json:"wait_reason"`
-	BlockedReason       string          `json:"blocked_reason"`
-	Question            string          `json:"question"`
-	Answer              string          `json:"answer"`
-	WaitsForChildren    bool            `json:"waits_for_children"`
-	Title               string          `json:"title"`
-	Phase               string          `json:"phase"`
-	Priority            int             `json:"priority"`
-	Factory             string          `json:"factory"`
-	Repo                string          `json:"repo"`
-	EstimatedComplexity string          `json:"estimated_complexity"`
-	EstimatedMinutes    *int            `json:"estimated_minutes"`
-	TokenBudget         *int64          `json:"token_budget"`
-	BudgetNanos         *int64          `json:"budget_nanos"`
-	Complexity          *int            `json:"complexity"`
-	Tier                Tier            `json:"tier"`
-	Capabilities        []string        `json:"capabilities"`
-	Tags                []string        `json:"tags"`
-	Files               []string        `json:"files"`
-	FilesTouched        []string        `json:"files_touched"`
-	ApprovedHead        string          `json:"approved_head"`
-	MergedCommit        string          `json:"merged_commit"`
-	URL                 string          `json:"url"`
-	FailureKind         FailureKind     `json:"failure_kind"`
-	FailureCount        int             `json:"failure_count"`
-	LostCount           int             `json:"lost_count"`
-	LastError           string          `json:"last_error"`
-	Feedback            string          `json:"feedback"`
-	ProgressPercent     *int            `json:"progress_percent"`
-	CurrentStep         string          `json:"current_step"`
-	Checkpoint          json.RawMessage `json:"checkpoint"`
-	Result              json.RawMessage `json:"result"`
-	NotBefore           *time.Time      `json:"not_before"` // to the microsecond, as the database keeps it
+	Status        Status     `json:"status"`
+	WaitReason    WaitReason `json:"wait_reason"`
+	BlockedReason string     `json:"blocked_reason"`
+	Question      string     `json:"question"`
+	Answer        string     `json:"answer"`
+	Spec
+	FilesTouched    []string        `json:"files_touched"`
+	ApprovedHead    string          `json:"approved_head"`
+	MergedCommit    string          `json:"merged_commit"`
+	URL             string          `json:"url"`
+	FailureKind     FailureKind     `json:"failure_kind"`
+	FailureCount    int             `json:"failure_count"`
+	LostCount       int             `json:"lost_count"`
+	LastError       string          `json:"last_error"`
+	Feedback        string          `json:"feedback"`
+	ProgressPercent *int            `json:"progress_percent"`
+	CurrentStep     string          `json:"current_step"`
+	Checkpoint      json.RawMessage `json:"checkpoint"`
+	Result          json.RawMessage `json:"result"`
 }
 
 // saved are the fields that a decision about the job writes.
 func (j Job) saved() Saved {
-	return Saved{
+	s := Saved{
 		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
-		WaitsForChildren: j.WaitsForChildren, Title: j.Title, Phase: j.Phase, Priority: j.Priority, Factory: j.Factory,
-		Repo: j.Repo, EstimatedComplexity: j.EstimatedComplexity, EstimatedMinutes: j.EstimatedMinutes,
-		TokenBudget: j.TokenBudget, BudgetNanos: j.BudgetNanos, Complexity: j.Complexity, Tier: j.Tier,
-		Capabilities: orEmpty(j.Capabilities), Tags: orEmpty(j.Tags), Files: orEmpty(j.Files),
-		FilesTouched: orEmpty(j.FilesTouched), ApprovedHead: j.ApprovedHead, MergedCommit: j.MergedCommit, URL: j.URL,
+		Spec: j.Spec, FilesTouched: j.FilesTouched, ApprovedHead: j.ApprovedHead, MergedCommit: j.MergedCommit, URL: j.URL,
 		FailureKind: j.FailureKind, FailureCount: j.FailureCount, LostCount: j.LostCount, LastError: j.LastError,
 		Feedback: j.Feedback, ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, Checkpoint: j.Checkpoint,
-		Result: j.Result, NotBefore: j.NotBefore,
+		Result: j.Result,
 	}
+	s.Capabilities, s.Tags, s.Files, s.FilesTouched = orEmpty(s.Capabilities), orEmpty(s.Tags), orEmpty(s.Files), orEmpty(s.FilesTouched)
+	return s
 }
 
 // State is what the events of a job tell of it: every stored field, by the name that
@@ -68,38 +51,33 @@ func (j Job) saved() Saved {
 // and from the status; no change names it unless events were folded.
 type State struct {
 	Saved
-	AcceptanceMet       []bool          `json:"acceptance_met"`
 	Key                 string          `json:"key"`
-	Body                string          `json:"body"`
 	Kind                string          `json:"kind"`
-	Product             string          `json:"product"` // by name
-	Acceptance          []string        `json:"acceptance"`
+	Product             string          `json:"product"`       // by name
 	InputContext        json.RawMessage `json:"input_context"` // with redact.Placeholder for secrets
 	SecretKeys          []string        `json:"secret_keys"`
-	ReviewOverride      *bool           `json:"review_required"`
-	MaxRetries          int             `json:"max_retries"`
 	MaxLost             int             `json:"max_lost"`
 	RetryBackoffSeconds int             `json:"retry_backoff_seconds"`
 	IdempotencyKey      string          `json:"idempotency_key"`
 
-	StatusBy     string          `json:"status_by" told:"implied"`
-	StatusByKind tenancy.Kind    `json:"status_by_kind" told:"implied"`
-	StatusByID   string          `json:"status_by_id" told:"implied"`
-	CarriedOutBy json.RawMessage `json:"carried_out_by" told:"implied"` // an actor
-	StatusAt     time.Time       `json:"status_at" told:"implied"`
-	Version      int             `json:"version" told:"implied"`
-	CreatedBy    string          `json:"created_by" told:"implied"`
-	CreatedAt    time.Time       `json:"created_at" told:"implied"`
-	UpdatedAt    time.Time       `json:"updated_at" told:"implied"`
-	ReadyAt      *time.Time      `json:"ready_at" told:"implied"`
-	AssignedAt   *time.Time      `json:"assigned_at" told:"implied"`
-	StartedAt    *time.Time      `json:"started_at" told:"implied"`
-	CompletedAt  *time.Time      `json:"completed_at" told:"implied"`
-	FailedAt     *time.Time      `json:"failed_at" told:"implied"`
-	Epoch        int64           `json:"epoch" told:"implied"`
-	Attempts     int             `json:"attempts" told:"implied"`
+	StatusBy     string          `json:"status_by" log:"implied"`
+	StatusByKind tenancy.Kind    `json:"status_by_kind" log:"implied"`
+	StatusByID   string          `json:"status_by_id" log:"implied"`
+	CarriedOutBy json.RawMessage `json:"carried_out_by" log:"implied"` // an actor
+	StatusAt     time.Time       `json:"status_at" log:"implied"`
+	Version      int             `json:"version" log:"implied"`
+	CreatedBy    string          `json:"created_by" log:"implied"`
+	CreatedAt    time.Time       `json:"created_at" log:"implied"`
+	UpdatedAt    time.Time       `json:"updated_at" log:"implied"`
+	ReadyAt      *time.Time      `json:"ready_at" log:"implied"`
+	AssignedAt   *time.Time      `json:"assigned_at" log:"implied"`
+	StartedAt    *time.Time      `json:"started_at" log:"implied"`
+	CompletedAt  *time.Time      `json:"completed_at" log:"implied"`
+	FailedAt     *time.Time      `json:"failed_at" log:"implied"`
+	Epoch        int64           `json:"epoch" log:"implied"`
+	Attempts     int             `json:"attempts" log:"implied"`
 	// Lane is what the job needs of whoever claims it, as its lane tells it.
-	Lane string `json:"lane" told:"implied"`
+	Lane string `json:"lane" log:"implied"`
 
 	long map[string]string // the SHA-256 of fields whose values are contents
 }
@@ -107,9 +85,8 @@ type State struct {
 // State is the job as its events should tell it.
 func (j Job) State() State {
 	s := State{
-		Saved:         j.saved(),
-		AcceptanceMet: j.AcceptanceMet, Key: j.Key, Body: j.Body, Kind: j.Kind, Product: j.Product, Acceptance: j.Acceptance,
-		InputContext: j.InputContext, SecretKeys: j.SecretKeys, ReviewOverride: j.ReviewOverride, MaxRetries: j.MaxRetries,
+		Saved: j.saved(),
+		Key:   j.Key, Kind: j.Kind, Product: j.Product, InputContext: j.InputContext, SecretKeys: j.SecretKeys,
 		MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds, IdempotencyKey: j.IdempotencyKey,
 		StatusBy: j.StatusBy.Name, StatusByKind: j.StatusBy.Kind, StatusByID: j.StatusBy.ID, StatusAt: j.StatusAt,
 		Version: j.Version, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, ReadyAt: j.ReadyAt,
@@ -142,8 +119,8 @@ var fieldList, fieldAt = stateFields()
 func stateFields() (list []field, at map[string][]int) {
 	at = map[string][]int{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[State]()) {
-		if name := f.Tag.Get("json"); name != "" {
-			list, at[name] = append(list, field{name: name, at: f.Index, implied: f.Tag.Get("told") != ""}), f.Index
+		if name := f.Tag.Get("json"); name != "" && f.Tag.Get("log") != "-" {
+			list, at[name] = append(list, field{name: name, at: f.Index, implied: f.Tag.Get("log") == "implied"}), f.Index
 		}
 	}
 	return list, at

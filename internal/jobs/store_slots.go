@@ -82,7 +82,7 @@ func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job,
 	}
 	list := make([]*Job, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, &Job{ID: r.ID, Repo: r.Repo, OneJobPerRepo: true})
+		list = append(list, &Job{ID: r.ID, Spec: Spec{Repo: r.Repo}, OneJobPerRepo: true})
 	}
 	return list, nil
 }

@@ -56,12 +56,15 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	broken.dependencies = map[ids.ID][]dependency{id: {{"FB-1", jobs.Running}, {"FB-3", jobs.Failed}, {"FB-4", jobs.Aborted}}}
 	other := ids.New()
 	waiting := func(why jobs.WaitReason) jobs.Job {
-		return jobs.Job{ID: id, Status: jobs.Waiting, WaitReason: why, StatusAt: at, NotBefore: &later, LastError: "lint",
-			Repo: "ledger", Product: "billing", ProductID: product, ReviewLimit: &five}
+		return jobs.Job{ID: id, Status: jobs.Waiting, WaitReason: why, StatusAt: at, Spec: jobs.Spec{NotBefore: &later,
+			Repo: "ledger",
+		}, LastError: "lint", Product: "billing", ProductID: product, ReviewLimit: &five}
 	}
 	failedOnce := waiting(jobs.WaitRetryBackoff)
 	failedOnce.ID = other
-	ready := func(needs ...string) jobs.Job { return jobs.Job{Status: jobs.Ready, Capabilities: needs} }
+	ready := func(needs ...string) jobs.Job {
+		return jobs.Job{Status: jobs.Ready, Spec: jobs.Spec{Capabilities: needs}}
+	}
 	by := func(status jobs.Status) jobs.Job {
 		return jobs.Job{Status: status, StatusBy: tenancy.Actor{Name: "Jonas"}, StatusAt: at}
 	}
@@ -164,15 +167,20 @@ func TestAnExplanationNamesAllThatStandsInTheWay(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for want, j := range map[string]jobs.Job{
-		"paused no_factory":                       {Status: jobs.Paused, Capabilities: []string{"engine:codex"}},
-		"blocked product_paused no_factory":       {Status: jobs.Blocked, ProductPaused: true, Capabilities: []string{"engine:codex"}},
-		"not_before no_factory":                   {Status: jobs.Waiting, WaitReason: jobs.WaitNotBefore, Factory: "mac-9"},
-		"dependency_failed dependency":            {ID: id, Status: jobs.Waiting, WaitReason: jobs.WaitDependency},
-		"product_paused no_factory":               {Status: jobs.Ready, ProductPaused: true, Capabilities: []string{"engine:codex"}},
-		"in_review":                               {Status: jobs.InReview, ProductPaused: true, Capabilities: []string{"engine:codex"}},
-		"dependency product_paused":               {Status: jobs.Waiting, WaitReason: jobs.WaitDependency, ProductPaused: true},
-		"no_factory":                              {Status: jobs.Ready, Capabilities: []string{"engine:codex"}},
-		"retry_backoff product_paused no_factory": {Status: jobs.Waiting, WaitReason: jobs.WaitRetryBackoff, ProductPaused: true, Factory: "mac-9"},
+		"paused no_factory": {Status: jobs.Paused, Spec: jobs.Spec{Capabilities: []string{"engine:codex"}}},
+		"blocked product_paused no_factory": {Status: jobs.Blocked, ProductPaused: true,
+			Spec: jobs.Spec{Capabilities: []string{"engine:codex"}}},
+		"not_before no_factory": {Status: jobs.Waiting, WaitReason: jobs.WaitNotBefore,
+			Spec: jobs.Spec{Factory: "mac-9"}},
+		"dependency_failed dependency": {ID: id, Status: jobs.Waiting, WaitReason: jobs.WaitDependency},
+		"product_paused no_factory": {Status: jobs.Ready, ProductPaused: true,
+			Spec: jobs.Spec{Capabilities: []string{"engine:codex"}}},
+		"in_review": {Status: jobs.InReview, ProductPaused: true,
+			Spec: jobs.Spec{Capabilities: []string{"engine:codex"}}},
+		"dependency product_paused": {Status: jobs.Waiting, WaitReason: jobs.WaitDependency, ProductPaused: true},
+		"no_factory":                {Status: jobs.Ready, Spec: jobs.Spec{Capabilities: []string{"engine:codex"}}},
+		"retry_backoff product_paused no_factory": {Status: jobs.Waiting, WaitReason: jobs.WaitRetryBackoff, ProductPaused: true,
+			Spec: jobs.Spec{Factory: "mac-9"}},
 	} {
 		if got := codes(j); got != want {
 			t.Errorf("%s %s says %q; want %q", j.Status, j.WaitReason, got, want)

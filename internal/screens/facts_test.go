@@ -90,7 +90,7 @@ func (h *held) fill(n int) map[string]jobs.Job {
 	h.t.Helper()
 	repo := fmt.Sprintf("repo-%d", n)
 	one := func(title string, status jobs.Status, why jobs.WaitReason, change ...func(*jobs.New)) jobs.Job {
-		job := jobs.New{Title: title}
+		job := jobs.New{Spec: jobs.Spec{Title: title}}
 		for _, c := range change {
 			c(&job)
 		}
@@ -144,9 +144,9 @@ func TestACardNamesWhatHoldsItUp(t *testing.T) {
 	list := h.fill(1)
 	h.lease(list["holder"])
 	for range 2 {
-		h.put(h.job(jobs.New{Title: "to be reviewed"}), jobs.InReview, jobs.NoWait)
+		h.put(h.job(jobs.New{Spec: jobs.Spec{Title: "to be reviewed"}}), jobs.InReview, jobs.NoWait)
 	}
-	ready := h.job(jobs.New{Title: "could run"})
+	ready := h.job(jobs.New{Spec: jobs.Spec{Title: "could run"}})
 	known := map[ids.ID]Reason{}
 	h.read(func(r *reader) error {
 		for _, c := range []Column{Waiting, Ready} {
@@ -203,9 +203,9 @@ func TestAPageOfCardsTakesTheSameStatements(t *testing.T) {
 // Who sits on the seats is named where a ready job waits for one of them.
 func TestAnExplanationNamesWhoHoldsTheSeats(t *testing.T) {
 	h := newHeld(t)
-	sits := h.job(jobs.New{Title: "sits"})
+	sits := h.job(jobs.New{Spec: jobs.Spec{Title: "sits"}})
 	h.lease(sits)
-	waits := h.job(jobs.New{Title: "waits"})
+	waits := h.job(jobs.New{Spec: jobs.Spec{Title: "waits"}})
 	e, err := (&Service{snapshot: h.db.InWorkspaceSnapshot}).Explain(t.Context(), h.who, waits.Key)
 	if err != nil {
 		t.Fatal(err)
@@ -221,12 +221,12 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 	h := newHeld(t)
 	var list []jobs.New
 	for i := range 230 {
-		list = append(list, jobs.New{Title: fmt.Sprint(i), Capabilities: []string{fmt.Sprintf("gpu:%d", i%3)}})
+		list = append(list, jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i), Capabilities: []string{fmt.Sprintf("gpu:%d", i%3)}}})
 	}
 	if _, err := h.jobs.Create(t.Context(), h.who, nil, list...); err != nil {
 		t.Fatal(err)
 	}
-	h.job(jobs.New{Title: "can run"})
+	h.job(jobs.New{Spec: jobs.Spec{Title: "can run"}})
 	// What else holds such a job does not hide that nobody could run it.
 	h.exec(`UPDATE product SET paused = true WHERE workspace_id = $1`)
 	s := &Service{snapshot: h.db.InWorkspaceSnapshot}

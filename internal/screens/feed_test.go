@@ -14,7 +14,7 @@ import (
 func TestChangesAreGathered(t *testing.T) {
 	w := setup(t)
 	for i := range 60 {
-		w.job(jobs.New{Title: fmt.Sprint(i)})
+		w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}})
 	}
 	updates, err := w.Watch(t.Context(), w.who, w.board(screens.Filter{}).Cursor)
 	if err != nil {
@@ -26,12 +26,13 @@ func TestChangesAreGathered(t *testing.T) {
 		for version := 1; version <= 4; version++ {
 			for i := range 60 {
 				title := fmt.Sprint(time.Now())
-				if _, err := w.jobs.Patch(t.Context(), w.who, fmt.Sprint("FB-", i+1), jobs.Patch{Title: &title, Version: version}); err != nil {
+				if _, err := w.jobs.Patch(t.Context(), w.who, fmt.Sprint("FB-", i+1), jobs.Patch{Spec: jobs.Spec{Title: title},
+					Set: []string{"title"}, Version: version}); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		w.job(jobs.New{Title: "the last"})
+		w.job(jobs.New{Spec: jobs.Spec{Title: "the last"}})
 	}()
 	told := 0
 	next(t, updates, func(u *screens.Update) bool {
@@ -60,7 +61,7 @@ func TestManyChangesAtOnceTouchAllColumns(t *testing.T) {
 	}
 	var batch []jobs.New
 	for i := range 70 {
-		batch = append(batch, jobs.New{Title: fmt.Sprint(i)})
+		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}})
 	}
 	made, err := w.jobs.Create(t.Context(), w.who, nil, batch...)
 	if err != nil {

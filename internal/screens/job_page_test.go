@@ -74,11 +74,12 @@ func TestThePageOfAJobIsOfOneMoment(t *testing.T) {
 	h := newHeld(t)
 	statements := 2
 	for at := 0; at < statements; at++ {
-		j := h.made(jobs.New{Title: "before"})
+		j := h.made(jobs.New{Spec: jobs.Spec{Title: "before"}})
 		s := h.service()
 		taken := visit(s, at, func() {
 			title := "after"
-			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version, Title: &title}); err != nil {
+			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version, Spec: jobs.Spec{Title: title},
+				Set: []string{"title"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -102,11 +103,12 @@ func TestTheFormOfAJobIsOfOneMoment(t *testing.T) {
 	h := newHeld(t)
 	statements := 2
 	for at := 0; at < statements; at++ {
-		j := h.made(jobs.New{Title: "before", Phase: "M1"})
+		j := h.made(jobs.New{Spec: jobs.Spec{Title: "before", Phase: "M1"}})
 		s := h.service()
 		phase := fmt.Sprintf("M-%d", at)
 		taken := visit(s, at, func() {
-			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version, Phase: &phase}); err != nil {
+			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version, Spec: jobs.Spec{Phase: phase},
+				Set: []string{"phase"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -141,9 +143,9 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 	count := func(dependencies, rows int) (page, form, edit int) {
 		var keys []string
 		for i := range dependencies {
-			keys = append(keys, h.made(jobs.New{Title: fmt.Sprintf("dependency %d", i)}).Key)
+			keys = append(keys, h.made(jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("dependency %d", i)}}).Key)
 		}
-		j := h.made(jobs.New{Title: "depends", DependsOn: keys})
+		j := h.made(jobs.New{Spec: jobs.Spec{Title: "depends", DependsOn: keys}})
 		h.exec(`INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, claimed_at, ended_at, outcome)
 			SELECT $1, $2, n, 'claude-1', 'linux-2', now(), now(), 'failed' FROM generate_series(1, $3::int) n`, j.ID, rows)
 		h.exec(`INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message, at)
@@ -151,7 +153,8 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 		title := "depends"
 		for i := range rows {
 			title += "!"
-			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version + i, Title: &title}); err != nil {
+			if _, err := h.jobs.Patch(t.Context(), h.who, j.Key, jobs.Patch{Version: j.Version + i, Spec: jobs.Spec{Title: title},
+				Set: []string{"title"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,7 +22,7 @@ func (w *world) asks(title string) {
 // of it.
 func TestWhatWaitsForAPersonIsBounded(t *testing.T) {
 	w := setup(t)
-	like := w.job(jobs.New{Title: "like"})
+	like := w.job(jobs.New{Spec: jobs.Spec{Title: "like"}})
 	w.crowd(like, 120, "failed")
 	page, err := w.NeedsPage(t.Context(), w.who)
 	if err != nil {
@@ -57,10 +57,10 @@ func TestQuestionsAreOnTopOfTheirColumn(t *testing.T) {
 			w := setup(t)
 			lowest := 0
 			for i := range others {
-				w.job(jobs.New{Title: fmt.Sprint("held ", i)})
+				w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("held ", i)}})
 			}
-			w.job(jobs.New{Title: "asks", Priority: &lowest})
-			w.job(jobs.New{Title: "asks", Priority: &lowest})
+			w.job(jobs.New{Spec: jobs.Spec{Title: "asks"}, Priority: &lowest})
+			w.job(jobs.New{Spec: jobs.Spec{Title: "asks"}, Priority: &lowest})
 			dbfactory.Exec(t, w.db, `UPDATE job SET status = 'paused' WHERE title LIKE 'held%'`)
 			dbfactory.Exec(t, w.db, `DELETE FROM job_ready`)
 			w.asks("asks")
@@ -92,7 +92,7 @@ func TestAClaimIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What the first update says includes what the fleet offers.
-	job := w.job(jobs.New{Title: "one"})
+	job := w.job(jobs.New{Spec: jobs.Spec{Title: "one"}})
 	next(t, updates, func(u *screens.Update) bool { return len(u.Changed) > 0 })
 	w.claimAll(agent, 1)
 	u := next(t, updates, func(u *screens.Update) bool { return len(u.Changed) > 0 })

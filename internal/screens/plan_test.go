@@ -23,7 +23,7 @@ func TestThePlansOfTheBoard(t *testing.T) {
 		h.run(sql)
 	}
 	h.exec(`UPDATE product SET review_limit = 2000 WHERE workspace_id = $1`)
-	one := h.job(jobs.New{Title: "one", Repo: "ledger", Phase: "M1", Capabilities: []string{"gpu:1"}})
+	one := h.job(jobs.New{Spec: jobs.Spec{Title: "one", Repo: "ledger", Phase: "M1", Capabilities: []string{"gpu:1"}}})
 	h.crowd(one, 20)
 	h.run(`ANALYZE`)
 	h.crowd(one, 20_000)

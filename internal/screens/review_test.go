@@ -21,7 +21,7 @@ import (
 func (w *world) handIn(agent tenancy.Principal, title string, c report.Completion) jobs.Job {
 	w.t.Helper()
 	needed := true
-	job := w.job(jobs.New{Title: title, ReviewRequired: &needed})
+	job := w.job(jobs.New{Spec: jobs.Spec{Title: title, ReviewOverride: &needed}})
 	if _, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTheReviewQueueLeavesLargeResultsOut(t *testing.T) {
 func TestTheReviewQueueIsPaged(t *testing.T) {
 	w := setup(t)
 	for i := range 120 {
-		w.job(jobs.New{Title: fmt.Sprint(i)})
+		w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}})
 	}
 	dbfactory.Exec(t, w.db, `DELETE FROM job_ready`)
 	dbfactory.Exec(t, w.db, `UPDATE job SET status = 'in_review', status_at = date_trunc('hour', now())`)

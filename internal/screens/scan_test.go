@@ -60,9 +60,9 @@ func TestAFilterByLaneFindsAllAtOnce(t *testing.T) {
 	if _, _, err := w.jobs.PutProduct(t.Context(), w.who, "small", jobs.ProductSettings{Repos: []string{"ledger"}}); err != nil {
 		t.Fatal(err)
 	}
-	w.crowd(w.job(jobs.New{Title: "others"}), 4200, "ready", "waiting", "completed", "failed")
+	w.crowd(w.job(jobs.New{Spec: jobs.Spec{Title: "others"}}), 4200, "ready", "waiting", "completed", "failed")
 	low := 0
-	small := w.job(jobs.New{Title: "small", Repo: "ledger", Factory: "linux-2", Priority: &low})
+	small := w.job(jobs.New{Spec: jobs.Spec{Title: "small", Repo: "ledger", Factory: "linux-2"}, Priority: &low})
 	w.crowd(small, 120, "ready", "waiting", "completed", "failed", "blocked")
 	dbfactory.Exec(t, w.db, `UPDATE job SET priority = 0, status_at = status_at + CASE WHEN status IN ('ready', 'waiting') THEN 1 ELSE -1 END * interval '1 hour'
 		WHERE repo = 'ledger'`)
@@ -94,7 +94,7 @@ func TestAFilterByLaneFindsAllAtOnce(t *testing.T) {
 // is called by its key stands on the first page wherever it is.
 func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 	w := setup(t)
-	one := w.job(jobs.New{Title: "one"})
+	one := w.job(jobs.New{Spec: jobs.Spec{Title: "one"}})
 	w.crowd(one, 9000, "ready", "completed")
 	dbfactory.Exec(t, w.db, `UPDATE job SET phase = 'M9' WHERE key LIKE '%-77' OR key LIKE '%-8_88'`)
 	for _, c := range []screens.Column{screens.Ready, screens.Done} {
@@ -123,7 +123,7 @@ func TestJobsInWorkAreReadByTheirLeases(t *testing.T) {
 	w := setup(t)
 	agent := w.agent()
 	for i := range 3 {
-		w.job(jobs.New{Title: fmt.Sprint(i)})
+		w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}})
 	}
 	w.claimAll(agent, 2)
 	list, err := w.Leased(t.Context(), w.who)

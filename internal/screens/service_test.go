@@ -101,10 +101,10 @@ func TestTheBoardShowsJobsInTheirColumns(t *testing.T) {
 	w := setup(t)
 	agent := w.agent()
 	low, high := 3, 8
-	w.job(jobs.New{Title: "low", Priority: &low, Phase: "M1"})
-	w.job(jobs.New{Title: "high", Priority: &high, Phase: "M2"})
-	w.job(jobs.New{Title: "waits", DependsOn: []string{"FB-1"}})
-	w.job(jobs.New{Title: "stuck", Capabilities: []string{"engine:codex"}})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "low", Phase: "M1"}, Priority: &low})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "high", Phase: "M2"}, Priority: &high})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "waits", DependsOn: []string{"FB-1"}}})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "stuck", Capabilities: []string{"engine:codex"}}})
 	if _, err := w.dispatch.Claim(t.Context(), agent, claim.Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestColumnsArePagedWithoutLossOrRepetition(t *testing.T) {
 	list := make([]jobs.New, 120)
 	for i := range list {
 		p := i % 3
-		list[i] = jobs.New{Title: fmt.Sprint(i), Priority: &p}
+		list[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}, Priority: &p}
 	}
 	if _, err := w.jobs.Create(t.Context(), w.who, nil, list...); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestWatchTellsOfEveryChangeAfterThePage(t *testing.T) {
 	agent := w.agent()
 	b := w.board(screens.Filter{})
 	// Between the page and the stream: the catch-up has it.
-	made := w.job(jobs.New{Title: "new"})
+	made := w.job(jobs.New{Spec: jobs.Spec{Title: "new"}})
 	updates, err := w.Watch(t.Context(), w.who, b.Cursor)
 	if err != nil {
 		t.Fatal(err)
@@ -246,8 +246,8 @@ func TestWatchTellsOfEveryChangeAfterThePage(t *testing.T) {
 // A card that waits for another job says so anew when that one has ended.
 func TestWatchTellsThoseThatWaitForTheJob(t *testing.T) {
 	w := setup(t)
-	first := w.job(jobs.New{Title: "first"})
-	w.job(jobs.New{Title: "second", DependsOn: []string{first.Key}})
+	first := w.job(jobs.New{Spec: jobs.Spec{Title: "first"}})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "second", DependsOn: []string{first.Key}}})
 	updates, err := w.Watch(t.Context(), w.who, w.board(screens.Filter{}).Cursor)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // counted up to the product's limit, not to that of the jobs ahead.
 func TestAFullReviewQueueStandsBeforeANewJob(t *testing.T) {
 	h := newHeld(t)
-	h.crowd(h.job(jobs.New{Title: "one"}), maxAhead+50)
+	h.crowd(h.job(jobs.New{Spec: jobs.Spec{Title: "one"}}), maxAhead+50)
 	for limit, full := range map[int]bool{maxAhead + 50: true, maxAhead + 51: false} {
 		h.exec(`UPDATE product SET review_limit = $2 WHERE workspace_id = $1`, limit)
 		start, err := h.service().Start(t.Context(), h.who, fleet.Snapshot{}, StartQuery{Product: "default", Priority: 5})

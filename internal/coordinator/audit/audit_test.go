@@ -40,18 +40,19 @@ func (w *world) life() map[string]jobs.Job {
 	yes := true
 	ada := w.agent("ada")
 	j := map[string]jobs.Job{
-		"ready":   w.job(jobs.New{Title: "Ready", Tags: []string{"b", "a"}, Phase: "M1", Capabilities: []string{"has:git"}}),
-		"timed":   w.job(jobs.New{Title: "Later", NotBefore: &at}),
-		"running": w.job(jobs.New{Title: "Running"}),
-		"done":    w.job(jobs.New{Title: "Done"}),
-		"failed":  w.job(jobs.New{Title: "Failed twice"}),
-		"review":  w.job(jobs.New{Title: "In review", ReviewRequired: &yes}),
-		"asked":   w.job(jobs.New{Title: "Asked and answered"}),
-		"paused":  w.job(jobs.New{Title: "Paused"}),
-		"slot":    w.job(jobs.New{Title: "First of the repo", Repo: "atlas"}),
-		"busy":    w.job(jobs.New{Title: "Second of the repo", Repo: "atlas"}),
+		"ready": w.job(jobs.New{Spec: jobs.Spec{Title: "Ready", Tags: []string{"b", "a"}, Phase: "M1",
+			Capabilities: []string{"has:git"}}}),
+		"timed":   w.job(jobs.New{Spec: jobs.Spec{Title: "Later", NotBefore: &at}}),
+		"running": w.job(jobs.New{Spec: jobs.Spec{Title: "Running"}}),
+		"done":    w.job(jobs.New{Spec: jobs.Spec{Title: "Done"}}),
+		"failed":  w.job(jobs.New{Spec: jobs.Spec{Title: "Failed twice"}}),
+		"review":  w.job(jobs.New{Spec: jobs.Spec{Title: "In review", ReviewOverride: &yes}}),
+		"asked":   w.job(jobs.New{Spec: jobs.Spec{Title: "Asked and answered"}}),
+		"paused":  w.job(jobs.New{Spec: jobs.Spec{Title: "Paused"}}),
+		"slot":    w.job(jobs.New{Spec: jobs.Spec{Title: "First of the repo", Repo: "atlas"}}),
+		"busy":    w.job(jobs.New{Spec: jobs.Spec{Title: "Second of the repo", Repo: "atlas"}}),
 	}
-	j["waiting"] = w.job(jobs.New{Title: "Waiting", DependsOn: []string{j["running"].Key}})
+	j["waiting"] = w.job(jobs.New{Spec: jobs.Spec{Title: "Waiting", DependsOn: []string{j["running"].Key}}})
 	must(w.dispatch.Start(ctx, ada, w.claim(ada, j["running"])))
 	must(w.dispatch.Complete(ctx, ada, w.claim(ada, j["done"]), report.Completion{Summary: "All is well"}))
 	must(w.dispatch.Fail(ctx, ada, w.claim(ada, j["failed"]), report.Failure{Error: "broken", Retryable: true}))
@@ -64,7 +65,8 @@ func (w *world) life() map[string]jobs.Job {
 	now, err := w.jobs.Get(ctx, w.owner, j["ready"].Key)
 	must(now, err)
 	title, urgent := "Ready and renamed", 9
-	must(w.jobs.Patch(ctx, w.owner, now.Key, jobs.Patch{Version: now.Version, Title: &title, Priority: &urgent}))
+	must(w.jobs.Patch(ctx, w.owner, now.Key, jobs.Patch{Version: now.Version, Spec: jobs.Spec{Title: title, Priority: urgent},
+		Set: []string{"title", "priority"}}))
 	return j
 }
 
@@ -156,7 +158,7 @@ func TestALogThatTellsSomethingElseIsFound(t *testing.T) {
 // All are counted, the first hundred are kept, and pages do not lose any.
 func TestManyFindingsAreCounted(t *testing.T) {
 	w := newWorld(t)
-	w.job(jobs.New{Title: "One"})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "One"}})
 	w.damage(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
 		SELECT workspace_id, gen_random_uuid(), 'X-' || g, 'X', product_id, lane_id, 'ready', 'x' FROM job, generate_series(1, 1203) g`)
 	r := w.look(audit.Run)
@@ -172,7 +174,7 @@ func TestManyFindingsAreCounted(t *testing.T) {
 func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 	w := newWorld(t)
 	ada := w.agent("ada")
-	long := w.job(jobs.New{Title: "A long story", Tags: []string{"a"}})
+	long := w.job(jobs.New{Spec: jobs.Spec{Title: "A long story", Tags: []string{"a"}}})
 	for range 20 {
 		ref := w.claim(ada, long)
 		if _, err := w.dispatch.Release(w.t.Context(), ada, ref, report.Release{Reason: "not mine"}); err != nil {
@@ -225,7 +227,7 @@ func TestABusyDatabaseRaisesNoFalseAlarm(t *testing.T) {
 	w := newWorld(t)
 	yes := true
 	for i := range 60 {
-		w.job(jobs.New{Title: fmt.Sprint("Job ", i), ReviewRequired: &yes})
+		w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("Job ", i), ReviewOverride: &yes}})
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()

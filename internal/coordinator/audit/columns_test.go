@@ -81,9 +81,10 @@ func TestAChangeOfAnyColumnIsFound(t *testing.T) {
 	if _, _, err := w.jobs.PutProduct(ctx, w.owner, "other", jobs.ProductSettings{}); err != nil {
 		t.Fatal(err)
 	}
-	w.job(jobs.New{Title: "Of another lane", Capabilities: []string{"has:other"}})
+	w.job(jobs.New{Spec: jobs.Spec{Title: "Of another lane", Capabilities: []string{"has:other"}}})
 	yes := true
-	j := w.job(jobs.New{Title: "One", Body: strings.Repeat("long ", 500), Acceptance: []string{"so"}, ReviewRequired: &yes})
+	j := w.job(jobs.New{Spec: jobs.Spec{Title: "One", Body: strings.Repeat("long ", 500), Acceptance: []string{"so"},
+		ReviewOverride: &yes}})
 	w.clean(audit.Verify)
 	w.damage(`ALTER TABLE job DISABLE TRIGGER ALL`)
 	for _, c := range []string{"job_check", "job_check1", "job_check2"} {
@@ -119,7 +120,7 @@ func TestAChangeOfAnyColumnIsFound(t *testing.T) {
 // A content that was changed or taken away is found as well.
 func TestAChangedContentIsFound(t *testing.T) {
 	w := newWorld(t)
-	j := w.job(jobs.New{Title: "One", Body: strings.Repeat("long ", 500)})
+	j := w.job(jobs.New{Spec: jobs.Spec{Title: "One", Body: strings.Repeat("long ", 500)}})
 	w.clean(audit.Verify)
 	w.damage(`UPDATE content SET body = '"short"'`)
 	w.finds(audit.Verify, "history", j, "is not there or was changed")

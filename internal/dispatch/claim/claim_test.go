@@ -274,7 +274,7 @@ func TestManyClaimersGetEachJobOnce(t *testing.T) {
 	const total, claimers = 300, 12
 	batch := make([]jobs.New, total)
 	for i := range batch {
-		batch[i] = jobs.New{Title: fmt.Sprint("job ", i)}
+		batch[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("job ", i)}}
 	}
 	if _, err := w.Jobs.Create(w.Ctx, w.Owner, nil, batch...); err != nil {
 		t.Fatal(err)

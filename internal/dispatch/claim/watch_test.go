@@ -40,7 +40,8 @@ func TestALostWakeUpIsMadeGood(t *testing.T) {
 	agent := w.Agent("a", func(r *fleet.Registration) { r.Factory.Capabilities = []string{"gpu"} })
 	w.Job("now the lane is known")
 	w.Complete(agent, w.Claim(agent))
-	for _, lost := range []jobs.New{{Title: "of a known lane"}, {Title: "of a new lane", Capabilities: []string{"gpu"}}} {
+	for _, lost := range []jobs.New{{Spec: jobs.Spec{Title: "of a known lane"}}, {Spec: jobs.Spec{Title: "of a new lane",
+		Capabilities: []string{"gpu"}}}} {
 		got := w.awaits(agent)
 		if _, err := w.silent().Create(w.Ctx, w.Owner, nil, lost); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func scopesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([
 	}
 	of := make([]jobs.Job, 0, len(rows))
 	for _, r := range rows {
-		job := jobs.Job{Product: r.Product, Capabilities: r.Capabilities}
+		job := jobs.Job{Product: r.Product, Spec: jobs.Spec{Capabilities: r.Capabilities}}
 		if r.Factory != "" {
 			job.Lease = &jobs.Lease{Factory: r.Factory}
 		}

@@ -258,8 +258,9 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (d
 	}
 	priority, review := max(w.priority, urgent), false
 	_, err = s.jobs.CreateSystem(ctx, tenancy.System(workspace, loop), jobs.System{
-		New: jobs.New{Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Kind: jobs.KindMerge,
-			Product: w.product, Repo: w.repo, Capabilities: needs, Priority: &priority, ReviewRequired: &review},
+		New: jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Repo: w.repo,
+			Capabilities: needs, ReviewOverride: &review}, Kind: jobs.KindMerge,
+			Product: w.product, Priority: &priority},
 		Permit: func(ctx context.Context, tx db.Tx) error { return lockWantedTx(ctx, tx, workspace, w) },
 		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {
 			return recordTx(ctx, tx, workspace, made.ID, w, s.pageURL(w.key))

@@ -32,7 +32,7 @@ func TestWhoIsWarned(t *testing.T) {
 			if c.lease.expiresAt.IsZero() {
 				c.lease.expiresAt = now.Add(time.Minute)
 			}
-			if got := overdue(jobs.Job{EstimatedMinutes: c.estimate}, c.lease); got != c.want {
+			if got := overdue(jobs.Job{Spec: jobs.Spec{EstimatedMinutes: c.estimate}}, c.lease); got != c.want {
 				t.Errorf("overdue = %t", got)
 			}
 		})

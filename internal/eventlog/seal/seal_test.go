@@ -319,7 +319,7 @@ func TestDeletedJobsAreExcused(t *testing.T) {
 			if noted {
 				list.NoteFolds(w.sealer)
 			}
-			made, err := list.Create(t.Context(), who, nil, jobs.New{Title: "A job"})
+			made, err := list.Create(t.Context(), who, nil, jobs.New{Spec: jobs.Spec{Title: "A job"}})
 			if err != nil {
 				t.Fatal(err)
 			}

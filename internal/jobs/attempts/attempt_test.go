@@ -11,7 +11,7 @@ import (
 
 func TestAttemptsArePagedWithAllThatIsKept(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	dbfactory.Exec(t, b.DB, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory, ended_at, outcome, error, error_kind)
 		SELECT $1, $2, n, 'claude-' || n, 'mac-1', now(), 'failed', 'it broke', 'TestFailure' FROM generate_series(1, 5) n`, b.Who.Workspace, j.ID)
 	dbfactory.Exec(t, b.DB, `INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, epoch, payload)
@@ -38,7 +38,7 @@ func TestAttemptsArePagedWithAllThatIsKept(t *testing.T) {
 
 func TestAttemptsAreNotSeenFromAnotherWorkspace(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	stranger := dbfactory.Person(dbfactory.Workspace(t, b.DB), tenancy.RoleOwner)
 	if _, _, _, err := b.AttemptPage(t.Context(), stranger, j.ID.String(), 0, 10); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a stranger reads the attempts: %v", err)

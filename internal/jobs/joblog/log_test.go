@@ -30,7 +30,7 @@ func messages(list []joblog.Line) []string {
 
 func TestALogIsReadPageByPageFromItsEnd(t *testing.T) {
 	b := setup(t)
-	made := b.NewJobs(jobs.New{Title: "a"}, jobs.New{Title: "b"})
+	made := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}}, jobs.New{Spec: jobs.Spec{Title: "b"}})
 	b.log(made[0], 1, joblog.Info, 7)
 	b.log(made[1], 1, joblog.Info, 3)
 	var all []string
@@ -55,7 +55,7 @@ func TestALogIsReadPageByPageFromItsEnd(t *testing.T) {
 
 func TestALogIsNarrowedByLevelAndAttempt(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	for epoch := range 2 {
 		for _, level := range joblog.Levels {
 			b.log(j, epoch+1, level, 1)
@@ -84,7 +84,7 @@ func TestALogIsNarrowedByLevelAndAttempt(t *testing.T) {
 
 func TestReadingOnFromALineGivesTheRest(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	b.log(j, 1, joblog.Info, 5)
 	first, err := b.LogsAfter(t.Context(), b.Who, j.ID, 0, joblog.Filter{Limit: 2})
 	if err != nil || len(first) != 2 {
@@ -98,7 +98,7 @@ func TestReadingOnFromALineGivesTheRest(t *testing.T) {
 
 func TestRefusedLogs(t *testing.T) {
 	b := setup(t)
-	b.NewJobs(jobs.New{Title: "a"})
+	b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})
 	for _, f := range []joblog.Filter{{Limit: 201}, {Limit: -1}, {Level: "LOUD"}, {Cursor: "x"}, {Cursor: "-1"}, {Cursor: "0"},
 		{Cursor: "99999999999999999999"}} {
 		if _, _, err := b.Logs(t.Context(), b.Who, "FB-1", f); !fault.Is(err, fault.Validation) {
@@ -114,7 +114,7 @@ func TestRefusedLogs(t *testing.T) {
 
 func TestALogIsNotSeenFromAnotherWorkspace(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	b.log(j, 1, joblog.Info, 1)
 	stranger := dbfactory.Person(dbfactory.Workspace(t, b.DB), tenancy.RoleOwner)
 	if _, _, err := b.Logs(t.Context(), stranger, j.ID.String(), joblog.Filter{}); !fault.Is(err, fault.NotFound) {
@@ -128,10 +128,10 @@ func TestALogIsNotSeenFromAnotherWorkspace(t *testing.T) {
 // Old lines go, 10,000 in each call over all workspaces; younger ones stay.
 func TestOldLinesAreDeletedABoundedNumberAtOnce(t *testing.T) {
 	b := setup(t)
-	j := b.NewJobs(jobs.New{Title: "a"})[0]
+	j := b.NewJobs(jobs.New{Spec: jobs.Spec{Title: "a"}})[0]
 	b.log(j, 1, joblog.Info, 9_000)
 	other := &fixture{Workspace: b.Beside(), Service: b.Service}
-	other.log(other.NewJobs(jobs.New{Title: "b"})[0], 1, joblog.Info, 2_000)
+	other.log(other.NewJobs(jobs.New{Spec: jobs.Spec{Title: "b"}})[0], 1, joblog.Info, 2_000)
 	dbfactory.Exec(t, b.DB, `UPDATE job_log SET received_at = clock_timestamp() - interval '30 days 1 minute'`)
 	b.log(j, 1, joblog.Info, 5)
 	dbfactory.Exec(t, b.DB, `UPDATE job_log SET received_at = clock_timestamp() - interval '29 days 23 hours'

@@ -17,7 +17,8 @@ import (
 func TestJobsAreFoundByTheirWords(t *testing.T) {
 	w := jobstest.New(t)
 	s := jobsearch.New(w.DB)
-	w.NewJobs(jobs.New{Title: "Drain a factory", Body: "Leases end by themselves."}, jobs.New{Title: "Port the cache", Body: "After the drain."})
+	w.NewJobs(jobs.New{Spec: jobs.Spec{Title: "Drain a factory", Body: "Leases end by themselves."}},
+		jobs.New{Spec: jobs.Spec{Title: "Port the cache", Body: "After the drain."}})
 	jobstest.IndexTexts(t, w.DB)
 	find := func(who tenancy.Principal, words string) string {
 		t.Helper()
@@ -45,7 +46,8 @@ func TestJobsAreFoundByTheirWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Jobs.Patch(t.Context(), w.Who, "FB-1", jobs.Patch{Version: job.Version, Title: &title, Body: &body}); err != nil {
+	if _, err := w.Jobs.Patch(t.Context(), w.Who, "FB-1", jobs.Patch{Version: job.Version, Spec: jobs.Spec{Title: title, Body: body},
+		Set: []string{"title", "body"}}); err != nil {
 		t.Fatal(err)
 	}
 	jobstest.IndexTexts(t, w.DB)

@@ -41,13 +41,13 @@ func TestWordsAreWrittenOutsideOfTheCreation(t *testing.T) {
 	list, index := jobs.NewService(w.DB, wake, nil), jobsearch.NewIndex(w.DB, wake)
 	defer index.Close()
 	for words(t, w.DB) == 0 { // the first look is at all workspaces
-		w.NewJobs(jobs.New{Title: "Seen by the first look"})
+		w.NewJobs(jobs.New{Spec: jobs.Spec{Title: "Seen by the first look"}})
 		if _, err := index.IndexTexts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := words(t, w.DB)
-	if _, err := list.Create(t.Context(), w.Who, nil, jobs.New{Title: "Told of by a wake-up"}); err != nil {
+	if _, err := list.Create(t.Context(), w.Who, nil, jobs.New{Spec: jobs.Spec{Title: "Told of by a wake-up"}}); err != nil {
 		t.Fatal(err)
 	}
 	if n := words(t, w.DB); n != before {
@@ -118,10 +118,10 @@ func make100(title string) []jobs.New {
 // A job that was deleted leaves no words, also where they were about to be written.
 func TestADeletedJobHasNoWords(t *testing.T) {
 	w := jobstest.New(t)
-	job := w.NewJobs(jobs.New{Title: "To be deleted"})[0]
+	job := w.NewJobs(jobs.New{Spec: jobs.Spec{Title: "To be deleted"}})[0]
 	dbfactory.Exec(t, w.DB, `DELETE FROM job WHERE id = $1`, job.ID)
 	jobstest.IndexTexts(t, w.DB)
-	kept := w.NewJobs(jobs.New{Title: "To be deleted with words"})[0]
+	kept := w.NewJobs(jobs.New{Spec: jobs.Spec{Title: "To be deleted with words"}})[0]
 	jobstest.IndexTexts(t, w.DB)
 	if n := words(t, w.DB); n != 1 {
 		t.Errorf("%d jobs have words; want %s", n, kept.ID)

@@ -28,5 +28,5 @@ func (b *fixture) owner() tenancy.Principal {
 
 // withSecrets is a new job with the inputs of which the named ones are secret.
 func withSecrets(title, input string, keys ...string) jobs.New {
-	return jobs.New{Title: title, InputContext: json.RawMessage(input), SecretKeys: keys}
+	return jobs.New{Spec: jobs.Spec{Title: title}, InputContext: json.RawMessage(input), SecretKeys: keys}
 }
