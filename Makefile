@@ -15,7 +15,7 @@ export GOTESTSUM_VERSION := v1.13.0
 BIN := $(CURDIR)/.tools/bin
 
 # Where the code is; folders that a clone does not have are left out.
-CODE := $(wildcard bench cmd db e2e examples handlers internal static views)
+CODE := $(wildcard api bench cmd db e2e examples handlers internal static views)
 # The race detector makes a test several times slower. It guards what is about goroutines that
 # meet in memory: the packages RACED, and of the large ones in RACED_IN_PART the tests whose
 # names say so. make soak races everything. The detector needs a C compiler.
@@ -189,8 +189,9 @@ test-chaos: $(BIN)/gotestsum
 .PHONY: generate-go
 generate-go: tools
 	@$(BIN)/sqlc generate
-	@$(BIN)/oapi-codegen -config handlers/api/oapi-server.yaml handlers/api/openapi.yaml
-	@$(BIN)/oapi-codegen -config handlers/api/oapi-client.yaml handlers/api/openapi.yaml
+	@$(BIN)/oapi-codegen -config api/oapi-codegen.yaml api/openapi.yaml
+	@$(BIN)/oapi-codegen -config handlers/api/oapi-codegen.yaml api/openapi.yaml
+	@go run ./api/internal/generate
 	@$(BIN)/templ generate -log-level=error -path views
 	@go run ./internal/client/cli/clidoc
 

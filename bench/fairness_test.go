@@ -10,7 +10,7 @@ import (
 
 // Each call of the API is among those that fairness measures, with a path of its own.
 func TestFairnessKnowsEachCall(t *testing.T) {
-	file, err := os.ReadFile("../handlers/api/openapi.yaml")
+	file, err := os.ReadFile("../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // client speaks to the API with a token.
-func (s *server) client(token string) *apiclient.ClientWithResponses {
+func (s *server) client(token string) *api.ClientWithResponses {
 	s.t.Helper()
-	c, err := apiclient.NewClientWithResponses(s.url+"/api/v1", apiclient.WithHTTPClient(&http.Client{
+	c, err := api.NewClientWithResponses(s.url+"/api/v1", api.WithHTTPClient(&http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}), apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+	}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
 	}))
@@ -23,14 +23,14 @@ func (s *server) client(token string) *apiclient.ClientWithResponses {
 }
 
 // owner speaks as the owner.
-func (s *server) owner() *apiclient.ClientWithResponses { return s.client(s.token("owner-token")) }
+func (s *server) owner() *api.ClientWithResponses { return s.client(s.token("owner-token")) }
 
 // agent registers an agent with a factory of its own and speaks as it. change
 // says what matters of the registration.
-func (s *server) agent(name string, change ...func(*apiclient.Registration)) *apiclient.ClientWithResponses {
+func (s *server) agent(name string, change ...func(*api.Registration)) *api.ClientWithResponses {
 	s.t.Helper()
-	r := apiclient.Registration{BootID: "boot-of-" + name, MaxConcurrentJobs: number(100),
-		Factory: apiclient.FactoryInfo{Name: "factory-of-" + name, Seats: number(100)}}
+	r := api.Registration{BootID: "boot-of-" + name, MaxConcurrentJobs: number(100),
+		Factory: api.FactoryInfo{Name: "factory-of-" + name, Seats: number(100)}}
 	for _, c := range change {
 		c(&r)
 	}
@@ -44,18 +44,18 @@ func (s *server) agent(name string, change ...func(*apiclient.Registration)) *ap
 // submit creates jobs with these titles.
 func (s *server) submit(titles ...string) {
 	s.t.Helper()
-	list := make([]apiclient.NewJob, len(titles))
+	list := make([]api.NewJob, len(titles))
 	for i, title := range titles {
-		list[i] = apiclient.NewJob{Title: title}
+		list[i] = api.NewJob{Title: title}
 	}
-	answer, err := s.owner().CreateJobsWithResponse(s.t.Context(), nil, apiclient.CreateJobsJSONRequestBody{Jobs: list})
+	answer, err := s.owner().CreateJobsWithResponse(s.t.Context(), nil, api.CreateJobsJSONRequestBody{Jobs: list})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		s.t.Fatalf("submit: %v %s", err, body(answer))
 	}
 }
 
 // job reads a job.
-func (s *server) job(key string) apiclient.Job {
+func (s *server) job(key string) api.Job {
 	s.t.Helper()
 	answer, err := s.owner().GetJobWithResponse(s.t.Context(), key)
 	if err != nil || answer.JSON200 == nil {
@@ -69,15 +69,15 @@ func number[T any](v T) *T { return &v }
 // body gives an answer's text, for a message.
 func body(answer any) string {
 	switch a := answer.(type) {
-	case *apiclient.RegisterAgentResponse:
+	case *api.RegisterAgentResponse:
 		return string(a.Body)
-	case *apiclient.CreateJobsResponse:
+	case *api.CreateJobsResponse:
 		return string(a.Body)
-	case *apiclient.GetJobResponse:
+	case *api.GetJobResponse:
 		return string(a.Body)
-	case *apiclient.ClaimJobsResponse:
+	case *api.ClaimJobsResponse:
 		return string(a.Body)
-	case *apiclient.CompleteJobResponse:
+	case *api.CompleteJobResponse:
 		return string(a.Body)
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // Where criteria are open the key asks, and says which; what is ticked meanwhile, by
@@ -16,7 +16,7 @@ func TestApprovingOpenCriteriaAsks(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-4")
-	submitForReview(t, s, apiclient.NewJob{Title: "Drain a factory", Acceptance: &[]string{"No new claim", "Leases keep their epoch"}})
+	submitForReview(t, s, api.NewJob{Title: "Drain a factory", Acceptance: &[]string{"No new claim", "Leases keep their epoch"}})
 	handIn(t, agent, "9be04d1f00")
 	v := s.visit(desktop)
 	v.logIn()
@@ -60,7 +60,7 @@ func TestApproveFiresOnce(t *testing.T) {
 	s := startServer(t)
 	agent := s.agent("claude-4")
 	for _, title := range []string{"First", "Second", "Third"} {
-		submitForReview(t, s, apiclient.NewJob{Title: title})
+		submitForReview(t, s, api.NewJob{Title: title})
 		handIn(t, agent, "9be04d1f00")
 	}
 	v := s.visit(desktop)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // pages are all pages that a person can reach, each in a state worth looking at.
@@ -112,8 +112,8 @@ func furnish(t *testing.T, s *server) {
 // inputs submits a job with inputs, one of which is a secret.
 func inputs(t *testing.T, s *server, title string) {
 	t.Helper()
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, SecretKeys: &[]string{"registry_token"},
-		InputContext: apiclient.FreeForm(`{"command": "make publish", "registry_token": "a-token-of-the-registry", "regions": ["eu", "us"]}`)})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: title, SecretKeys: &[]string{"registry_token"},
+		InputContext: api.FreeForm(`{"command": "make publish", "registry_token": "a-token-of-the-registry", "regions": ["eu", "us"]}`)})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A budget is made in the form, and its chart says what its table says, without an
@@ -77,8 +77,8 @@ func TestTheDrawnChartIsItsTable(t *testing.T) {
 	url := dbtest.URL(t)
 	s, books := startOn(t, url, t.TempDir()), openLedger(t, url)
 	limit := "1000"
-	answer, err := s.owner().CreateBudgetWithResponse(t.Context(), apiclient.NewBudget{Name: "Everything",
-		Scope: apiclient.BudgetScopeWorkspace, Period: apiclient.BudgetPeriodOnce, LimitUSD: &limit})
+	answer, err := s.owner().CreateBudgetWithResponse(t.Context(), api.NewBudget{Name: "Everything",
+		Scope: api.BudgetScopeWorkspace, Period: api.BudgetPeriodOnce, LimitUSD: &limit})
 	if err != nil || answer.JSON201 == nil {
 		t.Fatalf("make a budget: %v %s", err, answer.Body)
 	}

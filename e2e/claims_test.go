@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -36,7 +36,7 @@ func TestTwentyClaimersTakeEachJobOnce(t *testing.T) {
 		agent := s.agent(fmt.Sprint("claude-", i))
 		all.Go(func() {
 			for {
-				answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{})
+				answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{})
 				if err != nil || answer.StatusCode() != http.StatusOK && answer.StatusCode() != http.StatusNoContent {
 					t.Errorf("claim: %v %s", err, body(answer))
 					return
@@ -51,7 +51,7 @@ func TestTwentyClaimersTakeEachJobOnce(t *testing.T) {
 					if j.Lease.Epoch != 1 {
 						t.Errorf("%s has epoch %d", j.Key, j.Lease.Epoch)
 					}
-					done, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: j.Key, Epoch: 1})
+					done, err := agent.CompleteJobWithResponse(t.Context(), api.Completion{Job: j.Key, Epoch: 1})
 					if err != nil || done.StatusCode() != http.StatusOK {
 						t.Errorf("complete %s: %v %s", j.Key, err, body(done))
 					}
@@ -80,7 +80,7 @@ func TestClaimersThatStopLoseTheirJobsToOthers(t *testing.T) {
 	s := startOn(t, url, t.TempDir())
 	s.submit(titles(total)...)
 	type held struct {
-		agent *apiclient.ClientWithResponses
+		agent *api.ClientWithResponses
 		key   string
 		epoch int64
 	}
@@ -99,7 +99,7 @@ func TestClaimersThatStopLoseTheirJobsToOthers(t *testing.T) {
 				if over {
 					return
 				}
-				answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{TTLSeconds: number(10), WaitSeconds: number(2), Max: number(3)})
+				answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{TTLSeconds: number(10), WaitSeconds: number(2), Max: number(3)})
 				if err != nil {
 					t.Errorf("claim: %v", err)
 					return
@@ -114,7 +114,7 @@ func TestClaimersThatStopLoseTheirJobsToOthers(t *testing.T) {
 						mu.Unlock()
 						continue
 					}
-					done, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: j.Key, Epoch: j.Lease.Epoch})
+					done, err := agent.CompleteJobWithResponse(t.Context(), api.Completion{Job: j.Key, Epoch: j.Lease.Epoch})
 					if err != nil || done.StatusCode() != http.StatusOK {
 						t.Errorf("complete %s: %v %s", j.Key, err, body(done))
 						continue
@@ -137,7 +137,7 @@ func TestClaimersThatStopLoseTheirJobsToOthers(t *testing.T) {
 		t.Fatal("nobody stopped in the middle of a job")
 	}
 	for _, h := range abandoned {
-		answer, err := h.agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: h.key, Epoch: h.epoch})
+		answer, err := h.agent.CompleteJobWithResponse(t.Context(), api.Completion{Job: h.key, Epoch: h.epoch})
 		if err != nil || answer.StatusCode() != http.StatusConflict {
 			t.Fatalf("stale completion of %s: %v, status %d %s", h.key, err, answer.StatusCode(), body(answer))
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -62,7 +62,7 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	t.Logf("from the pasted line to the first completed job: %.1f s", time.Since(begin).Seconds())
 
 	j := s.job("FB-1")
-	if j.Status != apiclient.JobStatusCompleted || j.Attempts != 2 {
+	if j.Status != api.JobStatusCompleted || j.Attempts != 2 {
 		t.Errorf("it is %s after %d attempts: %s", j.Status, j.Attempts, j.LastError)
 	}
 	branch, at := "fleet/"+repos.Attempt{Job: "FB-1", ID: j.ID.String(), Epoch: 2}.Name(), filepath.Join(home, "src/atlas")
@@ -77,8 +77,8 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	if err != nil || thread.JSON200 == nil {
 		t.Fatalf("read the thread: %v", err)
 	}
-	if !slices.ContainsFunc(thread.JSON200.Items, func(m apiclient.Message) bool {
-		return m.Type == "custom.note" && m.To.Kind == apiclient.MessageAddressKindPerson && strings.Contains(string(m.Payload), "The greeting is written.")
+	if !slices.ContainsFunc(thread.JSON200.Items, func(m api.Message) bool {
+		return m.Type == "custom.note" && m.To.Kind == api.MessageAddressKindPerson && strings.Contains(string(m.Payload), "The greeting is written.")
 	}) {
 		t.Errorf("the thread has no message of the agent: %s", thread.Body)
 	}

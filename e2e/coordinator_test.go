@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // leaderHealth is what /health/coordinator says.
@@ -50,9 +50,9 @@ func (s *server) freeze() {
 func (s *server) thaw() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 
 // hold lets an agent take n jobs for ten seconds, and never say anything again.
-func hold(t *testing.T, agent *apiclient.ClientWithResponses, n int) {
+func hold(t *testing.T, agent *api.ClientWithResponses, n int) {
 	t.Helper()
-	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{TTLSeconds: number(10), Max: number(n)})
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{TTLSeconds: number(10), Max: number(n)})
 	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Jobs) != n {
 		t.Fatalf("claim of %d jobs: %v %s", n, err, body(answer))
 	}

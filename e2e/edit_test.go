@@ -7,11 +7,11 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // make makes a job, with what it needs.
-func (s *server) make(in apiclient.NewJob) {
+func (s *server) make(in api.NewJob) {
 	s.t.Helper()
 	answer, err := s.owner().CreateJobWithResponse(s.t.Context(), nil, in)
 	if err != nil || answer.StatusCode() != http.StatusCreated {
@@ -144,7 +144,7 @@ func TestRetryWithChangesRuns(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-1")
-	s.make(apiclient.NewJob{Title: "Raise the roof", Capabilities: &[]string{"engine:codex"}})
+	s.make(api.NewJob{Title: "Raise the roof", Capabilities: &[]string{"engine:codex"}})
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/needs-you")
@@ -177,8 +177,8 @@ func TestRetryWithChangesRuns(t *testing.T) {
 func TestAJobIsDuplicated(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	s.make(apiclient.NewJob{Title: "Raise the roof", Body: number("Of slate."), Tags: &[]string{"roof"}, Acceptance: &[]string{"It is dry"},
-		InputContext: apiclient.FreeForm(`{"BRANCH": "main", "TOKEN": "hush-hush"}`), SecretKeys: &[]string{"TOKEN"}})
+	s.make(api.NewJob{Title: "Raise the roof", Body: number("Of slate."), Tags: &[]string{"roof"}, Acceptance: &[]string{"It is dry"},
+		InputContext: api.FreeForm(`{"BRANCH": "main", "TOKEN": "hush-hush"}`), SecretKeys: &[]string{"TOKEN"}})
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/jobs/FB-1")

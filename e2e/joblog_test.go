@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // write adds lines to the log of a job in its first attempt.
-func write(t *testing.T, agent *apiclient.ClientWithResponses, key string, level apiclient.LogLevel, messages ...string) {
+func write(t *testing.T, agent *api.ClientWithResponses, key string, level api.LogLevel, messages ...string) {
 	t.Helper()
-	batch := apiclient.LogBatch{Job: key, Epoch: 1}
+	batch := api.LogBatch{Job: key, Epoch: 1}
 	for _, m := range messages {
-		batch.Lines = append(batch.Lines, apiclient.NewLogLine{Level: level, Message: m})
+		batch.Lines = append(batch.Lines, api.NewLogLine{Level: level, Message: m})
 	}
 	answer, err := agent.WriteLogsWithResponse(t.Context(), batch)
 	if err != nil || answer.StatusCode() != http.StatusOK {
@@ -85,10 +85,10 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 	v.tailing()
 	v.must("mark the page", mark(v))
 
-	write(t, agent, "FB-1", apiclient.INFO, numbered(1, 40)...)
+	write(t, agent, "FB-1", api.INFO, numbered(1, 40)...)
 	v.sees(says("line 0040."))
 	eventually(t, "the log at its end", func() bool { return v.fromEnd() < 2 })
-	write(t, agent, "FB-1", apiclient.ERROR, `<img src=x onerror="document.title='owned'"></li></ol><script>document.title='owned'</script>`)
+	write(t, agent, "FB-1", api.ERROR, `<img src=x onerror="document.title='owned'"></li></ol><script>document.title='owned'</script>`)
 	v.sees(says(`<img src=x onerror=`))
 	if n, err := v.tab.Locator("#joblog img, #joblog script").Count(); err != nil || n != 0 {
 		t.Errorf("%d elements came out of a line, %v", n, err)
@@ -97,7 +97,7 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 	v.press("#joblog-pause", "Space")
 	v.sees("#joblog-pause[aria-pressed=true]")
 	before := v.shown()
-	write(t, agent, "FB-1", apiclient.INFO, numbered(41, 52)...)
+	write(t, agent, "FB-1", api.INFO, numbered(41, 52)...)
 	v.sees("#joblog-new:has-text('12 new lines')")
 	if n := v.shown(); n != before {
 		t.Errorf("%d lines show during a pause; want %d", n, before)
@@ -110,7 +110,7 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 
 	// Whoever scrolled up stays there.
 	v.must("scroll up", scrollTo(v, 0))
-	write(t, agent, "FB-1", apiclient.WARNING, "line 0053.")
+	write(t, agent, "FB-1", api.WARNING, "line 0053.")
 	v.sees("#joblog-new:has-text('1 new line')")
 	if v.fromEnd() < 100 {
 		t.Error("the log was scrolled away from under the reader")
@@ -121,7 +121,7 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 	v.click("#joblog nav a:has-text('Errors')")
 	eventually(t, "errors only", func() bool { return v.shown() == 1 })
 	v.tailing()
-	write(t, agent, "FB-1", apiclient.CRITICAL, "the very end")
+	write(t, agent, "FB-1", api.CRITICAL, "the very end")
 	v.sees(says("the very end"))
 
 	// The end of the job changes the page around the log, not the log.
@@ -152,7 +152,7 @@ func TestOlderLinesOfALog(t *testing.T) {
 	s.submit("Chatty")
 	agent := s.agent("claude-1")
 	claim(t, agent)
-	write(t, agent, "FB-1", apiclient.INFO, numbered(1, 450)...)
+	write(t, agent, "FB-1", api.INFO, numbered(1, 450)...)
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/jobs/FB-1")
@@ -185,7 +185,7 @@ func TestALinkToALineOfALog(t *testing.T) {
 	s.submit("Chatty")
 	agent := s.agent("claude-1")
 	claim(t, agent)
-	write(t, agent, "FB-1", apiclient.INFO, numbered(1, 450)...)
+	write(t, agent, "FB-1", api.INFO, numbered(1, 450)...)
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/jobs/FB-1#L120")

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 var keyInURL = regexp.MustCompile(`/jobs/([A-Z]+-\d+)`)
@@ -22,8 +22,8 @@ func TestFromTheFormToTheCommit(t *testing.T) {
 	gate := t.TempDir() + "/go"
 	holdCommits(t, repo, gate)
 	// The form offers only what live factories hold.
-	s.agent("claude-0", func(r *apiclient.Registration) {
-		r.Factory = apiclient.FactoryInfo{Name: "linux-2", Repos: &[]apiclient.Repo{{Name: "ledger-api"}}}
+	s.agent("claude-0", func(r *api.Registration) {
+		r.Factory = api.FactoryInfo{Name: "linux-2", Repos: &[]api.Repo{{Name: "ledger-api"}}}
 	})
 	watcher := s.visit(desktop)
 	watcher.logIn()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // A browser that lets pages remember nothing shows all of them, and decisions are sent.
@@ -13,7 +13,7 @@ func TestPagesWorkWhereNothingIsRemembered(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-1")
-	submitForReview(t, s, apiclient.NewJob{Title: "Drain a factory"})
+	submitForReview(t, s, api.NewJob{Title: "Drain a factory"})
 	handIn(t, agent, "9be04d1f00")
 	v := s.visit(desktop)
 	v.must("forbid storage", v.tab.AddInitScript(playwright.Script{Content: playwright.String(`

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // One person answers in a job's thread while another writes there: the answer appears, and
@@ -13,8 +13,8 @@ func TestAnAnswerAppearsWhileSomebodyWrites(t *testing.T) {
 	s := startServer(t)
 	s.submit("Fix flaky TestReaper")
 	agent := s.agent("claude-1")
-	send(t, agent, apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
-		Job: new("FB-1"), Payload: apiclient.FreeForm(`{"text": "It fails on Mondays."}`)})
+	send(t, agent, api.NewMessage{Type: "custom.note", To: api.NewMessageAddress{Agent: new("claude-1")},
+		Job: new("FB-1"), Payload: api.FreeForm(`{"text": "It fails on Mondays."}`)})
 	ada, bob := s.visit(desktop), s.visit(look{theme: "dark", width: 390, height: 844})
 	for _, v := range []*visitor{ada, bob} {
 		v.logIn()
@@ -69,8 +69,8 @@ func TestAMessageAppearsOnItsJobsPage(t *testing.T) {
 	v.open("/jobs/FB-1")
 	v.live()
 	for _, text := range []string{"It is the clock.", "It is not the clock."} {
-		send(t, agent, apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
-			Job: new("FB-1"), Payload: apiclient.FreeForm(`{"text": "` + text + `"}`)})
+		send(t, agent, api.NewMessage{Type: "custom.note", To: api.NewMessageAddress{Agent: new("claude-1")},
+			Job: new("FB-1"), Payload: api.FreeForm(`{"text": "` + text + `"}`)})
 		v.sees("#messages .msg-job:has-text('" + text + "')")
 		v.must("look at the thread", v.tab.Locator(".msg-job").Focus())
 	}
@@ -83,12 +83,12 @@ func TestADeadLetterIsRedriven(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-1")
-	send(t, s.owner(), apiclient.NewMessage{Type: "custom.note", To: apiclient.NewMessageAddress{Agent: new("claude-1")},
-		Payload: apiclient.FreeForm(`{"text": "Which schema is it?"}`)})
+	send(t, s.owner(), api.NewMessage{Type: "custom.note", To: api.NewMessageAddress{Agent: new("claude-1")},
+		Payload: api.FreeForm(`{"text": "Which schema is it?"}`)})
 	v := s.visit(desktop)
 	v.logIn()
 	for dead := false; !dead; {
-		answer, err := agent.NackMessageWithResponse(t.Context(), apiclient.MessageNack{Seq: hears(t, agent).Seq,
+		answer, err := agent.NackMessageWithResponse(t.Context(), api.MessageNack{Seq: hears(t, agent).Seq,
 			Error: new("no such table"), RetryInSeconds: new(1)})
 		if err != nil || answer.JSON200 == nil {
 			t.Fatalf("give back: %v %s", err, body(answer))
@@ -103,7 +103,7 @@ func TestADeadLetterIsRedriven(t *testing.T) {
 }
 
 // send sends a message.
-func send(t *testing.T, from *apiclient.ClientWithResponses, m apiclient.NewMessage) {
+func send(t *testing.T, from *api.ClientWithResponses, m api.NewMessage) {
 	t.Helper()
 	answer, err := from.SendMessageWithResponse(t.Context(), m)
 	if err != nil || answer.JSON201 == nil {
@@ -112,9 +112,9 @@ func send(t *testing.T, from *apiclient.ClientWithResponses, m apiclient.NewMess
 }
 
 // hears waits for a message in an agent's inbox.
-func hears(t *testing.T, agent *apiclient.ClientWithResponses) apiclient.Message {
+func hears(t *testing.T, agent *api.ClientWithResponses) api.Message {
 	t.Helper()
-	answer, err := agent.ReadMessagesWithResponse(t.Context(), &apiclient.ReadMessagesParams{WaitSeconds: new(30)})
+	answer, err := agent.ReadMessagesWithResponse(t.Context(), &api.ReadMessagesParams{WaitSeconds: new(30)})
 	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Items) != 1 {
 		t.Fatalf("read: %v %s", err, body(answer))
 	}
@@ -125,7 +125,7 @@ func hears(t *testing.T, agent *apiclient.ClientWithResponses) apiclient.Message
 func (s *server) finds(word string) {
 	s.t.Helper()
 	for {
-		a, err := s.owner().SearchMessagesWithResponse(s.t.Context(), &apiclient.SearchMessagesParams{Q: word})
+		a, err := s.owner().SearchMessagesWithResponse(s.t.Context(), &api.SearchMessagesParams{Q: word})
 		if err != nil || a.JSON200 == nil {
 			s.t.Fatalf("search for %s: %v, %s", word, err, a.Body)
 		}

@@ -6,26 +6,26 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 
 	"github.com/playwright-community/playwright-go"
 )
 
 // ask lets the agent claim a job and ask about it.
-func ask(t *testing.T, agent *apiclient.ClientWithResponses, question string) {
+func ask(t *testing.T, agent *api.ClientWithResponses, question string) {
 	t.Helper()
 	job := claimed(t, agent)
-	answer, err := agent.AskQuestionWithResponse(t.Context(), apiclient.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: question})
+	answer, err := agent.AskQuestionWithResponse(t.Context(), api.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: question})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("ask: %v %s", err, body(answer))
 	}
 }
 
 // breakDown lets the agent claim a job and fail for good.
-func breakDown(t *testing.T, agent *apiclient.ClientWithResponses) {
+func breakDown(t *testing.T, agent *api.ClientWithResponses) {
 	t.Helper()
 	job := claimed(t, agent)
-	answer, err := agent.FailJobWithResponse(t.Context(), apiclient.Failure{Job: job.Key, Epoch: job.Lease.Epoch,
+	answer, err := agent.FailJobWithResponse(t.Context(), api.Failure{Job: job.Key, Epoch: job.Lease.Epoch,
 		Error: "exit status 2", Retryable: number(false)})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("fail: %v %s", err, body(answer))
@@ -79,7 +79,7 @@ func TestWhatNeedsAPersonIsDealtWithInPlace(t *testing.T) {
 	v.key("Control+Enter")
 	v.gone("#need-fb-1")
 	v.counts(1)
-	if job := s.job("FB-1"); job.Status != apiclient.JobStatusReady {
+	if job := s.job("FB-1"); job.Status != api.JobStatusReady {
 		t.Errorf("FB-1 is %s", job.Status)
 	}
 
@@ -87,7 +87,7 @@ func TestWhatNeedsAPersonIsDealtWithInPlace(t *testing.T) {
 	v.key("Enter")
 	v.sees("text=Nothing needs you")
 	v.counts(0)
-	if job := s.job("FB-2"); job.Status != apiclient.JobStatusReady {
+	if job := s.job("FB-2"); job.Status != api.JobStatusReady {
 		t.Errorf("FB-2 is %s", job.Status)
 	}
 	if !marked(v) {

@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // submitTo creates a job in a repo.
 func submitTo(t *testing.T, s *server, title, repo string) {
 	t.Helper()
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, Repo: &repo})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: title, Repo: &repo})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}
@@ -20,8 +20,8 @@ func submitTo(t *testing.T, s *server, title, repo string) {
 func TestAProductSaysHowItsJobsAreWorkedOn(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
-	s.agent("claude-1", func(r *apiclient.Registration) {
-		r.Factory.Repos = &[]apiclient.Repo{{Name: "ledger-api"}}
+	s.agent("claude-1", func(r *api.Registration) {
+		r.Factory.Repos = &[]api.Repo{{Name: "ledger-api"}}
 	})
 	v := s.visit(desktop)
 	v.logIn()

@@ -11,7 +11,7 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // sampleChange is what an agent hands in: words, a diff, tests.
@@ -41,7 +41,7 @@ new file mode 100644
 `
 
 // submitForReview creates a job that a person is to approve.
-func submitForReview(t *testing.T, s *server, n apiclient.NewJob) {
+func submitForReview(t *testing.T, s *server, n api.NewJob) {
 	t.Helper()
 	n.ReviewRequired = number(true)
 	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, n)
@@ -51,14 +51,14 @@ func submitForReview(t *testing.T, s *server, n apiclient.NewJob) {
 }
 
 // handIn claims the next job and completes it with a change.
-func handIn(t *testing.T, agent *apiclient.ClientWithResponses, commit string) apiclient.Job {
+func handIn(t *testing.T, agent *api.ClientWithResponses, commit string) api.Job {
 	t.Helper()
 	job := claimed(t, agent)
 	result, err := json.Marshal(map[string]any{"diff": sampleChange, "tests": map[string]int{"passed": 1204, "failed": 0}, "lint_findings": 0, "model": "sonnet"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: job.Key, Epoch: job.Lease.Epoch, Commit: &commit, Result: result,
+	answer, err := agent.CompleteJobWithResponse(t.Context(), api.Completion{Job: job.Key, Epoch: job.Lease.Epoch, Commit: &commit, Result: result,
 		Branch: number("fleet/" + job.Key), Summary: number("Drain now **only stops** new claims and sends one directive for each agent.")})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("complete: %v %s", err, answer.Body)
@@ -67,9 +67,9 @@ func handIn(t *testing.T, agent *apiclient.ClientWithResponses, commit string) a
 }
 
 // claimed takes the next job, with all that its attempt is given.
-func claimed(t *testing.T, agent *apiclient.ClientWithResponses) apiclient.Job {
+func claimed(t *testing.T, agent *api.ClientWithResponses) api.Job {
 	t.Helper()
-	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{})
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{})
 	if err != nil || answer.JSON200 == nil {
 		t.Fatalf("claim: %v %s", err, body(answer))
 	}
@@ -88,7 +88,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-4")
-	submitForReview(t, s, apiclient.NewJob{Title: "Drain a factory without losing leases", Acceptance: &[]string{"No new claim", "Leases keep their epoch"}})
+	submitForReview(t, s, api.NewJob{Title: "Drain a factory without losing leases", Acceptance: &[]string{"No new claim", "Leases keep their epoch"}})
 	handIn(t, agent, "9be04d1f00")
 	v := s.visit(desktop)
 	v.logIn()
@@ -96,7 +96,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	v.sees(`h2:has-text("Drain a factory")`)
 	v.live()
 	v.must("mark the page", mark(v))
-	submitForReview(t, s, apiclient.NewJob{Title: "Pin the runner image"})
+	submitForReview(t, s, api.NewJob{Title: "Pin the runner image"})
 	handIn(t, agent, "aa11bb22")
 	v.sees("#rq-fb-2")
 	v.sees(`#nav-review-n:has-text("2")`)
@@ -148,7 +148,7 @@ func TestReviewWithoutScript(t *testing.T) {
 	s := startServer(t)
 	agent := s.agent("claude-4")
 	for range 2 {
-		submitForReview(t, s, apiclient.NewJob{Title: "Drain a factory", Acceptance: &[]string{"No new claim"}})
+		submitForReview(t, s, api.NewJob{Title: "Drain a factory", Acceptance: &[]string{"No new claim"}})
 		handIn(t, agent, "9be04d1f00")
 	}
 	how := desktop
@@ -180,7 +180,7 @@ func TestAQuestionIsAnsweredOnTheJobPage(t *testing.T) {
 	v.open("/jobs/FB-1")
 	v.live()
 	job := claimed(t, agent)
-	answer, err := agent.AskQuestionWithResponse(t.Context(), apiclient.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: "24 hours\nor 48?"})
+	answer, err := agent.AskQuestionWithResponse(t.Context(), api.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: "24 hours\nor 48?"})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("ask: %v %s", err, answer.Body)
 	}
@@ -334,7 +334,7 @@ func furnishReview(t *testing.T, s *server) {
 	agent := s.agent("claude-4")
 	criteria := []string{"A draining factory gets no new claim", "Running jobs keep their lease and epoch", "Undrain takes effect with the next heartbeat", "Killing the web process in the middle loses nothing"}
 	for _, title := range []string{"Drain a factory without losing leases", "Idempotent usage entries for resumed runs", "Skip link and landmarks on every page"} {
-		submitForReview(t, s, apiclient.NewJob{Title: title, Acceptance: &criteria, Body: number("Stop **new** claims only.")})
+		submitForReview(t, s, api.NewJob{Title: title, Acceptance: &criteria, Body: number("Stop **new** claims only.")})
 		handIn(t, agent, "9be04d1f00")
 	}
 	act := func(what string, answer interface{ StatusCode() int }, err error) {
@@ -343,10 +343,10 @@ func furnishReview(t *testing.T, s *server) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	rejected, err := s.owner().RejectJobWithResponse(t.Context(), "FB-1", apiclient.ReasonedAction{Reason: "Leases must end by themselves. Do not release them from the drain call."})
+	rejected, err := s.owner().RejectJobWithResponse(t.Context(), "FB-1", api.ReasonedAction{Reason: "Leases must end by themselves. Do not release them from the drain call."})
 	act("reject", rejected, err)
 	handIn(t, agent, "77aa01c2")
-	approved, err := s.owner().ApproveJobWithResponse(t.Context(), "FB-3", apiclient.ApproveAction{})
+	approved, err := s.owner().ApproveJobWithResponse(t.Context(), "FB-3", api.ApproveAction{})
 	act("approve", approved, err)
 	s.submit("Reaper: one guarded query")
 	depend(t, s, "Burn-down with projection fan", "FB-4")
@@ -354,11 +354,11 @@ func furnishReview(t *testing.T, s *server) {
 	depend(t, s, "Reallocate a budget", "FB-5")
 	depend(t, s, "Show the projection", "FB-5")
 	for _, l := range []struct{ job, other, kind string }{{"FB-5", "FB-6", "parent"}, {"FB-2", "FB-5", "discovered_from"}, {"FB-3", "FB-4", "blocks"}} {
-		made, err := s.owner().LinkJobWithResponse(t.Context(), l.job, apiclient.NewLink{DependsOn: l.other, Type: number(apiclient.LinkType(l.kind))})
+		made, err := s.owner().LinkJobWithResponse(t.Context(), l.job, api.NewLink{DependsOn: l.other, Type: number(api.LinkType(l.kind))})
 		act("link", made, err)
 	}
 	claimed(t, agent)
 	job := claimed(t, agent)
-	asked, err := agent.AskQuestionWithResponse(t.Context(), apiclient.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: "Is 24 hours of overlap enough, or 48?"})
+	asked, err := agent.AskQuestionWithResponse(t.Context(), api.Question{Job: job.Key, Epoch: job.Lease.Epoch, Question: "Is 24 hours of overlap enough, or 48?"})
 	act("ask", asked, err)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // The server's secret key is changed: started once with both keys it can read all
@@ -21,7 +21,7 @@ func TestTheServersSecretKeyIsChanged(t *testing.T) {
 	s := start(t, dir, "DATABASE_URL="+url, "FLEETBOARD_ADMIN_EMAIL="+ownerEmail, "FLEETBOARD_ADMIN_PASSWORD="+ownerPassword,
 		"FLEETBOARD_SECRET_KEY="+key(1))
 	for range 3 {
-		made, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: "a", SecretKeys: &[]string{"TOKEN"},
+		made, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: "a", SecretKeys: &[]string{"TOKEN"},
 			InputContext: []byte(`{"TOKEN":"kept"}`)})
 		if err != nil || made.StatusCode() != http.StatusCreated {
 			t.Fatalf("submit: %v %s", err, made.Body)
@@ -29,7 +29,7 @@ func TestTheServersSecretKeyIsChanged(t *testing.T) {
 	}
 	claim := func(want int) {
 		t.Helper()
-		got, err := s.agent("claude-1").ClaimJobsWithResponse(t.Context(), apiclient.ClaimJobsJSONRequestBody{})
+		got, err := s.agent("claude-1").ClaimJobsWithResponse(t.Context(), api.ClaimJobsJSONRequestBody{})
 		if err != nil || got.StatusCode() != want || want == http.StatusOK && !strings.Contains(string(got.Body), `"TOKEN":"kept"`) {
 			t.Errorf("claim: %d, want %d; %v %s", got.StatusCode(), want, err, got.Body)
 		}

@@ -9,24 +9,24 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // Steps that several tests take.
 
-func claim(t *testing.T, agent *apiclient.ClientWithResponses) string {
+func claim(t *testing.T, agent *api.ClientWithResponses) string {
 	t.Helper()
-	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{})
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{})
 	if err != nil || answer.JSON200 == nil {
 		t.Fatalf("claim: %v %s", err, body(answer))
 	}
 	return answer.JSON200.Jobs[0].Key
 }
 
-func longPoll(t *testing.T, agent *apiclient.ClientWithResponses) string {
+func longPoll(t *testing.T, agent *api.ClientWithResponses) string {
 	t.Helper()
-	answer, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{WaitSeconds: number(40)})
+	answer, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{WaitSeconds: number(40)})
 	if err != nil || answer.JSON200 == nil {
 		t.Errorf("long poll: %v %s", err, body(answer))
 		return ""
@@ -34,28 +34,28 @@ func longPoll(t *testing.T, agent *apiclient.ClientWithResponses) string {
 	return answer.JSON200.Jobs[0].Key
 }
 
-func progress(t *testing.T, agent *apiclient.ClientWithResponses, key string, percent int, step string) {
+func progress(t *testing.T, agent *api.ClientWithResponses, key string, percent int, step string) {
 	t.Helper()
-	answer, err := agent.ReportProgressWithResponse(t.Context(), apiclient.ProgressReport{Job: key, Epoch: 1, ProgressPercent: &percent, CurrentStep: &step})
+	answer, err := agent.ReportProgressWithResponse(t.Context(), api.ProgressReport{Job: key, Epoch: 1, ProgressPercent: &percent, CurrentStep: &step})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("progress: %v %s", err, answer.Body)
 	}
 }
 
-func complete(t *testing.T, agent *apiclient.ClientWithResponses, key string) {
+func complete(t *testing.T, agent *api.ClientWithResponses, key string) {
 	t.Helper()
-	answer, err := agent.CompleteJobWithResponse(t.Context(), apiclient.Completion{Job: key, Epoch: 1})
+	answer, err := agent.CompleteJobWithResponse(t.Context(), api.Completion{Job: key, Epoch: 1})
 	if err != nil || answer.StatusCode() != http.StatusOK {
 		t.Fatalf("complete: %v %s", err, answer.Body)
 	}
 }
 
 // spends tells usage of a job's first attempt that cost so many dollars.
-func spends(t *testing.T, agent *apiclient.ClientWithResponses, key, id, usd string) {
+func spends(t *testing.T, agent *api.ClientWithResponses, key, id, usd string) {
 	t.Helper()
-	answer, err := agent.ReportUsageWithResponse(t.Context(), apiclient.UsageReport{Job: &key, Epoch: new(int64(1)), Entries: []apiclient.UsageEntry{{
+	answer, err := agent.ReportUsageWithResponse(t.Context(), api.UsageReport{Job: &key, Epoch: new(int64(1)), Entries: []api.UsageEntry{{
 		ID: id, Provider: "house", Model: "house-1", InputTokens: 12_000, OutputTokens: 900, CostUSD: json.RawMessage(usd), At: time.Now()}}})
-	if err != nil || answer.JSON200 == nil || answer.JSON200.Results[0].Status != apiclient.UsageResultStatusRecorded {
+	if err != nil || answer.JSON200 == nil || answer.JSON200.Results[0].Status != api.UsageResultStatusRecorded {
 		t.Fatalf("tell usage: %v %s", err, body(answer))
 	}
 }
@@ -63,8 +63,8 @@ func spends(t *testing.T, agent *apiclient.ClientWithResponses, key, id, usd str
 // budget makes a hard budget of so many dollars a month for all jobs.
 func budget(t *testing.T, s *server, name, usd string) {
 	t.Helper()
-	answer, err := s.owner().CreateBudgetWithResponse(t.Context(), apiclient.NewBudget{Name: name, Scope: apiclient.BudgetScopeWorkspace,
-		Period: apiclient.BudgetPeriodMonth, LimitUSD: &usd})
+	answer, err := s.owner().CreateBudgetWithResponse(t.Context(), api.NewBudget{Name: name, Scope: api.BudgetScopeWorkspace,
+		Period: api.BudgetPeriodMonth, LimitUSD: &usd})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("make a budget: %v %s", err, answer.Body)
 	}
@@ -77,7 +77,7 @@ func submitCommand(t *testing.T, s *server, title, command string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, Repo: number("ledger-api"), InputContext: input})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: title, Repo: number("ledger-api"), InputContext: input})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}
@@ -110,7 +110,7 @@ func marked(v *visitor) bool {
 // depend creates a job that waits for another.
 func depend(t *testing.T, s *server, title, on string) {
 	t.Helper()
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, DependsOn: &[]string{on}})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: title, DependsOn: &[]string{on}})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}
@@ -119,7 +119,7 @@ func depend(t *testing.T, s *server, title, on string) {
 // stuck creates a job that needs a capability nobody offers.
 func stuck(t *testing.T, s *server, title, capability string) {
 	t.Helper()
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: title, Capabilities: &[]string{capability}})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: title, Capabilities: &[]string{capability}})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -59,12 +59,12 @@ func fillBoard(t *testing.T, s *server) (change func(n int)) {
 	t.Helper()
 	s.submit(titles(72)...)
 	agent, owner := s.agent("claude-1"), s.owner()
-	claimed, err := agent.ClaimJobsWithResponse(t.Context(), apiclient.ClaimRequest{Max: number(20)})
+	claimed, err := agent.ClaimJobsWithResponse(t.Context(), api.ClaimRequest{Max: number(20)})
 	if err != nil || claimed.JSON200 == nil || len(claimed.JSON200.Jobs) != 20 {
 		t.Fatalf("claim 20: %v %s", err, body(claimed))
 	}
 	pause := func(n int) {
-		answer, err := owner.PauseJobWithResponse(t.Context(), fmt.Sprintf("FB-%d", n), apiclient.PlainAction{})
+		answer, err := owner.PauseJobWithResponse(t.Context(), fmt.Sprintf("FB-%d", n), api.PlainAction{})
 		if err != nil || answer.StatusCode() != http.StatusOK {
 			t.Errorf("pause FB-%d: %v %s", n, err, answer.Body)
 		}
@@ -81,7 +81,7 @@ func fillBoard(t *testing.T, s *server) (change func(n int)) {
 			if job := 50 + moved/2%10; moved%2 == 0 {
 				pause(job)
 			} else {
-				answer, err := owner.ResumeJobWithResponse(t.Context(), fmt.Sprintf("FB-%d", job), apiclient.PlainAction{})
+				answer, err := owner.ResumeJobWithResponse(t.Context(), fmt.Sprintf("FB-%d", job), api.PlainAction{})
 				if err != nil || answer.StatusCode() != http.StatusOK {
 					t.Errorf("resume FB-%d: %v %s", job, err, answer.Body)
 				}
@@ -92,7 +92,7 @@ func fillBoard(t *testing.T, s *server) (change func(n int)) {
 			if versions[key] == 0 {
 				versions[key] = s.job(key).Version
 			}
-			answer, err := owner.PatchJobWithResponse(t.Context(), key, apiclient.JobPatch{Version: versions[key], Title: number(fmt.Sprintf("Edited %d", n))})
+			answer, err := owner.PatchJobWithResponse(t.Context(), key, api.JobPatch{Version: versions[key], Title: number(fmt.Sprintf("Edited %d", n))})
 			if err != nil || answer.JSON200 == nil {
 				t.Fatalf("edit %s: %v %s", key, err, answer.Body)
 			}

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -34,7 +34,7 @@ func TestTabsShowWhereOneIs(t *testing.T) {
 		v.click(".tabs-line a[href='#events']")
 		v.current("#events")
 		version := s.job("FB-1").Version
-		if _, err := s.owner().PatchJobWithResponse(t.Context(), "FB-1", apiclient.JobPatch{Version: version, Title: number("Raise the roof for " + how.theme)}); err != nil {
+		if _, err := s.owner().PatchJobWithResponse(t.Context(), "FB-1", api.JobPatch{Version: version, Title: number("Raise the roof for " + how.theme)}); err != nil {
 			t.Fatal(err)
 		}
 		v.sees("h1:has-text('for " + how.theme + "')")

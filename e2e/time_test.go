@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // The same moment is told to each reader in his own zone and locale, in a list and
@@ -14,7 +14,7 @@ func TestTimesAreThoseOfTheReader(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	at := time.Date(2099, 1, 31, 18, 0, 0, 0, time.UTC)
-	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: "Later", NotBefore: &at})
+	answer, err := s.owner().CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: "Later", NotBefore: &at})
 	if err != nil || answer.StatusCode() != http.StatusCreated {
 		t.Fatalf("submit: %v %s", err, answer.Body)
 	}

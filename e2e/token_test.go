@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // lines are what the page's button would put into the clipboard.
@@ -76,7 +76,7 @@ func TestARevocationReachesTheOtherProcess(t *testing.T) {
 	url, dir := dbtest.URL(t), t.TempDir()
 	one, two := startOn(t, url, dir), startOn(t, url, dir)
 	registered, err := one.client(one.token("enrolment-token")).RegisterAgentWithResponse(t.Context(), "ada",
-		apiclient.Registration{BootID: "b1", Factory: apiclient.FactoryInfo{Name: "desk"}})
+		api.Registration{BootID: "b1", Factory: api.FactoryInfo{Name: "desk"}})
 	if err != nil || registered.JSON200 == nil {
 		t.Fatalf("register: %v %s", err, body(registered))
 	}

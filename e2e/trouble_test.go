@@ -9,21 +9,21 @@ import (
 
 	"github.com/playwright-community/playwright-go"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // troubled registers a factory whose engine, one repository and some work are in trouble, and
 // one that has ended. The client speaks as the agent of the first.
-func troubled(t *testing.T, s *server) (*apiclient.ClientWithResponses, apiclient.FactoryInfo) {
+func troubled(t *testing.T, s *server) (*api.ClientWithResponses, api.FactoryInfo) {
 	t.Helper()
 	now := time.Now()
-	info := apiclient.FactoryInfo{Name: "factory-of-claude-2", Seats: number(2), Unavailable: &[]apiclient.Unavailable{
-		{Kind: apiclient.UnavailableEngine, Name: "claude", Reason: "Invalid API key · Please run /login", Since: now.Add(-12 * time.Minute)},
-		{Kind: apiclient.UnavailableRepo, Name: "ledger-api", Since: now.Add(-3 * time.Hour),
+	info := api.FactoryInfo{Name: "factory-of-claude-2", Seats: number(2), Unavailable: &[]api.Unavailable{
+		{Kind: api.UnavailableEngine, Name: "claude", Reason: "Invalid API key · Please run /login", Since: now.Add(-12 * time.Minute)},
+		{Kind: api.UnavailableRepo, Name: "ledger-api", Since: now.Add(-3 * time.Hour),
 			Reason: "fatal: detected dubious ownership in repository at '/home/build/src/customers/northwind/ledger-api' and more of git's words"},
-	}, Rescued: &[]apiclient.Rescued{{Name: "FB-7-1c2d3e4f-e2-20261125T221504.120", Why: "The agent's own commits cannot be read; its files are handed in, and its directory is kept",
+	}, Rescued: &[]api.Rescued{{Name: "FB-7-1c2d3e4f-e2-20261125T221504.120", Why: "The agent's own commits cannot be read; its files are handed in, and its directory is kept",
 		Path: "/home/build/.local/state/fleet/worker/build-1/rescue/FB-7-1c2d3e4f-e2-20261125T221504.120", Since: now.Add(-40 * time.Minute)}}}
-	agent := s.agent("claude-2", func(r *apiclient.Registration) { r.Factory = info })
+	agent := s.agent("claude-2", func(r *api.Registration) { r.Factory = info })
 	ended, err := s.agent("claude-3").EndAgentWithResponse(t.Context(), "claude-3")
 	if err != nil || ended.StatusCode() != http.StatusNoContent {
 		t.Fatalf("end: %v %s", err, ended.Body)
@@ -66,7 +66,7 @@ func TestTroublesOnTheAgentsPage(t *testing.T) {
 	}
 	v.live()
 	info.Unavailable, info.Rescued = nil, nil
-	beat, err := agent.HeartbeatWithResponse(t.Context(), "claude-2", apiclient.Heartbeat{BootID: "boot-of-claude-2", Status: apiclient.HeartbeatStatusIdle, Factory: &info})
+	beat, err := agent.HeartbeatWithResponse(t.Context(), "claude-2", api.Heartbeat{BootID: "boot-of-claude-2", Status: api.HeartbeatStatusIdle, Factory: &info})
 	if err != nil || beat.StatusCode() != http.StatusOK {
 		t.Fatalf("heartbeat: %v %s", err, beat.Body)
 	}

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // Approve, reject, cancel, archive and a move are undone by the button of their toast,
@@ -12,7 +12,7 @@ func TestActsAreUndone(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	agent := s.agent("claude-1")
-	submitForReview(t, s, apiclient.NewJob{Title: "Reviewed"})
+	submitForReview(t, s, api.NewJob{Title: "Reviewed"})
 	handIn(t, agent, "9be04d1f00")
 	s.submit("Moved", "Cancelled")
 	v := s.visit(desktop)

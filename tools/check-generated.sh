@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sums() {
-    find db/dbsqlc handlers views static/css docs/cli.md -type f \
+    find api db/dbsqlc handlers views static/css docs/cli.md -type f \
         \( -path 'db/dbsqlc/*' -o -name '*_templ.go' -o -name '*.gen.go' -o -path static/css/app.css -o -path docs/cli.md \) \
         -exec sha256sum {} + | sort -k 2
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // orders are what an agent's process is started with.
@@ -41,11 +41,11 @@ type agent struct {
 
 	mu sync.Mutex
 	// held are the leases that it works on, with what the server wants of each.
-	held map[lease]apiclient.Directive
+	held map[lease]api.Directive
 	// strange are leases that it does not know, since when.
 	strange map[lease]time.Time
 	// given are jobs that came with the ends of others.
-	given []apiclient.Job
+	given []api.Job
 }
 
 type lease struct {
@@ -56,7 +56,7 @@ type lease struct {
 // beAgent is the life of an agent's process: it ends only by a kill, or with an
 // error that no failure around it excuses.
 func beAgent(text string) error {
-	a := &agent{boot: fmt.Sprintf("boot-%x", rand.Uint64()), held: map[lease]apiclient.Directive{}, strange: map[lease]time.Time{}}
+	a := &agent{boot: fmt.Sprintf("boot-%x", rand.Uint64()), held: map[lease]api.Directive{}, strange: map[lease]time.Time{}}
 	if err := json.Unmarshal([]byte(text), &a.orders); err != nil {
 		return err
 	}
@@ -90,12 +90,12 @@ func (a *agent) note(l line) {
 }
 
 func (a *agent) register(ctx context.Context) error {
-	body := apiclient.Registration{BootID: a.boot, MaxConcurrentJobs: &a.Workers, HeartbeatIntervalSeconds: point(1),
-		Factory: apiclient.FactoryInfo{Name: "factory-of-" + a.Name, Seats: &a.Workers, Repos: &repos}}
+	body := api.Registration{BootID: a.boot, MaxConcurrentJobs: &a.Workers, HeartbeatIntervalSeconds: point(1),
+		Factory: api.FactoryInfo{Name: "factory-of-" + a.Name, Seats: &a.Workers, Repos: &repos}}
 	if a.StaleAfter > 0 {
 		body.StaleAfterSeconds = &a.StaleAfter
 	}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.RegisterAgentResponse, error) {
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.RegisterAgentResponse, error) {
 		return c.RegisterAgentWithResponse(ctx, a.Name, body)
 	})
 	if err != nil {
@@ -114,14 +114,14 @@ func (a *agent) beat(ctx context.Context) {
 	if a.Gate != "" {
 		return
 	}
-	reports := []apiclient.ProgressReport{}
+	reports := []api.ProgressReport{}
 	a.mu.Lock()
 	for l := range a.held {
-		reports = append(reports, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
+		reports = append(reports, api.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
 	a.mu.Unlock()
-	answer, err := once(ctx, a.net, 3*time.Second, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.HeartbeatResponse, error) {
-		return c.HeartbeatWithResponse(ctx, a.Name, apiclient.Heartbeat{BootID: a.boot, Status: apiclient.HeartbeatStatusWorking, Leases: &reports})
+	answer, err := once(ctx, a.net, 3*time.Second, func(ctx context.Context, c *api.ClientWithResponses) (*api.HeartbeatResponse, error) {
+		return c.HeartbeatWithResponse(ctx, a.Name, api.Heartbeat{BootID: a.boot, Status: api.HeartbeatStatusWorking, Leases: &reports})
 	})
 	if err != nil {
 		return
@@ -140,7 +140,7 @@ func (a *agent) beat(ctx context.Context) {
 
 // hear keeps the directives, and returns the leases to be given back because
 // nobody here knows them.
-func (a *agent) hear(standings []apiclient.LeaseStanding) (unknown []lease) {
+func (a *agent) hear(standings []api.LeaseStanding) (unknown []lease) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	present := map[lease]bool{}
@@ -150,7 +150,7 @@ func (a *agent) hear(standings []apiclient.LeaseStanding) (unknown []lease) {
 			a.held[l] = s.Directive
 			continue
 		}
-		if s.Directive == apiclient.DirectiveFenced {
+		if s.Directive == api.DirectiveFenced {
 			continue
 		}
 		present[l] = true
@@ -168,7 +168,7 @@ func (a *agent) hear(standings []apiclient.LeaseStanding) (unknown []lease) {
 	return unknown
 }
 
-func (a *agent) directive(l lease) apiclient.Directive {
+func (a *agent) directive(l lease) api.Directive {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.held[l]
@@ -177,7 +177,7 @@ func (a *agent) directive(l lease) apiclient.Directive {
 func (a *agent) hold(l lease) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held[l] = apiclient.DirectiveContinue
+	a.held[l] = api.DirectiveContinue
 }
 
 func (a *agent) drop(l lease) {
@@ -199,7 +199,7 @@ func (a *agent) work(ctx context.Context) {
 	}
 }
 
-func (a *agent) takeGiven() []apiclient.Job {
+func (a *agent) takeGiven() []api.Job {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	list := a.given
@@ -208,15 +208,15 @@ func (a *agent) takeGiven() []apiclient.Job {
 }
 
 // next is what it wants in the place of a job that it ends: every second time another one.
-func (a *agent) next() *apiclient.NextRequest {
+func (a *agent) next() *api.NextRequest {
 	if rand.IntN(2) == 0 || a.Gate != "" {
 		return nil
 	}
-	return &apiclient.NextRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL}
+	return &api.NextRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL}
 }
 
 // receive takes what an answer gave in the place of a job.
-func (a *agent) receive(ended *apiclient.Job) {
+func (a *agent) receive(ended *api.Job) {
 	if ended == nil || ended.Next == nil {
 		return
 	}
@@ -230,10 +230,10 @@ func (a *agent) receive(ended *apiclient.Job) {
 
 // claim waits for a job. Where the answer is lost the same request is made
 // again, which gives the same lease.
-func (a *agent) claim(ctx context.Context) []apiclient.Job {
+func (a *agent) claim(ctx context.Context) []api.Job {
 	wait := 1 + rand.IntN(4)
-	body := apiclient.ClaimRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL, WaitSeconds: &wait}
-	answer, err := insist(ctx, a.net, time.Duration(wait)*time.Second+callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ClaimJobsResponse, error) {
+	body := api.ClaimRequest{RequestID: point(fmt.Sprintf("%x", rand.Uint64())), TTLSeconds: &a.TTL, WaitSeconds: &wait}
+	answer, err := insist(ctx, a.net, time.Duration(wait)*time.Second+callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ClaimJobsResponse, error) {
 		return c.ClaimJobsWithResponse(ctx, body)
 	})
 	if err != nil {

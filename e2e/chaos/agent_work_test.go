@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // plan is what a job says is to become of it.
@@ -34,7 +34,7 @@ const (
 
 // do works on a job. Every second time it is deaf to what the server tells it
 // about the lease, and finds out by being refused.
-func (a *agent) do(ctx context.Context, job apiclient.Job) {
+func (a *agent) do(ctx context.Context, job api.Job) {
 	l := lease{job.Key, job.Lease.Epoch}
 	a.hold(l)
 	defer a.drop(l)
@@ -65,9 +65,9 @@ func (a *agent) do(ctx context.Context, job apiclient.Job) {
 // obey does what the last heartbeat asked for. It reports whether the work is over.
 func (a *agent) obey(ctx context.Context, l lease) bool {
 	switch a.directive(l) {
-	case apiclient.DirectiveFenced:
+	case api.DirectiveFenced:
 		return true
-	case apiclient.DirectivePause, apiclient.DirectiveCancel:
+	case api.DirectivePause, api.DirectiveCancel:
 		a.release(ctx, l, "as asked")
 		return true
 	}
@@ -75,7 +75,7 @@ func (a *agent) obey(ctx context.Context, l lease) bool {
 }
 
 // finish ends the lease in one of the ways there are.
-func (a *agent) finish(ctx context.Context, l lease, job apiclient.Job) {
+func (a *agent) finish(ctx context.Context, l lease, job api.Job) {
 	var b brief
 	_ = json.Unmarshal(job.InputContext, &b)
 	chance := rand.IntN(100)
@@ -109,11 +109,11 @@ func (a *agent) handIn(ctx context.Context, l lease, title string) {
 // complete repeats the same completion until it is answered. It reports whether
 // it was accepted.
 func (a *agent) complete(ctx context.Context, l lease, verb, summary string) bool {
-	body := apiclient.Completion{Job: l.job, Epoch: l.epoch, Summary: &summary}
+	body := api.Completion{Job: l.job, Epoch: l.epoch, Summary: &summary}
 	if verb == "complete" {
 		body.Next = a.next()
 	}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.CompleteJobResponse, error) {
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CompleteJobResponse, error) {
 		return c.CompleteJobWithResponse(ctx, body)
 	})
 	if err != nil {
@@ -124,17 +124,17 @@ func (a *agent) complete(ctx context.Context, l lease, verb, summary string) boo
 }
 
 func (a *agent) progress(ctx context.Context, l lease, percent int) bool {
-	body := apiclient.ProgressReport{Job: l.job, Epoch: l.epoch, ProgressPercent: &percent, CurrentStep: point(fmt.Sprint("step at ", percent)),
+	body := api.ProgressReport{Job: l.job, Epoch: l.epoch, ProgressPercent: &percent, CurrentStep: point(fmt.Sprint("step at ", percent)),
 		Checkpoint: json.RawMessage(fmt.Sprintf(`{"percent": %d, "epoch": %d}`, percent, l.epoch))}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ReportProgressResponse, error) {
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReportProgressResponse, error) {
 		return c.ReportProgressWithResponse(ctx, body)
 	})
 	return err == nil && a.answered("progress", l, answer)
 }
 
 func (a *agent) fail(ctx context.Context, l lease, retryable bool) {
-	body := apiclient.Failure{Job: l.job, Epoch: l.epoch, Error: "the tests do not pass", Retryable: &retryable, Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.FailJobResponse, error) {
+	body := api.Failure{Job: l.job, Epoch: l.epoch, Error: "the tests do not pass", Retryable: &retryable, Next: a.next()}
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.FailJobResponse, error) {
 		return c.FailJobWithResponse(ctx, body)
 	})
 	if err == nil {
@@ -144,8 +144,8 @@ func (a *agent) fail(ctx context.Context, l lease, retryable bool) {
 }
 
 func (a *agent) release(ctx context.Context, l lease, reason string) {
-	body := apiclient.LeaseRelease{Job: l.job, Epoch: l.epoch, Reason: reason, Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ReleaseLeaseResponse, error) {
+	body := api.LeaseRelease{Job: l.job, Epoch: l.epoch, Reason: reason, Next: a.next()}
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ReleaseLeaseResponse, error) {
 		return c.ReleaseLeaseWithResponse(ctx, body)
 	})
 	if err == nil {
@@ -155,8 +155,8 @@ func (a *agent) release(ctx context.Context, l lease, reason string) {
 }
 
 func (a *agent) ask(ctx context.Context, l lease) {
-	body := apiclient.Question{Job: l.job, Epoch: l.epoch, Question: "Which of the two?", Next: a.next()}
-	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.AskQuestionResponse, error) {
+	body := api.Question{Job: l.job, Epoch: l.epoch, Question: "Which of the two?", Next: a.next()}
+	answer, err := insist(ctx, a.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.AskQuestionResponse, error) {
 		return c.AskQuestionWithResponse(ctx, body)
 	})
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // callLimit is how long one server may take to answer an ordinary call.
@@ -17,7 +17,7 @@ const callLimit = 5 * time.Second
 
 // network reaches any of the servers. Whoever uses it does not care which.
 type network struct {
-	servers []*apiclient.ClientWithResponses
+	servers []*api.ClientWithResponses
 	// odd hears of answers that no failure excuses: a 5xx that is not 503.
 	odd func(status int, body []byte)
 }
@@ -27,9 +27,9 @@ func newNetwork(urls []string, token func() string, odd func(int, []byte)) (*net
 	n := &network{odd: odd}
 	for _, url := range urls {
 		dialer := net.Dialer{Timeout: time.Second}
-		c, err := apiclient.NewClientWithResponses(url, apiclient.WithHTTPClient(&http.Client{
+		c, err := api.NewClientWithResponses(url, api.WithHTTPClient(&http.Client{
 			Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 8},
-		}), apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			r.Header.Set("Authorization", "Bearer "+token())
 			return nil
 		}))
@@ -47,7 +47,7 @@ type reply interface {
 	GetBody() []byte
 }
 
-type call[R reply] func(context.Context, *apiclient.ClientWithResponses) (R, error)
+type call[R reply] func(context.Context, *api.ClientWithResponses) (R, error)
 
 // once asks one server. The error means that nobody knows what happened.
 func once[R reply](ctx context.Context, n *network, limit time.Duration, do call[R]) (R, error) {

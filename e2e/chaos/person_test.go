@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // person submits jobs and tends them, through any of the servers.
@@ -34,13 +34,13 @@ type submitted struct {
 // all agents have its repos.
 const narrow = "narrow"
 
-var repos = []apiclient.Repo{{Name: "narrow-ledger"}, {Name: "narrow-website"}}
+var repos = []api.Repo{{Name: "narrow-ledger"}, {Name: "narrow-website"}}
 
 // found makes the product.
 func (p *person) found(ctx context.Context) error {
 	names := []string{repos[0].Name, repos[1].Name}
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.PutProductResponse, error) {
-		return c.PutProductWithResponse(ctx, narrow, apiclient.ProductSettings{OneJobPerRepo: point(true), ReviewLimit: point(2), Repos: &names})
+	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.PutProductResponse, error) {
+		return c.PutProductWithResponse(ctx, narrow, api.ProductSettings{OneJobPerRepo: point(true), ReviewLimit: point(2), Repos: &names})
 	})
 	if err == nil && answer.StatusCode() >= http.StatusMultipleChoices {
 		err = fmt.Errorf("put product: %d %s", answer.StatusCode(), answer.Body)
@@ -77,7 +77,7 @@ func (p *person) latest(pass func(submitted) bool) []string {
 // submit creates one job, and insists until the answer says which.
 func (p *person) submit(ctx context.Context, n int64) {
 	s := submitted{title: fmt.Sprint("chaos ", n), plan: planFinish, spare: rand.IntN(4) == 0}
-	job := apiclient.NewJob{Title: s.title, Priority: point(rand.IntN(11)), MaxRetries: point(100), MaxLost: point(100),
+	job := api.NewJob{Title: s.title, Priority: point(rand.IntN(11)), MaxRetries: point(100), MaxLost: point(100),
 		RetryBackoffSeconds: point(rand.IntN(3))}
 	if solid := p.latest(func(s submitted) bool { return !s.spare }); len(solid) > 0 && rand.IntN(4) == 0 {
 		job.DependsOn = &[]string{solid[rand.IntN(len(solid))]}
@@ -96,8 +96,8 @@ func (p *person) submit(ctx context.Context, n int64) {
 		job.NotBefore = point(time.Now().Add(3 * time.Second))
 	}
 	job.InputContext, _ = json.Marshal(brief{s.plan})
-	params := &apiclient.CreateJobParams{IdempotencyKey: point(fmt.Sprintf("%s %x", s.title, rand.Uint64()))}
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.CreateJobResponse, error) {
+	params := &api.CreateJobParams{IdempotencyKey: point(fmt.Sprintf("%s %x", s.title, rand.Uint64()))}
+	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
 		return c.CreateJobWithResponse(ctx, params, job)
 	})
 	if err != nil {
@@ -119,9 +119,9 @@ func (p *person) submit(ctx context.Context, n int64) {
 
 // tend does for the jobs that wait for a person what they wait for.
 func (p *person) tend(ctx context.Context) {
-	list, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.ListJobsResponse, error) {
-		return c.ListJobsWithResponse(ctx, &apiclient.ListJobsParams{Limit: point(200), Status: &[]apiclient.JobStatus{
-			apiclient.JobStatusInReview, apiclient.JobStatusApproved, apiclient.JobStatusBlocked, apiclient.JobStatusPaused}})
+	list, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.ListJobsResponse, error) {
+		return c.ListJobsWithResponse(ctx, &api.ListJobsParams{Limit: point(200), Status: &[]api.JobStatus{
+			api.JobStatusInReview, api.JobStatusApproved, api.JobStatusBlocked, api.JobStatusPaused}})
 	})
 	if err != nil || list.JSON200 == nil {
 		return
@@ -129,13 +129,13 @@ func (p *person) tend(ctx context.Context) {
 	for _, job := range list.JSON200.Items {
 		rare := rand.IntN(6) == 0
 		switch job.Status {
-		case apiclient.JobStatusInReview:
+		case api.JobStatusInReview:
 			p.act(ctx, either(rare, "reject", "approve"), job.Key)
-		case apiclient.JobStatusApproved:
+		case api.JobStatusApproved:
 			p.act(ctx, either(rare, "merge fail", "merge"), job.Key)
-		case apiclient.JobStatusBlocked:
+		case api.JobStatusBlocked:
 			p.act(ctx, either(job.Question != "" && job.Answer == "", "answer", "unblock"), job.Key)
-		case apiclient.JobStatusPaused:
+		case api.JobStatusPaused:
 			p.act(ctx, "resume", job.Key)
 		}
 	}
@@ -164,42 +164,42 @@ func (p *person) meddle(ctx context.Context) {
 
 // acts are a person's verbs. Repeating one whose outcome is unknown may be
 // refused because it was done; that is an answer too.
-var acts = map[string]func(context.Context, *apiclient.ClientWithResponses, string) (reply, error){
-	"pause": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.PauseJobWithResponse(ctx, key, apiclient.PlainAction{}))
+var acts = map[string]func(context.Context, *api.ClientWithResponses, string) (reply, error){
+	"pause": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.PauseJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"resume": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.ResumeJobWithResponse(ctx, key, apiclient.PlainAction{}))
+	"resume": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.ResumeJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"block": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.BlockJobWithResponse(ctx, key, apiclient.ReasonedAction{Reason: "one moment"}))
+	"block": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.BlockJobWithResponse(ctx, key, api.ReasonedAction{Reason: "one moment"}))
 	},
-	"unblock": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.UnblockJobWithResponse(ctx, key, apiclient.PlainAction{}))
+	"unblock": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.UnblockJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"release": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.ReleaseJobWithResponse(ctx, key, apiclient.ReasonedAction{Reason: "give it to another"}))
+	"release": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.ReleaseJobWithResponse(ctx, key, api.ReasonedAction{Reason: "give it to another"}))
 	},
-	"cancel": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.CancelJobWithResponse(ctx, key, apiclient.ReasonedAction{Reason: "not wanted any more"}))
+	"cancel": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.CancelJobWithResponse(ctx, key, api.ReasonedAction{Reason: "not wanted any more"}))
 	},
-	"retry": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.RetryJobWithResponse(ctx, key, apiclient.PlainAction{}))
+	"retry": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.RetryJobWithResponse(ctx, key, api.PlainAction{}))
 	},
-	"approve": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.ApproveJobWithResponse(ctx, key, apiclient.ApproveAction{}))
+	"approve": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.ApproveJobWithResponse(ctx, key, api.ApproveAction{}))
 	},
-	"reject": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.RejectJobWithResponse(ctx, key, apiclient.ReasonedAction{Reason: "the tests are missing"}))
+	"reject": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.RejectJobWithResponse(ctx, key, api.ReasonedAction{Reason: "the tests are missing"}))
 	},
-	"merge": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.MergeJobWithResponse(ctx, key, apiclient.MergeAction{}))
+	"merge": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.MergeJobWithResponse(ctx, key, api.MergeAction{}))
 	},
-	"merge fail": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.FailMergeWithResponse(ctx, key, apiclient.ReasonedAction{Reason: "there is a conflict"}))
+	"merge fail": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.FailMergeWithResponse(ctx, key, api.ReasonedAction{Reason: "there is a conflict"}))
 	},
-	"answer": func(ctx context.Context, c *apiclient.ClientWithResponses, key string) (reply, error) {
-		return some(c.AnswerJobWithResponse(ctx, key, apiclient.AnswerAction{Answer: "The first."}))
+	"answer": func(ctx context.Context, c *api.ClientWithResponses, key string) (reply, error) {
+		return some(c.AnswerJobWithResponse(ctx, key, api.AnswerAction{Answer: "The first."}))
 	},
 }
 
@@ -213,7 +213,7 @@ func some[R reply](answer R, err error) (reply, error) {
 
 // act does one of acts and reports whether it was accepted.
 func (p *person) act(ctx context.Context, verb, key string) bool {
-	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (reply, error) {
+	answer, err := insist(ctx, p.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (reply, error) {
 		return acts[verb](ctx, c, key)
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // An agent is stopped while it holds a job, for longer than its lease. Another
@@ -33,7 +33,7 @@ func TestAgentThatWasStoppedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner := speak(t, w, token(t, dir, "owner-token"))
-	created, err := owner.CreateJobWithResponse(ctx, nil, apiclient.NewJob{Title: "hold this"})
+	created, err := owner.CreateJobWithResponse(ctx, nil, api.NewJob{Title: "hold this"})
 	if err != nil || created.JSON201 == nil {
 		t.Fatalf("create: %v, %v", err, created)
 	}
@@ -58,8 +58,8 @@ func TestAgentThatWasStoppedIsRefused(t *testing.T) {
 	if after := rowOf(ctx, t, p, key); after != before {
 		t.Errorf("the refused completion changed\n%s\nto\n%s", before, after)
 	}
-	done, err := second.CompleteJobWithResponse(ctx, apiclient.Completion{Job: key, Epoch: 2})
-	if err != nil || done.JSON200 == nil || done.JSON200.Status != apiclient.JobStatusCompleted {
+	done, err := second.CompleteJobWithResponse(ctx, api.Completion{Job: key, Epoch: 2})
+	if err != nil || done.JSON200 == nil || done.JSON200.Status != api.JobStatusCompleted {
 		t.Errorf("the holder's completion: %v, %s", err, done.Body)
 	}
 }
@@ -87,7 +87,7 @@ func (w *worker) hears(ctx context.Context, verb string) (found line) {
 	return found
 }
 
-func speak(t *testing.T, w *web, token string) *apiclient.ClientWithResponses {
+func speak(t *testing.T, w *web, token string) *api.ClientWithResponses {
 	t.Helper()
 	n, err := newNetwork([]string{w.url()}, func() string { return token }, nil)
 	if err != nil {
@@ -97,10 +97,10 @@ func speak(t *testing.T, w *web, token string) *apiclient.ClientWithResponses {
 }
 
 // register gives the token of an agent with one seat.
-func register(ctx context.Context, t *testing.T, c *apiclient.ClientWithResponses, name string) string {
+func register(ctx context.Context, t *testing.T, c *api.ClientWithResponses, name string) string {
 	t.Helper()
-	answer, err := c.RegisterAgentWithResponse(ctx, name, apiclient.Registration{BootID: "boot-1",
-		Factory: apiclient.FactoryInfo{Name: "factory-of-" + name, Seats: point(1)}})
+	answer, err := c.RegisterAgentWithResponse(ctx, name, api.Registration{BootID: "boot-1",
+		Factory: api.FactoryInfo{Name: "factory-of-" + name, Seats: point(1)}})
 	if err != nil || answer.JSON200 == nil {
 		t.Fatalf("register: %v, %v", err, answer)
 	}
@@ -108,10 +108,10 @@ func register(ctx context.Context, t *testing.T, c *apiclient.ClientWithResponse
 }
 
 // claimWithin waits for a job.
-func claimWithin(ctx context.Context, t *testing.T, c *apiclient.ClientWithResponses, limit time.Duration) apiclient.Job {
+func claimWithin(ctx context.Context, t *testing.T, c *api.ClientWithResponses, limit time.Duration) api.Job {
 	t.Helper()
 	for end := time.Now().Add(limit); time.Now().Before(end); {
-		answer, err := c.ClaimJobsWithResponse(ctx, apiclient.ClaimRequest{WaitSeconds: point(20), TTLSeconds: point(600)})
+		answer, err := c.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: point(20), TTLSeconds: point(600)})
 		if err != nil || answer.ApplicationProblemJSONDefault != nil {
 			t.Fatalf("claim: %v, %v", err, answer)
 		}
@@ -120,7 +120,7 @@ func claimWithin(ctx context.Context, t *testing.T, c *apiclient.ClientWithRespo
 		}
 	}
 	t.Fatalf("there was no job within %s", limit)
-	return apiclient.Job{}
+	return api.Job{}
 }
 
 // rowOf is all that the database knows of a job, as text; the second agent's

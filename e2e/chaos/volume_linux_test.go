@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/nstest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // volume is one data directory with the embedded database, for several containers.
@@ -75,8 +75,8 @@ func (v *volume) end(i int, how syscall.Signal) {
 func (v *volume) write(ctx context.Context, writer int) {
 	for n := 1; ctx.Err() == nil; n++ {
 		title := fmt.Sprintf("writer %d, job %d", writer, n)
-		answer, err := once(ctx, v.net, callLimit, func(ctx context.Context, c *apiclient.ClientWithResponses) (*apiclient.CreateJobResponse, error) {
-			return c.CreateJobWithResponse(ctx, &apiclient.CreateJobParams{}, apiclient.NewJob{Title: title})
+		answer, err := once(ctx, v.net, callLimit, func(ctx context.Context, c *api.ClientWithResponses) (*api.CreateJobResponse, error) {
+			return c.CreateJobWithResponse(ctx, &api.CreateJobParams{}, api.NewJob{Title: title})
 		})
 		switch {
 		case err != nil:

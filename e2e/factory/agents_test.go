@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 )
 
@@ -89,8 +89,8 @@ git rev-parse HEAD > ` + filepath.Join(s.dir, "left")
 				{Text: "I work on a branch of my own.", Command: "sh " + script, Usage: scripted.Usage{Input: 100, Output: 30}},
 				{Text: "It is on feature/x.", Usage: scripted.Usage{Input: 60, Output: 8}},
 			}))
-			key := s.submitAs(apiclient.NewJob{Title: "Branch", Repo: new("ledger"), Capabilities: &apiclient.CapabilityList{"engine:" + name}})
-			j := s.untilStatus(key, apiclient.JobStatusCompleted)
+			key := s.submitAs(api.NewJob{Title: "Branch", Repo: new("ledger"), Capabilities: &api.CapabilityList{"engine:" + name}})
+			j := s.untilStatus(key, api.JobStatusCompleted)
 			var result struct{ Branch, Commit string }
 			if err := json.Unmarshal(j.Result, &result); err != nil {
 				t.Fatal(err)
@@ -142,14 +142,14 @@ func TestCodexAndOpenCodeDoJobs(t *testing.T) {
 				{Text: "I go on.", Command: "echo hallo >> greeting.txt", Usage: scripted.Usage{Input: 70, Output: 9}},
 				{Text: "It greets in two languages.", Usage: scripted.Usage{Input: 60, Output: 8}},
 			}))
-			key := s.submitAs(apiclient.NewJob{Title: "Greet the world", Repo: new("ledger"), Capabilities: &apiclient.CapabilityList{"engine:" + name}})
-			if j := s.untilStatus(key, apiclient.JobStatusBlocked); j.Question != "In which language?" {
+			key := s.submitAs(api.NewJob{Title: "Greet the world", Repo: new("ledger"), Capabilities: &api.CapabilityList{"engine:" + name}})
+			if j := s.untilStatus(key, api.JobStatusBlocked); j.Question != "In which language?" {
 				t.Fatalf("it asks %q", j.Question)
 			}
-			if _, err := s.person.AnswerJobWithResponse(t.Context(), key, apiclient.AnswerAction{Answer: "Also in German."}); err != nil {
+			if _, err := s.person.AnswerJobWithResponse(t.Context(), key, api.AnswerAction{Answer: "Also in German."}); err != nil {
 				t.Fatal(err)
 			}
-			j := s.untilStatus(key, apiclient.JobStatusCompleted)
+			j := s.untilStatus(key, api.JobStatusCompleted)
 			if !strings.Contains(string(j.Result), "It greets in two languages.") || j.Attempts != 2 {
 				t.Errorf("after %d attempts the result is %s", j.Attempts, j.Result)
 			}

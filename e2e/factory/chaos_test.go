@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // Thirty jobs, or as many as there are seconds of it, on three
@@ -36,13 +36,13 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 	many := 20
 	for i := range max(30, int(seconds)) {
 		work := fmt.Sprintf("echo $FLEETBOARD_EPOCH >> job-%d.txt; sleep 0.%d", i, i%10)
-		keys = append(keys, s.submitAs(apiclient.NewJob{Title: "One of thirty", Repo: new("ledger"), MaxRetries: &many, MaxLost: &many, RetryBackoffSeconds: new(1)},
+		keys = append(keys, s.submitAs(api.NewJob{Title: "One of thirty", Repo: new("ledger"), MaxRetries: &many, MaxLost: &many, RetryBackoffSeconds: new(1)},
 			step{"step": "begins", "run": work}, step{"step": "goes on", "sleep_ms": 2500}, step{"run": work}))
 	}
 	m := &monkey{s: s, workers: workers, cut: cut, draw: rand.New(rand.NewPCG(uint64(seed), 0))}
 	m.rage(time.Duration(seconds) * time.Second)
 	for _, key := range keys {
-		s.untilStatus(key, apiclient.JobStatusCompleted)
+		s.untilStatus(key, api.JobStatusCompleted)
 	}
 	for _, w := range workers {
 		w.Signal(syscall.SIGTERM)
@@ -141,12 +141,12 @@ func (s *stage) judge(key string) {
 		branch := s.branch(key, a.Epoch)
 		there := slices.Contains(pushed, branch)
 		switch a.Outcome {
-		case apiclient.AttemptOutcomeCompleted:
+		case api.AttemptOutcomeCompleted:
 			accepted++
 			if commit := s.job(key).Result; !there {
 				s.t.Errorf("%s was accepted and is not at the origin: %s", branch, commit)
 			}
-		case apiclient.AttemptOutcomeLost, apiclient.AttemptOutcomeTimeout:
+		case api.AttemptOutcomeLost, api.AttemptOutcomeTimeout:
 			if there {
 				s.t.Errorf("%s was fenced and is at the origin", branch)
 			}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // An origin that is away for a while costs no seat and no work: the branch is pushed once it
@@ -16,13 +16,13 @@ import (
 func TestABranchWaitsForItsOrigin(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
-	s.untilStatus(s.submit(step{"run": "true"}), apiclient.JobStatusCompleted) // the mirror is there
+	s.untilStatus(s.submit(step{"run": "true"}), api.JobStatusCompleted) // the mirror is there
 	if err := os.Rename(s.origin("ledger"), s.origin("ledger")+".away"); err != nil {
 		t.Fatal(err)
 	}
 	first, second := s.submit(step{"run": "echo one > one.txt"}), s.submit(step{"run": "echo two > two.txt"})
-	s.untilStatus(first, apiclient.JobStatusCompleted)
-	s.untilStatus(second, apiclient.JobStatusCompleted)
+	s.untilStatus(first, api.JobStatusCompleted)
+	s.untilStatus(second, api.JobStatusCompleted)
 	s.until("both could not be pushed", func() bool {
 		log := w.Output()
 		return strings.Contains(log, "branch="+s.branch(first, 1)) && strings.Contains(log, "branch="+s.branch(second, 1))
@@ -39,7 +39,7 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 }
 
 // delivery is what is told of the commit of the newest attempt on a job, nil for nothing.
-func (s *stage) delivery(key string) *apiclient.Delivery {
+func (s *stage) delivery(key string) *api.Delivery {
 	s.t.Helper()
 	answer, err := s.person.ListAttemptsWithResponse(s.t.Context(), key, nil)
 	if err != nil || len(answer.JSON200.Items) == 0 {
@@ -49,7 +49,7 @@ func (s *stage) delivery(key string) *apiclient.Delivery {
 }
 
 // untilDelivered waits until something is told of a commit.
-func (s *stage) untilDelivered(key string, want apiclient.DeliveryState) (d *apiclient.Delivery) {
+func (s *stage) untilDelivered(key string, want api.DeliveryState) (d *api.Delivery) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("the commit of %s is %s", key, want), func() bool {
 		d = s.delivery(key)
@@ -87,14 +87,14 @@ func (s *stage) why(key string) map[string]string {
 func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 	s := newStage(t)
 	s.hook("echo branches need a ticket >&2; exit 1")
-	_, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: new(apiclient.MergeByWorker)})
+	_, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: new(api.MergeByWorker)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := s.worker("desk")
-	key := s.submitAs(apiclient.NewJob{Title: "Play a script", Repo: new("ledger"), ReviewRequired: new(true)}, step{"run": "echo one > one.txt"})
-	s.untilStatus(key, apiclient.JobStatusInReview)
-	d := s.untilDelivered(key, apiclient.DeliveryStateRefused)
+	key := s.submitAs(api.NewJob{Title: "Play a script", Repo: new("ledger"), ReviewRequired: new(true)}, step{"run": "echo one > one.txt"})
+	s.untilStatus(key, api.JobStatusInReview)
+	d := s.untilDelivered(key, api.DeliveryStateRefused)
 	if !strings.HasPrefix(d.Detail, "branches need a ticket\n") || !strings.Contains(d.Detail, "pre-receive hook declined") || strings.Contains(d.Detail, s.dir) ||
 		d.Branch != s.branch(key, 1) {
 		t.Errorf("the refusal is %+v", d)
@@ -114,8 +114,8 @@ func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 	w.Kill()
 	s.hook("exit 0")
 	w.Start()
-	s.untilDelivered(key, apiclient.DeliveryStatePushed)
-	if j := s.untilStatus(key, apiclient.JobStatusCompleted); j.MergedCommit == "" {
+	s.untilDelivered(key, api.DeliveryStatePushed)
+	if j := s.untilStatus(key, api.JobStatusCompleted); j.MergedCommit == "" {
 		t.Error("it is completed without a merge")
 	}
 	s.until("nothing is left to tell", func() bool { return s.unsent("desk") == 0 })
@@ -133,7 +133,7 @@ func TestAPushIsToldAfterACrash(t *testing.T) {
 	cut := newProxy(t, s.address)
 	w := s.worker("desk", "--server", cut.url())
 	key := s.submit(step{"run": "echo one > one.txt"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	s.untilFile("push")
 	cut.set(true)
 	s.release("push")
@@ -145,7 +145,7 @@ func TestAPushIsToldAfterACrash(t *testing.T) {
 	s.git(s.origin("ledger"), "branch", "-D", s.branch(key, 1))
 	cut.set(false)
 	w.Start()
-	s.untilDelivered(key, apiclient.DeliveryStatePushed)
+	s.untilDelivered(key, api.DeliveryStatePushed)
 	s.until("nothing is left to tell", func() bool { return s.unsent("desk") == 0 })
 	if slices.Contains(s.branches(s.origin("ledger")), s.branch(key, 1)) {
 		t.Error("the branch was pushed again")
@@ -158,7 +158,7 @@ func TestABranchWithoutAnOriginIsLocal(t *testing.T) {
 	s.git(s.clone("ledger"), "remote", "remove", "origin")
 	s.worker("desk")
 	key := s.submit(step{"run": "echo one > one.txt"})
-	d := s.untilDelivered(key, apiclient.DeliveryStateLocal)
+	d := s.untilDelivered(key, api.DeliveryStateLocal)
 	if got := s.git(s.clone("ledger"), "rev-parse", d.Branch); got != d.Commit {
 		t.Errorf("the clone has %s, and %+v is told", got, d)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // exportKills is how often exporter or server are killed: FLEETBOARD_EXPORT_KILLS, 50 for
@@ -79,7 +79,7 @@ func (s *stage) chatter(ctx context.Context) (sent int) {
 		if id == "" {
 			id = fmt.Sprintf("00000000-0000-7000-8000-%012d", sent+1)
 		}
-		m := apiclient.NewMessage{ID: &id, Type: "custom.chatter", To: apiclient.NewMessageAddress{Role: &role}}
+		m := api.NewMessage{ID: &id, Type: "custom.chatter", To: api.NewMessageAddress{Role: &role}}
 		answer, err := s.person.SendMessageWithResponse(s.t.Context(), m)
 		if err == nil && (answer.JSON200 != nil || answer.JSON201 != nil) {
 			sent, id = sent+1, ""

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/forgetest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // A worker with one seat follows pull requests that nobody merges, and runs jobs meanwhile,
@@ -24,23 +24,23 @@ func TestPullRequestsThatWaitTakeNoSeat(t *testing.T) {
 	var merges []string
 	for n := range 3 {
 		branch, commit := s.work(fmt.Sprintf("%d.txt", n), "work")
-		merges = append(merges, s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: "Work", commit: commit, branch: branch}))
+		merges = append(merges, s.orderMerge(handed{by: api.MergeByPullRequest, title: "Work", commit: commit, branch: branch}))
 		s.pullOf(merges[n])
 	}
-	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
-		MergeBy: new(apiclient.MergeByPullRequest), OneJobPerRepo: new(true)}); err != nil {
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
+		MergeBy: new(api.MergeByPullRequest), OneJobPerRepo: new(true)}); err != nil {
 		t.Fatal(err)
 	}
 	key := s.submit(step{"run": "echo meanwhile > meanwhile.txt"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	for n, merge := range merges {
-		if j := s.job(merge); j.Status != apiclient.JobStatusRunning || j.Attempts != 1 {
+		if j := s.job(merge); j.Status != api.JobStatusRunning || j.Attempts != 1 {
 			t.Errorf("%s is %s after %d attempts", merge, j.Status, j.Attempts)
 		}
 		forge.Approve(n + 1)
 	}
 	for _, merge := range merges {
-		s.untilStatus(merge, apiclient.JobStatusCompleted)
+		s.untilStatus(merge, api.JobStatusCompleted)
 	}
 	if strings.Contains(w.Output(), "keeps its seat") {
 		t.Error("a pull request kept its seat")
@@ -56,12 +56,12 @@ func (s *stage) approvedByPull() (forge *forgetest.Server, key, url string) {
 	s.t.Helper()
 	forge = s.atForge(forgetest.NewGitea, "gitea")
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
-	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
-		ReviewRequired: new(true), MergeBy: new(apiclient.MergeByPullRequest)}); err != nil {
+	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
+		ReviewRequired: new(true), MergeBy: new(api.MergeByPullRequest)}); err != nil {
 		s.t.Fatal(err)
 	}
 	key = s.submit(step{"run": "date +%N >> tries.txt"})
-	s.untilStatus(key, apiclient.JobStatusInReview)
+	s.untilStatus(key, api.JobStatusInReview)
 	s.approve(key)
 	return forge, key, s.pullOf(s.mergeOf(key))
 }
@@ -69,12 +69,12 @@ func (s *stage) approvedByPull() (forge *forgetest.Server, key, url string) {
 // sendBack rejects the work of a job, and returns when it was handed in again.
 func (s *stage) sendBack(key string) {
 	s.t.Helper()
-	if _, err := s.person.RejectJobWithResponse(s.t.Context(), key, apiclient.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
+	if _, err := s.person.RejectJobWithResponse(s.t.Context(), key, api.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.until("it was handed in again", func() bool {
 		j := s.job(key)
-		return j.Status == apiclient.JobStatusInReview && j.Attempts == 2
+		return j.Status == api.JobStatusInReview && j.Attempts == 2
 	})
 }
 
@@ -85,7 +85,7 @@ func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
 	forge, key, url := s.approvedByPull()
 	first := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
 	forge.SetStatus(first, "ci/build", "failure")
-	if j := s.untilStatus(key, apiclient.JobStatusInReview); j.URL != url {
+	if j := s.untilStatus(key, api.JobStatusInReview); j.URL != url {
 		t.Errorf("its address is %q; %s was opened", j.URL, url)
 	}
 	s.sendBack(key)
@@ -101,7 +101,7 @@ func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
 		t.Errorf("%s is not on top of %s", second, first)
 	}
 	forge.SetStatus(second, "ci/build", "success")
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	if branches := forge.Branches(); !slices.Equal(branches, []string{s.branch(key, 1)}) || j.URL != url {
 		t.Errorf("pull requests came from %q; the job's address is %s, and %s was opened", branches, j.URL, url)
 	}
@@ -119,7 +119,7 @@ func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 	theirs := s.git(s.origin("ledger"), "commit-tree", "-p", branch, "-m", "Theirs", branch+"^{tree}")
 	s.until("the forge has noticed the pull request", func() bool { return strings.Contains(s.job(s.mergeOf(key)).CurrentStep, "waits for checks") })
 	s.git(s.origin("ledger"), "update-ref", "refs/heads/"+branch, theirs)
-	s.untilStatus(key, apiclient.JobStatusInReview)
+	s.untilStatus(key, api.JobStatusInReview)
 	s.sendBack(key)
 	s.approve(key)
 	s.until("another one is opened", func() bool { return len(forge.Branches()) == 2 })
@@ -133,15 +133,15 @@ func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 func TestTheOriginIsCleaned(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
-	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
 		BranchRetentionDays: new(1)}); err != nil {
 		t.Fatal(err)
 	}
-	fails := s.submitAs(apiclient.NewJob{Title: "Fails", Repo: new("ledger"), MaxRetries: new(1), RetryBackoffSeconds: new(0)},
+	fails := s.submitAs(api.NewJob{Title: "Fails", Repo: new("ledger"), MaxRetries: new(1), RetryBackoffSeconds: new(0)},
 		step{"run": "test -e half.txt && exit 1; echo half > half.txt; exit 1"})
-	s.untilStatus(fails, apiclient.JobStatusFailed)
+	s.untilStatus(fails, api.JobStatusFailed)
 	done := s.submit(step{"run": "echo done > done.txt"})
-	s.untilStatus(done, apiclient.JobStatusCompleted)
+	s.untilStatus(done, api.JobStatusCompleted)
 	s.until("the branches are pushed", func() bool {
 		all := s.branches(s.origin("ledger"))
 		return slices.Contains(all, s.branch(fails, 1)) && slices.Contains(all, s.branch(done, 1))

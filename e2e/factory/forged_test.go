@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/forgetest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // reservedWords are the words of input_context that a worker has ever obeyed, or that name a
@@ -37,15 +37,15 @@ func (s *stage) reservedWords(commit, branch string) map[string]any {
 var kinds = []string{"merge", "verify", "Merge", "VERIFY", "", "chore"}
 
 // jobsOf are jobs of a kind with each reserved word, and with all of them.
-func jobsOf(t *testing.T, words map[string]any, kind string) []apiclient.NewJob {
+func jobsOf(t *testing.T, words map[string]any, kind string) []api.NewJob {
 	t.Helper()
-	var list []apiclient.NewJob
+	var list []api.NewJob
 	add := func(title string, input map[string]any) {
 		raw, err := json.Marshal(input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := apiclient.NewJob{Title: title, Repo: new("ledger"), ReviewRequired: new(false), InputContext: raw}
+		j := api.NewJob{Title: title, Repo: new("ledger"), ReviewRequired: new(false), InputContext: raw}
 		if kind != "" {
 			j.Kind = &kind
 		}
@@ -64,33 +64,33 @@ func (s *stage) refs() string { return s.git(s.origin("ledger"), "for-each-ref")
 // creator is somebody who makes a job, and reports whether the server took it.
 type creator struct {
 	name   string
-	create func(apiclient.NewJob) bool
+	create func(api.NewJob) bool
 }
 
 // creators are all the ways in which somebody may make a job; but for the first one people
 // are members by then.
 func (s *stage) creators() []creator {
 	s.t.Helper()
-	create := func(j apiclient.NewJob, params *apiclient.CreateJobParams) bool {
+	create := func(j api.NewJob, params *api.CreateJobParams) bool {
 		answer, err := s.person.CreateJobWithResponse(s.t.Context(), params, j)
 		return err == nil && answer.JSON201 != nil
 	}
 	filer := s.filer()
 	return []creator{
-		{"owner", func(j apiclient.NewJob) bool { return create(j, nil) }},
-		{"member", func(j apiclient.NewJob) bool { s.become("member"); return create(j, nil) }},
-		{"replay", func(j apiclient.NewJob) bool {
-			key := &apiclient.CreateJobParams{IdempotencyKey: new("again " + j.Title)}
+		{"owner", func(j api.NewJob) bool { return create(j, nil) }},
+		{"member", func(j api.NewJob) bool { s.become("member"); return create(j, nil) }},
+		{"replay", func(j api.NewJob) bool {
+			key := &api.CreateJobParams{IdempotencyKey: new("again " + j.Title)}
 			first := create(j, key)
 			return create(j, key) || first
 		}},
-		{"key", func(j apiclient.NewJob) bool { j.IdempotencyKey = new("merge " + j.Title); return create(j, nil) }},
-		{"batch", func(j apiclient.NewJob) bool {
-			answer, err := s.person.CreateJobsWithResponse(s.t.Context(), nil, apiclient.CreateJobsJSONRequestBody{Jobs: []apiclient.NewJob{j}})
+		{"key", func(j api.NewJob) bool { j.IdempotencyKey = new("merge " + j.Title); return create(j, nil) }},
+		{"batch", func(j api.NewJob) bool {
+			answer, err := s.person.CreateJobsWithResponse(s.t.Context(), nil, api.CreateJobsJSONRequestBody{Jobs: []api.NewJob{j}})
 			return err == nil && answer.JSON201 != nil
 		}},
 		{"agent", filer},
-		{"import", func(j apiclient.NewJob) bool {
+		{"import", func(j api.NewJob) bool {
 			kind := ""
 			if j.Kind != nil {
 				kind = *j.Kind
@@ -98,7 +98,7 @@ func (s *stage) creators() []creator {
 			line := map[string]any{"id": "bd-" + strings.Map(letters, j.Title), "title": j.Title, "issue_type": kind, "status": "open"}
 			return s.fleet("import", "beads", s.file(line), "--repo", "ledger", "--yes")
 		}},
-		{"cli", func(j apiclient.NewJob) bool { return s.fleet("job", "create", "--from", s.file(j)) }},
+		{"cli", func(j api.NewJob) bool { return s.fleet("job", "create", "--from", s.file(j)) }},
 	}
 }
 
@@ -124,16 +124,16 @@ func (s *stage) become(role string) {
 }
 
 // filer is an agent that may make jobs while it holds one.
-func (s *stage) filer() func(apiclient.NewJob) bool {
+func (s *stage) filer() func(api.NewJob) bool {
 	s.t.Helper()
 	agent := s.agent("filer")
-	key := s.submitAs(apiclient.NewJob{Title: "File jobs", Repo: new("ledger"), Factory: new("filer")})
-	claimed, err := agent.ClaimJobsWithResponse(s.t.Context(), apiclient.ClaimRequest{Job: &key})
+	key := s.submitAs(api.NewJob{Title: "File jobs", Repo: new("ledger"), Factory: new("filer")})
+	claimed, err := agent.ClaimJobsWithResponse(s.t.Context(), api.ClaimRequest{Job: &key})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return func(j apiclient.NewJob) bool {
-		j.DiscoveredFrom = &apiclient.Discovery{Job: key, Epoch: claimed.JSON200.Jobs[0].Lease.Epoch}
+	return func(j api.NewJob) bool {
+		j.DiscoveredFrom = &api.Discovery{Job: key, Epoch: claimed.JSON200.Jobs[0].Lease.Epoch}
 		answer, err := agent.CreateJobWithResponse(s.t.Context(), nil, j)
 		return err == nil && answer.JSON201 != nil
 	}

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // gitea is a real one, with the users mara, who has the repository, and priya.
@@ -132,13 +132,13 @@ func TestARealGiteaMerges(t *testing.T) {
 	}
 	s.mergesByPullRequest(green)
 
-	begin := func(name string, method apiclient.MergeMethod) (merge, url string) {
+	begin := func(name string, method api.MergeMethod) (merge, url string) {
 		branch, commit := s.work(name, "work")
 		green(commit, "success")
-		return s.orderMerge(handed{by: apiclient.MergeByPullRequest, method: method, title: name, commit: commit, branch: branch}), commit
+		return s.orderMerge(handed{by: api.MergeByPullRequest, method: method, title: name, commit: commit, branch: branch}), commit
 	}
 	merge, commit := begin("forward.txt", "fast_forward")
-	if s.untilStatus(merge, apiclient.JobStatusCompleted); s.tip() != commit {
+	if s.untilStatus(merge, api.JobStatusCompleted); s.tip() != commit {
 		t.Errorf("main is %s, and %s was approved", s.tip(), commit)
 	}
 
@@ -147,13 +147,13 @@ func TestARealGiteaMerges(t *testing.T) {
 	url := s.pullOf(merge)
 	s.until("it waits for a review", func() bool { return strings.Contains(s.job(merge).CurrentStep, "approvals") })
 	g.call("priya", "POST", g.pull(url)+"/reviews", map[string]string{"event": "APPROVED"})
-	if j := s.untilStatus(merge, apiclient.JobStatusCompleted); !strings.Contains(string(j.Result), s.tip()) {
+	if j := s.untilStatus(merge, api.JobStatusCompleted); !strings.Contains(string(j.Result), s.tip()) {
 		t.Errorf("main is %s, and the result is %s", s.tip(), j.Result)
 	}
 
 	merge, _ = begin("closed.txt", "merge_commit")
 	g.call("mara", "PATCH", g.pull(s.pullOf(merge)), map[string]string{"state": "closed"})
-	if j := s.untilStatus(merge, apiclient.JobStatusFailed); !strings.Contains(j.LastError, "was closed") {
+	if j := s.untilStatus(merge, api.JobStatusFailed); !strings.Contains(j.LastError, "was closed") {
 		t.Errorf("it failed as %s: %s", j.FailureKind, j.LastError)
 	}
 
@@ -161,7 +161,7 @@ func TestARealGiteaMerges(t *testing.T) {
 	s.pullOf(merge)
 	theirs, _ := s.work("conflict.txt", "theirs")
 	s.git(filepath.Join(s.dir, "mara"+theirs), "push", "-q", "origin", theirs+":main")
-	if j := s.untilStatus(merge, apiclient.JobStatusFailed); j.FailureKind != "merge_conflict" || !strings.Contains(j.LastError, "conflict.txt") {
+	if j := s.untilStatus(merge, api.JobStatusFailed); j.FailureKind != "merge_conflict" || !strings.Contains(j.LastError, "conflict.txt") {
 		t.Errorf("it failed as %s: %s", j.FailureKind, j.LastError)
 	}
 	if strings.Contains(w.Output(), g.tokens["mara"]) {

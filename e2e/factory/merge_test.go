@@ -6,22 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // handed is work that is to be merged.
 type handed struct {
 	title, branch, commit string
-	by                    apiclient.MergeBy
-	method                apiclient.MergeMethod // "" is that of a merge commit
+	by                    api.MergeBy
+	method                api.MergeMethod // "" is that of a merge commit
 	checks                string
 }
 
 // handIn has an agent that is no worker hand work in, and returns the key of its job.
 func (s *stage) handIn(h handed) (key string) {
 	s.t.Helper()
-	settings := apiclient.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: &h.by, MergeChecks: &h.checks}
+	settings := api.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: &h.by, MergeChecks: &h.checks}
 	if h.method != "" {
 		settings.MergeMethod = &h.method
 	}
@@ -29,17 +29,17 @@ func (s *stage) handIn(h handed) (key string) {
 		s.t.Fatal(err)
 	}
 	agent := s.agent("hand")
-	made, err := s.person.CreateJobWithResponse(s.t.Context(), nil, apiclient.NewJob{Title: h.title, Repo: new("ledger"), Factory: new("hand"),
+	made, err := s.person.CreateJobWithResponse(s.t.Context(), nil, api.NewJob{Title: h.title, Repo: new("ledger"), Factory: new("hand"),
 		ReviewRequired: new(true)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	key = made.JSON201.Key
-	claimed, err := agent.ClaimJobsWithResponse(s.t.Context(), apiclient.ClaimRequest{Job: &key})
+	claimed, err := agent.ClaimJobsWithResponse(s.t.Context(), api.ClaimRequest{Job: &key})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, err = agent.CompleteJobWithResponse(s.t.Context(), apiclient.Completion{Job: key, Epoch: claimed.JSON200.Jobs[0].Lease.Epoch,
+	_, err = agent.CompleteJobWithResponse(s.t.Context(), api.Completion{Job: key, Epoch: claimed.JSON200.Jobs[0].Lease.Epoch,
 		Commit: &h.commit, Branch: &h.branch})
 	if err != nil {
 		s.t.Fatal(err)
@@ -54,8 +54,8 @@ func (s *stage) agent(name string) *client.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	answer, err := enrol.RegisterAgentWithResponse(s.t.Context(), name, apiclient.Registration{BootID: "boot",
-		Factory: apiclient.FactoryInfo{Name: name, Repos: &[]apiclient.Repo{{Name: "ledger"}}}})
+	answer, err := enrol.RegisterAgentWithResponse(s.t.Context(), name, api.Registration{BootID: "boot",
+		Factory: api.FactoryInfo{Name: name, Repos: &[]api.Repo{{Name: "ledger"}}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (s *stage) orderMerge(h handed) string {
 func (s *stage) mergeOf(key string) (merge string) {
 	s.t.Helper()
 	s.until(key+" has a merge job", func() bool {
-		list, err := s.person.ListJobsWithResponse(context.Background(), &apiclient.ListJobsParams{Q: new("Merge " + key + ": ")})
+		list, err := s.person.ListJobsWithResponse(context.Background(), &api.ListJobsParams{Q: new("Merge " + key + ": ")})
 		if err != nil || len(list.JSON200.Items) == 0 {
 			return false
 		}
@@ -93,13 +93,13 @@ func TestAFactoryMerges(t *testing.T) {
 	s := newStage(t)
 	s.worker("desk")
 	one := s.submit(step{"run": "echo one > one.txt"})
-	s.untilStatus(one, apiclient.JobStatusCompleted)
+	s.untilStatus(one, api.JobStatusCompleted)
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), s.branch(one, 1)) })
 	commit := s.git(s.origin("ledger"), "rev-parse", s.branch(one, 1))
 
-	work := handed{title: "One", branch: s.branch(one, 1), commit: commit, by: apiclient.MergeByWorker,
+	work := handed{title: "One", branch: s.branch(one, 1), commit: commit, by: api.MergeByWorker,
 		checks: "echo 2 tests fail; test -e one.txt && exit 7"}
-	red := s.untilStatus(s.orderMerge(work), apiclient.JobStatusFailed)
+	red := s.untilStatus(s.orderMerge(work), api.JobStatusFailed)
 	if red.FailureKind != "checks_failed" || !strings.Contains(red.LastError, "2 tests fail") || red.Attempts != 1 {
 		t.Errorf("it failed with %s in %d attempts: %s", red.FailureKind, red.Attempts, red.LastError)
 	}
@@ -107,7 +107,7 @@ func TestAFactoryMerges(t *testing.T) {
 		t.Error("what did not pass was pushed")
 	}
 	work.checks = "grep -q one one.txt"
-	green := s.untilStatus(s.orderMerge(work), apiclient.JobStatusCompleted)
+	green := s.untilStatus(s.orderMerge(work), api.JobStatusCompleted)
 	if text, _ := s.fileAt(
 		"main",
 		"one.txt",
@@ -132,17 +132,17 @@ func (s *stage) fileAt(branch, name string) (text string, there bool) {
 // With a product whose work factories merge, an approval is all that a person does.
 func TestAnApprovalIsMergedByItself(t *testing.T) {
 	s := newStage(t)
-	if _, err := s.person.PutProductWithResponse(t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
-		MergeBy: new(apiclient.MergeByWorker), MergeChecks: new("grep -q one one.txt")}); err != nil {
+	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
+		MergeBy: new(api.MergeByWorker), MergeChecks: new("grep -q one one.txt")}); err != nil {
 		t.Fatal(err)
 	}
 	s.worker("desk")
 	key := s.submit(step{"run": "echo one > one.txt"})
-	s.untilStatus(key, apiclient.JobStatusInReview)
-	if _, err := s.person.ApproveJobWithResponse(t.Context(), key, apiclient.ApproveAction{}); err != nil {
+	s.untilStatus(key, api.JobStatusInReview)
+	if _, err := s.person.ApproveJobWithResponse(t.Context(), key, api.ApproveAction{}); err != nil {
 		t.Fatal(err)
 	}
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	if text, _ := s.fileAt("main", "one.txt"); text != "one" || j.MergedCommit != s.git(s.origin("ledger"), "rev-parse", "main") {
 		t.Errorf("main has %q; it was merged as %s", text, j.MergedCommit)
 	}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // fakeClaude prints what Claude Code does. While there is a file "refuse" in its home it is
@@ -67,7 +67,7 @@ func (s *stage) runs() int {
 	return bytes.Count(raw, []byte("\n"))
 }
 
-func (s *stage) factory(name string) *apiclient.Factory {
+func (s *stage) factory(name string) *api.Factory {
 	s.t.Helper()
 	answer, err := s.person.ListFactoriesWithResponse(s.t.Context(), nil)
 	if err != nil {
@@ -78,11 +78,11 @@ func (s *stage) factory(name string) *apiclient.Factory {
 			return &f
 		}
 	}
-	return &apiclient.Factory{} // it has not registered yet
+	return &api.Factory{} // it has not registered yet
 }
 
 // withdrawn is the reason for which a factory does not offer something, "" where it does.
-func (s *stage) withdrawn(factory string, kind apiclient.UnavailableKind, name string) string {
+func (s *stage) withdrawn(factory string, kind api.UnavailableKind, name string) string {
 	s.t.Helper()
 	for _, u := range s.factory(factory).Unavailable {
 		if u.Kind == kind && u.Name == name {
@@ -94,7 +94,7 @@ func (s *stage) withdrawn(factory string, kind apiclient.UnavailableKind, name s
 
 func (s *stage) forClaude() string {
 	s.t.Helper()
-	return s.submitAs(apiclient.NewJob{Title: "Greet", Repo: new("ledger"), Capabilities: &apiclient.CapabilityList{"engine:claude"}})
+	return s.submitAs(api.NewJob{Title: "Greet", Repo: new("ledger"), Capabilities: &api.CapabilityList{"engine:claude"}})
 }
 
 // An engine whose key is dead is withdrawn with the reason, tried again with one job at a time,
@@ -105,12 +105,12 @@ func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
 	s.refuse("401 Invalid API key · Please run /login")
 	w := s.worker("desk", "--engine", "claude", "--seats", "2", "--retry", "1s")
 	keys := []string{s.forClaude()}
-	s.until("claude is withdrawn", func() bool { return s.withdrawn("desk", apiclient.UnavailableEngine, "claude") != "" })
+	s.until("claude is withdrawn", func() bool { return s.withdrawn("desk", api.UnavailableEngine, "claude") != "" })
 	for range 3 {
 		keys = append(keys, s.forClaude())
 	}
 	f := s.factory("desk")
-	why := s.withdrawn("desk", apiclient.UnavailableEngine, "claude")
+	why := s.withdrawn("desk", api.UnavailableEngine, "claude")
 	if why != "Invalid API key · Please run /login" || !slices.Equal(f.Engines, []string{"scripted"}) || slices.Contains(f.Offers, "claude:2.1") {
 		t.Errorf("it offers %v, %v; withdrawn: %+v", f.Engines, f.Offers, f.Unavailable)
 	}
@@ -118,20 +118,20 @@ func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
 	if err != nil || !strings.Contains(string(said.Body), "Invalid API key") {
 		t.Errorf("the explanation is %s, %v", said.Body, err)
 	}
-	s.untilStatus(s.submit(step{"run": "echo other > other.txt"}), apiclient.JobStatusCompleted)
+	s.untilStatus(s.submit(step{"run": "echo other > other.txt"}), api.JobStatusCompleted)
 	s.until("it is tried again, and again", func() bool { return s.runs() >= 3 })
-	if s.withdrawn("desk", apiclient.UnavailableEngine, "claude") == "" && s.runs() > 20 {
+	if s.withdrawn("desk", api.UnavailableEngine, "claude") == "" && s.runs() > 20 {
 		t.Error("it is offered still")
 	}
 	s.refuseNoMore()
 	for _, key := range keys {
-		j := s.untilStatus(key, apiclient.JobStatusCompleted)
+		j := s.untilStatus(key, api.JobStatusCompleted)
 		if j.FailureCount != 0 || j.LostCount != 0 {
 			t.Errorf("%s failed %d times and was lost %d times", key, j.FailureCount, j.LostCount)
 		}
 	}
 	s.until("claude is offered", func() bool { return slices.Contains(s.factory("desk").Engines, "claude") })
-	if got := s.withdrawn("desk", apiclient.UnavailableEngine, "claude"); got != "" {
+	if got := s.withdrawn("desk", api.UnavailableEngine, "claude"); got != "" {
 		t.Errorf("it is withdrawn still: %s", got)
 	}
 	if _, err := os.Stat(filepath.Join(s.dir, "twice")); err == nil {
@@ -164,8 +164,8 @@ func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
 		t.Errorf("it has %d free seats and the engines %v", f.SeatsFree, f.Engines)
 	}
 	s.refuseNoMore()
-	s.untilStatus(first, apiclient.JobStatusCompleted)
-	if j := s.untilStatus(any, apiclient.JobStatusCompleted); j.Attempts != 1 {
+	s.untilStatus(first, api.JobStatusCompleted)
+	if j := s.untilStatus(any, api.JobStatusCompleted); j.Attempts != 1 {
 		t.Errorf("it was claimed %d times", j.Attempts)
 	}
 }
@@ -178,7 +178,7 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.repository("far")
-	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", apiclient.ProductSettings{Repos: &[]string{"far"}}); err != nil {
+	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", api.ProductSettings{Repos: &[]string{"far"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(s.clone("far")); err != nil {
@@ -190,10 +190,10 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 	if err := os.Rename(s.origin("far"), away); err != nil {
 		t.Fatal(err)
 	}
-	key := s.submitAs(apiclient.NewJob{Title: "Far away", Repo: new("far")}, step{"run": "echo far > far.txt"})
+	key := s.submitAs(api.NewJob{Title: "Far away", Repo: new("far")}, step{"run": "echo far > far.txt"})
 	s.until("both are withdrawn", func() bool {
-		return strings.Contains(s.withdrawn("desk", apiclient.UnavailableRepo, "broken"), "not a git repository") &&
-			strings.Contains(s.withdrawn("desk", apiclient.UnavailableRepo, "far"), "does not appear to be a git repository")
+		return strings.Contains(s.withdrawn("desk", api.UnavailableRepo, "broken"), "not a git repository") &&
+			strings.Contains(s.withdrawn("desk", api.UnavailableRepo, "far"), "does not appear to be a git repository")
 	})
 	if f := s.factory("desk"); len(f.Repos) != 1 || f.Repos[0].Name != "ledger" {
 		t.Errorf("it offers %v", f.Repos)
@@ -204,7 +204,7 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 	if err := os.RemoveAll(s.clone("broken")); err != nil {
 		t.Fatal(err)
 	}
-	if j := s.untilStatus(key, apiclient.JobStatusCompleted); j.FailureCount != 0 || j.LostCount != 0 {
+	if j := s.untilStatus(key, api.JobStatusCompleted); j.FailureCount != 0 || j.LostCount != 0 {
 		t.Errorf("it failed %d times and was lost %d times", j.FailureCount, j.LostCount)
 	}
 	s.repository("broken")
@@ -216,7 +216,7 @@ func TestWhatWasRescuedIsTold(t *testing.T) {
 	s := newStage(t)
 	s.worker("desk")
 	key := s.submit(step{"run": "mkdir d; echo a > d/a; mkdir 'd/GIT~1'; echo b > 'd/GIT~1/b'"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	s.until("it is told", func() bool { return len(s.factory("desk").Rescued) == 1 })
 	r := s.factory("desk").Rescued[0]
 	if !strings.HasPrefix(r.Name, key) || r.Path != filepath.Join(s.state("desk"), "rescue", r.Name) || r.Why == "" || r.Since.IsZero() {
@@ -249,7 +249,7 @@ func TestAFactoryIsOnOneHost(t *testing.T) {
 	alpha.Start()
 	s.until("it is registered", func() bool { return strings.Contains(alpha.Output(), "registered") })
 	key := s.submit(step{"run": "echo one > one.txt"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 
 	beta.Start()
 	beta.AwaitEnd(patience)
@@ -269,7 +269,7 @@ func TestAFactoryIsOnOneHost(t *testing.T) {
 	beta.Start() // the killed ones are not heard of again
 	s.until("it takes over", func() bool { return strings.Contains(beta.Output(), "msg=registered") })
 	key = s.submit(step{"run": "echo two > two.txt"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 
 	alpha.Start()
 	alpha.AwaitEnd(patience)
@@ -278,7 +278,7 @@ func TestAFactoryIsOnOneHost(t *testing.T) {
 	}
 	beta.Signal(syscall.SIGTERM)
 	beta.AwaitEnd(patience)
-	if f := s.factory("build"); f.State != apiclient.FactoryStateEnded || f.Live || f.Health != apiclient.HealthEnded {
+	if f := s.factory("build"); f.State != api.FactoryStateEnded || f.Live || f.Health != api.HealthEnded {
 		t.Errorf("it is %s, %s", f.State, f.Health)
 	}
 	waits := s.submit(step{"run": "echo three > three.txt"})
@@ -287,8 +287,8 @@ func TestAFactoryIsOnOneHost(t *testing.T) {
 		t.Errorf("the explanation is %s, %v", said.Body, err)
 	}
 	alpha.Start()
-	s.untilStatus(waits, apiclient.JobStatusCompleted)
-	if f := s.factory("build"); f.State != apiclient.FactoryStateLive || f.Host != "alpha" {
+	s.untilStatus(waits, api.JobStatusCompleted)
+	if f := s.factory("build"); f.State != api.FactoryStateLive || f.Host != "alpha" {
 		t.Errorf("it is %s on %s", f.State, f.Host)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // orchestrator runs examples/orchestrator.sh for one plan.
@@ -38,8 +38,8 @@ func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := s.person.CreateJobWithResponse(t.Context(), nil, apiclient.NewJob{Title: "Keep a ledger", Kind: new("plan"),
-		Capabilities: &apiclient.CapabilityList{"plans"}, InputContext: input})
+	answer, err := s.person.CreateJobWithResponse(t.Context(), nil, api.NewJob{Title: "Keep a ledger", Kind: new("plan"),
+		Capabilities: &api.CapabilityList{"plans"}, InputContext: input})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
 	conductor := s.orchestrator()
 	conductor.AwaitEnd(patience)
 	j := s.job(plan)
-	if j.Status != apiclient.JobStatusCompleted || !strings.HasPrefix(string(j.Result), "{") {
+	if j.Status != api.JobStatusCompleted || !strings.HasPrefix(string(j.Result), "{") {
 		t.Fatalf("it is %s: %s", j.Status, j.LastError)
 	}
 	var result struct {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/forgetest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 )
 
 // atForge has the repository of the stage come from a forge, and workers know it.
@@ -45,7 +45,7 @@ func (s *stage) pullOf(merge string) (url string) {
 // approve is a person's decision.
 func (s *stage) approve(key string) {
 	s.t.Helper()
-	if _, err := s.person.ApproveJobWithResponse(s.t.Context(), key, apiclient.ApproveAction{}); err != nil {
+	if _, err := s.person.ApproveJobWithResponse(s.t.Context(), key, api.ApproveAction{}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -53,17 +53,17 @@ func (s *stage) approve(key string) {
 // mergesByPullRequest is the way of a job from its approval over a red check to its merge.
 func (s *stage) mergesByPullRequest(check func(commit, state string)) {
 	s.t.Helper()
-	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", apiclient.ProductSettings{Repos: &[]string{"ledger"},
-		ReviewRequired: new(true), MergeBy: new(apiclient.MergeByPullRequest)}); err != nil {
+	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
+		ReviewRequired: new(true), MergeBy: new(api.MergeByPullRequest)}); err != nil {
 		s.t.Fatal(err)
 	}
 	key := s.submit(step{"run": "echo one > one.txt"})
-	s.untilStatus(key, apiclient.JobStatusInReview)
+	s.untilStatus(key, api.JobStatusInReview)
 	s.approve(key)
 	url := s.pullOf("FB-2")
 	commit := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
 	check(commit, "failure")
-	if j := s.untilStatus(key, apiclient.JobStatusInReview); !strings.Contains(j.LastError, "ci/build") || !strings.Contains(j.LastError, url) {
+	if j := s.untilStatus(key, api.JobStatusInReview); !strings.Contains(j.LastError, "ci/build") || !strings.Contains(j.LastError, url) {
 		s.t.Errorf("the reason is %q", j.LastError)
 	}
 	if red := s.job("FB-2"); red.FailureKind != "checks_failed" || red.Attempts != 1 {
@@ -71,7 +71,7 @@ func (s *stage) mergesByPullRequest(check func(commit, state string)) {
 	}
 	check(commit, "success")
 	s.approve(key)
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	if text, _ := s.atMain("one.txt"); text != "one" || j.MergedCommit != s.tip() || j.URL != url {
 		s.t.Errorf("main has %q and is %s; it was merged as %s by %s, and %s was opened", text, s.tip(), j.MergedCommit, j.URL, url)
 	}
@@ -116,9 +116,9 @@ func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	s.env = nil
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
-	merge := s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: "work", commit: s.tip(), branch: "main"})
-	s.untilStatus(s.submit(step{"run": "true"}), apiclient.JobStatusCompleted)
-	if j := s.job(merge); j.Status != apiclient.JobStatusReady || j.Attempts != 0 {
+	merge := s.orderMerge(handed{by: api.MergeByPullRequest, title: "work", commit: s.tip(), branch: "main"})
+	s.untilStatus(s.submit(step{"run": "true"}), api.JobStatusCompleted)
+	if j := s.job(merge); j.Status != api.JobStatusReady || j.Attempts != 0 {
 		t.Errorf("it is %s after %d attempts", j.Status, j.Attempts)
 	}
 }
@@ -145,14 +145,14 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	w := s.worker("desk", forgeFlags("github", forge.URL)...)
 	begin := func(name string) (merge, branch, commit string) {
 		branch, commit = s.work(name, "work")
-		merge = s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: name, commit: commit, branch: branch})
+		merge = s.orderMerge(handed{by: api.MergeByPullRequest, title: name, commit: commit, branch: branch})
 		s.pullOf(merge)
 		return merge, branch, commit
 	}
 	number := func() int { return len(forge.Branches()) }
-	fails := func(merge string, kind apiclient.FailureKind, said string) {
+	fails := func(merge string, kind api.FailureKind, said string) {
 		t.Helper()
-		j := s.untilStatus(merge, apiclient.JobStatusFailed)
+		j := s.untilStatus(merge, api.JobStatusFailed)
 		if j.FailureKind != kind || !strings.Contains(j.LastError, said) || j.Attempts != 1 {
 			t.Errorf("it failed as %s in %d attempts: %s", j.FailureKind, j.Attempts, j.LastError)
 		}
@@ -174,7 +174,7 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 
 	merge, _, _ = begin("person.txt")
 	by := forge.Merge(number())
-	if j := s.untilStatus(merge, apiclient.JobStatusCompleted); !strings.Contains(string(j.Result), by) {
+	if j := s.untilStatus(merge, api.JobStatusCompleted); !strings.Contains(string(j.Result), by) {
 		t.Errorf("a person merged it as %s; the result is %s", by, j.Result)
 	}
 
@@ -191,19 +191,19 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	// Told to end, it gives the job back, although nobody has approved yet.
 	w.Signal(syscall.SIGTERM)
 	w.AwaitEnd(patience)
-	if j := s.untilStatus(merge, apiclient.JobStatusReady); j.Attempts != 1 {
+	if j := s.untilStatus(merge, api.JobStatusReady); j.Attempts != 1 {
 		t.Errorf("the killed worker began anew: %d attempts", j.Attempts)
 	}
 	forge.Approve(number())
 	w.Start()
-	j := s.untilStatus(merge, apiclient.JobStatusCompleted)
+	j := s.untilStatus(merge, api.JobStatusCompleted)
 	if text, _ := s.atMain("review.txt"); text != "work" || j.Attempts != 2 || number() != opened {
 		t.Errorf("main has %q after %d attempts, and %d pull requests instead of %d", text, j.Attempts, number(), opened)
 	}
 
 	// What is merged already needs no pull request.
-	merge = s.orderMerge(handed{by: apiclient.MergeByPullRequest, title: "again", commit: commit, branch: "main"})
-	if s.untilStatus(merge, apiclient.JobStatusCompleted); number() != opened {
+	merge = s.orderMerge(handed{by: api.MergeByPullRequest, title: "again", commit: commit, branch: "main"})
+	if s.untilStatus(merge, api.JobStatusCompleted); number() != opened {
 		t.Error("merged work got a pull request")
 	}
 }

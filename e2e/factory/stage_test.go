@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -187,13 +187,13 @@ func (s *stage) state(worker string) string { return filepath.Join(s.dir, "state
 // submit submits a job that plays steps, and returns its key.
 func (s *stage) submit(steps ...step) string {
 	s.t.Helper()
-	return s.submitAs(apiclient.NewJob{Title: "Play a script", Repo: new("ledger")}, steps...)
+	return s.submitAs(api.NewJob{Title: "Play a script", Repo: new("ledger")}, steps...)
 }
 
 // step is one of a script, as the scripted engine takes it.
 type step map[string]any
 
-func (s *stage) submitAs(j apiclient.NewJob, steps ...step) string {
+func (s *stage) submitAs(j api.NewJob, steps ...step) string {
 	s.t.Helper()
 	raw, err := json.Marshal(map[string]any{"script": map[string]any{"steps": steps}})
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *stage) submitAs(j apiclient.NewJob, steps ...step) string {
 }
 
 // job is a job as it is now.
-func (s *stage) job(key string) *apiclient.Job {
+func (s *stage) job(key string) *api.Job {
 	s.t.Helper()
 	answer, err := s.person.GetJobWithResponse(context.Background(), key)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *stage) job(key string) *apiclient.Job {
 }
 
 // untilStatus waits until a job is in a status, and returns it.
-func (s *stage) untilStatus(key string, want apiclient.JobStatus) (j *apiclient.Job) {
+func (s *stage) untilStatus(key string, want api.JobStatus) (j *api.Job) {
 	s.t.Helper()
 	defer func() {
 		if s.t.Failed() {

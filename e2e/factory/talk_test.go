@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // raw is a script as a job's input.
@@ -33,7 +33,7 @@ func tool(name string, arguments step) step {
 func (s *stage) filedBy(agent string, steps ...step) (key string) {
 	s.t.Helper()
 	s.until(agent+" files a job", func() bool {
-		answer, err := s.person.ListJobsWithResponse(s.t.Context(), &apiclient.ListJobsParams{})
+		answer, err := s.person.ListJobsWithResponse(s.t.Context(), &api.ListJobsParams{})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -102,8 +102,8 @@ func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
 		step{"run": "echo half > half.txt"},
 	)
 	s.worker("bob")
-	s.untilStatus(second, apiclient.JobStatusCompleted)
-	s.untilStatus(first, apiclient.JobStatusCompleted)
+	s.untilStatus(second, api.JobStatusCompleted)
+	s.untilStatus(first, api.JobStatusCompleted)
 	if said, want := s.thread(second), []string{"bob custom.question", "ada custom.note", "fleetboard task_done"}; !slices.Equal(
 		said, want) {
 		t.Errorf("the thread says %q; want %q", said, want)
@@ -128,11 +128,11 @@ func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
 	)
 	second := s.filedBy("ada", step{"ask": "May I?"}, step{"run": "echo half > half.txt"})
 	s.worker("bob")
-	s.untilStatus(second, apiclient.JobStatusCompleted)
+	s.untilStatus(second, api.JobStatusCompleted)
 	if n := s.query("SELECT count(*) FROM event WHERE type = 'job.answered' AND actor = 'ada'"); n != 1 {
 		t.Errorf("ada answered it %d times", n)
 	}
-	s.untilStatus(first, apiclient.JobStatusCompleted)
+	s.untilStatus(first, api.JobStatusCompleted)
 	s.until("all is acknowledged", func() bool { return s.unacknowledged() == 0 })
 }
 
@@ -149,8 +149,8 @@ func TestMessagesBringAnotherTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.person.SendMessageWithResponse(t.Context(), apiclient.NewMessage{Type: fmt.Sprintf("custom.note-%d", i),
-			To: apiclient.NewMessageAddress{Agent: new("ada")}, Job: &key, Payload: said}); err != nil {
+		if _, err := s.person.SendMessageWithResponse(t.Context(), api.NewMessage{Type: fmt.Sprintf("custom.note-%d", i),
+			To: api.NewMessageAddress{Agent: new("ada")}, Job: &key, Payload: said}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestMessagesBringAnotherTurn(t *testing.T) {
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	logs, err := s.person.ListJobLogsWithResponse(t.Context(), key, nil)
 	if body := string(logs.Body); err != nil || strings.Count(body, "Mind the gap.") != 1 || !strings.Contains(body, "And the doors.") {
 		t.Errorf("the log is %s, %v", logs.Body, err)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // A job goes from the board through a worker to a branch at the origin.
@@ -17,7 +17,7 @@ func TestAJobIsDone(t *testing.T) {
 	s.worker("desk", "--check", "grep -q hello greeting.txt")
 	key := s.submit(step{"step": "writes the file", "run": "echo hello > greeting.txt", "log": "it will say hello",
 		"usage": step{"provider": "anthropic", "model": "claude-sonnet-4-5", "input_tokens": 1000, "output_tokens": 100}})
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	branch := s.branch(key, 1)
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), branch) })
 	if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello" {
@@ -46,7 +46,7 @@ func TestTheEndOfAJobBringsTheNext(t *testing.T) {
 	}
 	s.worker("desk", "--seats", "1")
 	for _, key := range keys {
-		s.untilStatus(key, apiclient.JobStatusCompleted)
+		s.untilStatus(key, api.JobStatusCompleted)
 	}
 	s.until("the branches are pushed", func() bool { return len(s.branches(s.origin("ledger"))) == 1+len(keys) })
 }
@@ -55,8 +55,8 @@ func TestTheEndOfAJobBringsTheNext(t *testing.T) {
 func TestAFailedCheckFailsTheJob(t *testing.T) {
 	s := newStage(t)
 	s.worker("desk", "--check", "echo 3 tests fail; false")
-	key := s.submitAs(apiclient.NewJob{Title: "Break it", Repo: new("ledger"), MaxRetries: new(0)}, step{"run": "echo broken > a.txt"})
-	j := s.untilStatus(key, apiclient.JobStatusFailed)
+	key := s.submitAs(api.NewJob{Title: "Break it", Repo: new("ledger"), MaxRetries: new(0)}, step{"run": "echo broken > a.txt"})
+	j := s.untilStatus(key, api.JobStatusFailed)
 	if j.FailureKind != "checks_failed" || !strings.Contains(j.LastError, "3 tests fail") {
 		t.Errorf("it failed with %s: %s", j.FailureKind, j.LastError)
 	}
@@ -71,14 +71,14 @@ func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
 		step{"ask": "Shall I go on?"},
 		step{"run": "echo two >> work.txt; test \"$(pwd)\" = \"$(cat place.txt)\""},
 	)
-	j := s.untilStatus(key, apiclient.JobStatusBlocked)
+	j := s.untilStatus(key, api.JobStatusBlocked)
 	if j.Question != "Shall I go on?" {
 		t.Fatalf("it asks %q", j.Question)
 	}
-	if _, err := s.person.AnswerJobWithResponse(t.Context(), key, apiclient.AnswerAction{Answer: "Yes."}); err != nil {
+	if _, err := s.person.AnswerJobWithResponse(t.Context(), key, api.AnswerAction{Answer: "Yes."}); err != nil {
 		t.Fatal(err)
 	}
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("ledger")), s.branch(key, 2)) })
 	if got := s.git(s.origin("ledger"), "show", s.branch(key, 2)+":work.txt"); got != "one\ntwo" {
 		t.Errorf("the file says %q", got)
@@ -101,7 +101,7 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Start()
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	if j.Attempts != 1 || j.LostCount != 0 {
 		t.Errorf("it took %d attempts, %d were lost", j.Attempts, j.LostCount)
 	}
@@ -130,7 +130,7 @@ func TestACompletionOutlivesAnOutage(t *testing.T) {
 	w.Kill() // the worker's host loses its power as well
 	s.startServer()
 	w.Start()
-	j := s.untilStatus(key, apiclient.JobStatusCompleted)
+	j := s.untilStatus(key, api.JobStatusCompleted)
 	if n := count(s.events(key), "job.completed"); n != 1 || j.Attempts != 1 {
 		t.Errorf("it was completed %d times in %d attempts", n, j.Attempts)
 	}
@@ -167,7 +167,7 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 	first.Signal(syscall.SIGCONT)
 	s.until(
 		"its work is in quarantine",
@@ -192,10 +192,10 @@ func TestACancelEndsTheWholeGroup(t *testing.T) {
 		},
 	)
 	s.untilFile("begun")
-	if _, err := s.person.CancelJobWithResponse(t.Context(), key, apiclient.ReasonedAction{Reason: "Not needed."}); err != nil {
+	if _, err := s.person.CancelJobWithResponse(t.Context(), key, api.ReasonedAction{Reason: "Not needed."}); err != nil {
 		t.Fatal(err)
 	}
-	s.untilStatus(key, apiclient.JobStatusAborted)
+	s.untilStatus(key, api.JobStatusAborted)
 	pid, err := os.ReadFile(mark)
 	if err != nil {
 		t.Fatal(err)
@@ -221,11 +221,11 @@ func TestAWorkerDrains(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.AwaitEnd(patience)
-	if a, b := s.job(first).Status, s.job(second).Status; a != apiclient.JobStatusCompleted || b != apiclient.JobStatusReady {
+	if a, b := s.job(first).Status, s.job(second).Status; a != api.JobStatusCompleted || b != api.JobStatusReady {
 		t.Errorf("they are %s and %s", a, b)
 	}
 	w.Start()
-	s.untilStatus(second, apiclient.JobStatusCompleted)
+	s.untilStatus(second, api.JobStatusCompleted)
 
 	third := s.submit(step{"run": "echo three > work.txt; touch " + filepath.Join(s.dir, "again")}, step{"run": "sleep 1000"})
 	s.untilFile("again")
@@ -234,7 +234,7 @@ func TestAWorkerDrains(t *testing.T) {
 	w.Signal(syscall.SIGTERM)
 	w.AwaitEnd(patience)
 	j := s.job(third)
-	if j.Status != apiclient.JobStatusReady || !strings.Contains(string(j.Checkpoint), s.branch(third, 1)) {
+	if j.Status != api.JobStatusReady || !strings.Contains(string(j.Checkpoint), s.branch(third, 1)) {
 		t.Errorf("it is %s with the checkpoint %s", j.Status, j.Checkpoint)
 	}
 	if got := s.git(s.mirror("desk", "ledger"), "show", s.branch(third, 1)+":work.txt"); got != "three" {
@@ -247,15 +247,15 @@ func TestAWorkerDrains(t *testing.T) {
 func TestARepositoryIsClonedOnDemand(t *testing.T) {
 	s := newStage(t)
 	s.repository("atlas")
-	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", apiclient.ProductSettings{Repos: &[]string{"atlas", "nowhere"}}); err != nil {
+	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", api.ProductSettings{Repos: &[]string{"atlas", "nowhere"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(s.clone("atlas")); err != nil {
 		t.Fatal(err)
 	}
 	s.worker("desk", "--clone", "file://"+filepath.Join(s.dir, "origins")+"/*.git")
-	key := s.submitAs(apiclient.NewJob{Title: "Draw a map", Repo: new("atlas")}, step{"run": "echo map > map.txt"})
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	key := s.submitAs(api.NewJob{Title: "Draw a map", Repo: new("atlas")}, step{"run": "echo map > map.txt"})
+	s.untilStatus(key, api.JobStatusCompleted)
 	s.until("the branch is pushed", func() bool { return slices.Contains(s.branches(s.origin("atlas")), s.branch(key, 1)) })
 	answer, err := s.person.GetFactoryWithResponse(t.Context(), "desk")
 	if err != nil || strings.Contains(string(answer.Body), "nowhere") {
@@ -268,18 +268,18 @@ func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
 	s := newStage(t)
 	w := s.worker("desk")
 	s.until("it is registered", func() bool { return strings.Contains(w.Output(), "registered") })
-	if _, err := s.person.TerminateAgentWithResponse(t.Context(), "desk", apiclient.TerminateRequest{Reason: "The host is to be cleaned."}); err != nil {
+	if _, err := s.person.TerminateAgentWithResponse(t.Context(), "desk", api.TerminateRequest{Reason: "The host is to be cleaned."}); err != nil {
 		t.Fatal(err)
 	}
 	key := s.submit(step{"run": "echo one > one.txt"})
 	w.Kill()
 	w.Start()
 	w.AwaitEnd(patience) // under the boot that was ended
-	if !strings.Contains(w.Output(), "fleet: ") || s.job(key).Status != apiclient.JobStatusReady {
+	if !strings.Contains(w.Output(), "fleet: ") || s.job(key).Status != api.JobStatusReady {
 		t.Errorf("it goes on: %s", s.job(key).Status)
 	}
 	w.Start()
-	s.untilStatus(key, apiclient.JobStatusCompleted)
+	s.untilStatus(key, api.JobStatusCompleted)
 }
 
 // A worker with a role that its enrolment token does not allow ends, and says what is allowed.

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -123,15 +123,15 @@ func (d *demo) alive() map[int]string {
 }
 
 // jobs are those on the board, the newest first.
-func (d *demo) jobs() []apiclient.Job {
+func (d *demo) jobs() []api.Job {
 	d.t.Helper()
 	token := strings.TrimSpace(d.read(filepath.Join(d.dir, ".demo", "data", "owner-token")))
-	api, err := client.New("http://"+d.address, token, client.Options{})
+	connection, err := client.New("http://"+d.address, token, client.Options{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	order := apiclient.ListJobsParamsSortCreated
-	page, err := api.ListJobsWithResponse(context.Background(), &apiclient.ListJobsParams{Sort: &order, Limit: new(200)})
+	order := api.ListJobsParamsSortCreated
+	page, err := connection.ListJobsWithResponse(context.Background(), &api.ListJobsParams{Sort: &order, Limit: new(200)})
 	if err != nil {
 		return nil // the server is not there yet
 	}
@@ -148,7 +148,7 @@ func (d *demo) shows(more int) {
 		default:
 		}
 		list := d.jobs()
-		running := slices.ContainsFunc(list, func(j apiclient.Job) bool { return j.Status == apiclient.JobStatusRunning })
+		running := slices.ContainsFunc(list, func(j api.Job) bool { return j.Status == api.JobStatusRunning })
 		conducted := false
 		for _, command := range d.alive() {
 			conducted = conducted || strings.Contains(command, "orchestrator.sh")

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // slow is a machine whose disk is slow: each call of git that writes waits first.
@@ -42,7 +42,7 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	for i := range 4 + 3*kills/5 {
 		r := repos[int(i)%len(repos)]
 		key := w.submit(t, r.name, r.expand(`e=$FLEETBOARD_JOB-$FLEETBOARD_EPOCH; echo $e > committed-$e; git add -A; git commit -q --allow-empty -m "Work $e"; `+
-			`echo left $e > left-$e; touch @HOST@/finished-$e`), func(j *apiclient.NewJob, _ map[string]any) {
+			`echo left $e > left-$e; touch @HOST@/finished-$e`), func(j *api.NewJob, _ map[string]any) {
 			j.MaxRetries, j.MaxLost, j.RetryBackoffSeconds = new(50), new(50), new(1)
 		})
 		jobs[key] = r
@@ -69,7 +69,7 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 func (w *world) judgeKilled(t *testing.T, key string, r *repository) {
 	t.Helper()
 	j := w.untilEnded(t, key)
-	if j.Status != apiclient.JobStatusCompleted {
+	if j.Status != api.JobStatusCompleted {
 		t.Errorf("%s is %s: %s", key, j.Status, j.LastError)
 		return
 	}
@@ -93,7 +93,7 @@ func (w *world) judgeKilled(t *testing.T, key string, r *repository) {
 	}
 	var accepted int
 	for _, a := range attempts.JSON200.Items {
-		if a.Outcome == apiclient.AttemptOutcomeCompleted {
+		if a.Outcome == api.AttemptOutcomeCompleted {
 			accepted++
 		}
 	}
@@ -101,8 +101,8 @@ func (w *world) judgeKilled(t *testing.T, key string, r *repository) {
 		t.Errorf("%s was accepted %d times", key, accepted)
 	}
 	for name := range r.refs(at) {
-		if strings.HasPrefix(name, "refs/heads/fleet/"+key+"-") && !slices.ContainsFunc(attempts.JSON200.Items, func(a apiclient.Attempt) bool {
-			return strings.HasSuffix(name, fmt.Sprintf("-e%d", a.Epoch)) && a.Outcome != apiclient.AttemptOutcomeLost
+		if strings.HasPrefix(name, "refs/heads/fleet/"+key+"-") && !slices.ContainsFunc(attempts.JSON200.Items, func(a api.Attempt) bool {
+			return strings.HasSuffix(name, fmt.Sprintf("-e%d", a.Epoch)) && a.Outcome != api.AttemptOutcomeLost
 		}) {
 			t.Errorf("%s belongs to no attempt that was reported", name)
 		}

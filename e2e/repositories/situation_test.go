@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // situation is a repository in some state, what an agent does in it, and what must be
@@ -75,7 +75,7 @@ type state struct {
 
 // outcome is how a job ended.
 type outcome struct {
-	job *apiclient.Job
+	job *api.Job
 	// branch and commit are what was handed in, at where they must be.
 	branch, commit, at string
 }
@@ -147,7 +147,7 @@ func situations() (all []*situation) {
 }
 
 // describe gives a job its secret and its attempts.
-func (s *situation) describe(j *apiclient.NewJob, in map[string]any) {
+func (s *situation) describe(j *api.NewJob, in map[string]any) {
 	if s.attempts > 1 {
 		j.MaxRetries, j.RetryBackoffSeconds = new(s.attempts-1), new(1)
 	}
@@ -232,10 +232,10 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 	t := s.repo.t
 	t.Helper()
 	if s.fails != "" {
-		if o.job.Status == apiclient.JobStatusCompleted || string(o.job.FailureKind) != s.fails {
+		if o.job.Status == api.JobStatusCompleted || string(o.job.FailureKind) != s.fails {
 			t.Errorf("it is %s, %q; it must have failed with %q", o.job.Status, o.job.FailureKind, s.fails)
 		}
-	} else if o.job.Status != apiclient.JobStatusCompleted {
+	} else if o.job.Status != api.JobStatusCompleted {
 		t.Errorf("it is %s", o.job.Status)
 	}
 	if want := max(1, s.attempts); o.job.Attempts != want {
@@ -247,7 +247,7 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 			t.Errorf("nobody says %q", want)
 		}
 	}
-	if o.job.Status != apiclient.JobStatusCompleted {
+	if o.job.Status != api.JobStatusCompleted {
 		return
 	}
 	o.branch, o.commit = handedIn(t, o.job)
@@ -257,7 +257,7 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 }
 
 // handedIn are the branch and the commit that a job's result names.
-func handedIn(t *testing.T, j *apiclient.Job) (branch, commit string) {
+func handedIn(t *testing.T, j *api.Job) (branch, commit string) {
 	t.Helper()
 	var result struct{ Branch, Commit string }
 	if err := json.Unmarshal(j.Result, &result); err != nil {
@@ -354,7 +354,7 @@ func (s *situation) judgeNext(t *testing.T, w *world) {
 	}
 	s.repo.t = t
 	j := w.untilEnded(t, s.key)
-	if j.Status != apiclient.JobStatusCompleted {
+	if j.Status != api.JobStatusCompleted {
 		t.Errorf("the next job is %s: %s", j.Status, j.LastError)
 		return
 	}

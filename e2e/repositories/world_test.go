@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -158,10 +158,10 @@ func (w *world) startWorker(h host) *processtest.Process {
 
 // submit submits a job for a repository whose agent runs a script of the shell, and returns
 // its key.
-func (w *world) submit(t *testing.T, repo, script string, more func(*apiclient.NewJob, map[string]any)) string {
+func (w *world) submit(t *testing.T, repo, script string, more func(*api.NewJob, map[string]any)) string {
 	t.Helper()
 	in := map[string]any{"script": map[string]any{"steps": []map[string]any{{"run": script}}}}
-	j := apiclient.NewJob{Title: "Work in " + repo, Repo: &repo, MaxRetries: new(0)}
+	j := api.NewJob{Title: "Work in " + repo, Repo: &repo, MaxRetries: new(0)}
 	if more != nil {
 		more(&j, in)
 	}
@@ -182,7 +182,7 @@ const cloneFailed = "clone_failed"
 
 // untilGivenBack waits until a host has given a job back because it cannot read its repository,
 // and cancels the job, which would be tried again and again.
-func (w *world) untilGivenBack(t *testing.T, key string) (j *apiclient.Job) {
+func (w *world) untilGivenBack(t *testing.T, key string) (j *api.Job) {
 	t.Helper()
 	until(t, key+" is given back", func() bool {
 		answer, err := w.person.GetJobWithResponse(t.Context(), key)
@@ -190,19 +190,19 @@ func (w *world) untilGivenBack(t *testing.T, key string) (j *apiclient.Job) {
 			t.Fatal(err)
 		}
 		j = answer.JSON200
-		return j.Status == apiclient.JobStatusWaiting && string(j.FailureKind) == cloneFailed
+		return j.Status == api.JobStatusWaiting && string(j.FailureKind) == cloneFailed
 	})
 	if j.FailureCount+j.LostCount != 0 {
 		t.Errorf("it counts %d failures and %d losses", j.FailureCount, j.LostCount)
 	}
-	if _, err := w.person.CancelJobWithResponse(t.Context(), key, apiclient.ReasonedAction{Reason: "Seen."}); err != nil {
+	if _, err := w.person.CancelJobWithResponse(t.Context(), key, api.ReasonedAction{Reason: "Seen."}); err != nil {
 		t.Error(err)
 	}
 	return j
 }
 
 // untilEnded waits until a job is in a status that its worker does not change.
-func (w *world) untilEnded(t *testing.T, key string) (j *apiclient.Job) {
+func (w *world) untilEnded(t *testing.T, key string) (j *api.Job) {
 	t.Helper()
 	until(t, key+" has ended", func() bool {
 		answer, err := w.person.GetJobWithResponse(t.Context(), key)
@@ -210,7 +210,7 @@ func (w *world) untilEnded(t *testing.T, key string) (j *apiclient.Job) {
 			t.Fatal(err)
 		}
 		j = answer.JSON200
-		return j.Status == apiclient.JobStatusCompleted || j.Status == apiclient.JobStatusFailed || j.Status == apiclient.JobStatusBlocked
+		return j.Status == api.JobStatusCompleted || j.Status == api.JobStatusFailed || j.Status == api.JobStatusBlocked
 	})
 	return j
 }

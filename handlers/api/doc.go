@@ -1,7 +1,8 @@
 // Package api is the HTTP edge for agents and tools: JSON under /api/v1, tokens,
-// problems. openapi.yaml is its source: the types, the routes and the client are
+// problems. api/openapi.yaml is its source: the types, the routes and the client are
 // generated from it, each call's permission stands in it (x-permission), and
-// every request is checked against its schemas before a handler sees it.
+// every request is checked against its schemas before a handler sees it. The types are
+// those of the folder api at the top; aliases.gen.go gives them their bare names here.
 //
 // A request goes through request id and recovery, then, for the operation it
 // reached: credentials and permission, parameters, body (schema). A body is read once,

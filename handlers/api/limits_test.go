@@ -209,7 +209,7 @@ func TestLimitsAgree(t *testing.T) {
 // statedByAPI are the ranges of openapi.yaml by schema and property; "[]" is an entry of a list.
 func statedByAPI(t *testing.T) map[string]bound {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestNothingThatAgentsWriteKeepsASecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dbfactory.Exec(t, w.db, "UPDATE access_token SET may_submit = true, roles = '{worker,orchestrator}' WHERE kind = 'enrolment'")
-	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ var described struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	if err == nil {
 		err = doc.Validate(context.Background())
 	}

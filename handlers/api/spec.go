@@ -1,19 +1,16 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
-
-//go:embed openapi.yaml
-var description []byte
 
 // operation is what the description says of one call.
 type operation struct {
@@ -34,7 +31,7 @@ type operation struct {
 // operations reads the description, and its version. It panics where a call has no permission:
 // the description is part of the program, and such a call would be open to all.
 func operations() (all map[string]operation, version string) {
-	doc, err := openapi3.NewLoader().LoadFromData(description)
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(api.Description))
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
 	}
@@ -70,5 +67,5 @@ func operations() (all map[string]operation, version string) {
 // GetDescription serves the description itself.
 func (s *metaHandlers) GetDescription(context.Context, GetDescriptionRequestObject) (GetDescriptionResponseObject, error) {
 	return GetDescription200ApplicationYamlResponse{
-		Body: bytes.NewReader(description), ContentLength: int64(len(description))}, nil
+		Body: strings.NewReader(api.Description), ContentLength: int64(len(api.Description))}, nil
 }

@@ -107,7 +107,7 @@ func TestNoCallIsOpen(t *testing.T) {
 func TestDescriptionServesItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	file, err := os.ReadFile("openapi.yaml")
+	file, err := os.ReadFile("../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

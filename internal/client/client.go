@@ -14,7 +14,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 // Client is a connection to a server with a token. Its calls are the generated ones: their
 // error is a *Problem where the server refused, and otherwise the answer of success is set.
 type Client struct {
-	*apiclient.ClientWithResponses
+	*api.ClientWithResponses
 	server string
 	token  atomic.Pointer[string]
 }
@@ -56,8 +56,8 @@ func New(server, token string, o Options) (*Client, error) {
 	}
 	c := &Client{server: strings.TrimSuffix(server, "/")}
 	c.SetToken(token)
-	c.ClientWithResponses, err = apiclient.NewClientWithResponses(c.server+basePath,
-		apiclient.WithHTTPClient(newDoer(o)), apiclient.WithRequestEditorFn(c.sign))
+	c.ClientWithResponses, err = api.NewClientWithResponses(c.server+basePath,
+		api.WithHTTPClient(newDoer(o)), api.WithRequestEditorFn(c.sign))
 	return c, err
 }
 

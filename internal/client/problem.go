@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // maxProblem bounds what is read of a refusal, in bytes.
@@ -18,7 +18,7 @@ const maxProblem = 1 << 20
 
 // Problem is what a server refused, and why. Code is stable.
 type Problem struct { //nolint:errname // RFC 9457 calls it so
-	apiclient.Problem
+	api.Problem
 	// Body is the whole answer: a conflict brings the job as it is now.
 	Body []byte
 }
@@ -48,7 +48,7 @@ func readProblem(answer *http.Response) error {
 	}
 	p := &Problem{Body: body}
 	if json.Unmarshal(body, &p.Problem) != nil || p.Code == "" {
-		p.Problem = apiclient.Problem{Status: answer.StatusCode, Title: "The server answered " + answer.Status + "."}
+		p.Problem = api.Problem{Status: answer.StatusCode, Title: "The server answered " + answer.Status + "."}
 	}
 	return p
 }

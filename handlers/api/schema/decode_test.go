@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/handlers/api/schema"
 	"github.com/fleetboard/fleetboard/handlers/status"
 	"github.com/fleetboard/fleetboard/internal/fault"
@@ -25,7 +25,7 @@ type body struct {
 // bodies are all of the API by the names of their calls.
 func bodies(t testing.TB) map[string]*openapi3.Schema {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromFile("../openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

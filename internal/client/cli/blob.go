@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -28,7 +28,7 @@ func blobCommand(c *cli) *cobra.Command {
 			}
 			defer func() { _ = from.Close() }()
 			return to.PutBlobWithBody(ctx, "application/octet-stream", from, announceLength(from))
-		}, func(w io.Writer, said apiclient.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
+		}, func(w io.Writer, said api.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
 	return group("blob", "Large contents by their SHA-256", put, blobGet(c))
 }
 
@@ -45,7 +45,7 @@ func (s *screen) open(path string) (io.ReadCloser, error) {
 }
 
 // announceLength says beforehand how long a file is, so that one that is too long is not sent.
-func announceLength(from io.Reader) apiclient.RequestEditorFn {
+func announceLength(from io.Reader) api.RequestEditorFn {
 	return func(_ context.Context, r *http.Request) error {
 		if file, ok := from.(*os.File); ok {
 			if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // TestClean takes out what controls a terminal and leaves what people write.
@@ -65,10 +65,10 @@ func TestStreams(t *testing.T) {
 		"a line without end":  {"data: " + strings.Repeat("x", longestLine+1), "", "", true},
 		"an event of no size": {strings.Repeat("data: "+strings.Repeat("x", 1<<20)+"\n", 5), "", "", true},
 	} {
-		var from apiclient.StreamEventsParams
+		var from api.StreamEventsParams
 		var types []string
 		s := stream{lines: bufio.NewReader(strings.NewReader(test.sent)), from: &from}
-		_, err := s.read(func(one apiclient.Event) (bool, error) {
+		_, err := s.read(func(one api.Event) (bool, error) {
 			types = append(types, one.Type)
 			return false, nil
 		})

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -75,15 +75,15 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 }
 
 // jobKeys are the keys of jobs in some statuses, or in all, those changed last first.
-func jobKeys(statuses ...apiclient.JobStatus) names {
+func jobKeys(statuses ...api.JobStatus) names {
 	return func(ctx context.Context, to *client.Client, begun string) ([]choice, error) {
-		most, order := mostCompletions, apiclient.ListJobsParamsSort("updated")
-		params := &apiclient.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most,
-			Fields: &[]apiclient.JobField{"key", "title", "status"}}
+		most, order := mostCompletions, api.ListJobsParamsSort("updated")
+		params := &api.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most,
+			Fields: &[]api.JobField{"key", "title", "status"}}
 		if len(statuses) > 0 {
 			params.Status = &statuses
 		}
-		_, said, err := readInto[apiclient.JobPage](to.ListJobs(ctx, params))
+		_, said, err := readInto[api.JobPage](to.ListJobs(ctx, params))
 		var found []choice
 		for _, job := range said.Items {
 			found = append(found, choice{job.Key, words(string(job.Status)) + ": " + job.Title})
@@ -94,7 +94,7 @@ func jobKeys(statuses ...apiclient.JobStatus) names {
 
 func factoryNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[apiclient.FactoryPage](to.ListFactories(ctx, &apiclient.ListFactoriesParams{Limit: &most}))
+	_, said, err := readInto[api.FactoryPage](to.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, words(string(one.Health))})
@@ -104,7 +104,7 @@ func factoryNames(ctx context.Context, to *client.Client, _ string) ([]choice, e
 
 func agentNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[apiclient.AgentPage](to.ListAgents(ctx, &apiclient.ListAgentsParams{Limit: &most}))
+	_, said, err := readInto[api.AgentPage](to.ListAgents(ctx, &api.ListAgentsParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, words(string(one.Health))})
@@ -114,7 +114,7 @@ func agentNames(ctx context.Context, to *client.Client, _ string) ([]choice, err
 
 func productNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[apiclient.ProductPage](to.ListProducts(ctx, &apiclient.ListProductsParams{Limit: &most}))
+	_, said, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, strings.Join(one.Repos, ", ")})
@@ -125,7 +125,7 @@ func productNames(ctx context.Context, to *client.Client, _ string) ([]choice, e
 // repoNames are the repositories of products and of factories.
 func repoNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, products, err := readInto[apiclient.ProductPage](to.ListProducts(ctx, &apiclient.ListProductsParams{Limit: &most}))
+	_, products, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func repoNames(ctx context.Context, to *client.Client, _ string) ([]choice, erro
 			take(repo, "of "+one.Name)
 		}
 	}
-	_, factories, err := readInto[apiclient.FactoryPage](to.ListFactories(ctx, &apiclient.ListFactoriesParams{Limit: &most}))
+	_, factories, err := readInto[api.FactoryPage](to.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
 	for _, one := range factories.Items {
 		for _, repo := range one.Repos {
 			take(repo.Name, "on "+one.Name)
@@ -152,7 +152,7 @@ func repoNames(ctx context.Context, to *client.Client, _ string) ([]choice, erro
 }
 
 func budgetNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
-	_, said, err := readInto[apiclient.BudgetList](to.ListBudgets(ctx))
+	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.ID, one.Name})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -17,7 +17,7 @@ type decision struct {
 	// reasoned ones need a reason.
 	reasoned bool
 	// of are the statuses that a shell offers jobs of.
-	of []apiclient.JobStatus
+	of []api.JobStatus
 }
 
 var decisions = []decision{
@@ -34,7 +34,7 @@ var decisions = []decision{
 	{"archive", "Take finished jobs off the board", "archiveJob", false, of("completed", "failed", "aborted")},
 }
 
-func of(statuses ...apiclient.JobStatus) []apiclient.JobStatus { return statuses }
+func of(statuses ...api.JobStatus) []api.JobStatus { return statuses }
 
 // decided is what is said with a decision.
 type decided struct {
@@ -44,7 +44,7 @@ type decided struct {
 
 // ask asks the server for the decision.
 func (of decision) ask(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
-	plain, reasoned := apiclient.PlainAction{Version: d.version}, apiclient.ReasonedAction{Reason: d.reason, Version: d.version}
+	plain, reasoned := api.PlainAction{Version: d.version}, api.ReasonedAction{Reason: d.reason, Version: d.version}
 	switch of.name {
 	case "block":
 		return to.BlockJob(ctx, job, reasoned)
@@ -59,11 +59,11 @@ func (of decision) ask(ctx context.Context, to *client.Client, job string, d dec
 	case "retry":
 		return to.RetryJob(ctx, job, plain)
 	case "approve":
-		return to.ApproveJob(ctx, job, apiclient.ApproveAction{Head: some(d.head), Version: d.version})
+		return to.ApproveJob(ctx, job, api.ApproveAction{Head: some(d.head), Version: d.version})
 	case "reject":
 		return to.RejectJob(ctx, job, reasoned)
 	case "merge":
-		return to.MergeJob(ctx, job, apiclient.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
+		return to.MergeJob(ctx, job, api.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
 	default:
 		return to.ArchiveJob(ctx, job, plain)
 	}
@@ -79,7 +79,7 @@ func (of decision) calls() map[string]string {
 
 // showApproved prints how an approved job stands, and how it is merged.
 func (c *cli) showApproved(ctx context.Context, to *client.Client, ask func() (*http.Response, error)) error {
-	body, job, err := readInto[apiclient.Job](ask())
+	body, job, err := readInto[api.Job](ask())
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -157,7 +157,7 @@ var rights = []struct {
 }{
 	{"see the board", func(ctx context.Context, to *client.Client) (*http.Response, error) {
 		one := 1
-		return to.ListProducts(ctx, &apiclient.ListProductsParams{Limit: &one})
+		return to.ListProducts(ctx, &api.ListProductsParams{Limit: &one})
 	}},
 	{"decide about jobs", func(ctx context.Context, to *client.Client) (*http.Response, error) {
 		return to.CreateJobsWithBody(ctx, nil, "application/json", strings.NewReader("{}"))

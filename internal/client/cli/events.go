@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -57,24 +57,24 @@ func (e wantedEvents) run(ctx context.Context, c *cli) error {
 	if err != nil || !e.follow {
 		return err
 	}
-	return follow(ctx, c, to, e.stream(after), func(one apiclient.Event) (bool, error) { return false, c.eventLine(one) })
+	return follow(ctx, c, to, e.stream(after), func(one api.Event) (bool, error) { return false, c.eventLine(one) })
 }
 
-func (e wantedEvents) params() apiclient.ListEventsParams {
-	return apiclient.ListEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor)}
+func (e wantedEvents) params() api.ListEventsParams {
+	return api.ListEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor)}
 }
 
 // stream asks for what comes after a place of the log.
-func (e wantedEvents) stream(after string) apiclient.StreamEventsParams {
-	return apiclient.StreamEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor), After: some(after)}
+func (e wantedEvents) stream(after string) api.StreamEventsParams {
+	return api.StreamEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor), After: some(after)}
 }
 
 // newest prints the newest events, the oldest of them first, and returns the place after.
 func (e wantedEvents) newest(ctx context.Context, c *cli, to *client.Client) (string, error) {
 	params := e.params()
-	back := apiclient.ListEventsParamsOrder("desc")
+	back := api.ListEventsParamsOrder("desc")
 	params.Order, params.Limit = &back, &e.limit
-	_, said, err := readInto[apiclient.EventTail](to.ListEvents(ctx, &params))
+	_, said, err := readInto[api.EventTail](to.ListEvents(ctx, &params))
 	if err != nil {
 		return "", err
 	}
@@ -88,12 +88,12 @@ func (e wantedEvents) newest(ctx context.Context, c *cli, to *client.Client) (st
 
 // endOfLog is the place after the newest event. Where a filter finds none, it is the
 // newest of all.
-func endOfLog(ctx context.Context, to *client.Client, said apiclient.EventTail) (string, error) {
+func endOfLog(ctx context.Context, to *client.Client, said api.EventTail) (string, error) {
 	if len(said.Items) == 0 {
-		one, back := 1, apiclient.ListEventsParamsOrder("desc")
+		one, back := 1, api.ListEventsParamsOrder("desc")
 		var err error
-		if _, said, err = readInto[apiclient.EventTail](to.ListEvents(ctx,
-			&apiclient.ListEventsParams{Order: &back, Limit: &one})); err != nil {
+		if _, said, err = readInto[api.EventTail](to.ListEvents(ctx,
+			&api.ListEventsParams{Order: &back, Limit: &one})); err != nil {
 			return "", err
 		}
 	}
@@ -110,7 +110,7 @@ func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *
 	most := 200
 	params.Limit = &most
 	for {
-		_, said, err := readInto[apiclient.EventTail](to.ListEvents(ctx, &params))
+		_, said, err := readInto[api.EventTail](to.ListEvents(ctx, &params))
 		if err != nil {
 			return "", err
 		}
@@ -127,7 +127,7 @@ func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *
 }
 
 // eventLine prints an event: when, who, what, of which job.
-func (s *screen) eventLine(one apiclient.Event) error {
+func (s *screen) eventLine(one api.Event) error {
 	switch {
 	case s.json:
 		return s.printRaw(one)
@@ -140,7 +140,7 @@ func (s *screen) eventLine(one apiclient.Event) error {
 }
 
 // changed says what an event changed, of values that are short.
-func changed(changes []apiclient.Change) string {
+func changed(changes []api.Change) string {
 	var said []string
 	for _, one := range changes {
 		value, err := json.Marshal(one.New)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -81,7 +81,7 @@ func codeOfProblem(p *client.Problem) int {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return exitNotAllowed
 	case http.StatusNotFound:
-		if p.Code == apiclient.ProblemCodeNotFound {
+		if p.Code == api.ProblemCodeNotFound {
 			return exitNotFound
 		}
 	case http.StatusConflict:

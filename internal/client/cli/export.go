@@ -16,7 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -25,7 +25,7 @@ func busCommand(c *cli) *cobra.Command {
 		Annotations: calls("listExports"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.ListExports(ctx)
-		}, func(w io.Writer, said apiclient.ExportList) {
+		}, func(w io.Writer, said api.ExportList) {
 			t := c.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
 			for _, e := range said.Items {
 				last := ""
@@ -47,8 +47,8 @@ func busArchives(c *cli) *cobra.Command {
 			"object in each line. An archive is kept for a year.",
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			most := 200
-			return to.ListArchives(ctx, &apiclient.ListArchivesParams{Limit: &most})
-		}, func(w io.Writer, said apiclient.ArchiveList) {
+			return to.ListArchives(ctx, &api.ListArchivesParams{Limit: &most})
+		}, func(w io.Writer, said api.ArchiveList) {
 			t := c.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
 			for _, a := range said.Items {
 				t.row(a.FirstSeq, a.LastSeq, a.Messages, c.ago(a.At), a.Size, a.Blob)
@@ -63,8 +63,8 @@ func busReset(c *cli) *cobra.Command {
 		Long: "Moves an export back to a position that a line of its file has, or without one to the beginning. What follows is given\n" +
 			"out again, to another file: a file that has it already is refused from then on.",
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-			return to.ResetExport(ctx, args[0], apiclient.ExportReset{Position: strings.Join(args[1:], "")})
-		}, func(w io.Writer, e apiclient.Export) {
+			return to.ResetExport(ctx, args[0], api.ExportReset{Position: strings.Join(args[1:], "")})
+		}, func(w io.Writer, e api.Export) {
 			place := e.Position
 			if place == "" {
 				place = "the beginning"
@@ -78,7 +78,7 @@ func busRemove(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
 		Short: "Remove an export; messages are not kept for it any more",
 		RunE: gone(c, "export", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
-			return to.DeleteExport(ctx, name, &apiclient.DeleteExportParams{Confirm: some(confirmed)})
+			return to.DeleteExport(ctx, name, &api.DeleteExportParams{Confirm: some(confirmed)})
 		})}
 	cmd.Flags().StringVar(&confirmed, "confirm", "", "its `name`, once more")
 	return cmd
@@ -121,7 +121,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 		return fail(exitRefused, "another process writes %s", e.file)
 	}
 	defer func() { _ = unlock.Close() }()
-	if _, err := read(to.CreateExport(ctx, apiclient.NewExport{Name: name, Source: apiclient.NewExportSource(e.source)})); err != nil {
+	if _, err := read(to.CreateExport(ctx, api.NewExport{Name: name, Source: api.NewExportSource(e.source)})); err != nil {
 		return err
 	}
 	out, last, err := openExport(e.file)
@@ -131,7 +131,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 	defer func() { _ = out.Close() }() // what matters was synced
 	if last != "" {
 		// It was on the disk, and perhaps the server was not told.
-		if _, err := read(to.AckExport(ctx, name, apiclient.ExportAck{Position: last})); err != nil {
+		if _, err := read(to.AckExport(ctx, name, api.ExportAck{Position: last})); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func exportPage(ctx context.Context, to *client.Client, name, last string, out *
 	_, page, err := readInto[struct {
 		Items    []json.RawMessage `json:"items"`
 		Position string            `json:"position"`
-	}](to.ReadExport(ctx, name, &apiclient.ReadExportParams{Limit: &most, After: some(last)}))
+	}](to.ReadExport(ctx, name, &api.ReadExportParams{Limit: &most, After: some(last)}))
 	if err != nil || len(page.Items) == 0 {
 		return 0, last, err
 	}
@@ -181,7 +181,7 @@ func exportPage(ctx context.Context, to *client.Client, name, last string, out *
 	if err := out.Sync(); err != nil {
 		return 0, last, err
 	}
-	_, err = read(to.AckExport(ctx, name, apiclient.ExportAck{Position: page.Position}))
+	_, err = read(to.AckExport(ctx, name, api.ExportAck{Position: page.Position}))
 	return len(page.Items), page.Position, err
 }
 
@@ -239,8 +239,8 @@ func busTail(c *cli) *cobra.Command {
 		after := ""
 		step := func(ctx context.Context) error {
 			most := pageOfExport
-			_, page, err := readInto[apiclient.ExportPage](
-				to.ReadExport(ctx, args[0], &apiclient.ReadExportParams{Limit: &most, After: some(after)}),
+			_, page, err := readInto[api.ExportPage](
+				to.ReadExport(ctx, args[0], &api.ReadExportParams{Limit: &most, After: some(after)}),
 			)
 			if err != nil {
 				return err
@@ -267,7 +267,7 @@ func busTail(c *cli) *cobra.Command {
 }
 
 // exportLines prints lines of an export.
-func (s *screen) exportLines(items []apiclient.ExportLine) error {
+func (s *screen) exportLines(items []api.ExportLine) error {
 	for _, item := range items {
 		var err error
 		switch {

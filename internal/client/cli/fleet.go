@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -18,8 +18,8 @@ func factoryCommand(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the factories",
 		Annotations: calls("listFactories"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.ListFactories(ctx, &apiclient.ListFactoriesParams{Cursor: some(p.cursor), Limit: &p.limit})
-		}, func(w io.Writer, said apiclient.FactoryPage) {
+			return to.ListFactories(ctx, &api.ListFactoriesParams{Cursor: some(p.cursor), Limit: &p.limit})
+		}, func(w io.Writer, said api.FactoryPage) {
 			if len(said.Items) == 0 {
 				fmt.Fprintln(w, "There are no factories. `fleet worker` makes this machine one.")
 				return
@@ -67,7 +67,7 @@ func factoryCommand(c *cli) *cobra.Command {
 	return group("factory", "Factories: the hosts on which agents work", listing, show, drain, undrain, remove)
 }
 
-func formatRepos(repos []apiclient.Repo) string {
+func formatRepos(repos []api.Repo) string {
 	names := make([]string, len(repos))
 	for i, one := range repos {
 		names[i] = one.Name
@@ -76,7 +76,7 @@ func formatRepos(repos []apiclient.Repo) string {
 }
 
 // offers is what a factory offers beside its repositories.
-func offers(f apiclient.Factory) string {
+func offers(f api.Factory) string {
 	var all []string
 	for _, one := range f.Offers {
 		if !strings.HasPrefix(one, "repo:") {
@@ -86,7 +86,7 @@ func offers(f apiclient.Factory) string {
 	return strings.Join(all, ", ")
 }
 
-func (s *screen) wholeFactory(w io.Writer, f apiclient.Factory) {
+func (s *screen) wholeFactory(w io.Writer, f api.Factory) {
 	fmt.Fprintln(w, cleanLine(f.Name))
 	say := facts{w}
 	say.say("health", words(string(f.Health)))
@@ -106,13 +106,13 @@ func (s *screen) wholeFactory(w io.Writer, f apiclient.Factory) {
 	say.say("heard", s.agoOrEmpty(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
-		s.tableOfAgents(w, apiclient.AgentPage{Items: f.Agents})
+		s.tableOfAgents(w, api.AgentPage{Items: f.Agents})
 	}
 }
 
 // showFactory prints how a factory stands after something was done with it.
 func (c *cli) showFactory(answer *http.Response, err error) error {
-	body, f, err := readInto[apiclient.Factory](answer, err)
+	body, f, err := readInto[api.Factory](answer, err)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func agentCommand(c *cli) *cobra.Command {
 		Annotations:       calls("listAgentJobs"),
 		ValidArgsFunction: c.complete(agentNames, 1),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-			return to.ListAgentJobs(ctx, args[0], &apiclient.ListAgentJobsParams{Cursor: some(p.cursor), Limit: &p.limit})
+			return to.ListAgentJobs(ctx, args[0], &api.ListAgentJobsParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, c.tableOfJobs)}
 	p.flags(jobs)
 	return group("agent", "Agents: what works on jobs", agentList(c), show, jobs, agentTerminate(c))
@@ -148,9 +148,9 @@ func agentList(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the agents",
 		Annotations: calls("listAgents"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.ListAgents(ctx, &apiclient.ListAgentsParams{Factory: some(factory), Health: some(apiclient.Health(health)),
+			return to.ListAgents(ctx, &api.ListAgentsParams{Factory: some(factory), Health: some(api.Health(health)),
 				Product: some(product),
-				Status:  some(apiclient.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
+				Status:  some(api.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
 		}, c.tableOfAgents)}
 	cmd.Flags().StringVar(&factory, "factory", "", "of the factory with this `name`")
 	cmd.Flags().StringVar(&health, "health", "", "with this `health`: healthy, warn, stale, dead or ended")
@@ -171,8 +171,8 @@ func agentTerminate(c *cli) *cobra.Command {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
 		return c.each(func(ctx context.Context, to *client.Client, name string) error {
-			body, a, err := readInto[apiclient.Agent](to.TerminateAgent(ctx, name,
-				apiclient.TerminateRequest{Reason: reason, Graceful: &graceful}))
+			body, a, err := readInto[api.Agent](to.TerminateAgent(ctx, name,
+				api.TerminateRequest{Reason: reason, Graceful: &graceful}))
 			if err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func agentTerminate(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (s *screen) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
+func (s *screen) tableOfAgents(w io.Writer, said api.AgentPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such agents.")
 		return
@@ -204,7 +204,7 @@ func (s *screen) tableOfAgents(w io.Writer, said apiclient.AgentPage) {
 	more(w, said.NextCursor)
 }
 
-func (s *screen) wholeAgent(w io.Writer, a apiclient.Agent) {
+func (s *screen) wholeAgent(w io.Writer, a api.Agent) {
 	fmt.Fprintln(w, cleanLine(a.Name))
 	say := facts{w}
 	say.say("health", words(string(a.Health)))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // TestFactoriesAndAgents looks at the fleet and runs it.
@@ -57,10 +57,10 @@ func TestProducts(t *testing.T) {
 	w.fleet("product", "set", "ledger", "--repos", "api,web", "--review", "--review-limit", "3").ok()
 	w.fleet("product", "set", "ledger", "--merge-by", "worker", "--merge-checks", "make test").ok()
 	w.fleet("product", "set", "ledger", "--add-repo", "docs", "--drop-repo", "web", "--paused").ok()
-	var p apiclient.Product
+	var p api.Product
 	w.fleet("product", "show", "ledger", "--json").into(&p)
 	if strings.Join(p.Repos, " ") != "api docs" || !p.ReviewRequired || !p.Paused || p.ReviewLimit == nil || *p.ReviewLimit != 3 ||
-		p.MergeBy != apiclient.MergeByWorker || p.MergeChecks != "make test" {
+		p.MergeBy != api.MergeByWorker || p.MergeChecks != "make test" {
 		t.Errorf("the product is %+v", p)
 	}
 	if said := w.fleet("product", "list").ok(); !strings.Contains(said, "ledger") || !strings.Contains(said, "api, docs") {
@@ -77,11 +77,11 @@ func TestMoney(t *testing.T) {
 	owner := w.client(w.owner)
 	for _, name := range []string{"all", "spare", "twice", "twice"} {
 		limit := "10"
-		if _, err := owner.CreateBudgetWithResponse(t.Context(), apiclient.NewBudget{Name: name, Scope: "workspace", Period: "month", LimitUSD: &limit}); err != nil {
+		if _, err := owner.CreateBudgetWithResponse(t.Context(), api.NewBudget{Name: name, Scope: "workspace", Period: "month", LimitUSD: &limit}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var b apiclient.Budget
+	var b api.Budget
 	w.fleet("budget", "raise", "all", "5", "--until", "+2h", "-m", "a busy day", "--json").into(&b)
 	if *b.State.LimitUSD != "15.000000000" {
 		t.Errorf("raised to %s", *b.State.LimitUSD)
@@ -98,7 +98,7 @@ func TestMoney(t *testing.T) {
 	if said := w.fleet("budget", "list").ok(); !strings.Contains(said, "spare") || !strings.Contains(said, "$6.00") {
 		t.Errorf("budgets: %q", said)
 	}
-	var u apiclient.UsageSummary
+	var u api.UsageSummary
 	w.fleet("usage", "--by", "model", "--since", "7d", "--json").into(&u)
 	if u.GroupBy != "model" || u.To.Sub(u.From) < 7*24*time.Hour {
 		t.Errorf("usage: %+v", u)
@@ -128,7 +128,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, said[what], want)
 		}
 	}
-	var jobs apiclient.JobPage
+	var jobs api.JobPage
 	if w.fleet("job", "list", "--json").into(&jobs); len(jobs.Items) > 0 {
 		t.Errorf("the doctor made %d jobs", len(jobs.Items))
 	}
@@ -211,13 +211,13 @@ func TestHostileTexts(t *testing.T) {
 	key := w.create("Turned \u202e", "--body", bad)
 	w.fleet("job", "claim", "--agent", "ada").ok()
 	agent := w.agent()
-	if _, err := agent.WriteLogsWithResponse(t.Context(), apiclient.LogBatch{Job: key, Epoch: 1,
-		Lines: []apiclient.NewLogLine{{Level: "ERROR", Message: bad}}}); err != nil {
+	if _, err := agent.WriteLogsWithResponse(t.Context(), api.LogBatch{Job: key, Epoch: 1,
+		Lines: []api.NewLogLine{{Level: "ERROR", Message: bad}}}); err != nil {
 		t.Fatal(err)
 	}
 	w.fleet("job", "fail", key, "--error", bad).ok()
-	if _, err := agent.ReportDeliveryWithResponse(t.Context(), apiclient.DeliveryReport{Job: key, Epoch: 1,
-		State: apiclient.DeliveryStateRefused, Branch: "b", Commit: "c", Detail: &bad}); err != nil {
+	if _, err := agent.ReportDeliveryWithResponse(t.Context(), api.DeliveryReport{Job: key, Epoch: 1,
+		State: api.DeliveryStateRefused, Branch: "b", Commit: "c", Detail: &bad}); err != nil {
 		t.Fatal(err)
 	}
 	if said := w.fleet("job", "show", key).ok(); !strings.Contains(said, "c on b: refused by the origin") || !strings.Contains(said, "three") {
@@ -232,7 +232,7 @@ func TestHostileTexts(t *testing.T) {
 			t.Errorf("%s printed %q", line, out[i:min(len(out), i+20)])
 		}
 	}
-	var job apiclient.Job
+	var job api.Job
 	if w.fleet("job", "show", key, "--json").into(&job); job.Body != bad {
 		t.Errorf("as JSON the body is %q", job.Body)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // proxy hands requests on to the server, and each piece of an answer as it comes.
@@ -129,9 +129,9 @@ func TestEventsSince(t *testing.T) {
 // write adds lines to the log of a job that this person's agent holds.
 func (w *world) write(key string, epoch int64, messages ...string) {
 	w.t.Helper()
-	batch := apiclient.LogBatch{Job: key, Epoch: epoch}
+	batch := api.LogBatch{Job: key, Epoch: epoch}
 	for _, one := range messages {
-		batch.Lines = append(batch.Lines, apiclient.NewLogLine{Level: "INFO", Message: one})
+		batch.Lines = append(batch.Lines, api.NewLogLine{Level: "INFO", Message: one})
 	}
 	if _, err := w.agent().WriteLogsWithResponse(w.t.Context(), batch); err != nil {
 		w.t.Fatal(err)

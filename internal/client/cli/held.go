@@ -15,7 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -28,7 +28,7 @@ type heldAgent struct {
 	Token          string    `json:"token"`
 	TokenExpiresAt time.Time `json:"token_expires_at"`
 	// Registration is what was said of it, to be said again when the token has ended.
-	Registration apiclient.Registration `json:"registration"`
+	Registration api.Registration `json:"registration"`
 	// Leases are the epochs of the jobs that it holds, by key.
 	Leases map[string]int64 `json:"leases"`
 
@@ -135,7 +135,7 @@ func (c *cli) register(ctx context.Context, a *heldAgent, enrolment string) erro
 	if err != nil {
 		return err
 	}
-	_, said, err := readInto[apiclient.Registered](to.RegisterAgent(ctx, a.Name, a.Registration))
+	_, said, err := readInto[api.Registered](to.RegisterAgent(ctx, a.Name, a.Registration))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // bead is a line of an export of beads.
@@ -19,7 +19,7 @@ func bead(id, title, more string, dependsOn ...string) string {
 }
 
 // edit changes a job as a person does on the board.
-func (w *world) edit(key string, p apiclient.JobPatch) {
+func (w *world) edit(key string, p api.JobPatch) {
 	w.t.Helper()
 	to := w.client(w.owner)
 	job, err := to.GetJobWithResponse(w.t.Context(), key)
@@ -40,7 +40,7 @@ func TestImportChangesWhatTheSourceChanged(t *testing.T) {
 	w.imports("beads", bead("bd-1", "First", `"priority":0,"issue_type":"bug","description":"one\ntwo",`, "bd-2")+rest, "--yes").ok()
 	jobs := w.imported()
 	w.fleet("job", "create", "By hand", "--key", "HAND-1").ok()
-	w.edit(jobs["First"].Key, apiclient.JobPatch{DependsOn: &[]string{jobs["Second"].Key, "HAND-1"}})
+	w.edit(jobs["First"].Key, api.JobPatch{DependsOn: &[]string{jobs["Second"].Key, "HAND-1"}})
 
 	later := bead("bd-1", "First", `"priority":3,"issue_type":"feature","description":"one\nthree",`, "bd-3", "bd-4") + rest
 	out := w.imports("beads", later, "--dry-run").ok()
@@ -81,7 +81,7 @@ func TestImportSaysWhatHasLeftTheFile(t *testing.T) {
 	w.imports("markdown", "- [ ] A task\n", "--yes").ok()
 	jobs := w.imported()
 	w.fleet("job", "cancel", jobs["Third"].Key, "--reason", "not now").ok()
-	w.edit(jobs["Fourth"].Key, apiclient.JobPatch{Tags: &[]string{}})
+	w.edit(jobs["Fourth"].Key, api.JobPatch{Tags: &[]string{}})
 
 	out := w.imports("beads", first, "--yes").ok()
 	says(t, out, "1 unchanged", "not in the file any more: "+jobs["Second"].Key+"\n")
@@ -101,7 +101,7 @@ func TestImportFindsJobsWithoutTheirTag(t *testing.T) {
 	w.imports("beads", bead("bd-1", "First", "")+bead("bd-2", "Second", ""), "--yes").ok()
 	jobs := w.imported()
 	for _, title := range []string{"First", "Second"} {
-		w.edit(jobs[title].Key, apiclient.JobPatch{Tags: &[]string{}})
+		w.edit(jobs[title].Key, api.JobPatch{Tags: &[]string{}})
 	}
 	file := bead("bd-1", "Renamed", "") + bead("bd-2", "Second", "") + bead("bd-3", "Third", "", "bd-2")
 	says(t, w.imports("beads", file, "--yes").ok(), "1 to create, 1 to change, 1 unchanged", "Imported.")
@@ -134,8 +134,8 @@ func TestImportGoesOnAfterARefusal(t *testing.T) {
 	w.imports("beads", bead("bd-1", "First", "")+bead("bd-2", "Second", ""), "--yes").ok()
 	jobs := w.imported()
 	w.fleet("job", "create", "By hand", "--key", "HAND-1").ok()
-	w.edit("HAND-1", apiclient.JobPatch{DependsOn: &[]string{jobs["First"].Key}})
-	w.edit(jobs["Second"].Key, apiclient.JobPatch{DependsOn: &[]string{"HAND-1"}})
+	w.edit("HAND-1", api.JobPatch{DependsOn: &[]string{jobs["First"].Key}})
+	w.edit(jobs["Second"].Key, api.JobPatch{DependsOn: &[]string{"HAND-1"}})
 
 	ran := w.imports("beads", bead("bd-1", "First", "", "bd-2")+bead("bd-2", "Renamed", ""), "--yes").ends(3)
 	says(t, ran.err, jobs["First"].Key+" (line 1)", "1 job was refused")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // imports writes a file and imports it.
@@ -21,13 +21,13 @@ func (w *world) imports(format, text string, flags ...string) ran {
 }
 
 // imported are the jobs that imports have made, by title.
-func (w *world) imported() map[string]apiclient.Job {
+func (w *world) imported() map[string]api.Job {
 	w.t.Helper()
-	var page apiclient.JobPage
+	var page api.JobPage
 	w.fleet("job", "list", "--json").into(&page)
-	jobs := map[string]apiclient.Job{}
+	jobs := map[string]api.Job{}
 	for _, one := range page.Items {
-		var job apiclient.Job
+		var job api.Job
 		w.fleet("job", "show", one.Key, "--json").into(&job)
 		jobs[job.Title] = job
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -31,7 +31,7 @@ func jobCommands(c *cli) []*cobra.Command {
 
 // showJob prints how a job stands after something was done with it.
 func (c *cli) showJob(answer *http.Response, err error) error {
-	body, job, err := readInto[apiclient.Job](answer, err)
+	body, job, err := readInto[api.Job](answer, err)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (c *cli) showJob(answer *http.Response, err error) error {
 }
 
 // stands says in a line how a job is.
-func (s *screen) stands(w io.Writer, job apiclient.Job) {
+func (s *screen) stands(w io.Writer, job api.Job) {
 	said := "is " + words(string(job.Status))
 	if job.Lease != nil && (job.Lease.Directive == "pause" || job.Lease.Directive == "cancel") {
 		said += fmt.Sprintf("; %s was asked to %s it", cleanLine(job.Lease.Agent), job.Lease.Directive)
@@ -62,7 +62,7 @@ func jobAnswer(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.AnswerJob(cmd.Context(), args[0], apiclient.AnswerAction{Answer: text,
+		return c.showJob(to.AnswerJob(cmd.Context(), args[0], api.AnswerAction{Answer: text,
 			Version: flagValue(cmd, "if-version", version)}))
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
@@ -90,7 +90,7 @@ func jobLink(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.LinkJob(cmd.Context(), args[0], apiclient.NewLink{DependsOn: args[1], Type: some(apiclient.LinkType(kind)),
+		return c.showJob(to.LinkJob(cmd.Context(), args[0], api.NewLink{DependsOn: args[1], Type: some(api.LinkType(kind)),
 			Gate: flagValue(cmd, "gate", gate)}))
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "`type` of the link: blocks, parent, discovered_from, duplicates, supersedes")
@@ -107,7 +107,7 @@ func jobUnlink(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.UnlinkJob(cmd.Context(), args[0], args[1], &apiclient.UnlinkJobParams{Type: some(apiclient.LinkType(kind))}))
+		return c.showJob(to.UnlinkJob(cmd.Context(), args[0], args[1], &api.UnlinkJobParams{Type: some(api.LinkType(kind))}))
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "only the link of this `type`")
 	return cmd
@@ -118,12 +118,12 @@ func jobReclaim(c *cli) *cobra.Command {
 		Args: cobra.MaximumNArgs(1), Annotations: calls("reclaimLeases"),
 		Short: "Take back leases that are past their time, or that of one job",
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
-			var which apiclient.ReclaimRequest
+			var which api.ReclaimRequest
 			if len(args) > 0 {
 				which.Job = &args[0]
 			}
 			return to.ReclaimLeases(ctx, which)
-		}, func(w io.Writer, said apiclient.Reclaimed) {
+		}, func(w io.Writer, said api.Reclaimed) {
 			fmt.Fprintf(w, "Leases taken back: %d\n", said.Released)
 		})}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -81,7 +81,7 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := to.ClaimJobs(ctx, apiclient.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
+	answer, err := to.ClaimJobs(ctx, api.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
 		RequestID: requestKey()})
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 		}
 		return fail(exitNothing, "there is nothing to claim: %s", noClaim(answer.Header.Get("X-Claim-Reason")))
 	}
-	body, said, err := readInto[apiclient.Claimed](answer, nil)
+	body, said, err := readInto[api.Claimed](answer, nil)
 	if err != nil {
 		return err
 	}
@@ -155,14 +155,14 @@ func agentFor(c *cli, at target, k claim) (*heldAgent, error) {
 		a = &heldAgent{Server: at.server, Name: name, BootID: random(), path: path}
 	}
 	beat, most := silence, seatsByHand
-	repos := []apiclient.Repo{}
+	repos := []api.Repo{}
 	for _, repo := range k.repos {
-		repos = append(repos, apiclient.Repo{Name: repo})
+		repos = append(repos, api.Repo{Name: repo})
 	}
 	system := runtime.GOOS
-	a.Registration = apiclient.Registration{BootID: a.BootID, Model: some(k.model), HeartbeatIntervalSeconds: &beat,
+	a.Registration = api.Registration{BootID: a.BootID, Model: some(k.model), HeartbeatIntervalSeconds: &beat,
 		MaxConcurrentJobs: &most,
-		Factory: apiclient.FactoryInfo{Name: cmp.Or(k.factory, name), OS: &system, Host: some(host), Seats: &most,
+		Factory: api.FactoryInfo{Name: cmp.Or(k.factory, name), OS: &system, Host: some(host), Seats: &most,
 			Repos: &repos, Engines: list(k.engines), Capabilities: list(k.offers)}}
 	return a, nil
 }
@@ -220,7 +220,7 @@ func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, h
 	if err != nil {
 		return err
 	}
-	var said apiclient.Job
+	var said api.Job
 	if err := json.Unmarshal(body, &said); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func jobComplete(c *cli) *cobra.Command {
 			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
 		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-			return to.CompleteJob(cmd.Context(), apiclient.Completion{Job: held.job, Epoch: held.epoch,
+			return to.CompleteJob(cmd.Context(), api.Completion{Job: held.job, Epoch: held.epoch,
 				Summary: some(cmp.Or(summary, reason)),
 				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
 		})
@@ -290,7 +290,7 @@ func finishJob(ctx context.Context, c *cli, job, reason string, result json.RawM
 	if err != nil {
 		return err
 	}
-	return c.showJob(to.FinishJob(ctx, job, apiclient.FinishAction{Reason: reason, Result: result}))
+	return c.showJob(to.FinishJob(ctx, job, api.FinishAction{Reason: reason, Result: result}))
 }
 
 func jobRelease(c *cli) *cobra.Command {
@@ -308,14 +308,14 @@ func jobRelease(c *cli) *cobra.Command {
 		}
 		if held {
 			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-				return to.ReleaseLease(cmd.Context(), apiclient.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
+				return to.ReleaseLease(cmd.Context(), api.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
 			})
 		}
 		to, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.ReleaseJob(cmd.Context(), args[0], apiclient.ReasonedAction{Reason: reason}))
+		return c.showJob(to.ReleaseJob(cmd.Context(), args[0], api.ReasonedAction{Reason: reason}))
 	}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	return cmd
@@ -332,7 +332,7 @@ func jobFail(c *cli) *cobra.Command {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
 		}
 		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-			return to.FailJob(cmd.Context(), apiclient.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
+			return to.FailJob(cmd.Context(), api.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
 				Kind: &kind, Retryable: &retryable})
 		})
 	}
@@ -352,7 +352,7 @@ func jobAsk(c *cli) *cobra.Command {
 				return err
 			}
 			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-				return to.AskQuestion(cmd.Context(), apiclient.Question{Job: held.job, Epoch: held.epoch, Question: question})
+				return to.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
 			})
 		}}
 }
@@ -363,7 +363,7 @@ func (c *cli) printStanding(ctx context.Context, job string, do func(to *client.
 	if err != nil {
 		return err
 	}
-	var said apiclient.Standing
+	var said api.Standing
 	if err := json.Unmarshal(body, &said); err != nil {
 		return err
 	}
@@ -386,7 +386,7 @@ func jobProgress(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
 			"registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		report := apiclient.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
+		report := api.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
 			raw, err := c.fileOrIn(checkpoint)
 			if err != nil {
@@ -414,7 +414,7 @@ func jobRenew(c *cli) *cobra.Command {
 		Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
-			return to.RenewLease(cmd.Context(), apiclient.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
+			return to.RenewLease(cmd.Context(), api.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
 		})
 	}
 	cmd.Flags().IntVar(&ttl, "ttl", claimTTL, "how many seconds it lasts from now, 10 to 86400")

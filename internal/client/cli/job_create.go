@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // maxInput is as much as a body of the API may have, in bytes.
@@ -202,13 +202,13 @@ func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
 	if err != nil {
 		return err
 	}
-	answer, err := to.CreateJobWithBody(cmd.Context(), &apiclient.CreateJobParams{IdempotencyKey: requestKey()},
+	answer, err := to.CreateJobWithBody(cmd.Context(), &api.CreateJobParams{IdempotencyKey: requestKey()},
 		"application/json", bytes.NewReader(raw))
 	if err != nil {
 		return err
 	}
 	known := answer.StatusCode == http.StatusOK
-	body, made, err := readInto[apiclient.Job](answer, nil)
+	body, made, err := readInto[api.Job](answer, nil)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
 }
 
 // canRun says which factories can run a job, and else what the nearest lacks.
-func (s *screen) canRun(w io.Writer, eligible []string, others []apiclient.Misfit) {
+func (s *screen) canRun(w io.Writer, eligible []string, others []api.Misfit) {
 	if len(eligible) > 0 {
 		fmt.Fprintf(w, "Factories that can run it: %s\n", cleanLine(strings.Join(eligible, ", ")))
 		return

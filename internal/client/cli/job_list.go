@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -86,9 +86,9 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 	if err != nil {
 		return err
 	}
-	params := &apiclient.ListJobsParams{Product: some(l.product), Repo: some(l.repo), Phase: some(l.phase), Tag: some(l.tag),
-		Factory: some(l.factory), Agent: some(l.agent), Q: some(l.q), FailureKind: some(apiclient.FailureKind(l.failure)),
-		WaitReason: some(apiclient.WaitReason(l.wait)), Sort: some(apiclient.ListJobsParamsSort(l.sort)),
+	params := &api.ListJobsParams{Product: some(l.product), Repo: some(l.repo), Phase: some(l.phase), Tag: some(l.tag),
+		Factory: some(l.factory), Agent: some(l.agent), Q: some(l.q), FailureKind: some(api.FailureKind(l.failure)),
+		WaitReason: some(api.WaitReason(l.wait)), Sort: some(api.ListJobsParamsSort(l.sort)),
 		PriorityGTE: flagValue(cmd, "priority", l.priority), UpdatedSince: since, Cursor: some(l.cursor), Limit: &l.limit}
 	if l.ready {
 		params.ReadyOnly = &l.ready
@@ -101,9 +101,9 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 		params.Status = &wanted
 	}
 	if len(l.fields) > 0 && c.json {
-		wanted := make([]apiclient.JobField, len(l.fields))
+		wanted := make([]api.JobField, len(l.fields))
 		for i, f := range l.fields {
-			wanted[i] = apiclient.JobField(f)
+			wanted[i] = api.JobField(f)
 		}
 		params.Fields = &wanted
 	}
@@ -112,7 +112,7 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 	}, c.tableOfJobs)(cmd, nil)
 }
 
-func (s *screen) tableOfJobs(w io.Writer, said apiclient.JobPage) {
+func (s *screen) tableOfJobs(w io.Writer, said api.JobPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such jobs.")
 		return
@@ -126,17 +126,17 @@ func (s *screen) tableOfJobs(w io.Writer, said apiclient.JobPage) {
 }
 
 // now says who works on a job and how far it is, or what it waits for.
-func now(job apiclient.Job) string {
+func now(job api.Job) string {
 	switch {
 	case job.Lease != nil && job.ProgressPercent != nil:
 		return fmt.Sprintf("%s %d %%", job.Lease.Agent, *job.ProgressPercent)
 	case job.Lease != nil:
 		return job.Lease.Agent
-	case job.Question != "" && job.Answer == "" && job.Status == apiclient.JobStatusBlocked:
+	case job.Question != "" && job.Answer == "" && job.Status == api.JobStatusBlocked:
 		return "asks a question"
 	case job.WaitReason != "":
 		return words(string(job.WaitReason))
-	case job.Status == apiclient.JobStatusFailed:
+	case job.Status == api.JobStatusFailed:
 		return words(string(job.FailureKind))
 	}
 	return ""
@@ -152,11 +152,11 @@ func jobShow(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body, job, err := readInto[apiclient.Job](to.GetJob(cmd.Context(), args[0]))
+		body, job, err := readInto[api.Job](to.GetJob(cmd.Context(), args[0]))
 		if err != nil {
 			return err
 		}
-		var told *apiclient.Delivery
+		var told *api.Delivery
 		if job.Attempts > 0 && job.Lease == nil && !c.json {
 			if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
 				return err
@@ -166,7 +166,7 @@ func jobShow(c *cli) *cobra.Command {
 			c.wholeJob(w, job)
 			c.delivery(w, told)
 			printSteps(w, "how to get it", howToGet(job))
-			if job.Status != apiclient.JobStatusCompleted { // said already
+			if job.Status != api.JobStatusCompleted { // said already
 				printSteps(w, "next", c.next(cmd.Context(), to, job))
 			}
 		})
@@ -196,7 +196,7 @@ func (f facts) text(name, value string) {
 	}
 }
 
-func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
+func (s *screen) wholeJob(w io.Writer, job api.Job) {
 	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
 	f := facts{w}
 	f.say("status", words(string(job.Status))+describeReason(job))
@@ -256,7 +256,7 @@ func (s *screen) wholeJob(w io.Writer, job apiclient.Job) {
 }
 
 // describeReason is why a job is as it is, where it says so.
-func describeReason(job apiclient.Job) string {
+func describeReason(job api.Job) string {
 	why := cmp.Or(job.BlockedReason, words(string(job.WaitReason)), words(string(job.FailureKind)))
 	if why == "" {
 		return ""
@@ -281,7 +281,7 @@ func jobExplain(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			return to.ExplainJob(ctx, args[0])
-		}, func(w io.Writer, said apiclient.Explanation) {
+		}, func(w io.Writer, said api.Explanation) {
 			fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
 			for _, one := range said.Reasons {
 				fmt.Fprintln(w, cleanLine(one.Detail))
@@ -298,7 +298,7 @@ func jobStats(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 			return to.GetStats(ctx)
-		}, func(w io.Writer, said apiclient.Stats) {
+		}, func(w io.Writer, said api.Stats) {
 			head := []string{"STATUS", "JOBS"}
 			for _, p := range said.Products {
 				head = append(head, cleanLine(p.Product))
@@ -326,8 +326,8 @@ func jobStats(c *cli) *cobra.Command {
 
 // lastDelivery is what became of the commit of the last attempt on a job, nil where nobody
 // has told.
-func lastDelivery(ctx context.Context, to *client.Client, job string) (*apiclient.Delivery, error) {
-	_, page, err := readInto[apiclient.AttemptPage](to.ListAttempts(ctx, job, &apiclient.ListAttemptsParams{Limit: new(1)}))
+func lastDelivery(ctx context.Context, to *client.Client, job string) (*api.Delivery, error) {
+	_, page, err := readInto[api.AttemptPage](to.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))
 	if err != nil || len(page.Items) == 0 {
 		return nil, err
 	}
@@ -335,11 +335,11 @@ func lastDelivery(ctx context.Context, to *client.Client, job string) (*apiclien
 }
 
 // deliveries are the states in words.
-var deliveries = map[apiclient.DeliveryState]string{apiclient.DeliveryStateLocal: "in the clone of its host",
-	apiclient.DeliveryStatePushed: "pushed to the origin", apiclient.DeliveryStateRefused: "refused by the origin"}
+var deliveries = map[api.DeliveryState]string{api.DeliveryStateLocal: "in the clone of its host",
+	api.DeliveryStatePushed: "pushed to the origin", api.DeliveryStateRefused: "refused by the origin"}
 
 // delivery says what became of a commit.
-func (s *screen) delivery(w io.Writer, d *apiclient.Delivery) {
+func (s *screen) delivery(w io.Writer, d *api.Delivery) {
 	if d == nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -34,8 +34,8 @@ func jobLogs(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		params := &apiclient.ListJobLogsParams{Level: some(apiclient.LogLevel(level)), Cursor: some(p.cursor), Limit: &p.limit}
-		body, said, err := readInto[apiclient.LogPage](to.ListJobLogs(cmd.Context(), args[0], params))
+		params := &api.ListJobLogsParams{Level: some(api.LogLevel(level)), Cursor: some(p.cursor), Limit: &p.limit}
+		body, said, err := readInto[api.LogPage](to.ListJobLogs(cmd.Context(), args[0], params))
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ type follower struct {
 	c     *cli
 	to    *client.Client
 	job   string
-	level *apiclient.LogLevel
+	level *api.LogLevel
 	last  int64
 }
 
@@ -78,7 +78,7 @@ func (f *follower) run(ctx context.Context) error {
 	for round := 0; ; round++ {
 		ended := false
 		if round%looksAtJob == 0 {
-			_, job, err := readInto[apiclient.Job](f.to.GetJob(ctx, f.job))
+			_, job, err := readInto[api.Job](f.to.GetJob(ctx, f.job))
 			if err != nil {
 				return err
 			}
@@ -97,22 +97,22 @@ func (f *follower) run(ctx context.Context) error {
 }
 
 // over reports whether nothing happens with a job any more until a person wants it.
-func over(s apiclient.JobStatus) bool {
+func over(s api.JobStatus) bool {
 	return slices.Contains(of("completed", "failed", "aborted", "archived"), s)
 }
 
 // news prints the lines that came since the last one.
 func (f *follower) news(ctx context.Context) error {
-	var fresh []apiclient.LogLine
+	var fresh []api.LogLine
 	var cursor string
 	most := 200
 	for range backPages {
-		_, said, err := readInto[apiclient.LogPage](f.to.ListJobLogs(ctx, f.job,
-			&apiclient.ListJobLogsParams{Level: f.level, Cursor: some(cursor), Limit: &most}))
+		_, said, err := readInto[api.LogPage](f.to.ListJobLogs(ctx, f.job,
+			&api.ListJobLogsParams{Level: f.level, Cursor: some(cursor), Limit: &most}))
 		if err != nil {
 			return err
 		}
-		known := slices.IndexFunc(said.Items, func(l apiclient.LogLine) bool { return l.ID <= f.last })
+		known := slices.IndexFunc(said.Items, func(l api.LogLine) bool { return l.ID <= f.last })
 		if known >= 0 {
 			said.Items = said.Items[:known]
 		}
@@ -132,14 +132,14 @@ func (f *follower) news(ctx context.Context) error {
 }
 
 // logLine prints a line of a log: its time, level, event and message.
-func (s *screen) logLine(line apiclient.LogLine) error {
+func (s *screen) logLine(line api.LogLine) error {
 	switch {
 	case s.json:
 		return s.printRaw(line)
 	case s.quiet:
 		return nil
 	}
-	colour := map[apiclient.LogLevel]string{"DEBUG": dim, "WARNING": yellow, "ERROR": red, "CRITICAL": red}[line.Level]
+	colour := map[api.LogLevel]string{"DEBUG": dim, "WARNING": yellow, "ERROR": red, "CRITICAL": red}[line.Level]
 	at := line.ReceivedAt
 	if line.At != nil {
 		at = *line.At

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -24,7 +24,7 @@ type result struct {
 }
 
 // readResult reads the result of a job. One of another form has nothing that is shown.
-func readResult(job apiclient.Job) result {
+func readResult(job api.Job) result {
 	var r result
 	if json.Unmarshal(job.Result, &r) != nil {
 		return result{}
@@ -56,7 +56,7 @@ func (r result) inReach() bool {
 }
 
 // howToGet says how work comes into a clone; nil where there is none.
-func howToGet(job apiclient.Job) []string {
+func howToGet(job api.Job) []string {
 	r := readResult(job)
 	if !r.inReach() || job.MergedCommit != "" {
 		return nil
@@ -71,28 +71,28 @@ func howToGet(job apiclient.Job) []string {
 
 // nextSteps say what a person does next with a job, as it stands for the reason why; nil where
 // nothing waits for one.
-func nextSteps(job apiclient.Job, why apiclient.Explanation) []string {
+func nextSteps(job api.Job, why api.Explanation) []string {
 	fleet := "fleet job "
 	switch job.Status {
-	case apiclient.JobStatusInReview:
+	case api.JobStatusInReview:
 		return []string{"It waits for your decision: look at it with `" + fleet + "show " + job.Key + "`, and then",
 			"  " + fleet + "approve " + job.Key, "  " + fleet + "reject " + job.Key + ` --reason "…"`}
-	case apiclient.JobStatusBlocked:
+	case api.JobStatusBlocked:
 		if job.Question != "" && job.Answer == "" {
 			return []string{"It asks: " + job.Question, "  " + fleet + "answer " + job.Key + ` "…"`}
 		}
 		return []string{"It is parked until a person lets it go on:", "  " + fleet + "unblock " + job.Key}
-	case apiclient.JobStatusPaused:
+	case api.JobStatusPaused:
 		return []string{"It goes on when a person wants it:", "  " + fleet + "resume " + job.Key}
-	case apiclient.JobStatusApproved:
+	case api.JobStatusApproved:
 		return mergeSteps(job, why)
-	case apiclient.JobStatusFailed:
+	case api.JobStatusFailed:
 		return []string{"  " + fleet + "logs " + job.Key, "  " + fleet + "retry " + job.Key}
-	case apiclient.JobStatusReady:
+	case api.JobStatusReady:
 		if len(why.EligibleFactories) == 0 && len(why.Reasons) > 0 {
 			return []string{why.Reasons[0].Detail, "  " + fleet + "explain " + job.Key}
 		}
-	case apiclient.JobStatusCompleted:
+	case api.JobStatusCompleted:
 		if howToGet(job) != nil {
 			return []string{"Its work is on a branch; how to get it says", "  " + fleet + "show " + job.Key}
 		}
@@ -101,11 +101,11 @@ func nextSteps(job apiclient.Job, why apiclient.Explanation) []string {
 }
 
 // mergeSteps say who merges approved work and, where that is a person, how.
-func mergeSteps(job apiclient.Job, why apiclient.Explanation) []string {
+func mergeSteps(job api.Job, why api.Explanation) []string {
 	var steps []string
 	for _, one := range why.Reasons {
 		steps = append(steps, one.Detail)
-		if one.Who != nil && *one.Who != apiclient.ReasoningWhoPerson || one.How != nil && *one.How == apiclient.ReasoningHowNothing {
+		if one.Who != nil && *one.Who != api.ReasoningWhoPerson || one.How != nil && *one.How == api.ReasoningHowNothing {
 			return steps
 		}
 	}
@@ -123,14 +123,14 @@ func mergeSteps(job apiclient.Job, why apiclient.Explanation) []string {
 var explained = of("ready", "approved")
 
 // next asks for what a person does next with a job. What cannot be found out is left out.
-func (c *cli) next(ctx context.Context, to *client.Client, job apiclient.Job) []string {
-	var why apiclient.Explanation
+func (c *cli) next(ctx context.Context, to *client.Client, job api.Job) []string {
+	var why api.Explanation
 	for _, one := range explained {
 		if one != job.Status {
 			continue
 		}
 		var err error
-		if _, why, err = readInto[apiclient.Explanation](to.ExplainJob(ctx, job.Key)); err != nil {
+		if _, why, err = readInto[api.Explanation](to.ExplainJob(ctx, job.Key)); err != nil {
 			return nil
 		}
 	}

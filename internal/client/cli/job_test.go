@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // create makes a job and returns its key.
 func (w *world) create(title string, flags ...string) string {
 	w.t.Helper()
-	var job apiclient.Job
+	var job api.Job
 	w.fleet(append([]string{"job", "create", title, "--json"}, flags...)...).into(&job)
 	return job.Key
 }
 
-func (w *world) job(key string) (job apiclient.Job) {
+func (w *world) job(key string) (job api.Job) {
 	w.t.Helper()
 	w.fleet("job", "show", key, "--json").into(&job)
 	return job
@@ -82,7 +82,7 @@ func TestLeasesAreKeptForTheirOwner(t *testing.T) {
 	delete(w.env, "FLEETBOARD_ENROLMENT_TOKEN")
 	w.fleet("job", "claim").ends(5)
 	w.fleet("job", "release", key, "--reason", "not today").ok()
-	if job := w.job(key); job.Lease != nil || job.Status != apiclient.JobStatusReady {
+	if job := w.job(key); job.Lease != nil || job.Status != api.JobStatusReady {
 		t.Errorf("after the release it is %s", job.Status)
 	}
 }
@@ -125,7 +125,7 @@ func TestDecisions(t *testing.T) {
 	w.fleet("job", "resume", one, "--if-version", "1").ends(3)
 	w.fleet("job", "resume", one).ok()
 	w.fleet("job", "link", two, one).ok()
-	if job := w.job(two); len(job.DependsOn) != 1 || job.Status != apiclient.JobStatusWaiting {
+	if job := w.job(two); len(job.DependsOn) != 1 || job.Status != api.JobStatusWaiting {
 		t.Errorf("linked: %+v", job.DependsOn)
 	}
 	w.fleet("job", "link", one, two).ends(3)
@@ -139,7 +139,7 @@ func TestDecisions(t *testing.T) {
 		w.fleet(append([]string{"job", verdict[0], reviewed}, verdict[1:]...)...).ok()
 	}
 	w.fleet("job", "merge", reviewed, "--commit", "def").ok()
-	if job := w.job(reviewed); job.MergedCommit != "def" || job.ApprovedHead != "abc" || job.Status != apiclient.JobStatusCompleted {
+	if job := w.job(reviewed); job.MergedCommit != "def" || job.ApprovedHead != "abc" || job.Status != api.JobStatusCompleted {
 		t.Errorf("merged: %s %s %s", job.Status, job.ApprovedHead, job.MergedCommit)
 	}
 	w.fleet("job", "claim", two).ok()
@@ -194,8 +194,8 @@ func TestExitCodes(t *testing.T) {
 	if said := w.fleet("job", "create", "Two", "--priority", "11").err; !strings.Contains(said, "\n  priority: ") {
 		t.Errorf("the refused field: %q", said)
 	}
-	var problem apiclient.Problem
-	if err := json.Unmarshal([]byte(w.fleet("job", "approve", key, "--json").ends(3).err), &problem); err != nil || problem.Code != apiclient.ProblemCodeInvalidTransition {
+	var problem api.Problem
+	if err := json.Unmarshal([]byte(w.fleet("job", "approve", key, "--json").ends(3).err), &problem); err != nil || problem.Code != api.ProblemCodeInvalidTransition {
 		t.Errorf("as JSON: %v %+v", err, problem)
 	}
 }
@@ -221,7 +221,7 @@ func TestBacklog(t *testing.T) {
 	w.fleet("backlog", "create", "--id", "A2", "--title", "service", "--depends-on", "A1", "--priority", "9", "--idempotency-key", "k").ok()
 	w.fleet("backlog", "create", "--id", "A3", "--title", "page", "--phase", "M1").ok()
 	w.fleet("backlog", "link", "--from", "A3", "--to", "A2").ok()
-	var claimed apiclient.Claimed
+	var claimed api.Claimed
 	w.fleet("backlog", "claim", "--owner", "worker-1", "--ttl", "600", "--json").into(&claimed)
 	if len(claimed.Jobs) != 1 || claimed.Jobs[0].Key != "A1" || claimed.Jobs[0].Lease.TTLSeconds != 600 || claimed.Jobs[0].Lease.Agent != "worker-1" {
 		t.Fatalf("claimed %+v", claimed.Jobs)
@@ -230,7 +230,7 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("claimed: %s", listed)
 	}
 	w.fleet("backlog", "complete", "--id", "A1").ok()
-	var ready apiclient.JobPage
+	var ready api.JobPage
 	w.fleet("backlog", "list", "--ready-only", "--json").into(&ready)
 	if len(ready.Items) != 1 || ready.Items[0].Key != "A2" {
 		t.Errorf("ready: %+v", ready.Items)

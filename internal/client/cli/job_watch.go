@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -66,9 +66,9 @@ func jobWatch(c *cli) *cobra.Command {
 
 // watching is how long jobs are watched, and the job that is, as it was last.
 type watching struct {
-	until   []apiclient.JobStatus
+	until   []api.JobStatus
 	timeout time.Duration
-	last    apiclient.Job
+	last    api.Job
 }
 
 // left says how the job is that was watched.
@@ -88,42 +88,42 @@ func (o *watching) watch(ctx context.Context, c *cli, args []string) error {
 		return o.watchJob(ctx, c, to, args[0])
 	}
 	if !c.env.Terminal || c.json || c.quiet {
-		place, err := endOfLog(ctx, to, apiclient.EventTail{})
+		place, err := endOfLog(ctx, to, api.EventTail{})
 		if err != nil {
 			return err
 		}
-		from := apiclient.StreamEventsParams{Type: &[]string{"job.*"}, After: some(place)}
-		return follow(ctx, c, to, from, func(one apiclient.Event) (bool, error) { return false, c.eventLine(one) })
+		from := api.StreamEventsParams{Type: &[]string{"job.*"}, After: some(place)}
+		return follow(ctx, c, to, from, func(one api.Event) (bool, error) { return false, c.eventLine(one) })
 	}
 	return watchBoard(ctx, c, to)
 }
 
 // parseStatuses reads statuses as people write them: in_review, in-review, In review.
-func parseStatuses(names []string) ([]apiclient.JobStatus, error) {
-	var found []apiclient.JobStatus
+func parseStatuses(names []string) ([]api.JobStatus, error) {
+	var found []api.JobStatus
 	for _, name := range names {
 		status := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
 		if !slices.Contains(statuses, status) {
 			return nil, fail(exitUsage, "%q is no status: it must be one of %s", name, strings.Join(statuses, ", "))
 		}
-		found = append(found, apiclient.JobStatus(status))
+		found = append(found, api.JobStatus(status))
 	}
 	return found, nil
 }
 
 // enough reports whether a job has come as far as it was to be watched.
-func (o *watching) enough(status apiclient.JobStatus) bool {
+func (o *watching) enough(status api.JobStatus) bool {
 	if over(status) || slices.Contains(o.until, status) {
 		return true
 	}
-	return status == apiclient.JobStatusApproved && slices.Contains(o.until, apiclient.JobStatusInReview)
+	return status == api.JobStatusApproved && slices.Contains(o.until, api.JobStatusInReview)
 }
 
 // missed says that a job has ended otherwise than it was to.
 func (o *watching) missed() error {
 	status := o.last.Status
-	done := status == apiclient.JobStatusCompleted || status == apiclient.JobStatusArchived
-	later := slices.Contains(o.until, apiclient.JobStatusInReview) || slices.Contains(o.until, apiclient.JobStatusApproved)
+	done := status == api.JobStatusCompleted || status == api.JobStatusArchived
+	later := slices.Contains(o.until, api.JobStatusInReview) || slices.Contains(o.until, api.JobStatusApproved)
 	switch {
 	case slices.Contains(o.until, status), !over(status), done && (len(o.until) == 0 || later):
 		return nil
@@ -136,15 +136,15 @@ func (o *watching) missed() error {
 func watchUntil(ctx context.Context, c *cli, to *client.Client, job string, look func() (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	place, err := endOfLog(ctx, to, apiclient.EventTail{})
+	place, err := endOfLog(ctx, to, api.EventTail{})
 	if err != nil {
 		return err
 	}
 	news := make(chan struct{}, 1)
 	ended := make(chan error, 1)
 	go func() {
-		from := apiclient.StreamEventsParams{Type: &[]string{"job.*"}, Job: some(job), After: some(place)}
-		ended <- follow(ctx, c, to, from, func(apiclient.Event) (bool, error) {
+		from := api.StreamEventsParams{Type: &[]string{"job.*"}, Job: some(job), After: some(place)}
+		ended <- follow(ctx, c, to, from, func(api.Event) (bool, error) {
 			select {
 			case news <- struct{}{}:
 			default:
@@ -171,7 +171,7 @@ func watchUntil(ctx context.Context, c *cli, to *client.Client, job string, look
 
 // watchJob tells how a job changes until it has come far enough.
 func (o *watching) watchJob(ctx context.Context, c *cli, to *client.Client, key string) error {
-	_, first, err := readInto[apiclient.Job](to.GetJob(ctx, key))
+	_, first, err := readInto[api.Job](to.GetJob(ctx, key))
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *client.Client, key 
 	screen := &redrawn{c: c}
 	told := ""
 	err = watchUntil(ctx, c, to, key, func() (bool, error) {
-		body, job, err := readInto[apiclient.Job](to.GetJob(ctx, key))
+		body, job, err := readInto[api.Job](to.GetJob(ctx, key))
 		if err != nil {
 			return false, err
 		}
@@ -206,7 +206,7 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *client.Client, key 
 
 // stepsBelow are the next steps of a person, below the line of a job. On a terminal they are
 // drawn again with the line, elsewhere once.
-func (c *cli) stepsBelow(ctx context.Context, to *client.Client, job apiclient.Job, moved bool) string {
+func (c *cli) stepsBelow(ctx context.Context, to *client.Client, job api.Job, moved bool) string {
 	if !moved && !c.env.Terminal {
 		return ""
 	}
@@ -216,7 +216,7 @@ func (c *cli) stepsBelow(ctx context.Context, to *client.Client, job apiclient.J
 }
 
 // progressLine says how a job is and what is done on it now.
-func (s *screen) progressLine(job apiclient.Job) string {
+func (s *screen) progressLine(job api.Job) string {
 	line := cleanLine(job.Key) + " " + s.paint(words(string(job.Status)), paints[string(job.Status)])
 	if doing := now(job); doing != "" {
 		line += " (" + cleanLine(doing) + ")"
@@ -231,9 +231,9 @@ func (s *screen) progressLine(job apiclient.Job) string {
 func watchBoard(ctx context.Context, c *cli, to *client.Client) error {
 	screen := &redrawn{c: c}
 	open := of("assigned", "running", "in_review", "blocked", "paused", "approved", "ready", "waiting")
-	most, order := watched, apiclient.ListJobsParamsSort("updated")
+	most, order := watched, api.ListJobsParamsSort("updated")
 	return watchUntil(ctx, c, to, "", func() (bool, error) {
-		_, said, err := readInto[apiclient.JobPage](to.ListJobs(ctx, &apiclient.ListJobsParams{Status: &open, Limit: &most, Sort: &order}))
+		_, said, err := readInto[api.JobPage](to.ListJobs(ctx, &api.ListJobsParams{Status: &open, Limit: &most, Sort: &order}))
 		if err != nil {
 			return false, err
 		}

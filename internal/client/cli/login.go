@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -148,7 +148,7 @@ func checkToken(ctx context.Context, server, token string) error {
 		return err
 	}
 	one := 1
-	_, err = to.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Limit: &one})
+	_, err = to.ListProductsWithResponse(ctx, &api.ListProductsParams{Limit: &one})
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -45,7 +45,7 @@ func messageSend(c *cli) *cobra.Command {
 			return nil, err
 		}
 		return to.SendMessage(ctx, body)
-	}, func(w io.Writer, m apiclient.Message) {
+	}, func(w io.Writer, m api.Message) {
 		fmt.Fprintf(w, "Sent to %s as %d, in the thread %s.\n", cleanLine(addressText(m.To)), m.Seq, cleanLine(m.CorrelationID))
 	})
 	flags := cmd.Flags()
@@ -60,12 +60,12 @@ func messageSend(c *cli) *cobra.Command {
 }
 
 // body is the message as the API takes it.
-func (d draft) body(args []string) (apiclient.NewMessage, error) {
+func (d draft) body(args []string) (api.NewMessage, error) {
 	to, err := parseAddress(d.to)
 	if err != nil {
-		return apiclient.NewMessage{}, err
+		return api.NewMessage{}, err
 	}
-	m := apiclient.NewMessage{Type: d.kind, To: to, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply),
+	m := api.NewMessage{Type: d.kind, To: to, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply),
 		ID: some(d.id)}
 	switch {
 	case d.payload != "" && len(args) > 0:
@@ -83,27 +83,27 @@ func (d draft) body(args []string) (apiclient.NewMessage, error) {
 }
 
 // parseAddress reads an address: kind:name, or all.
-func parseAddress(text string) (apiclient.NewMessageAddress, error) {
+func parseAddress(text string) (api.NewMessageAddress, error) {
 	kind, name, _ := strings.Cut(text, ":")
 	yes := true
 	switch {
 	case text == "all":
-		return apiclient.NewMessageAddress{All: &yes}, nil
+		return api.NewMessageAddress{All: &yes}, nil
 	case name == "":
 	case kind == "agent":
-		return apiclient.NewMessageAddress{Agent: &name}, nil
+		return api.NewMessageAddress{Agent: &name}, nil
 	case kind == "role":
-		return apiclient.NewMessageAddress{Role: &name}, nil
+		return api.NewMessageAddress{Role: &name}, nil
 	case kind == "factory":
-		return apiclient.NewMessageAddress{Factory: &name}, nil
+		return api.NewMessageAddress{Factory: &name}, nil
 	case kind == "person":
-		return apiclient.NewMessageAddress{Person: &name}, nil
+		return api.NewMessageAddress{Person: &name}, nil
 	}
-	return apiclient.NewMessageAddress{}, fail(exitUsage, "--to must be agent:NAME, role:NAME, factory:NAME, person:MAIL or all")
+	return api.NewMessageAddress{}, fail(exitUsage, "--to must be agent:NAME, role:NAME, factory:NAME, person:MAIL or all")
 }
 
 // addressText is an address as it is read.
-func addressText(a apiclient.MessageAddress) string {
+func addressText(a api.MessageAddress) string {
 	if a.Name == "" {
 		return string(a.Kind)
 	}
@@ -116,8 +116,8 @@ func messageInbox(c *cli) *cobra.Command {
 		Annotations: calls("readMessages")}
 	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
 		peek, most := true, 100
-		return to.ReadMessages(ctx, &apiclient.ReadMessagesParams{Peek: &peek, Limit: &most, Types: list(types)})
-	}, func(w io.Writer, in apiclient.Inbox) { c.tableOfMessages(w, in.Items) })
+		return to.ReadMessages(ctx, &api.ReadMessagesParams{Peek: &peek, Limit: &most, Types: list(types)})
+	}, func(w io.Writer, in api.Inbox) { c.tableOfMessages(w, in.Items) })
 	cmd.Flags().StringSliceVar(&types, "type", nil, "of this `type`; repeatable")
 	return cmd
 }
@@ -136,13 +136,13 @@ func messageAck(c *cli) *cobra.Command {
 			seqs = append(seqs, n)
 		}
 		if only {
-			return to.AckMessages(ctx, apiclient.MessageAck{Seqs: &seqs})
+			return to.AckMessages(ctx, api.MessageAck{Seqs: &seqs})
 		}
 		if len(seqs) > 1 {
 			return nil, fail(exitUsage, "give one position, or --only with several")
 		}
-		return to.AckMessages(ctx, apiclient.MessageAck{Seq: &seqs[0]})
-	}, func(w io.Writer, said apiclient.MessagesAcked) { fmt.Fprintf(w, "%d acknowledged.\n", said.Acked) })
+		return to.AckMessages(ctx, api.MessageAck{Seq: &seqs[0]})
+	}, func(w io.Writer, said api.MessagesAcked) { fmt.Fprintf(w, "%d acknowledged.\n", said.Acked) })
 	cmd.Flags().BoolVar(&only, "only", false, "these messages only")
 	return cmd
 }
@@ -173,8 +173,8 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 	}
 	return c.persist(ctx, func(ctx context.Context) error {
 		wait, after := 50, in.after
-		_, said, err := readInto[apiclient.Inbox](to.ReadMessages(ctx,
-			&apiclient.ReadMessagesParams{WaitSeconds: &wait, After: &after, Types: list(in.types)}))
+		_, said, err := readInto[api.Inbox](to.ReadMessages(ctx,
+			&api.ReadMessagesParams{WaitSeconds: &wait, After: &after, Types: list(in.types)}))
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 			}
 		}
 		if in.ack && len(said.Items) > 0 {
-			if _, err := read(to.AckMessages(ctx, apiclient.MessageAck{Seqs: listSeqs(said.Items)})); err != nil {
+			if _, err := read(to.AckMessages(ctx, api.MessageAck{Seqs: listSeqs(said.Items)})); err != nil {
 				return err
 			}
 		}
@@ -193,7 +193,7 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 	})
 }
 
-func listSeqs(items []apiclient.Message) *[]int64 {
+func listSeqs(items []api.Message) *[]int64 {
 	seqs := make([]int64, 0, len(items))
 	for _, m := range items {
 		seqs = append(seqs, m.Seq)
@@ -209,9 +209,9 @@ func messageSearch(c *cli) *cobra.Command {
 	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 		return to.SearchMessages(
 			ctx,
-			&apiclient.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
+			&api.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
 		)
-	}, func(w io.Writer, said apiclient.FoundMessages) {
+	}, func(w io.Writer, said api.FoundMessages) {
 		t := c.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
 		for _, f := range said.Items {
 			passage := strings.NewReplacer("\x02", "", "\x03", "").Replace(f.Passage)
@@ -230,16 +230,16 @@ func messageThread(c *cli) *cobra.Command {
 		Annotations: calls("readThread"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
 			most := 200
-			return to.ReadThread(ctx, args[0], &apiclient.ReadThreadParams{Limit: &most})
-		}, func(w io.Writer, said apiclient.MessageList) { c.tableOfMessages(w, said.Items) })}
+			return to.ReadThread(ctx, args[0], &api.ReadThreadParams{Limit: &most})
+		}, func(w io.Writer, said api.MessageList) { c.tableOfMessages(w, said.Items) })}
 }
 
 func messageDead(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List messages that an inbox gave up",
 		Annotations: calls("listDeadLetters"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.ListDeadLetters(ctx, &apiclient.ListDeadLettersParams{})
-		}, func(w io.Writer, said apiclient.DeadLetterList) {
+			return to.ListDeadLetters(ctx, &api.ListDeadLettersParams{})
+		}, func(w io.Writer, said api.DeadLetterList) {
 			t := c.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").cuts(5)
 			for _, l := range said.Items {
 				t.row(l.Message.ID, c.ago(l.DeadAt), addressText(l.Message.From), addressText(l.Message.To), l.Message.Type, l.Error)
@@ -260,7 +260,7 @@ func messageDead(c *cli) *cobra.Command {
 	return group("dead", "Messages that an inbox gave up", listing, redrive, discard)
 }
 
-func (s *screen) tableOfMessages(w io.Writer, items []apiclient.Message) {
+func (s *screen) tableOfMessages(w io.Writer, items []api.Message) {
 	t := s.table("POSITION", "WHEN", "FROM", "TO", "TYPE", "THREAD", "PAYLOAD").cuts(6)
 	for _, m := range items {
 		t.row(m.Seq, s.ago(m.At), addressText(m.From), addressText(m.To), m.Type, m.CorrelationID, payloadText(m))
@@ -269,7 +269,7 @@ func (s *screen) tableOfMessages(w io.Writer, items []apiclient.Message) {
 }
 
 // messageLine prints a message: its position, when, who, what.
-func (s *screen) messageLine(m apiclient.Message) error {
+func (s *screen) messageLine(m api.Message) error {
 	if s.json {
 		return s.printRaw(m)
 	}
@@ -279,7 +279,7 @@ func (s *screen) messageLine(m apiclient.Message) error {
 }
 
 // payloadText is a payload in a line: its text where it has one.
-func payloadText(m apiclient.Message) string {
+func payloadText(m api.Message) string {
 	var said struct{ Text string }
 	switch {
 	case json.Unmarshal(m.Payload, &said) == nil && said.Text != "":

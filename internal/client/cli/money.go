@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -46,7 +46,7 @@ func budgetRaise(c *cli) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return to.RaiseBudget(ctx, id, apiclient.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
+			return to.RaiseBudget(ctx, id, api.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
 		}, c.wholeBudget)(cmd, args)
 	}
 	cmd.Flags().StringVar(&until, "until", "", "`time` at which it is taken back, as +2h or 2026-11-30; by default the period's end")
@@ -67,7 +67,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return to.TransferBudget(ctx, from, apiclient.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
+			return to.TransferBudget(ctx, from, api.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
 		}, c.wholeBudget)}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	return cmd
@@ -75,7 +75,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 
 // budgetID is the id of the budget that has a name or an id.
 func budgetID(ctx context.Context, to *client.Client, name string) (string, error) {
-	_, said, err := readInto[apiclient.BudgetList](to.ListBudgets(ctx))
+	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func budgetID(ctx context.Context, to *client.Client, name string) (string, erro
 	return found, nil
 }
 
-func (s *screen) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
+func (s *screen) tableOfBudgets(w io.Writer, said api.BudgetList) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no budgets.")
 		return
@@ -111,7 +111,7 @@ func (s *screen) tableOfBudgets(w io.Writer, said apiclient.BudgetList) {
 }
 
 // describeScope is what a budget is of.
-func describeScope(b apiclient.Budget) string {
+func describeScope(b api.Budget) string {
 	name := cmp.Or(b.Job, b.Phase, b.Product)
 	if name == "" {
 		return string(b.Scope)
@@ -126,12 +126,12 @@ func orNone(amount *string) string {
 	return dollars(*amount)
 }
 
-func verdict(b apiclient.Budget) cell {
+func verdict(b api.Budget) cell {
 	said := string(b.Projection.Verdict)
 	return cell{words(said), map[string]string{"enough": green, "runs_out": yellow, "throttle": yellow, "exhausted": red}[said]}
 }
 
-func (s *screen) wholeBudget(w io.Writer, b apiclient.Budget) {
+func (s *screen) wholeBudget(w io.Writer, b api.Budget) {
 	fmt.Fprintln(w, cleanLine(b.Name))
 	say := facts{w}
 	say.say("id", b.ID)
@@ -169,7 +169,7 @@ func usageCommand(c *cli) *cobra.Command {
 			return err
 		}
 		return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.GetUsage(ctx, &apiclient.GetUsageParams{GroupBy: some(apiclient.UsageDimension(u.by)), From: from, To: end,
+			return to.GetUsage(ctx, &api.GetUsageParams{GroupBy: some(api.UsageDimension(u.by)), From: from, To: end,
 				Product: some(u.product),
 				Repo:    some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory),
 				Job: some(u.job), Limit: &u.limit})
@@ -189,9 +189,9 @@ func usageCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-func (s *screen) tableOfUsage(w io.Writer, said apiclient.UsageSummary) {
+func (s *screen) tableOfUsage(w io.Writer, said api.UsageSummary) {
 	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
-	line := func(name string, u apiclient.Usage) {
+	line := func(name string, u api.Usage) {
 		cost := "unknown"
 		if u.CostUSD != nil {
 			cost = dollars(*u.CostUSD)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // languages are the tools whose version a person looks for, the first of them first.
@@ -17,7 +17,7 @@ var isVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*$`)
 
 // offersInShort is what a factory offers, by kind: repositories, engines, what its owner has
 // labelled, languages, its system; other tools are counted.
-func offersInShort(f apiclient.Factory) string {
+func offersInShort(f api.Factory) string {
 	const most = 2 // of the same kind
 	versions, tools, labels := map[string]string{}, map[string]bool{}, []string{}
 	for _, offer := range f.Offers {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -21,8 +21,8 @@ func productCommand(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the products",
 		Annotations: calls("listProducts"),
 		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
-			return to.ListProducts(ctx, &apiclient.ListProductsParams{Cursor: some(p.cursor), Limit: &p.limit})
-		}, func(w io.Writer, said apiclient.ProductPage) {
+			return to.ListProducts(ctx, &api.ListProductsParams{Cursor: some(p.cursor), Limit: &p.limit})
+		}, func(w io.Writer, said api.ProductPage) {
 			t := c.table("NAME", "REPOS", "REVIEW", "PAUSED").cuts(1)
 			for _, one := range said.Items {
 				t.row(one.Name, strings.Join(one.Repos, ", "), yes(one.ReviewRequired), cell{yes(one.Paused), yellow})
@@ -52,7 +52,7 @@ func yes(is bool) string {
 	return ""
 }
 
-func (s *screen) wholeProduct(w io.Writer, one apiclient.Product) {
+func (s *screen) wholeProduct(w io.Writer, one api.Product) {
 	fmt.Fprintln(w, cleanLine(one.Name))
 	say := facts{w}
 	say.say("repos", strings.Join(one.Repos, ", "))
@@ -113,12 +113,12 @@ func productSet(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		body, _, err := readInto[apiclient.Product](to.PutProductWithBody(cmd.Context(), args[0], "application/json", bytes.NewReader(raw)))
+		body, _, err := readInto[api.Product](to.PutProductWithBody(cmd.Context(), args[0], "application/json", bytes.NewReader(raw)))
 		if err != nil {
 			return err
 		}
 		return c.show(body, func(w io.Writer) {
-			var one apiclient.Product
+			var one api.Product
 			if json.Unmarshal(body, &one) == nil {
 				c.wholeProduct(w, one)
 			}

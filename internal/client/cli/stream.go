@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -22,8 +22,8 @@ const (
 
 // follow passes on the events that come, until take says that it is enough. A connection
 // that ends is made again from the last place on, so that each event comes once.
-func follow(ctx context.Context, c *cli, to *client.Client, from apiclient.StreamEventsParams,
-	take func(apiclient.Event) (bool, error)) error {
+func follow(ctx context.Context, c *cli, to *client.Client, from api.StreamEventsParams,
+	take func(api.Event) (bool, error)) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	away := false
@@ -61,11 +61,11 @@ func passes(err error) bool { return exitCode(err) == exitUnreachable }
 type stream struct {
 	lines *bufio.Reader
 	// from gets the place of each event that was taken.
-	from *apiclient.StreamEventsParams
+	from *api.StreamEventsParams
 }
 
 // read takes events until take has enough or fails, or the connection ends.
-func (s stream) read(take func(apiclient.Event) (bool, error)) (enough bool, err error) {
+func (s stream) read(take func(api.Event) (bool, error)) (enough bool, err error) {
 	var data []byte
 	id := ""
 	for {
@@ -78,7 +78,7 @@ func (s stream) read(take func(apiclient.Event) (bool, error)) (enough bool, err
 		switch {
 		case len(line) == 0:
 			if len(data) > 0 {
-				var one apiclient.Event
+				var one api.Event
 				if err := json.Unmarshal(data, &one); err != nil {
 					return false, fmt.Errorf("the stream has something else than events: %w", err)
 				}

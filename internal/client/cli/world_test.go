@@ -63,7 +63,7 @@ type world struct {
 
 // operations are those of the API, by method and path with the names of its parts as *.
 var operations = sync.OnceValues(func() (map[string]string, error) {
-	doc, err := openapi3.NewLoader().LoadFromFile("../../../handlers/api/openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../../api/openapi.yaml")
 	if err != nil {
 		return nil, err
 	}

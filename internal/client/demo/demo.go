@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/worker"
@@ -124,22 +124,22 @@ func (d *demo) furnish(ctx context.Context) error {
 		if _, err := d.api.PutProductWithResponse(
 			ctx,
 			product,
-			apiclient.ProductSettings{Repos: &names, ReviewRequired: &review, ReviewLimit: &limit},
+			api.ProductSettings{Repos: &names, ReviewRequired: &review, ReviewLimit: &limit},
 		); err != nil {
 			return err
 		}
 	}
 	dollars := map[string]string{"": "400", "payments": "60"}
 	for product, limit := range dollars {
-		b := apiclient.NewBudget{
+		b := api.NewBudget{
 			Name:     "All work, by the day",
-			Scope:    apiclient.BudgetScopeWorkspace,
-			Period:   apiclient.BudgetPeriodDay,
+			Scope:    api.BudgetScopeWorkspace,
+			Period:   api.BudgetPeriodDay,
 			LimitUSD: &limit,
 			Hard:     &yes,
 		}
 		if product != "" {
-			b.Name, b.Scope, b.Product = "Payments, by the day", apiclient.BudgetScopeProduct, &product
+			b.Name, b.Scope, b.Product = "Payments, by the day", api.BudgetScopeProduct, &product
 		}
 		if _, err := d.api.CreateBudgetWithResponse(ctx, b); err != nil && !isConflict(err) {
 			return err
@@ -153,8 +153,8 @@ func (d *demo) furnish(ctx context.Context) error {
 func (d *demo) lastMade(ctx context.Context) (int, error) {
 	var cursor *string
 	for {
-		newest, prefix, most := apiclient.ListJobsParamsSortCreated, keyPrefix, 200
-		page, err := d.api.ListJobsWithResponse(ctx, &apiclient.ListJobsParams{Q: &prefix, Sort: &newest, Limit: &most, Cursor: cursor})
+		newest, prefix, most := api.ListJobsParamsSortCreated, keyPrefix, 200
+		page, err := d.api.ListJobsWithResponse(ctx, &api.ListJobsParams{Q: &prefix, Sort: &newest, Limit: &most, Cursor: cursor})
 		if err != nil {
 			return 0, err
 		}
@@ -194,7 +194,7 @@ func (d *demo) submitAll(ctx context.Context) {
 // submit submits the jobs of a story together.
 func (d *demo) submit(ctx context.Context) {
 	jobs := d.story()
-	if _, err := d.api.CreateJobsWithResponse(ctx, nil, apiclient.NewJobs{Jobs: jobs}); err != nil && ctx.Err() == nil {
+	if _, err := d.api.CreateJobsWithResponse(ctx, nil, api.NewJobs{Jobs: jobs}); err != nil && ctx.Err() == nil {
 		d.Log.Warn("jobs were refused: " + err.Error())
 	}
 }
@@ -211,19 +211,19 @@ func (d *demo) decideAll(ctx context.Context) {
 // decide answers a question, and approves or sends back what is in review. Some stay, so
 // that whoever looks has something to decide.
 func (d *demo) decide(ctx context.Context) error {
-	waiting := []apiclient.JobStatus{apiclient.JobStatusInReview, apiclient.JobStatusBlocked, apiclient.JobStatusApproved}
-	found, err := d.api.ListJobsWithResponse(ctx, &apiclient.ListJobsParams{Status: &waiting})
+	waiting := []api.JobStatus{api.JobStatusInReview, api.JobStatusBlocked, api.JobStatusApproved}
+	found, err := d.api.ListJobsWithResponse(ctx, &api.ListJobsParams{Status: &waiting})
 	if err != nil {
 		return err
 	}
 	reviews := 0
 	for _, j := range found.JSON200.Items {
 		switch {
-		case j.Status == apiclient.JobStatusApproved:
-			_, err = d.api.MergeJobWithResponse(ctx, j.Key, apiclient.MergeAction{})
-		case j.Question != "" && j.Status == apiclient.JobStatusBlocked && d.judge.IntN(2) == 0:
-			_, err = d.api.AnswerJobWithResponse(ctx, j.Key, apiclient.AnswerAction{Answer: "Yes, keep the old one for a month."})
-		case j.Status == apiclient.JobStatusInReview:
+		case j.Status == api.JobStatusApproved:
+			_, err = d.api.MergeJobWithResponse(ctx, j.Key, api.MergeAction{})
+		case j.Question != "" && j.Status == api.JobStatusBlocked && d.judge.IntN(2) == 0:
+			_, err = d.api.AnswerJobWithResponse(ctx, j.Key, api.AnswerAction{Answer: "Yes, keep the old one for a month."})
+		case j.Status == api.JobStatusInReview:
 			if reviews++; reviews > 2 {
 				err = d.review(ctx, j)
 			}
@@ -236,11 +236,11 @@ func (d *demo) decide(ctx context.Context) error {
 }
 
 // review approves most work, and sends some back.
-func (d *demo) review(ctx context.Context, j apiclient.Job) error {
+func (d *demo) review(ctx context.Context, j api.Job) error {
 	if d.judge.IntN(5) > 0 {
-		_, err := d.api.ApproveJobWithResponse(ctx, j.Key, apiclient.ApproveAction{})
+		_, err := d.api.ApproveJobWithResponse(ctx, j.Key, api.ApproveAction{})
 		return err
 	}
-	_, err := d.api.RejectJobWithResponse(ctx, j.Key, apiclient.ReasonedAction{Reason: "Please add a test for the empty case."})
+	_, err := d.api.RejectJobWithResponse(ctx, j.Key, api.ReasonedAction{Reason: "Please add a test for the empty case."})
 	return err
 }

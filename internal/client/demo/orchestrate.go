@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/examples"
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 )
 
@@ -67,8 +67,8 @@ func (d *demo) plan(ctx context.Context) {
 	if err != nil {
 		return // texts and numbers only
 	}
-	kind, needs := "plan", apiclient.CapabilityList{"plans"}
-	if _, err := d.api.CreateJobWithResponse(ctx, nil, apiclient.NewJob{Title: "A dashboard of visits and customers", Kind: &kind,
+	kind, needs := "plan", api.CapabilityList{"plans"}
+	if _, err := d.api.CreateJobWithResponse(ctx, nil, api.NewJob{Title: "A dashboard of visits and customers", Kind: &kind,
 		Capabilities: &needs, InputContext: input}); err != nil && ctx.Err() == nil {
 		d.Log.Warn("a plan was refused: " + err.Error())
 	}

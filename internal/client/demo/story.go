@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // products are those of the demo, with their repositories.
@@ -34,13 +34,13 @@ var works = []struct{ repo, kind, title string }{
 }
 
 // story are jobs that belong together: one, or a chain of two or three.
-func (d *demo) story() []apiclient.NewJob {
-	var jobs []apiclient.NewJob
+func (d *demo) story() []api.NewJob {
+	var jobs []api.NewJob
 	for range 1 + d.draw.IntN(3) {
 		d.made++
 		w := works[d.draw.IntN(len(works))]
 		key, priority, minutes, complexity := keyPrefix+strconv.Itoa(d.made), 3+d.draw.IntN(7), 5+d.draw.IntN(40), 1+d.draw.IntN(5)
-		j := apiclient.NewJob{
+		j := api.NewJob{
 			Key:              &key,
 			Title:            w.title,
 			Kind:             &w.kind,

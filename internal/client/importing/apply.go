@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -101,7 +101,7 @@ func (a *applying) send(batch []Step) error {
 
 // make makes jobs, all or none. Its idempotency key is for a request whose answer was lost.
 func (a *applying) make(steps ...Step) error {
-	var batch apiclient.NewJobs
+	var batch api.NewJobs
 	for _, s := range steps {
 		batch.Jobs = append(batch.Jobs, *s.Job)
 	}
@@ -111,7 +111,7 @@ func (a *applying) make(steps ...Step) error {
 	}
 	key := "import-" + rand.Text()
 	var made json.RawMessage
-	params := &apiclient.CreateJobsParams{IdempotencyKey: &key}
+	params := &api.CreateJobsParams{IdempotencyKey: &key}
 	return read(&made)(a.to.CreateJobsWithBody(a.ctx, params, "application/json", bytes.NewReader(raw)))
 }
 
@@ -154,7 +154,7 @@ func (a *applying) change(s Step) error {
 func (a *applying) cancel(steps []Step) error {
 	for _, s := range steps {
 		var job json.RawMessage
-		err := read(&job)(a.to.CancelJob(a.ctx, s.Key, apiclient.ReasonedAction{Reason: s.Why, Version: &s.version}))
+		err := read(&job)(a.to.CancelJob(a.ctx, s.Key, api.ReasonedAction{Reason: s.Why, Version: &s.version}))
 		if err != nil && !isRefusal(err) {
 			return fmt.Errorf("cancel %s from line %d: %w", s.Key, s.Line, err)
 		}

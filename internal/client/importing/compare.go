@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // FieldChange is what becomes of a field: a text, a number or a list of texts.
@@ -28,8 +28,8 @@ func (s *Step) change(field string, before, after any) {
 
 // compare finds what of a job differs. Tags and dependencies that people have added stay, and
 // so does a field of which the file does not tell.
-func (p planner) compare(s *Step, one Item, job apiclient.Job, t terms) {
-	patch := apiclient.JobPatch{Version: job.Version}
+func (p planner) compare(s *Step, one Item, job api.Job, t terms) {
+	patch := api.JobPatch{Version: job.Version}
 	if job.Title != s.Title {
 		patch.Title = &s.Title
 		s.change("title", job.Title, s.Title)
@@ -59,7 +59,7 @@ func (p planner) compare(s *Step, one Item, job apiclient.Job, t terms) {
 	}
 	switch {
 	case len(s.Changes) == 0:
-	case job.Status == apiclient.JobStatusWaiting, job.Status == apiclient.JobStatusReady, job.Status == apiclient.JobStatusBlocked:
+	case job.Status == api.JobStatusWaiting, job.Status == api.JobStatusReady, job.Status == api.JobStatusBlocked:
 		s.Action, s.Patch = Change, &patch
 	default:
 		s.skip("job is " + strings.ReplaceAll(string(job.Status), "_", " "))

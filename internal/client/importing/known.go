@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -35,13 +35,13 @@ func keysIn(items []Item) []string {
 }
 
 // findJobs finds jobs by their keys.
-func findJobs(ctx context.Context, to *client.Client, keys []string) (map[string]apiclient.Job, error) {
-	found := map[string]apiclient.Job{}
-	fields := []apiclient.JobField{"key", "title", "body", "kind", "priority", "tags", "acceptance", "depends_on", "status", "version"}
+func findJobs(ctx context.Context, to *client.Client, keys []string) (map[string]api.Job, error) {
+	found := map[string]api.Job{}
+	fields := []api.JobField{"key", "title", "body", "kind", "priority", "tags", "acceptance", "depends_on", "status", "version"}
 	limit := wholePage
 	for part := range slices.Chunk(keys, wholePage) {
-		var page apiclient.JobPage
-		if err := read(&page)(to.ListJobs(ctx, &apiclient.ListJobsParams{Key: &part, Fields: &fields, Limit: &limit})); err != nil {
+		var page api.JobPage
+		if err := read(&page)(to.ListJobs(ctx, &api.ListJobsParams{Key: &part, Fields: &fields, Limit: &limit})); err != nil {
 			return nil, err
 		}
 		for _, job := range page.Items {
@@ -60,7 +60,7 @@ func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, e
 	}
 	var gone []string
 	for tag := range tags {
-		err := eachTagged(ctx, to, tag, func(job apiclient.Job) {
+		err := eachTagged(ctx, to, tag, func(job api.Job) {
 			if !here[job.Key] && !isFinished(job.Status) && scopes[sourceScope(job.IdempotencyKey)] {
 				gone = append(gone, job.Key)
 			}
@@ -73,12 +73,12 @@ func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, e
 }
 
 // eachTagged calls do with the jobs that have a tag, the oldest first.
-func eachTagged(ctx context.Context, to *client.Client, tag string, do func(apiclient.Job)) error {
-	limit, sort := namedPage, apiclient.ListJobsParamsSort("age")
-	fields := []apiclient.JobField{"key", "status", "idempotency_key"}
+func eachTagged(ctx context.Context, to *client.Client, tag string, do func(api.Job)) error {
+	limit, sort := namedPage, api.ListJobsParamsSort("age")
+	fields := []api.JobField{"key", "status", "idempotency_key"}
 	for cursor := (*string)(nil); ; {
-		var page apiclient.JobPage
-		params := &apiclient.ListJobsParams{Tag: &tag, Limit: &limit, Sort: &sort, Fields: &fields, Cursor: cursor}
+		var page api.JobPage
+		params := &api.ListJobsParams{Tag: &tag, Limit: &limit, Sort: &sort, Fields: &fields, Cursor: cursor}
 		if err := read(&page)(to.ListJobs(ctx, params)); err != nil {
 			return err
 		}
@@ -92,8 +92,8 @@ func eachTagged(ctx context.Context, to *client.Client, tag string, do func(apic
 	}
 }
 
-func isFinished(s apiclient.JobStatus) bool {
-	return s == apiclient.JobStatusCompleted || s == apiclient.JobStatusAborted || s == apiclient.JobStatusArchived
+func isFinished(s api.JobStatus) bool {
+	return s == api.JobStatusCompleted || s == api.JobStatusAborted || s == api.JobStatusArchived
 }
 
 // sourceScope is what the sources of one file have in common: the repository of an issue, the

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -45,8 +45,8 @@ type Step struct {
 	Why     string        `json:"why,omitempty"`     // it is skipped or cancelled
 	Notes   []string      `json:"notes,omitempty"`   // what is not taken over as it is
 
-	Job   *apiclient.NewJob   `json:"job,omitempty"`   // to create
-	Patch *apiclient.JobPatch `json:"patch,omitempty"` // to send
+	Job   *api.NewJob   `json:"job,omitempty"`   // to create
+	Patch *api.JobPatch `json:"patch,omitempty"` // to send
 
 	version int // of the job that is there
 
@@ -152,8 +152,8 @@ func onceKey(source string) string {
 
 type planner struct {
 	items  map[string]Item
-	known  map[string]apiclient.Job // by their keys
-	ours   map[string]bool          // keys of all jobs of the same sources
+	known  map[string]api.Job // by their keys
+	ours   map[string]bool    // keys of all jobs of the same sources
 	target Target
 	draft  bool
 }
@@ -202,7 +202,7 @@ func (p planner) finish(s *Step, one Item) {
 	}
 	tags := append([]string{formatTag(one.Source)}, labels...)
 	once := onceKey(one.Source)
-	s.Job = &apiclient.NewJob{Key: &s.Key, IdempotencyKey: &once, Title: s.Title, Tags: &tags, Priority: one.Priority, Body: filled(body),
+	s.Job = &api.NewJob{Key: &s.Key, IdempotencyKey: &once, Title: s.Title, Tags: &tags, Priority: one.Priority, Body: filled(body),
 		Kind: filled(kind), Product: filled(p.target.Product), Repo: filled(p.target.Repo)}
 	if len(s.needs) > 0 {
 		s.Job.DependsOn = &s.needs
@@ -226,13 +226,13 @@ func (p planner) finish(s *Step, one Item) {
 const draftReason = "draft of an import"
 
 // end decides what becomes of the job of an item that is done.
-func (s *Step) end(one Item, job apiclient.Job) {
+func (s *Step) end(one Item, job api.Job) {
 	why := "closed at its source"
 	if one.Ending != "" {
 		why += ": " + one.Ending
 	}
 	switch {
-	case isFinished(job.Status), job.Status == apiclient.JobStatusFailed:
+	case isFinished(job.Status), job.Status == api.JobStatusFailed:
 	case slices.Contains(idle, job.Status):
 		s.Action, s.Why, s.version = Cancel, s.cut(why, maxReason, "reason"), job.Version
 	default:
@@ -241,11 +241,11 @@ func (s *Step) end(one Item, job apiclient.Job) {
 }
 
 // idle are the statuses of jobs that nobody works on.
-var idle = []apiclient.JobStatus{
-	apiclient.JobStatusWaiting,
-	apiclient.JobStatusReady,
-	apiclient.JobStatusBlocked,
-	apiclient.JobStatusPaused,
+var idle = []api.JobStatus{
+	api.JobStatusWaiting,
+	api.JobStatusReady,
+	api.JobStatusBlocked,
+	api.JobStatusPaused,
 }
 
 // withAddress is an item's text with the address where people read it.

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -83,7 +83,7 @@ type agent struct {
 	draw          *rand.Rand
 	api           *client.Client
 	silent        atomic.Bool
-	held          atomic.Pointer[apiclient.ProgressReport] // the lease on the job at work
+	held          atomic.Pointer[api.ProgressReport] // the lease on the job at work
 }
 
 // errKilled ends a boot of an agent.
@@ -113,12 +113,12 @@ func (a *agent) boot(ctx context.Context) error {
 		return err
 	}
 	id, linux, engines := fmt.Sprintf("%016x%016x", a.draw.Uint64(), rand.Uint64()), "linux", []string{"claude"}
-	repos := make([]apiclient.Repo, 0, len(a.Repos))
+	repos := make([]api.Repo, 0, len(a.Repos))
 	for _, name := range a.Repos {
-		repos = append(repos, apiclient.Repo{Name: name})
+		repos = append(repos, api.Repo{Name: name})
 	}
-	answer, err := enrol.RegisterAgentWithResponse(ctx, a.name, apiclient.Registration{BootID: id,
-		Factory: apiclient.FactoryInfo{Name: a.factory, OS: &linux, Engines: &engines, Repos: &repos, Seats: &a.seats}})
+	answer, err := enrol.RegisterAgentWithResponse(ctx, a.name, api.Registration{BootID: id,
+		Factory: api.FactoryInfo{Name: a.factory, OS: &linux, Engines: &engines, Repos: &repos, Seats: &a.seats}})
 	if err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func (a *agent) beat(ctx context.Context, id string) {
 		if a.silent.Load() {
 			continue
 		}
-		var held []apiclient.ProgressReport
+		var held []api.ProgressReport
 		if lease := a.held.Load(); lease != nil {
 			held = append(held, *lease)
 		}
 		answer, err := a.api.HeartbeatWithResponse(ctx, a.name,
-			apiclient.Heartbeat{BootID: id, Status: apiclient.HeartbeatStatusWorking, Leases: &held})
+			api.Heartbeat{BootID: id, Status: api.HeartbeatStatusWorking, Leases: &held})
 		if err == nil && answer.JSON200 != nil && answer.JSON200.Token != nil {
 			a.api.SetToken(*answer.JSON200.Token)
 		}
@@ -153,7 +153,7 @@ func (a *agent) beat(ctx context.Context, id string) {
 func (a *agent) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		wait, ttl, id := 20, int(lease.Seconds()), fmt.Sprintf("%016x", a.draw.Uint64())
-		answer, err := a.api.ClaimJobsWithResponse(ctx, apiclient.ClaimRequest{WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id})
+		answer, err := a.api.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id})
 		if err != nil {
 			return err
 		}
@@ -171,8 +171,8 @@ func (a *agent) work(ctx context.Context) error {
 }
 
 // job works on a job, or does what befalls the agent instead.
-func (a *agent) job(ctx context.Context, j apiclient.Job) error {
-	a.held.Store(&apiclient.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
+func (a *agent) job(ctx context.Context, j api.Job) error {
+	a.held.Store(&api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
 	defer a.held.Store(nil)
 	pace, fate := a.Work, a.draw.Float64()
 	switch {
@@ -205,32 +205,32 @@ var steps = []string{"reads the code", "writes a test that fails", "mends it", "
 
 // report says that a step has begun, and what the model was used for. It reports whether
 // the job is over for the agent.
-func (a *agent) report(ctx context.Context, j apiclient.Job, step int) (over bool, err error) {
+func (a *agent) report(ctx context.Context, j api.Job, step int) (over bool, err error) {
 	percent, read := 100*step/len(steps), int64(20_000+a.draw.IntN(60_000))
-	usage := apiclient.UsageEntries{
+	usage := api.UsageEntries{
 		{ID: fmt.Sprintf("sim-%s-%d-%d", j.ID, j.Lease.Epoch, step), Provider: "anthropic", Model: "claude-sonnet-4-5", At: time.Now(),
 			InputTokens: int64(500 + a.draw.IntN(2000)), OutputTokens: int64(200 + a.draw.IntN(1500)), CacheReadTokens: &read},
 	}
 	answer, err := a.api.ReportProgressWithResponse(
 		ctx,
-		apiclient.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch, ProgressPercent: &percent,
+		api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch, ProgressPercent: &percent,
 			CurrentStep: &steps[step], Usage: &usage},
 	)
 	if err != nil {
 		return true, a.unlessRefused(err)
 	}
 	switch answer.JSON200.Directive {
-	case apiclient.DirectiveCancel, apiclient.DirectivePause:
-		_, err := a.api.ReleaseLeaseWithResponse(ctx, apiclient.LeaseRelease{Job: j.Key, Epoch: j.Lease.Epoch, Reason: "Stopped as asked."})
+	case api.DirectiveCancel, api.DirectivePause:
+		_, err := a.api.ReleaseLeaseWithResponse(ctx, api.LeaseRelease{Job: j.Key, Epoch: j.Lease.Epoch, Reason: "Stopped as asked."})
 		return true, a.unlessRefused(err)
-	case apiclient.DirectiveFenced:
+	case api.DirectiveFenced:
 		return true, nil
 	}
 	return false, nil
 }
 
 // end hands the job in, fails it, or asks a person.
-func (a *agent) end(ctx context.Context, j apiclient.Job) error {
+func (a *agent) end(ctx context.Context, j api.Job) error {
 	var err error
 	did := &a.counts.Completed
 	switch fate := a.draw.Float64(); {
@@ -238,18 +238,18 @@ func (a *agent) end(ctx context.Context, j apiclient.Job) error {
 		kind, again := "checks_failed", true
 		_, err = a.api.FailJobWithResponse(
 			ctx,
-			apiclient.Failure{Job: j.Key, Epoch: j.Lease.Epoch, Kind: &kind, Retryable: &again, Error: "2 of 214 tests fail."},
+			api.Failure{Job: j.Key, Epoch: j.Lease.Epoch, Kind: &kind, Retryable: &again, Error: "2 of 214 tests fail."},
 		)
 		did = &a.counts.Failed
 	case fate < a.Fail+a.Ask && j.Answer == "":
 		_, err = a.api.AskQuestionWithResponse(
 			ctx,
-			apiclient.Question{Job: j.Key, Epoch: j.Lease.Epoch, Question: "May I change the public interface for this?"},
+			api.Question{Job: j.Key, Epoch: j.Lease.Epoch, Question: "May I change the public interface for this?"},
 		)
 		did = &a.counts.Asked
 	default:
 		summary := "Done, with a test."
-		_, err = a.api.CompleteJobWithResponse(ctx, apiclient.Completion{Job: j.Key, Epoch: j.Lease.Epoch, Summary: &summary})
+		_, err = a.api.CompleteJobWithResponse(ctx, api.Completion{Job: j.Key, Epoch: j.Lease.Epoch, Summary: &summary})
 	}
 	if err == nil {
 		did.Add(1)

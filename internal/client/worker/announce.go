@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // mostNamed is how many repositories are named when the worker starts.
@@ -23,7 +23,7 @@ func (w *Worker) announce() {
 }
 
 // offersNothing says that there is no repository, and what to do; "" where there are some.
-func (w *Worker) offersNothing(offer apiclient.FactoryInfo) string {
+func (w *Worker) offersNothing(offer api.FactoryInfo) string {
 	if offer.Repos != nil && len(*offer.Repos) > 0 {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (w *Worker) offersNothing(offer apiclient.FactoryInfo) string {
 }
 
 // listRepos lists the names of repositories, shortened where they are many.
-func listRepos(all []apiclient.Repo) string {
+func listRepos(all []api.Repo) string {
 	names := make([]string, 0, mostNamed)
 	for _, r := range all[:min(len(all), mostNamed)] {
 		names = append(names, r.Name)

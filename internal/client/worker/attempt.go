@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
@@ -28,7 +28,7 @@ const (
 // attempt is the work on a claimed job.
 type attempt struct {
 	w   *Worker
-	job apiclient.Job
+	job api.Job
 	// request is the id of the call that claimed it.
 	request string
 	lease   *lease
@@ -198,15 +198,15 @@ func (a *attempt) dir() string {
 func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 	answer, err := a.w.api.CheckBudgetWithResponse(
 		ctx,
-		apiclient.BudgetCheck{Job: a.job.Key, Epoch: a.lease.epoch, At: apiclient.BudgetCheckAtSpawn, EstimateUSD: a.job.EstimatedUSD},
+		api.BudgetCheck{Job: a.job.Key, Epoch: a.lease.epoch, At: api.BudgetCheckAtSpawn, EstimateUSD: a.job.EstimatedUSD},
 	)
 	if err != nil {
-		if refused(err, apiclient.ProblemCodeStaleEpoch, apiclient.ProblemCodeLeaseExpired, apiclient.ProblemCodeSuperseded) {
+		if refused(err, api.ProblemCodeStaleEpoch, api.ProblemCodeLeaseExpired, api.ProblemCodeSuperseded) {
 			a.lease.end(whyFenced, err.Error())
 		}
 		return "", true // heartbeats say what must be obeyed
 	}
-	if answer.JSON200.Directive == apiclient.DirectivePause {
+	if answer.JSON200.Directive == api.DirectivePause {
 		return "The budgets have no room for it.", false
 	}
 	a.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -18,8 +18,8 @@ const (
 )
 
 // forGood are refusals after which the worker can never claim again.
-var forGood = []apiclient.ProblemCode{apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeForbidden,
-	apiclient.ProblemCodeClientTooOld, apiclient.ProblemCodeFactoryElsewhere}
+var forGood = []api.ProblemCode{api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeForbidden,
+	api.ProblemCodeClientTooOld, api.ProblemCodeFactoryElsewhere}
 
 // claims claims jobs for all seats by one call at a time, and starts an attempt on each,
 // until ctx ends. The error says why the worker can never claim again.
@@ -86,13 +86,13 @@ func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
 func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) {
 	defer w.beginAsking()()
 	id, wait, ttl := random(), claimWait, int(w.Lease.Seconds())
-	body := apiclient.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
+	body := api.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
 	// A lease is reckoned from the call that brings it: what waited as long as a short one
 	// lasts would bring it at its end.
 	wait = min(wait, ttl/3)
 	for range 5 {
 		sent := sinceBoot()
-		var answer *apiclient.ClaimJobsResponse
+		var answer *api.ClaimJobsResponse
 		err = w.enrolled(ctx, func() (err error) {
 			answer, err = w.api.ClaimJobsWithResponse(ctx, body)
 			return err
@@ -110,14 +110,14 @@ func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) 
 
 // claimed is a job that was claimed, by the request with an id, and its lease.
 type claimed struct {
-	apiclient.Job
+	api.Job
 	request string
 	lease   *lease
 }
 
 // take holds the leases of a claim's answer. The claim was sent earlier than the lease
 // began, so that it lasts longer than is reckoned here; a heartbeat says how long.
-func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration, request string) []claimed {
+func (w *Worker) take(answer *api.ClaimJobsResponse, sent time.Duration, request string) []claimed {
 	if answer.JSON200 == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (w *Worker) take(answer *apiclient.ClaimJobsResponse, sent time.Duration, r
 
 // holdAll holds the leases of jobs that a call has given which was sent at a time, with the
 // id of its request.
-func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration, request string) []claimed {
+func (w *Worker) holdAll(list []api.Job, sent time.Duration, request string) []claimed {
 	var found []claimed
 	for _, j := range list {
 		l := newLease(j.Key, j.Lease.Epoch, sent+time.Duration(j.Lease.TTLSeconds)*time.Second)
@@ -139,9 +139,9 @@ func (w *Worker) holdAll(list []apiclient.Job, sent time.Duration, request strin
 }
 
 // newNext is what a report asks for in the place of its own job: another one.
-func (w *Worker) newNext() *apiclient.NextRequest {
+func (w *Worker) newNext() *api.NextRequest {
 	id, ttl := random(), int(w.Lease.Seconds())
-	return &apiclient.NextRequest{RequestID: &id, TTLSeconds: &ttl}
+	return &api.NextRequest{RequestID: &id, TTLSeconds: &ttl}
 }
 
 // beginAsking notes that the server is asked for jobs: until done is called, it may have given

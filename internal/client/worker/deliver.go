@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
@@ -44,7 +44,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	}
 	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
 	for part := range slices.Chunk(lines, maxSent) {
-		raw, err := json.Marshal(apiclient.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
+		raw, err := json.Marshal(api.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bo
 	}
 	kind, retryable := "other", false
 	text := fmt.Sprintf("The server refused the report of this attempt (%s) for its form; the work is on its branch. %s", r.Verb, refusal)
-	body, err := json.Marshal(apiclient.Failure{
+	body, err := json.Marshal(api.Failure{
 		Job:       cmp.Or(r.ID, r.Job),
 		Epoch:     r.Epoch,
 		Kind:      &kind,
@@ -149,7 +149,7 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.P
 			next = nil
 		}
 		sent := sinceBoot()
-		var ended *apiclient.Job
+		var ended *api.Job
 		err = w.enrolled(ctx, func() (err error) {
 			ended, err = w.send(ctx, r, next)
 			return err
@@ -177,9 +177,9 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.P
 
 // send sends a report, and the lines before it. It returns the job as it is then, with what
 // the worker got for the seat, nil where the report was refused.
-func (w *Worker) send(ctx context.Context, r outbox.Report, next *apiclient.NextRequest) (*apiclient.Job, error) {
+func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextRequest) (*api.Job, error) {
 	for _, raw := range r.Logs {
-		_, err := call(raw, func(b apiclient.LogBatch) (*apiclient.WriteLogsResponse, error) {
+		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {
 			return w.api.WriteLogsWithResponse(ctx, b)
 		})
 		if !decided(err) {
@@ -188,22 +188,22 @@ func (w *Worker) send(ctx context.Context, r outbox.Report, next *apiclient.Next
 	}
 	switch r.Verb {
 	case verbComplete:
-		return call(r.Body, func(b apiclient.Completion) (*apiclient.Job, error) {
+		return call(r.Body, func(b api.Completion) (*api.Job, error) {
 			b.Next = next
 			return readJob(w.api.CompleteJobWithResponse(ctx, b))
 		})
 	case verbFail:
-		return call(r.Body, func(b apiclient.Failure) (*apiclient.Job, error) {
+		return call(r.Body, func(b api.Failure) (*api.Job, error) {
 			b.Next = next
 			return readJob(w.api.FailJobWithResponse(ctx, b))
 		})
 	case verbRelease:
-		return call(r.Body, func(b apiclient.LeaseRelease) (*apiclient.Job, error) {
+		return call(r.Body, func(b api.LeaseRelease) (*api.Job, error) {
 			b.Next = next
 			return readJob(w.api.ReleaseLeaseWithResponse(ctx, b))
 		})
 	case verbAsk:
-		return call(r.Body, func(b apiclient.Question) (*apiclient.Job, error) {
+		return call(r.Body, func(b api.Question) (*api.Job, error) {
 			b.Next = next
 			return readJob(w.api.AskQuestionWithResponse(ctx, b))
 		})
@@ -221,7 +221,7 @@ func call[B, A any](raw json.RawMessage, do func(B) (*A, error)) (*A, error) {
 }
 
 // readJob is the job of an answer.
-func readJob[A interface{ GetJSON200() *apiclient.Job }](answer A, err error) (*apiclient.Job, error) {
+func readJob[A interface{ GetJSON200() *api.Job }](answer A, err error) (*api.Job, error) {
 	if err != nil {
 		return nil, err
 	}

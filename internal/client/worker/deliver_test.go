@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/signal"
@@ -35,7 +35,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls []string
-			var said apiclient.Failure
+			var said api.Failure
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				verb := filepath.Base(r.URL.Path)
 				calls = append(calls, verb)
@@ -79,7 +79,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 // delivering is a worker that can send reports.
 func delivering(t *testing.T, server string) *Worker {
 	t.Helper()
-	api, err := client.New(server, "token", client.Options{})
+	connection, err := client.New(server, "token", client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func delivering(t *testing.T, server string) *Worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: api, out: out, held: map[leaseID]*lease{},
+	w := &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: connection, out: out, held: map[leaseID]*lease{},
 		beatNow: signal.New(), freed: signal.New(), stopped: context.Background(), leaving: context.Background()}
 	w.offer = newOffer(&w.Options, func() {})
 	return w

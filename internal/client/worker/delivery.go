@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -75,9 +75,9 @@ func (w *Worker) pushAndTell(ctx context.Context, r outbox.Report, tree *repos.W
 // delivered tells that a branch is where it belongs. It is written down first: pushed again
 // after a crash it could come back after somebody has merged and removed it.
 func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Worktree, pushed bool) (err error) {
-	state := apiclient.DeliveryStateLocal
+	state := api.DeliveryStateLocal
 	if pushed {
-		state = apiclient.DeliveryStatePushed
+		state = api.DeliveryStatePushed
 		w.Log.Info("pushed "+tree.Branch, "job", r.Job)
 	}
 	if r.Delivery, err = encodeDelivery(r, tree, state, ""); err != nil {
@@ -97,7 +97,7 @@ func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.W
 	if words == r.Refusal || r.Refusals >= maxRefusals {
 		return r, nil
 	}
-	body, err := encodeDelivery(r, tree, apiclient.DeliveryStateRefused, words)
+	body, err := encodeDelivery(r, tree, api.DeliveryStateRefused, words)
 	if err == nil {
 		err = w.tellDelivery(ctx, r, body)
 	}
@@ -113,8 +113,8 @@ func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.W
 }
 
 // encodeDelivery writes what is told of the branch of a report.
-func encodeDelivery(r outbox.Report, tree *repos.Worktree, state apiclient.DeliveryState, detail string) (json.RawMessage, error) {
-	return json.Marshal(apiclient.DeliveryReport{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, State: state, Branch: tree.Branch,
+func encodeDelivery(r outbox.Report, tree *repos.Worktree, state api.DeliveryState, detail string) (json.RawMessage, error) {
+	return json.Marshal(api.DeliveryReport{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, State: state, Branch: tree.Branch,
 		Commit: tree.Tip(), Detail: text(detail)})
 }
 
@@ -123,7 +123,7 @@ func encodeDelivery(r outbox.Report, tree *repos.Worktree, state apiclient.Deliv
 func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.RawMessage) error {
 	for pause := time.Second / 4; ; pause = min(2*pause, 5*time.Second) {
 		err := w.enrolled(ctx, func() error {
-			_, err := call(body, func(b apiclient.DeliveryReport) (*apiclient.ReportDeliveryResponse, error) {
+			_, err := call(body, func(b api.DeliveryReport) (*api.ReportDeliveryResponse, error) {
 				return w.api.ReportDeliveryWithResponse(ctx, b)
 			})
 			return err
@@ -151,9 +151,9 @@ func (w *Worker) writeRefusal(ctx context.Context, r outbox.Report, tree *repos.
 		return err
 	}
 	job := cmp.Or(r.ID, r.Job)
-	_, err = w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{
+	_, err = w.api.SendMessageWithResponse(ctx, api.NewMessage{
 		Type:    note,
-		To:      apiclient.NewMessageAddress{Agent: &w.Name},
+		To:      api.NewMessageAddress{Agent: &w.Name},
 		Job:     &job,
 		Payload: payload,
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
@@ -21,10 +21,10 @@ type ending struct {
 	verb string
 	said string // for the worker's own log
 	// One of these is the body of the call.
-	completion apiclient.Completion
-	failure    apiclient.Failure
-	release    apiclient.LeaseRelease
-	question   apiclient.Question
+	completion api.Completion
+	failure    api.Failure
+	release    api.LeaseRelease
+	question   api.Question
 }
 
 // The verbs of the calls that end a lease. An attempt whose lease is not ours says nothing.
@@ -51,7 +51,7 @@ func release(reason string) ending {
 	return ending{
 		verb:    verbRelease,
 		said:    "given back: " + reason,
-		release: apiclient.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)},
+		release: api.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)},
 	}
 }
 
@@ -61,7 +61,7 @@ func failure(kind, message string, retryable bool) ending {
 		message = "The attempt failed."
 	}
 	return ending{verb: verbFail, said: "failed: " + message,
-		failure: apiclient.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
+		failure: api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
 }
 
 // failed is what an engine said of its failure.
@@ -207,9 +207,9 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 // body is what the call sends: all have the lease, its usage, and what the next attempt
 // needs. It names the job by its id: a report that waits may reach a server that was begun
 // anew, which may have another job of that key.
-func (a *attempt) body(end ending, usage apiclient.UsageEntries) (json.RawMessage, error) {
+func (a *attempt) body(end ending, usage api.UsageEntries) (json.RawMessage, error) {
 	job, epoch := a.at.ID, a.lease.epoch
-	var told *apiclient.UsageEntries
+	var told *api.UsageEntries
 	if len(usage) > 0 {
 		told = &usage
 	}

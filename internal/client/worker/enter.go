@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -56,7 +56,7 @@ func (w *Worker) enter(ctx context.Context) error {
 // readHolder reads who has the factory from a refusal; ok is false for another error.
 func readHolder(err error) (h holder, ok bool) {
 	p, ok := errors.AsType[*client.Problem](err)
-	if !ok || p.Code != apiclient.ProblemCodeFactoryElsewhere {
+	if !ok || p.Code != api.ProblemCodeFactoryElsewhere {
 		return holder{}, false
 	}
 	var said struct {

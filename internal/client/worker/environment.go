@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -39,7 +39,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readSecrets are the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
 // them, and the worker's own, out of all that is told.
-func readSecrets(j apiclient.Job, own ...string) (env []string, r *redact.Redactor) {
+func readSecrets(j api.Job, own ...string) (env []string, r *redact.Redactor) {
 	var values []json.RawMessage
 	for _, secret := range own {
 		raw, err := json.Marshal(secret)

@@ -3,7 +3,7 @@ package worker
 import (
 	"context"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // looksAtOnce is how many pull requests a worker looks at, or merges, at the same time. How
@@ -28,7 +28,7 @@ func (f *following) leaveSeat(ctx context.Context) {
 	if l.follows.Load() {
 		return
 	}
-	_, err := f.a.w.api.FollowPullRequestWithResponse(ctx, apiclient.FollowRequest{Job: l.job, Epoch: l.epoch, URL: pull.URL,
+	_, err := f.a.w.api.FollowPullRequestWithResponse(ctx, api.FollowRequest{Job: l.job, Epoch: l.epoch, URL: pull.URL,
 		Number: pull.Number, Branch: pull.Branch})
 	if err != nil {
 		f.a.w.Log.Info("a pull request that is waited for keeps its seat: "+err.Error(), "job", l.job, "url", pull.URL)

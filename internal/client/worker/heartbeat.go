@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // heartbeats tells the server again and again that the worker lives, and obeys what it
@@ -29,19 +29,19 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, 5*time.Second))
 	defer cancel()
 	held := w.leases()
-	status := apiclient.HeartbeatStatusIdle
+	status := api.HeartbeatStatusIdle
 	switch {
 	case len(held) > 0:
-		status = apiclient.HeartbeatStatusWorking
+		status = api.HeartbeatStatusWorking
 	case !w.offer.hasEngine():
-		status = apiclient.HeartbeatStatusBlocked
+		status = api.HeartbeatStatusBlocked
 	}
-	named := make([]apiclient.ProgressReport, 0, len(held))
+	named := make([]api.ProgressReport, 0, len(held))
 	for _, l := range held {
-		named = append(named, apiclient.ProgressReport{Job: l.job, Epoch: l.epoch})
+		named = append(named, api.ProgressReport{Job: l.job, Epoch: l.epoch})
 	}
 	factory, version := w.offer.describe()
-	body := apiclient.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
+	body := api.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
 	asked := w.isAsking()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
@@ -60,7 +60,7 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 
 // obey does what a heartbeat's answer wants, and gives back leases that nobody works on:
 // those of a claim whose answer was lost.
-func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.HeartbeatAnswer, asked bool) {
+func (w *Worker) obey(ctx context.Context, sent time.Duration, said *api.HeartbeatAnswer, asked bool) {
 	for _, s := range said.Leases {
 		if l := w.heldLease(s.Job, s.Epoch); l != nil {
 			if s.ExpiresAt != nil {
@@ -69,7 +69,7 @@ func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.H
 			l.obey(s.Directive, s.Reason)
 			continue
 		}
-		if !asked && !w.isAsking() && s.Directive != apiclient.DirectiveFenced {
+		if !asked && !w.isAsking() && s.Directive != api.DirectiveFenced {
 			w.giveBack(ctx, s.Job, s.Epoch)
 		}
 	}
@@ -79,7 +79,7 @@ func (w *Worker) obey(ctx context.Context, sent time.Duration, said *apiclient.H
 func (w *Worker) giveBack(ctx context.Context, job string, epoch int64) {
 	_, err := w.beats.ReleaseLeaseWithResponse(
 		ctx,
-		apiclient.LeaseRelease{Job: job, Epoch: epoch, Reason: "The worker does not know of this attempt."},
+		api.LeaseRelease{Job: job, Epoch: epoch, Reason: "The worker does not know of this attempt."},
 	)
 	if err != nil {
 		w.Log.Warn("a lease that nobody works on could not be given back: "+err.Error(), "job", job, "epoch", epoch)

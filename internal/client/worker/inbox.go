@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // sharedFor is how long a message to a role or a factory may wait here for an engine to
@@ -36,7 +36,7 @@ type inbox struct {
 
 // waiting is a message, and until when it may wait here; never is 0.
 type waiting struct {
-	apiclient.Message
+	api.Message
 	until time.Duration // on the clock of sinceBoot
 }
 
@@ -121,7 +121,7 @@ func (b *inbox) listening(ctx context.Context) (context.Context, context.CancelF
 
 // put takes what was read at a time, and returns what is to be given back at once: messages
 // of shared inboxes that no attempt here is meant by.
-func (b *inbox) put(list []apiclient.Message, next int64, now time.Duration) (back []apiclient.Message) {
+func (b *inbox) put(list []api.Message, next int64, now time.Duration) (back []api.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.after = max(b.after, next)
@@ -144,8 +144,8 @@ func (b *inbox) put(list []apiclient.Message, next int64, now time.Duration) (ba
 }
 
 // shared reports whether other workers read the inbox that a message came from.
-func shared(m apiclient.Message) bool {
-	return m.To.Kind == apiclient.MessageAddressKindRole || m.To.Kind == apiclient.MessageAddressKindFactory
+func shared(m api.Message) bool {
+	return m.To.Kind == api.MessageAddressKindRole || m.To.Kind == api.MessageAddressKindFactory
 }
 
 // Who owns a message where that is no job.
@@ -156,9 +156,9 @@ const (
 
 // owner is the job whose attempts a message is for, anybody, or nobody as yet. The caller
 // holds mu.
-func (b *inbox) owner(m apiclient.Message) string {
+func (b *inbox) owner(m api.Message) string {
 	named := []string{m.CorrelationID, m.Job}
-	fact := m.From.Kind == apiclient.MessageAddressKindSystem && m.Job != ""
+	fact := m.From.Kind == api.MessageAddressKindSystem && m.Job != ""
 	for _, key := range named {
 		if !fact && b.runs(key, m) {
 			return key
@@ -180,8 +180,8 @@ func (b *inbox) owner(m apiclient.Message) string {
 
 // runs reports whether an attempt on a job runs that did not send the message itself: one
 // of this agent's names the job that it works on. The caller holds mu.
-func (b *inbox) runs(job string, m apiclient.Message) bool {
-	own := m.From.Kind == apiclient.MessageAddressKindAgent && m.From.Name == b.agent && m.Job == job
+func (b *inbox) runs(job string, m api.Message) bool {
+	own := m.From.Kind == api.MessageAddressKindAgent && m.From.Name == b.agent && m.Job == job
 	return b.running[job] > 0 && !own
 }
 
@@ -199,7 +199,7 @@ func (b *inbox) count(job string) (n int) {
 
 // take takes out what waits for the attempt on a job; changed is closed when there may be
 // more.
-func (b *inbox) take(job string) (list []apiclient.Message, changed <-chan struct{}) {
+func (b *inbox) take(job string) (list []api.Message, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits = slices.DeleteFunc(b.waits, func(w waiting) bool {
@@ -215,7 +215,7 @@ func (b *inbox) take(job string) (list []apiclient.Message, changed <-chan struc
 
 // overdue drops what has expired, and takes out messages of shared inboxes that waited here for too long, or all of
 // them where no attempt runs.
-func (b *inbox) overdue(now time.Duration) (list []apiclient.Message) {
+func (b *inbox) overdue(now time.Duration) (list []api.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits = slices.DeleteFunc(b.waits, func(w waiting) bool {

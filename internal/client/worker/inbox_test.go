@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 var (
-	system = apiclient.MessageAddress{Kind: apiclient.MessageAddressKindSystem, Name: "fleetboard"}
-	bob    = apiclient.MessageAddress{Kind: apiclient.MessageAddressKindAgent, Name: "bob"}
-	myself = apiclient.MessageAddress{Kind: apiclient.MessageAddressKindAgent, Name: "ada"}
-	role   = apiclient.MessageAddress{Kind: apiclient.MessageAddressKindRole, Name: "worker"}
+	system = api.MessageAddress{Kind: api.MessageAddressKindSystem, Name: "fleetboard"}
+	bob    = api.MessageAddress{Kind: api.MessageAddressKindAgent, Name: "bob"}
+	myself = api.MessageAddress{Kind: api.MessageAddressKindAgent, Name: "ada"}
+	role   = api.MessageAddress{Kind: api.MessageAddressKindRole, Name: "worker"}
 )
 
 // talk is the inbox of ada, which works on FB-1 and FB-5. The attempt on FB-1 filed FB-2,
@@ -29,7 +29,7 @@ func talk() *inbox {
 
 func TestMessagesReachTheAttemptsThatTheyAreFor(t *testing.T) {
 	for name, c := range map[string]struct {
-		from        apiclient.MessageAddress
+		from        api.MessageAddress
 		job, thread string
 		want        string
 	}{
@@ -49,7 +49,7 @@ func TestMessagesReachTheAttemptsThatTheyAreFor(t *testing.T) {
 		"the server, of the fleet and no job": {system, "", "x", anybody},
 	} {
 		b := talk()
-		if got := b.owner(apiclient.Message{From: c.from, Job: c.job, CorrelationID: c.thread}); got != c.want {
+		if got := b.owner(api.Message{From: c.from, Job: c.job, CorrelationID: c.thread}); got != c.want {
 			t.Errorf("%s: it is for %q; want %q", name, got, c.want)
 		}
 	}
@@ -57,10 +57,10 @@ func TestMessagesReachTheAttemptsThatTheyAreFor(t *testing.T) {
 
 func TestWhatNobodyReadsWaitsOrGoesBack(t *testing.T) {
 	b := talk()
-	about := func(seq int64, to apiclient.MessageAddress, job string) apiclient.Message {
-		return apiclient.Message{Seq: seq, From: bob, To: to, Job: job, CorrelationID: job}
+	about := func(seq int64, to api.MessageAddress, job string) api.Message {
+		return api.Message{Seq: seq, From: bob, To: to, Job: job, CorrelationID: job}
 	}
-	list := []apiclient.Message{about(1, myself, "FB-7"), about(2, role, "FB-7"), about(3, role, ""), about(4, myself, "FB-1"), about(5, myself, "")}
+	list := []api.Message{about(1, myself, "FB-7"), about(2, role, "FB-7"), about(3, role, ""), about(4, myself, "FB-1"), about(5, myself, "")}
 	if back := b.put(list, 5, 0); len(back) != 1 || back[0].Seq != 2 {
 		t.Errorf("given back at once: %v", back)
 	}
@@ -88,11 +88,11 @@ func TestWhatNobodyReadsWaitsOrGoesBack(t *testing.T) {
 // it, and it does not go round until it is a dead letter. An agent hears it of what it filed.
 func TestResultsOfReviewsAreAcknowledged(t *testing.T) {
 	b := talk()
-	factory := apiclient.MessageAddress{Kind: apiclient.MessageAddressKindFactory, Name: "desk"}
-	result := func(seq int64, to apiclient.MessageAddress, job string) apiclient.Message {
-		return apiclient.Message{Seq: seq, Type: reviewResult, From: system, To: to, Job: job, CorrelationID: job}
+	factory := api.MessageAddress{Kind: api.MessageAddressKindFactory, Name: "desk"}
+	result := func(seq int64, to api.MessageAddress, job string) api.Message {
+		return api.Message{Seq: seq, Type: reviewResult, From: system, To: to, Job: job, CorrelationID: job}
 	}
-	back := b.put([]apiclient.Message{result(1, factory, "FB-9"), result(2, factory, "FB-5"), result(3, myself, "FB-2")}, 3, 0)
+	back := b.put([]api.Message{result(1, factory, "FB-9"), result(2, factory, "FB-5"), result(3, myself, "FB-2")}, 3, 0)
 	if len(back) != 0 {
 		t.Errorf("%d go back", len(back))
 	}

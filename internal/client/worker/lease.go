@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // margin is how long before the end of a lease the work on it stops, so that nothing is
@@ -88,17 +88,17 @@ func (l *lease) ended() (why, string) {
 }
 
 // obey does what the server wants of the lease.
-func (l *lease) obey(d apiclient.Directive, reason *string) {
+func (l *lease) obey(d api.Directive, reason *string) {
 	said := ""
 	if reason != nil {
 		said = *reason
 	}
 	switch d {
-	case apiclient.DirectiveFenced:
+	case api.DirectiveFenced:
 		l.end(whyFenced, said)
-	case apiclient.DirectiveCancel:
+	case api.DirectiveCancel:
 		l.end(whyCancelled, said)
-	case apiclient.DirectivePause:
+	case api.DirectivePause:
 		l.end(whyPaused, said)
 	}
 }

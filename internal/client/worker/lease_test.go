@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // A lease counts as ours from the moment that the call was sent, whatever time the answer
@@ -41,16 +41,16 @@ func TestTheFirstCauseStaysButForFencing(t *testing.T) {
 	reason := "somebody else has the job"
 	for _, c := range []struct {
 		name  string
-		first apiclient.Directive
-		then  apiclient.Directive
+		first api.Directive
+		then  api.Directive
 		want  why
 	}{
-		{"goes on", apiclient.DirectiveContinue, apiclient.DirectiveWarn, whyNot},
-		{"goes on while the factory drains", apiclient.DirectiveDrain, apiclient.DirectiveContinue, whyNot},
-		{"cancel", apiclient.DirectiveCancel, apiclient.DirectiveContinue, whyCancelled},
-		{"cancel, then pause", apiclient.DirectiveCancel, apiclient.DirectivePause, whyCancelled},
-		{"pause, then fenced", apiclient.DirectivePause, apiclient.DirectiveFenced, whyFenced},
-		{"fenced, then cancel", apiclient.DirectiveFenced, apiclient.DirectiveCancel, whyFenced},
+		{"goes on", api.DirectiveContinue, api.DirectiveWarn, whyNot},
+		{"goes on while the factory drains", api.DirectiveDrain, api.DirectiveContinue, whyNot},
+		{"cancel", api.DirectiveCancel, api.DirectiveContinue, whyCancelled},
+		{"cancel, then pause", api.DirectiveCancel, api.DirectivePause, whyCancelled},
+		{"pause, then fenced", api.DirectivePause, api.DirectiveFenced, whyFenced},
+		{"fenced, then cancel", api.DirectiveFenced, api.DirectiveCancel, whyFenced},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLease("FB-1", 1, sinceBoot()+time.Minute)

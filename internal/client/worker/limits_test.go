@@ -8,7 +8,7 @@ import (
 
 // What the worker tells of an attempt is as long as the API takes it.
 func TestLimitsAreThoseOfTheAPI(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromFile("../../../handlers/api/openapi.yaml")
+	doc, err := openapi3.NewLoader().LoadFromFile("../../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
@@ -50,7 +50,7 @@ func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.w.api.SendMessageWithResponse(ctx, apiclient.NewMessage{Type: kind, To: to, Job: &b.job,
+	_, err = b.w.api.SendMessageWithResponse(ctx, api.NewMessage{Type: kind, To: to, Job: &b.job,
 		CorrelationID: text(m.Thread), Payload: payload})
 	var refusal *client.Problem
 	if errors.As(err, &refusal) {
@@ -60,10 +60,10 @@ func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
 }
 
 // addressee reads an address: kind:name, or all.
-func addressee(address string) (to apiclient.NewMessageAddress, err error) {
+func addressee(address string) (to api.NewMessageAddress, err error) {
 	kind, name, _ := strings.Cut(address, ":")
 	if address == "all" {
-		return apiclient.NewMessageAddress{All: new(true)}, nil
+		return api.NewMessageAddress{All: new(true)}, nil
 	}
 	for known, place := range map[string]**string{"agent": &to.Agent, "role": &to.Role, "factory": &to.Factory, "person": &to.Person} {
 		if kind == known && name != "" {
@@ -98,7 +98,7 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 func (b mailbox) Waiting() int { return b.w.inbox.count(b.job) }
 
 // shown are messages as the agent reads them.
-func (b mailbox) shown(ctx context.Context, list []apiclient.Message) []mcptools.Message {
+func (b mailbox) shown(ctx context.Context, list []api.Message) []mcptools.Message {
 	all := make([]mcptools.Message, 0, len(list))
 	for _, m := range list {
 		if m.Blob != "" {
@@ -160,7 +160,7 @@ func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Res
 }
 
 // one is a turn for messages. They are acknowledged once the engine does something.
-func (a laterTurns) one(ctx context.Context, session string, got []apiclient.Message) (engines.Result, error) {
+func (a laterTurns) one(ctx context.Context, session string, got []api.Message) (engines.Result, error) {
 	a.told.step("reads messages")
 	task, err := a.task(a.socket, session, messagesPrompt(newMailbox(a.attempt).shown(ctx, got)))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -24,12 +24,12 @@ func TestALargePayloadIsShown(t *testing.T) {
 		_, _ = rw.Write([]byte(content))
 	}))
 	t.Cleanup(server.Close)
-	api, err := client.New(server.URL, "token", client.Options{})
+	connection, err := client.New(server.URL, "token", client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := mailbox{w: &Worker{api: api, Options: Options{Log: slog.New(slog.DiscardHandler)}}}
-	got := box.shown(t.Context(), []apiclient.Message{{Blob: "a"}, {Blob: "b"}, {Blob: "c"}, {Blob: "d"}})
+	box := mailbox{w: &Worker{api: connection, Options: Options{Log: slog.New(slog.DiscardHandler)}}}
+	got := box.shown(t.Context(), []api.Message{{Blob: "a"}, {Blob: "b"}, {Blob: "c"}, {Blob: "d"}})
 	if string(got[0].Payload) != kept["a"] || got[0].Blob != "" {
 		t.Errorf("the first has %d bytes and the blob %q", len(got[0].Payload), got[0].Blob)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
@@ -15,7 +15,7 @@ import (
 // alone.
 func (a *attempt) isOrdered() bool { return isOrdered(a.job) }
 
-func isOrdered(j apiclient.Job) bool {
+func isOrdered(j api.Job) bool {
 	return j.Order != nil || strings.EqualFold(j.Kind, "merge") || strings.EqualFold(j.Kind, "verify")
 }
 
@@ -34,9 +34,9 @@ func (a *attempt) obey(ctx context.Context) ending {
 
 // merge merges exactly what was approved. What a person must decide ends the job for good,
 // with the reason.
-func (a *attempt) merge(ctx context.Context, order apiclient.MergeOrder) ending {
+func (a *attempt) merge(ctx context.Context, order api.MergeOrder) ending {
 	a.told.step("merges " + order.Job)
-	if order.By == apiclient.OrderedByPullRequest {
+	if order.By == api.OrderedByPullRequest {
 		return a.mergeByPullRequest(ctx, order)
 	}
 	printed := ""
@@ -57,9 +57,9 @@ func (a *attempt) merge(ctx context.Context, order apiclient.MergeOrder) ending 
 }
 
 // mergeRequest is what an order wants of git.
-func (a *attempt) mergeRequest(order apiclient.MergeOrder) repos.MergeRequest {
+func (a *attempt) mergeRequest(order api.MergeOrder) repos.MergeRequest {
 	return repos.MergeRequest{Repo: a.job.Repo, Commit: order.Commit, Branch: order.Branch, Into: order.Into,
-		FastForward: order.Method == apiclient.MergeMethodFastForward}
+		FastForward: order.Method == api.MergeMethodFastForward}
 }
 
 // said is a text of an order, "" where it says nothing.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -64,9 +64,9 @@ func (m *mail) read(ctx context.Context) error {
 	wait, after := readWait, m.w.inbox.place()
 	listening, stop := m.w.inbox.listening(ctx)
 	defer stop()
-	var answer *apiclient.ReadMessagesResponse
+	var answer *api.ReadMessagesResponse
 	err := m.w.enrolled(listening, func() (err error) {
-		answer, err = m.api.ReadMessagesWithResponse(listening, &apiclient.ReadMessagesParams{After: &after, WaitSeconds: &wait})
+		answer, err = m.api.ReadMessagesWithResponse(listening, &api.ReadMessagesParams{After: &after, WaitSeconds: &wait})
 		return err
 	})
 	switch {
@@ -95,7 +95,7 @@ func (m *mail) tell(ctx context.Context) error {
 func (m *mail) acknowledge(ctx context.Context, seqs []int64) error {
 	for part := range slices.Chunk(seqs, maxAck) {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-		_, err := m.api.AckMessagesWithResponse(call, apiclient.MessageAck{Seqs: &part})
+		_, err := m.api.AckMessagesWithResponse(call, api.MessageAck{Seqs: &part})
 		cancel()
 		if !decided(err) {
 			m.w.inbox.unheard(part)
@@ -107,14 +107,14 @@ func (m *mail) acknowledge(ctx context.Context, seqs []int64) error {
 
 // giveBackMessages lets other readers of shared inboxes have messages after a while. A
 // message that is not given back is given to others by the server.
-func (m *mail) giveBack(ctx context.Context, list []apiclient.Message) {
+func (m *mail) giveBack(ctx context.Context, list []api.Message) {
 	for _, one := range list {
 		retry := int(firstBack.Seconds())
 		for n := 1; one.Deliveries != nil && n < *one.Deliveries; n++ {
 			retry *= 4
 		}
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-		_, err := m.api.NackMessageWithResponse(call, apiclient.MessageNack{Seq: one.Seq, RetryInSeconds: &retry,
+		_, err := m.api.NackMessageWithResponse(call, api.MessageNack{Seq: one.Seq, RetryInSeconds: &retry,
 			Error: text("No attempt of " + m.w.Name + " read it in time.")})
 		cancel()
 		if err != nil {
@@ -132,7 +132,7 @@ func (m *mail) settle(ctx context.Context) {
 }
 
 // listSeqs are the positions of messages.
-func listSeqs(list []apiclient.Message) []int64 {
+func listSeqs(list []api.Message) []int64 {
 	seqs := make([]int64, 0, len(list))
 	for _, m := range list {
 		seqs = append(seqs, m.Seq)
@@ -141,7 +141,7 @@ func listSeqs(list []apiclient.Message) []int64 {
 }
 
 // whom names an address as send_message takes it.
-func whom(a apiclient.MessageAddress) string {
+func whom(a api.MessageAddress) string {
 	if a.Name == "" {
 		return string(a.Kind)
 	}

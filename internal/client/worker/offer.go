@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/worker/breaker"
 	"github.com/fleetboard/fleetboard/internal/client/worker/probe"
@@ -55,11 +55,11 @@ func newOffer(o *Options, changed func()) *offer {
 
 // engine and repo are parts of what is offered.
 func engine(name string) breaker.Part {
-	return breaker.Part{Kind: string(apiclient.UnavailableEngine), Name: name}
+	return breaker.Part{Kind: string(api.UnavailableEngine), Name: name}
 }
 
 func repo(name string) breaker.Part {
-	return breaker.Part{Kind: string(apiclient.UnavailableRepo), Name: name}
+	return breaker.Part{Kind: string(api.UnavailableRepo), Name: name}
 }
 
 // probeHost finds out what there is. The error says that no engine can be used.
@@ -111,16 +111,16 @@ func (o *offer) look(ctx context.Context) error {
 
 // describe describes this host, with what works of what was found on it, and says which
 // version of the breaker that is.
-func (o *offer) describe() (info apiclient.FactoryInfo, version int) {
+func (o *offer) describe() (info api.FactoryInfo, version int) {
 	version = o.Version()
 	o.mu.Lock()
 	all, unread, versions := o.repos, o.unread, o.versions
 	o.mu.Unlock()
 	host, _ := os.Hostname() // a host without a name is known by its factory's
-	list := make([]apiclient.Repo, 0, len(all))
+	list := make([]api.Repo, 0, len(all))
 	for _, r := range all {
 		if o.Offers(repo(r.Name)) {
-			list = append(list, apiclient.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
+			list = append(list, api.Repo{Name: r.Name, URL: text(r.URL), DefaultBranch: text(r.DefaultBranch)})
 		}
 	}
 	names, offered := []string{}, slices.Concat(o.host.Capabilities, o.Labels)
@@ -134,7 +134,7 @@ func (o *offer) describe() (info apiclient.FactoryInfo, version int) {
 	}
 	slices.Sort(names)
 	capabilities := slices.Compact(slices.Sorted(slices.Values(offered)))
-	info = apiclient.FactoryInfo{Name: o.Factory, OS: &o.host.OS, Host: text(host), Engines: &names,
+	info = api.FactoryInfo{Name: o.Factory, OS: &o.host.OS, Host: text(host), Engines: &names,
 		Capabilities: &capabilities, Repos: &list, Seats: &o.Seats}
 	if withdrawn := o.unavailable(unread); len(withdrawn) > 0 {
 		info.Unavailable = &withdrawn
@@ -146,14 +146,14 @@ func (o *offer) describe() (info apiclient.FactoryInfo, version int) {
 }
 
 // unavailable is what the host has and does not offer now.
-func (o *offer) unavailable(unread []repos.Unreadable) []apiclient.Unavailable {
-	list := []apiclient.Unavailable{}
+func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
+	list := []api.Unavailable{}
 	for _, p := range o.Withdrawn() {
-		list = append(list, apiclient.Unavailable{Kind: apiclient.UnavailableKind(p.Kind), Name: p.Name, Reason: p.Reason, Since: p.Since})
+		list = append(list, api.Unavailable{Kind: api.UnavailableKind(p.Kind), Name: p.Name, Reason: p.Reason, Since: p.Since})
 	}
 	for _, r := range unread {
 		if o.Offers(repo(r.Name)) { // else it is told already
-			list = append(list, apiclient.Unavailable{Kind: apiclient.UnavailableRepo, Name: r.Name, Since: r.Since,
+			list = append(list, api.Unavailable{Kind: api.UnavailableRepo, Name: r.Name, Since: r.Since,
 				Reason: redact.Cut(plainLine(r.Reason), maxReason)})
 		}
 	}
@@ -162,15 +162,15 @@ func (o *offer) unavailable(unread []repos.Unreadable) []apiclient.Unavailable {
 
 // rescued is what was moved aside, as the API takes it. Of the reason the part is told that
 // the worker says itself: the rest may quote what only the job may know.
-func (o *offer) rescued() []apiclient.Rescued {
+func (o *offer) rescued() []api.Rescued {
 	all, err := o.Repos.Rescued()
 	if err != nil {
 		o.Log.Warn("what was rescued cannot be listed: " + err.Error())
 	}
-	list := []apiclient.Rescued{}
+	list := []api.Rescued{}
 	for _, r := range all[:min(len(all), maxRescued)] {
 		why, _, _ := strings.Cut(r.Why, ":")
-		list = append(list, apiclient.Rescued{Name: plainLine(r.Name), Path: redact.Cut(plainLine(r.Dir), maxPath),
+		list = append(list, api.Rescued{Name: plainLine(r.Name), Path: redact.Cut(plainLine(r.Dir), maxPath),
 			Why: redact.Cut(plainLine(why), maxReason), Since: r.Since})
 	}
 	return list

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -58,18 +58,18 @@ func TestAPatchThatIsNotStoredIsLogged(t *testing.T) {
 // keep keeps a long patch at a server, and returns its name and what was logged.
 func keep(t *testing.T, server string) (blob *string, logged string) {
 	t.Helper()
-	api, err := client.New(server, "token", client.Options{})
+	connection, err := client.New(server, "token", client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	job, whole := apiclient.Job{Key: "FB-1"}, filepath.Join(t.TempDir(), "patch")
+	job, whole := api.Job{Key: "FB-1"}, filepath.Join(t.TempDir(), "patch")
 	if err := os.WriteFile(whole, []byte("+much"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, secret := readSecrets(job)
-	a := &attempt{w: &Worker{api: api, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
-		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, func(string, []string) {})}
+	a := &attempt{w: &Worker{api: connection, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
+		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), connection, secret, func(string, []string) {})}
 	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: whole})
 	return blob, log.String()
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
 
 // prompt is what an agent is told about a job. A session that goes on knows the job, and
 // is told only what is new.
-func prompt(j apiclient.Job, goesOn bool, tools bool) string {
+func prompt(j api.Job, goesOn bool, tools bool) string {
 	var b strings.Builder
 	if goesOn {
 		fmt.Fprintf(&b, "Go on with job %s: %s\n", j.Key, j.Title)
@@ -24,7 +24,7 @@ func prompt(j apiclient.Job, goesOn bool, tools bool) string {
 }
 
 // describe says what is to be done.
-func describe(b *strings.Builder, j apiclient.Job) {
+func describe(b *strings.Builder, j api.Job) {
 	fmt.Fprintf(b, "You work on job %s: %s\n", j.Key, j.Title)
 	if body := strings.TrimSpace(j.Body); body != "" {
 		fmt.Fprintf(b, "\n%s\n", body)
@@ -47,7 +47,7 @@ func rules(b *strings.Builder, tools bool) {
 }
 
 // news is what happened since the last attempt.
-func news(b *strings.Builder, j apiclient.Job, goesOn bool) {
+func news(b *strings.Builder, j api.Job, goesOn bool) {
 	if j.Feedback != "" {
 		fmt.Fprintf(b, "\nA reviewer sent the work back:\n%s\n", j.Feedback)
 	}
@@ -80,7 +80,7 @@ func list(b *strings.Builder, head string, items []string) {
 
 // input is the job's input without secrets, which the agent finds in its environment, and
 // without what is meant for the worker itself.
-func input(j apiclient.Job) string {
+func input(j api.Job) string {
 	shown := readInput(j)
 	for _, name := range append(j.SecretKeys, scriptKey, commandKey) {
 		delete(shown, name)
@@ -96,7 +96,7 @@ func input(j apiclient.Job) string {
 }
 
 // readInput is a job's input by name.
-func readInput(j apiclient.Job) map[string]json.RawMessage {
+func readInput(j api.Job) map[string]json.RawMessage {
 	in := map[string]json.RawMessage{}
 	_ = json.Unmarshal(j.InputContext, &in) // the server keeps objects only
 	return in

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 func TestThePromptSaysWhatIsToBeDoneAndNoSecret(t *testing.T) {
-	j := apiclient.Job{
+	j := api.Job{
 		Key:        "FB-7",
 		Title:      "Mend the login",
 		Body:       "It fails with a comma.",
@@ -76,7 +76,7 @@ func TestTheEnvironmentIsWhatIsAllowed(t *testing.T) {
 }
 
 func TestSecretsAreVariablesAndLeaveNoText(t *testing.T) {
-	env, secret := readSecrets(apiclient.Job{SecretKeys: []string{"api_key", "odd-name", "pin"},
+	env, secret := readSecrets(api.Job{SecretKeys: []string{"api_key", "odd-name", "pin"},
 		InputContext: json.RawMessage(`{"api_key": "hunter22", "odd-name": "swordfish", "pin": 123456, "open": "yes"}`)})
 	if got := strings.Join(env, " "); got != "FLEETBOARD_SECRET_API_KEY=hunter22 FLEETBOARD_SECRET_PIN=123456" {
 		t.Errorf("the variables are %s", got)
@@ -90,13 +90,13 @@ func TestWhatAnAttemptMayCost(t *testing.T) {
 	usd := func(s string) *string { return &s }
 	for _, c := range []struct {
 		name string
-		job  apiclient.Job
+		job  api.Job
 		want string
 	}{
-		{"no limit", apiclient.Job{}, ""},
-		{"what is left of its own", apiclient.Job{BudgetUSD: usd("5"), SpentUSD: usd("1.25")}, "3.750000"},
-		{"the tighter one", apiclient.Job{BudgetUSD: usd("5"), Budget: &apiclient.ClaimedBudget{SliceUSD: "0.5", RemainingUSD: "1"}}, "1.500000"},
-		{"nothing is left: the server pauses it", apiclient.Job{BudgetUSD: usd("1"), SpentUSD: usd("2")}, ""},
+		{"no limit", api.Job{}, ""},
+		{"what is left of its own", api.Job{BudgetUSD: usd("5"), SpentUSD: usd("1.25")}, "3.750000"},
+		{"the tighter one", api.Job{BudgetUSD: usd("5"), Budget: &api.ClaimedBudget{SliceUSD: "0.5", RemainingUSD: "1"}}, "1.500000"},
+		{"nothing is left: the server pauses it", api.Job{BudgetUSD: usd("1"), SpentUSD: usd("2")}, ""},
 	} {
 		if got := (&attempt{job: c.job}).mayCost(); got != c.want {
 			t.Errorf("%s: %q", c.name, got)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/signal"
@@ -22,7 +22,7 @@ const canOpen = "pull_request"
 // following is the work on a pull request, from the branch to the merge.
 type following struct {
 	a     *attempt
-	order apiclient.MergeOrder
+	order api.MergeOrder
 	git   repos.MergeRequest
 	forge forge.Forge
 	repo  forge.Repo
@@ -33,7 +33,7 @@ type following struct {
 
 // mergeByPullRequest has the forge merge exactly what was approved. What a person must
 // decide ends the job for good, with the reason; everything else is waited for.
-func (a *attempt) mergeByPullRequest(ctx context.Context, order apiclient.MergeOrder) ending {
+func (a *attempt) mergeByPullRequest(ctx context.Context, order api.MergeOrder) ending {
 	// It may last for days, and whoever goes on with it loses nothing.
 	defer context.AfterFunc(a.w.leaving, func() { a.lease.end(whyStopping, "The worker stops.") })()
 	f := &following{a: a, order: order, git: a.mergeRequest(order)}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -67,7 +67,7 @@ func (a *attempt) checkpointNow() json.RawMessage {
 }
 
 // attemptForJob names the attempt on a job among branches and files.
-func attemptForJob(j apiclient.Job, epoch int64) repos.Attempt {
+func attemptForJob(j api.Job, epoch int64) repos.Attempt {
 	return repos.Attempt{Repo: j.Repo, Job: j.Key, ID: j.ID.String(), Epoch: epoch}
 }
 
@@ -83,7 +83,7 @@ const recordFile = "job.json"
 // record is what recordFile holds. An order is no part of it: whoever could write to the file
 // could give one.
 type record struct {
-	apiclient.Job
+	api.Job
 	RequestID string `json:"request_id,omitempty"` // of the call that claimed it
 }
 
@@ -108,7 +108,7 @@ func writeFiled(scratch string, keys []string) error {
 
 // readFiled are the jobs that earlier attempts filed, and this one before the worker was
 // killed.
-func readFiled(scratch string, j apiclient.Job) []string {
+func readFiled(scratch string, j api.Job) []string {
 	keys, _ := os.ReadFile(filepath.Join(scratch, filedFile)) // an attempt that filed none has no such file
 	return append(strings.Fields(string(keys)), leftBehind(j.Checkpoint).Filed...)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
@@ -59,9 +59,9 @@ func (w *Worker) recover(ctx context.Context) error {
 // the attempt goes on without an order, and gives the job back.
 func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
 	sent, ttl := sinceBoot(), int(w.Lease.Seconds())
-	var answer *apiclient.ClaimJobsResponse
+	var answer *api.ClaimJobsResponse
 	err := w.enrolled(ctx, func() (err error) {
-		answer, err = w.api.ClaimJobsWithResponse(ctx, apiclient.ClaimRequest{Job: &j.Key, RequestID: &j.RequestID, TTLSeconds: &ttl})
+		answer, err = w.api.ClaimJobsWithResponse(ctx, api.ClaimRequest{Job: &j.Key, RequestID: &j.RequestID, TTLSeconds: &ttl})
 		return err
 	})
 	if err == nil {
@@ -142,14 +142,14 @@ func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 	answer, err := w.beats.HeartbeatWithResponse(
 		ctx,
 		w.Name,
-		apiclient.Heartbeat{BootID: w.bootID, Status: apiclient.HeartbeatStatusWorking},
+		api.Heartbeat{BootID: w.bootID, Status: api.HeartbeatStatusWorking},
 	)
 	if err != nil {
 		return nil, err
 	}
 	ours := map[leaseID]*lease{}
 	for _, s := range answer.JSON200.Leases {
-		if s.Directive == apiclient.DirectiveFenced || s.ExpiresAt == nil {
+		if s.Directive == api.DirectiveFenced || s.ExpiresAt == nil {
 			continue
 		}
 		l := newLease(s.Job, s.Epoch, sent+s.ExpiresAt.Sub(answer.JSON200.Now))
@@ -160,7 +160,7 @@ func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 }
 
 // clearAway saves the work of an attempt that is not ours any more and puts it aside.
-func (w *Worker) clearAway(ctx context.Context, j apiclient.Job) {
+func (w *Worker) clearAway(ctx context.Context, j api.Job) {
 	at := attemptForJob(j, j.Lease.Epoch)
 	tree, err := w.reopen(ctx, at)
 	if err == nil && tree != nil {

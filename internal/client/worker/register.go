@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -16,7 +16,7 @@ func (w *Worker) register(ctx context.Context) error {
 	}
 	factory, version := w.offer.describe()
 	beat, stale := int(w.Beat.Seconds()), max(30*int(w.Beat.Seconds()), int(w.Lease.Seconds()))
-	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, apiclient.Registration{BootID: w.bootID, Factory: factory,
+	answer, err := w.enrol.RegisterAgentWithResponse(ctx, w.Name, api.Registration{BootID: w.bootID, Factory: factory,
 		MaxConcurrentJobs: &w.Seats, HeartbeatIntervalSeconds: &beat, StaleAfterSeconds: &stale, Model: text(w.Model),
 		Roles: some(w.Roles)})
 	if err != nil {
@@ -40,7 +40,7 @@ func (w *Worker) setToken(token string) {
 func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
 	var cursor string
 	for {
-		page, err := w.api.ListProductsWithResponse(ctx, &apiclient.ListProductsParams{Cursor: text(cursor)})
+		page, err := w.api.ListProductsWithResponse(ctx, &api.ListProductsParams{Cursor: text(cursor)})
 		if err != nil {
 			if ctx.Err() == nil {
 				w.Log.Warn("the repositories of products are unknown: " + err.Error())
@@ -69,7 +69,7 @@ func (w *Worker) tellOffer(ctx context.Context) error {
 // replaced by registering again, once.
 func (w *Worker) enrolled(ctx context.Context, call func() error) error {
 	err := call()
-	if !refused(err, apiclient.ProblemCodeTokenExpired, apiclient.ProblemCodeTokenInvalid, apiclient.ProblemCodeUnauthenticated) {
+	if !refused(err, api.ProblemCodeTokenExpired, api.ProblemCodeTokenInvalid, api.ProblemCodeUnauthenticated) {
 		return err
 	}
 	if err := w.register(ctx); err != nil {
@@ -79,7 +79,7 @@ func (w *Worker) enrolled(ctx context.Context, call func() error) error {
 }
 
 // refused reports whether a call was refused with one of the codes.
-func refused(err error, codes ...apiclient.ProblemCode) bool {
+func refused(err error, codes ...api.ProblemCode) bool {
 	var p *client.Problem
 	return errors.As(err, &p) && slices.Contains(codes, p.Code)
 }

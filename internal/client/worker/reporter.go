@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
@@ -41,22 +41,22 @@ type reporter struct {
 	refuse func(job string, refused []string) // it is told of usage that was refused
 
 	mu       sync.Mutex
-	lines    []apiclient.NewLogLine
+	lines    []api.NewLogLine
 	seq      int
 	allowed  float64   // lines that may come now
 	last     time.Time // when allowed was reckoned
 	now      func() time.Time
 	leftOut  int
-	progress apiclient.ProgressReport
+	progress api.ProgressReport
 	dirty    bool
-	usage    map[string]apiclient.UsageEntry
+	usage    map[string]api.UsageEntry
 	order    []string // ids of usage that the server has not been told
 	wake     signal.Signal
 }
 
-func newReporter(l *lease, api *client.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
-	return &reporter{lease: l, api: api, secret: secret, refuse: refuse, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
-		progress: apiclient.ProgressReport{Job: l.job, Epoch: l.epoch}, usage: map[string]apiclient.UsageEntry{}, wake: signal.New()}
+func newReporter(l *lease, connection *client.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
+	return &reporter{lease: l, api: connection, secret: secret, refuse: refuse, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
+		progress: api.ProgressReport{Job: l.job, Epoch: l.epoch}, usage: map[string]api.UsageEntry{}, wake: signal.New()}
 }
 
 // event takes what an engine did.
@@ -126,10 +126,10 @@ func (r *reporter) add(at time.Time, level, event, message string) {
 	id := fmt.Sprintf("%d-%d", at.UnixNano(), r.seq)
 	r.lines = append(
 		r.lines,
-		apiclient.NewLogLine{
+		api.NewLogLine{
 			ID:      &id,
 			At:      &at,
-			Level:   apiclient.LogLevel(level),
+			Level:   api.LogLevel(level),
 			Event:   text(redact.Cut(plainLine(event), maxEvent)),
 			Message: message,
 		},
@@ -171,7 +171,7 @@ func (r *reporter) run(ctx context.Context) {
 func (r *reporter) flush(ctx context.Context) bool {
 	lines, progress := r.waiting()
 	if len(lines) > 0 {
-		answer, err := r.api.WriteLogsWithResponse(ctx, apiclient.LogBatch{Job: r.lease.job, Epoch: r.lease.epoch, Lines: lines})
+		answer, err := r.api.WriteLogsWithResponse(ctx, api.LogBatch{Job: r.lease.job, Epoch: r.lease.epoch, Lines: lines})
 		if !decided(err) {
 			return false
 		}
@@ -204,7 +204,7 @@ func (r *reporter) tellRefused(refused []string) {
 }
 
 // waiting is what the server has not been told: lines stay until they are dropped.
-func (r *reporter) waiting() ([]apiclient.NewLogLine, *apiclient.ProgressReport) {
+func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lines := r.lines[:min(len(r.lines), maxSent)]
@@ -223,9 +223,9 @@ func (r *reporter) waiting() ([]apiclient.NewLogLine, *apiclient.ProgressReport)
 }
 
 // entries takes up to n entries out, in the order in which they were first told.
-func (r *reporter) entries(n int) apiclient.UsageEntries {
+func (r *reporter) entries(n int) api.UsageEntries {
 	n = min(n, len(r.order))
-	all := make(apiclient.UsageEntries, 0, n)
+	all := make(api.UsageEntries, 0, n)
 	for _, id := range r.order[:n] {
 		all = append(all, r.usage[id])
 		delete(r.usage, id)
@@ -238,11 +238,11 @@ func (r *reporter) entries(n int) apiclient.UsageEntries {
 func (r *reporter) drop(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lines = append([]apiclient.NewLogLine(nil), r.lines[n:]...)
+	r.lines = append([]api.NewLogLine(nil), r.lines[n:]...)
 }
 
 // again puts back what the server did not hear. Usage that has grown meanwhile stays.
-func (r *reporter) again(p *apiclient.ProgressReport) {
+func (r *reporter) again(p *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dirty = true
@@ -259,7 +259,7 @@ func (r *reporter) again(p *apiclient.ProgressReport) {
 
 // rest is what the server has not been told when an attempt ends: it goes with the final
 // report.
-func (r *reporter) rest() ([]apiclient.NewLogLine, apiclient.UsageEntries) {
+func (r *reporter) rest() ([]api.NewLogLine, api.UsageEntries) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tellLeftOut(r.now())

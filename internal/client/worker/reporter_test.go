@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
@@ -38,9 +38,9 @@ func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	var said struct {
-		Lines []apiclient.NewLogLine
+		Lines []api.NewLogLine
 		Step  *string `json:"current_step"`
-		Usage []apiclient.UsageEntry
+		Usage []api.UsageEntry
 	}
 	if err := json.Unmarshal(body, &said); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -72,13 +72,13 @@ func listen(t *testing.T) (*listener, *reporter) {
 	s := &listener{directive: "continue", lines: map[string]string{}, usage: map[string]int64{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	api, err := client.New(server.URL, "token", client.Options{})
+	connection, err := client.New(server.URL, "token", client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret := readSecrets(apiclient.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
+	_, secret := readSecrets(api.Job{SecretKeys: []string{"key"}, InputContext: json.RawMessage(`{"key": "hunter22"}`)})
 	w := &Worker{Options: Options{Log: slog.New(slog.NewTextHandler(&s.log, nil))}}
-	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), api, secret, w.countRefused)
+	return s, newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), connection, secret, w.countRefused)
 }
 
 func line(message string) engines.Event {

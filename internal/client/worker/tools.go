@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
@@ -86,9 +86,9 @@ func (a *attempt) Checkpoint(_ context.Context, c json.RawMessage) error {
 // FileJob makes a job that follows from this one.
 func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, err error) {
 	once := random()
-	answer, err := a.w.api.CreateJobWithResponse(ctx, &apiclient.CreateJobParams{IdempotencyKey: &once}, apiclient.NewJob{
+	answer, err := a.w.api.CreateJobWithResponse(ctx, &api.CreateJobParams{IdempotencyKey: &once}, api.NewJob{
 		Title: n.Title, Body: text(n.Body), Kind: text(n.Kind), Priority: n.Priority, Repo: text(n.Repo),
-		DiscoveredFrom: &apiclient.Discovery{Job: a.job.Key, Epoch: a.lease.epoch}})
+		DiscoveredFrom: &api.Discovery{Job: a.job.Key, Epoch: a.lease.epoch}})
 	var refusal *client.Problem
 	if errors.As(err, &refusal) {
 		return "", fmt.Errorf("the job was refused: %w", refusal)
@@ -107,7 +107,7 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 
 // Answer answers the question of a job that was filed.
 func (a *attempt) Answer(ctx context.Context, job, answer string) error {
-	_, err := a.w.api.AnswerJobWithResponse(ctx, job, apiclient.AnswerAction{Answer: a.told.secret.Text(answer)})
+	_, err := a.w.api.AnswerJobWithResponse(ctx, job, api.AnswerAction{Answer: a.told.secret.Text(answer)})
 	return err
 }
 
@@ -118,5 +118,5 @@ func (a *attempt) asked() (ending, bool) {
 	if a.question == "" {
 		return ending{}, false
 	}
-	return ending{verb: verbAsk, said: "asks: " + a.question, question: apiclient.Question{Question: plainText(a.question)}}, true
+	return ending{verb: verbAsk, said: "asks: " + a.question, question: api.Question{Question: plainText(a.question)}}, true
 }

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
 // usageEntry is an entry as the API takes it.
-func usageEntry(e transcript.Entry) apiclient.UsageEntry {
-	out := apiclient.UsageEntry{
+func usageEntry(e transcript.Entry) api.UsageEntry {
+	out := api.UsageEntry{
 		ID:                 e.ID,
 		Provider:           e.Provider,
 		Model:              e.Model,
@@ -32,12 +32,12 @@ func usageEntry(e transcript.Entry) apiclient.UsageEntry {
 
 // refusedUsage are the entries that the server refused in an answer that is a success
 // otherwise, in words: what they used is missing in the costs of the job.
-func refusedUsage(results *apiclient.UsageResults) (list []string) {
+func refusedUsage(results *api.UsageResults) (list []string) {
 	if results == nil {
 		return nil
 	}
 	for _, r := range *results {
-		if r.Status != apiclient.UsageResultStatusRefused {
+		if r.Status != api.UsageResultStatusRefused {
 			continue
 		}
 		why := said(r.Message)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
@@ -47,7 +47,7 @@ func TestFileNamesAreToldAsTheAPITakesThem(t *testing.T) {
 // end of what is read at once.
 func TestAFileIsReadWithoutSecrets(t *testing.T) {
 	const value = "correct horse battery staple"
-	_, secret := readSecrets(apiclient.Job{SecretKeys: []string{"key"}, InputContext: []byte(`{"key": "` + value + `"}`)})
+	_, secret := readSecrets(api.Job{SecretKeys: []string{"key"}, InputContext: []byte(`{"key": "` + value + `"}`)})
 	for name, text := range map[string]string{
 		"short":         "+" + value + "\n",
 		"no last end":   "+a\n+" + value,

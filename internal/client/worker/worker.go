@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/api/apiclient"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
@@ -139,7 +139,7 @@ func Run(ctx, stop context.Context, o Options) error {
 // over forgets the boot id where the server wants no more of it: the next start is another
 // boot.
 func (w *Worker) over(err error) error {
-	if refused(err, apiclient.ProblemCodeSuperseded, apiclient.ProblemCodeTokenRevoked, apiclient.ProblemCodeFactoryElsewhere) {
+	if refused(err, api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeFactoryElsewhere) {
 		return errors.Join(err, forgetBoot(w.State))
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 
 // The files, from the root of the repository.
 const (
-	description = "handlers/api/openapi.yaml"
+	description = "api/openapi.yaml"
 	written     = "docs/cli.md"
 )
 
