@@ -52,7 +52,7 @@ func (s *Server) pages() []web.Route {
 	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
 		Screens: d.Screens})
 	money := budgets.New(budgets.Deps{Web: site, Screens: d.Screens, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
-	threads := messages.New(messages.Deps{Web: site, Threads: d.Bus, Bus: d.Bus, Dead: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
+	threads := messages.New(messages.Deps{Web: site, Bus: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
 		Screens: d.Screens, Blobs: d.Blobs})
 	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
 		money.Live(), threads.Live())

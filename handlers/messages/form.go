@@ -2,8 +2,8 @@ package messages
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/fleetboard/fleetboard/handlers/messageparts"
 	"github.com/fleetboard/fleetboard/internal/bus"
@@ -19,68 +19,63 @@ import (
 const maxText = 20_000
 
 // addForms adds the form of the view, as it was sent where it was refused.
-func (d pageData) addForms(m *view.Messages, refused *view.Form) {
+func (d pageData) addForms(m *view.Messages, refused *ui.Form) {
 	switch {
 	case !d.canWrite || m.Dead != nil:
 	case d.at.New:
-		f := view.Form{ID: ids.New().String(), To: string(bus.ToAgent), Name: d.at.To, Job: d.at.Filter.Job}
+		f := newFields.Read(url.Values{"id": {ids.New().String()}, "to": {string(bus.ToAgent)}, "name": {d.at.To},
+			"job": {d.at.Filter.Job}})
 		if refused != nil {
 			f = *refused
 		}
-		f.BackURL = links.MessagesWith(links.MessageView{Tab: d.listTab()})
-		f.MaxText, f.Targets, f.Names = maxText, d.kinds(f.To), d.names()
-		m.Form = &f
+		m.Form = &view.Form{Form: f, BackURL: links.MessagesWith(links.MessageView{Tab: d.listTab()}), Targets: d.kinds(), Names: d.names()}
 	case m.Thread != nil && len(d.thread) > 0:
-		last := d.thread[len(d.thread)-1]
-		f := view.Form{ID: ids.New().String(), Thread: d.at.Thread, Reply: last.ID.String()}
+		f := answerFields.Read(url.Values{"id": {ids.New().String()}, "thread": {d.at.Thread},
+			"reply": {d.thread[len(d.thread)-1].ID.String()}})
 		if refused != nil {
 			f = *refused
 		}
-		f.MaxText, f.Targets = maxText, d.targets(f.To)
-		m.Thread.Answer = &f
+		m.Thread.Answer = &view.Form{Form: f, Targets: d.targets()}
 	}
 }
 
 // kinds are whom a new message can be for.
-func (d pageData) kinds(chosen string) []ui.Option {
+func (d pageData) kinds() []ui.Option {
 	list := []ui.Option{{Value: string(bus.ToAgent), Label: "Agent"}, {Value: string(bus.ToRole), Label: "Role, one live agent of it"},
 		{Value: string(bus.ToFactory), Label: "Factory, one agent of it"}, {Value: string(bus.ToPerson), Label: "Person"}}
 	if d.who.Can(tenancy.RunFleet) {
 		list = append(list, ui.Option{Value: string(bus.ToAll), Label: "All live agents"})
 	}
-	for i := range list {
-		list[i].Selected = list[i].Value == chosen
-	}
 	return list
 }
 
 // names are suggested: agents, factories, roles and people.
-func (d pageData) names() (list []view.Name) {
+func (d pageData) names() (list []ui.Option) {
 	for _, f := range d.fleet.Factories {
 		for _, a := range f.Agents {
-			list = append(list, view.Name{Value: a.Name, Label: "agent on " + f.Name})
+			list = append(list, ui.Option{Value: a.Name, Label: "agent on " + f.Name})
 		}
-		list = append(list, view.Name{Value: f.Name, Label: "factory"})
+		list = append(list, ui.Option{Value: f.Name, Label: "factory"})
 	}
 	for _, role := range []string{tenancy.AgentWorker, tenancy.AgentOrchestrator, tenancy.AgentReviewer} {
-		list = append(list, view.Name{Value: role, Label: "role"})
+		list = append(list, ui.Option{Value: role, Label: "role"})
 	}
 	for _, m := range d.members {
-		list = append(list, view.Name{Value: m.Email, Label: m.Name})
+		list = append(list, ui.Option{Value: m.Email, Label: m.Name})
 	}
 	return list
 }
 
 // targets are whom an answer can be for: those who take part in the thread, the last one
 // who wrote first, and the agents that the server speaks of.
-func (d pageData) targets(chosen string) (list []ui.Option) {
+func (d pageData) targets() (list []ui.Option) {
 	add := func(a bus.Address) {
 		value := formatTarget(a)
 		if value == "" || a.Kind == bus.ToPerson && a.ID == d.who.Account ||
 			slices.ContainsFunc(list, func(o ui.Option) bool { return o.Value == value }) {
 			return
 		}
-		list = append(list, ui.Option{Value: value, Label: messageparts.AddressName(a), Selected: value == chosen})
+		list = append(list, ui.Option{Value: value, Label: messageparts.AddressName(a)})
 	}
 	for _, m := range slices.Backward(d.thread) {
 		add(m.From)
@@ -117,21 +112,4 @@ func formatTarget(a bus.Address) string {
 		return string(a.Kind) + ":" + a.Name
 	}
 	return ""
-}
-
-// parseAddress reads whom a form names.
-func parseAddress(to, name string) (bus.Address, bool) {
-	kind, rest, whole := strings.Cut(to, ":")
-	if whole {
-		name = rest
-	}
-	a := bus.Address{Kind: bus.Kind(kind), Name: strings.TrimSpace(name)}
-	switch a.Kind {
-	case bus.ToAll:
-		a.Name = ""
-		return a, true
-	case bus.ToAgent, bus.ToRole, bus.ToFactory, bus.ToPerson:
-		return a, true
-	}
-	return a, false
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/status"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
-	view "github.com/fleetboard/fleetboard/views/messages"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -29,92 +30,119 @@ func (p *Pages) send(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	f := view.Form{ID: typed.Get("id"), Thread: strings.TrimSpace(typed.Get("thread")), Reply: typed.Get("reply"), To: typed.Get("to"),
-		Name: typed.Get("name"), Job: strings.TrimSpace(typed.Get("job")), Text: strings.ReplaceAll(typed.Get("text"), "\r\n", "\n")}
-	draft, wrong := parseDraft(f)
-	if len(wrong) == 0 {
-		sent, err := p.Bus.Publish(c.Request().Context(), who, draft)
-		if err == nil {
+	table := newFields
+	if typed.Get("reply") != "" {
+		table = answerFields
+	}
+	f := table.Read(typed)
+	m, err := table.Value(f)
+	if err == nil {
+		// Marshalling a map of texts cannot fail.
+		m.Type = note
+		m.Payload, _ = json.Marshal(map[string]string{"text": m.text})
+		var sent []bus.Sent
+		if sent, err = p.Bus.Publish(c.Request().Context(), who, m.Draft); err == nil {
 			return web.SeeOther(c, links.Thread(sent[0].CorrelationID))
 		}
-		if f.Errors, f.Error = refusedFields(err, f); len(f.Errors) == 0 && f.Error == "" {
-			return err
-		}
-		return p.page(c, who, status.Of(fault.From(err).Code), toView(f), &f)
 	}
-	f.Errors = wrong
-	return p.page(c, who, http.StatusUnprocessableEntity, toView(f), &f)
+	if err := table.Refuse(&f, err, fault.StorageFull, fault.Forbidden, fault.TooMany, fault.IdempotencyKeyReused); err != nil {
+		return err
+	}
+	return p.page(c, who, status.Of(fault.From(err).Code), toView(f), &f)
 }
 
 // toView is where a form stands.
-func toView(f view.Form) links.MessageView {
-	if f.Reply != "" && web.Fits(f.Thread, bus.MaxThread) {
-		return links.MessageView{Thread: f.Thread}
+func toView(f ui.Form) links.MessageView {
+	if thread := f.Text("thread"); f.Text("reply") != "" && web.Fits(thread, bus.MaxThread) {
+		return links.MessageView{Thread: thread}
 	}
 	return links.MessageView{New: true}
 }
 
-// parseDraft is the message of a form, and what is wrong with its fields.
-func parseDraft(f view.Form) (bus.Draft, map[string]string) {
-	wrong := map[string]string{}
-	to, ok := parseAddress(f.To, f.Name)
-	switch {
-	case !ok:
-		wrong["to"] = "It must be one of the list."
-	case to.Name == "" && to.Kind != bus.ToAll:
-		wrong["name"] = "It must not be empty."
-	case !web.Fits(to.Name, maxID):
-		wrong["name"] = "It must have at most " + strconv.Itoa(maxID) + " characters."
-	}
-	switch {
-	case strings.TrimSpace(f.Text) == "":
-		wrong["text"] = "It must not be empty."
-	case !web.Fits(f.Text, maxText):
-		wrong["text"] = "It must have at most " + web.Counted(maxText) + " characters."
-	}
-	if !web.Fits(f.Thread, bus.MaxThread) {
-		wrong["thread"] = "It must have at most " + strconv.Itoa(bus.MaxThread) + " characters."
-	}
-	if !web.Fits(f.Job, maxID) {
-		wrong["job"] = "There is no such job in this workspace."
-	}
-	id, _ := ids.Parse(f.ID) // a form without one sends a fresh message
-	reply, _ := ids.Parse(f.Reply)
-	payload, err := json.Marshal(map[string]string{"text": f.Text})
-	if err != nil {
-		wrong["text"] = "It must be text."
-	}
-	return bus.Draft{ID: id, Type: note, To: to, CorrelationID: f.Thread, InReplyTo: reply, Job: f.Job, Payload: payload}, wrong
+// message is what a person writes.
+type message struct {
+	bus.Draft
+
+	text string
 }
 
-// refusedFields says at the fields of a form why it was refused, and above it what belongs to none
-// of them; nothing for what is not the sender's to mend.
-func refusedFields(err error, f view.Form) (fields map[string]string, above string) {
-	fields = map[string]string{}
-	switch r := fault.From(err); r.Code {
-	case fault.Validation, fault.StorageFull:
-		for name, text := range r.Fields {
-			fields[formField(name, f)] = text
+// The fields of a new message, and of an answer, whose addressee is one text such as
+// agent:claude-1.
+var (
+	newFields = append(form.Table[message]{
+		addressee("To"),
+		form.Own("name", "Name", maxID, nil, func(m *message, text string) string {
+			m.To.Name = text
+			return checkName(m)
+		}).Note("of a person the e-mail address").Also(nameFields...),
+		form.Line("job", "Job", jobs.MaxKey, func(m *message) *string { return &m.Job }).Note("may be left out").
+			Check(func(m *message) string {
+				if !web.Fits(m.Job, maxID) {
+					return "There is no such job in this workspace."
+				}
+				return ""
+			}),
+		thread,
+	}, words("Text")...)
+	answerFields = append(form.Table[message]{
+		addressee("Answer").Check(checkName).Also(nameFields...),
+		form.Own("reply", "", 0, nil, func(m *message, text string) string {
+			m.InReplyTo, _ = ids.Parse(text)
+			return ""
+		}),
+		thread,
+	}, words("Your message")...)
+
+	nameFields = []string{"to.agent", "to.factory", "to.person", "to.role"}
+
+	thread = form.Line("thread", "Thread", bus.MaxThread, func(m *message) *string { return &m.CorrelationID }).Note("may be left out").
+		Also("correlation_id").Check(func(m *message) string { return fits(m.CorrelationID, bus.MaxThread) })
+)
+
+// addressee is the field of whom a message is for: the kind, in an answer with the name.
+func addressee(label string) form.Field[message] {
+	return form.Own("to", label, 0, nil, func(m *message, text string) string {
+		kind, name, _ := strings.Cut(text, ":")
+		m.To = bus.Address{Kind: bus.Kind(kind), Name: strings.TrimSpace(name)}
+		switch m.To.Kind {
+		case bus.ToAgent, bus.ToRole, bus.ToFactory, bus.ToPerson, bus.ToAll:
+			return ""
 		}
-	case fault.Forbidden, fault.TooMany, fault.IdempotencyKeyReused:
-		above = r.Message
-	}
-	return fields, above
+		return "It must be one of the list."
+	})
 }
 
-// formField is the field of a form that holds what the bus calls by a name.
-func formField(name string, f view.Form) string {
+func checkName(m *message) string {
 	switch {
-	case strings.HasPrefix(name, "to.") && f.Reply != "":
-		return "to"
-	case strings.HasPrefix(name, "to."):
-		return "name"
-	case name == "payload":
-		return "text"
-	case name == "correlation_id":
-		return "thread"
+	case m.To.Kind == bus.ToAll:
+		m.To.Name = ""
+	case m.To.Name == "":
+		return "It must not be empty."
 	}
-	return name
+	return fits(m.To.Name, maxID)
+}
+
+// words are the text of a message, and the id that makes a form that is sent twice one message.
+func words(label string) form.Table[message] {
+	return form.Table[message]{
+		form.Text("text", label, maxText, func(m *message) *string { return &m.text }).Also("payload").Check(func(m *message) string {
+			if strings.TrimSpace(m.text) == "" {
+				return "It must not be empty."
+			}
+			return fits(m.text, maxText)
+		}),
+		form.Own("id", "", 0, nil, func(m *message, text string) string {
+			m.ID, _ = ids.Parse(text) // a form without one sends a fresh message
+			return ""
+		}),
+	}
+}
+
+func fits(text string, most int) string {
+	if web.Fits(text, most) {
+		return ""
+	}
+	return "It must have at most " + web.Counted(most) + " characters."
 }
 
 // seen takes a thread out of the reader's own inbox.
@@ -128,7 +156,7 @@ func (p *Pages) seen(c echo.Context, who tenancy.Principal) error {
 	if err != nil || !web.Fits(name, bus.MaxThread) {
 		return fault.New(fault.Malformed, "The place in the thread is not one that this server gave out.")
 	}
-	if _, err := p.Threads.Seen(c.Request().Context(), who, name, seq); err != nil {
+	if _, err := p.Bus.Seen(c.Request().Context(), who, name, seq); err != nil {
 		return err
 	}
 	if web.IsHX(c) {
@@ -143,7 +171,7 @@ func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Dead.Redrive(c.Request().Context(), who, id, nil); err != nil {
+	if err := p.Bus.Redrive(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "It is handed out again", Text: "Its reader gets it as if for the first time."})
@@ -156,7 +184,7 @@ func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Dead.Discard(c.Request().Context(), who, id, nil); err != nil {
+	if err := p.Bus.Discard(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
 	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The dead letter was discarded", Text: "The message stays in its thread."})

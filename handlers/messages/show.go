@@ -17,6 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/messages"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const (
@@ -40,7 +41,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 }
 
 // page shows a view; refused is the form that was sent, nil for none.
-func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links.MessageView, refused *view.Form) error {
+func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links.MessageView, refused *ui.Form) error {
 	ctx := c.Request().Context()
 	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
@@ -87,7 +88,7 @@ func parseView(q url.Values) links.MessageView {
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, at links.MessageView, snap fleet.Snapshot) (pageData, error) {
 	d := pageData{at: at, who: who, fleet: snap, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
 	if at.Tab == tabDead {
-		letters, err := p.Dead.DeadLetters(ctx, who, at.Before, listSize+1)
+		letters, err := p.Bus.DeadLetters(ctx, who, at.Before, listSize+1)
 		if err != nil {
 			return d, err
 		}
@@ -131,7 +132,7 @@ func (p *Pages) readList(ctx context.Context, who tenancy.Principal, d *pageData
 	case d.at.Tab == tabYou:
 		d.inbox, err = p.Bus.Read(ctx, who, bus.Query{After: d.at.Before, Limit: bus.MaxRead, Peek: true})
 	default:
-		d.threads, d.next, err = p.Threads.Threads(ctx, who, d.at.Before, listSize)
+		d.threads, d.next, err = p.Bus.Threads(ctx, who, d.at.Before, listSize)
 	}
 	return err
 }
@@ -142,24 +143,24 @@ func (p *Pages) readThread(ctx context.Context, who tenancy.Principal, d *pageDa
 	if name == "" {
 		return nil
 	}
-	unread, err := p.Threads.Unread(ctx, who, name)
+	unread, err := p.Bus.Unread(ctx, who, name)
 	if err != nil {
 		return err
 	}
 	d.unread = unread[name]
-	first, err := p.Threads.Thread(ctx, who, name, 0, 1)
+	first, err := p.Bus.Thread(ctx, who, name, 0, 1)
 	if err != nil || len(first) == 0 {
 		return err
 	}
 	d.first = &first[0]
 	if d.at.At == 0 {
-		d.thread, err = p.Threads.Newest(ctx, who, name, 0, threadSize)
+		d.thread, err = p.Bus.Newest(ctx, who, name, 0, threadSize)
 		return err
 	}
-	if d.thread, err = p.Threads.Newest(ctx, who, name, d.at.At+1, threadSize/2); err != nil {
+	if d.thread, err = p.Bus.Newest(ctx, who, name, d.at.At+1, threadSize/2); err != nil {
 		return err
 	}
-	after, err := p.Threads.Thread(ctx, who, name, d.at.At, threadSize/2+1)
+	after, err := p.Bus.Thread(ctx, who, name, d.at.At, threadSize/2+1)
 	if len(after) > threadSize/2 {
 		after, d.later = after[:threadSize/2], true
 	}

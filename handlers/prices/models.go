@@ -41,9 +41,7 @@ func (p *Pages) decide(c echo.Context, who tenancy.Principal) error {
 			return err
 		}
 		said = ui.Toast{Tone: ui.Bad, Title: "Nothing was decided on " + u.Name}
-		for _, problem := range refused.Fields {
-			said.Text = problem
-		}
+		said.Text = refused.Fields[refused.Names()[0]]
 	}
 	p.Web.SetFlash(c, said)
 	return web.SeeOther(c, links.NeedsYou)

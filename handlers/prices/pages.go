@@ -2,7 +2,6 @@
 package prices
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
@@ -25,21 +24,8 @@ import (
 // Deps is what the page needs.
 type Deps struct {
 	Web     *web.Site
-	Prices  Prices
-	Screens Screens
-}
-
-// Prices is what the page asks of prices.
-type Prices interface {
-	List(ctx context.Context, who tenancy.Principal) (prices.List, error)
-	Save(ctx context.Context, who tenancy.Principal, list prices.List) (prices.List, error)
-	Models(ctx context.Context, who tenancy.Principal) ([]prices.Unpriced, error)
-	Decide(ctx context.Context, who tenancy.Principal, u prices.Unpriced) ([]prices.Unpriced, error)
-}
-
-// Screens is what the page asks of the read model of the board.
-type Screens interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
+	Prices  *prices.Service
+	Screens *screens.Service
 }
 
 // Pages answers the requests of the page.
@@ -59,11 +45,11 @@ func (p *Pages) Routes() []web.Route {
 
 // show is the page. ?provider= and ?model= begin the form.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	return p.page(c, who, http.StatusOK, view.Form{Provider: c.QueryParam("provider"), Model: c.QueryParam("model"),
-		From: time.Now().UTC().Format(time.DateOnly)})
+	return p.page(c, who, http.StatusOK, fields.Read(url.Values{"provider": {c.QueryParam("provider")}, "model": {c.QueryParam("model")},
+		"valid_from": {time.Now().UTC().Format(time.DateOnly)}}))
 }
 
-func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f view.Form) error {
+func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
 	ctx := c.Request().Context()
 	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
@@ -125,53 +111,54 @@ func (p *Pages) save(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	f := parseForm(typed)
-	price, wrong := f.price()
-	if len(wrong) == 0 {
-		_, err := p.Prices.Save(c.Request().Context(), who, prices.List{price})
-		if err == nil {
-			p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The price of " + price.Model + " was added",
-				Text: "What has no price and was used since then is priced by it."})
-			return web.SeeOther(c, links.Prices)
-		}
-		refused := fault.From(err)
-		if refused.Code != fault.Validation {
-			return err
-		}
-		for field, problem := range refused.Fields {
-			wrong[strings.TrimPrefix(field, "prices[0].")] = problem
-		}
+	f := fields.Read(typed)
+	price, err := fields.Value(f)
+	if err == nil {
+		_, err = p.Prices.Save(c.Request().Context(), who, prices.List{price})
 	}
-	f.Errors = wrong
-	return p.page(c, who, http.StatusUnprocessableEntity, view.Form(f))
+	if err == nil {
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The price of " + price.Model + " was added",
+			Text: "What has no price and was used since then is priced by it."})
+		return web.SeeOther(c, links.Prices)
+	}
+	if err := fields.Refuse(&f, err); err != nil {
+		return err
+	}
+	return p.page(c, who, http.StatusUnprocessableEntity, f)
 }
 
-// form is what was typed.
-type form view.Form
-
-func parseForm(typed url.Values) form {
-	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
-	return form{Provider: get("provider"), Model: get("model"), From: get("valid_from"), Input: get("input"), CacheRead: get("cache_read"),
-		CacheWrite: get("cache_write"), CacheWrite1h: get("cache_write_1h"), Output: get("output"), FlatRate: get("flat_rate") == "1",
-		Batch: get("batch_factor"), Source: get("source")}
+// fields are the form of a price. Rates are dollars for a million tokens.
+var fields = form.Table[prices.Price]{
+	form.Line("provider", "Provider", prices.MaxProvider, func(p *prices.Price) *string { return &p.Provider }),
+	form.Line("model", "Model", prices.MaxModel, func(p *prices.Price) *string { return &p.Model }),
+	form.Own("valid_from", "Holds from", 0, nil, func(p *prices.Price, text string) (why string) {
+		var err error
+		if p.From, err = time.Parse(time.DateOnly, text); err != nil {
+			return "It must be a day such as 2030-01-31."
+		}
+		return ""
+	}).Of(ui.KindDate),
+	rate("input", "Input", func(p *prices.Price) *int64 { return &p.Rates.Input }),
+	rate("cache_read", "Cache read", func(p *prices.Price) *int64 { return &p.Rates.CacheRead }),
+	rate("cache_write", "Cache write", func(p *prices.Price) *int64 { return &p.Rates.CacheWrite }),
+	rate("cache_write_1h", "Cache write, 1 hour", func(p *prices.Price) *int64 { return &p.Rates.CacheWrite1h }),
+	rate("output", "Output", func(p *prices.Price) *int64 { return &p.Rates.Output }),
+	form.Own("batch_factor", "Batch factor", 5, nil, func(p *prices.Price, text string) string {
+		p.BatchPermille = prices.ParseFactor(text)
+		return ""
+	}),
+	form.Line("source", "Source", prices.MaxSource, func(p *prices.Price) *string { return &p.Source }),
+	form.Box("flat_rate", "Paid by a flat rate: what the tokens would have cost is told, and no budget is charged",
+		func(p *prices.Price) *bool { return &p.FlatRate }),
 }
 
-// price is what was typed as a price, and what of it is none.
-func (f form) price() (prices.Price, map[string]string) {
-	wrong := map[string]string{}
-	rate := func(field, text string) int64 {
-		n, err := spend.ParseAmount(field, strings.TrimPrefix(text, "$"), spend.MaxAmount)
+func rate(name, label string, at func(*prices.Price) *int64) form.Field[prices.Price] {
+	return form.Own(name, label, 20, nil, func(p *prices.Price, text string) string {
+		n, err := spend.ParseAmount(name, strings.TrimPrefix(text, "$"), spend.MaxAmount)
 		if err != nil || n%nanosOfRate != 0 || n/nanosOfRate > prices.MaxRate {
-			wrong[field] = "It must be dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places."
+			return "It must be dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places."
 		}
-		return int64(n / nanosOfRate)
-	}
-	from, err := time.Parse(time.DateOnly, f.From)
-	if err != nil {
-		wrong["valid_from"] = "It must be a day such as 2030-01-31."
-	}
-	return prices.Price{Provider: f.Provider, Model: f.Model, From: from, FlatRate: f.FlatRate, Source: f.Source,
-		BatchPermille: prices.ParseFactor(f.Batch), Rates: prices.Tokens{
-			Input: rate("input", f.Input), CacheRead: rate("cache_read", f.CacheRead), CacheWrite: rate("cache_write", f.CacheWrite),
-			CacheWrite1h: rate("cache_write_1h", f.CacheWrite1h), Output: rate("output", f.Output)}}, wrong
+		*at(p) = int64(n / nanosOfRate)
+		return ""
+	}).Of(ui.KindAmount)
 }

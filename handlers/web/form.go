@@ -28,12 +28,12 @@ func Sentence(err error) error {
 	return fault.Wrap(err, fault.Validation, "%s", FieldText(err))
 }
 
-// FieldText is what is wrong with the first refused field, else the refusal's
+// FieldText returns what is wrong with the first refused field by name, else the refusal's
 // message.
 func FieldText(err error) string {
 	f := fault.From(err)
-	for field, text := range f.Fields {
-		return strings.ToUpper(field[:1]) + field[1:] + ": " + text
+	for _, field := range f.Names() {
+		return strings.ToUpper(field[:1]) + field[1:] + ": " + f.Fields[field]
 	}
 	return f.Message
 }

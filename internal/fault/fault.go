@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // Error is a refusal that may be shown. Message and Fields are written for the
@@ -43,6 +44,10 @@ func Invalid(field, format string, args ...any) *Error {
 func InvalidFields(fields map[string]string) *Error {
 	return &Error{Code: Validation, Message: "Some fields need another value.", Fields: maps.Clone(fields)}
 }
+
+// Names returns the names of the refused fields, sorted: which of them a person reads first
+// never depends on chance.
+func (e *Error) Names() []string { return slices.Sorted(maps.Keys(e.Fields)) }
 
 // With returns a copy of e that carries one more detail.
 func (e *Error) With(key string, value any) *Error {

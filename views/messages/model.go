@@ -69,28 +69,17 @@ type Thread struct {
 
 // Form writes a message.
 type Form struct {
-	ID      string // of the message
-	Thread  string
-	Reply   string // id of the message that is answered
-	Targets []ui.Option
-	To      string // kind of the addressee, or the whole of it in an answer
-	Name    string
-	Names   []Name
-	Job     string
-	Text    string
-	MaxText int
-	BackURL string
-	Errors  map[string]string
-	Error   string
-}
+	ui.Form
 
-// Name is one that the form suggests.
-type Name struct{ Value, Label string }
+	Targets []ui.Option // whom it may be for
+	Names   []ui.Option // that the form suggests
+	BackURL string
+}
 
 // Draft names what is kept of the form on the reader's device.
 func (f Form) Draft() string {
-	if f.Thread != "" {
-		return links.SendMessage + "?thread=" + f.Thread
+	if thread := f.Text("thread"); thread != "" {
+		return links.SendMessage + "?thread=" + thread
 	}
 	return links.SendMessage
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,10 +10,102 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Field is a field of a form as its error summary names it.
+// Form is a form as it was typed, and what of it was refused. Package handlers/form fills it
+// by the table of the form's fields.
+type Form struct {
+	Fields []Field           // in their order on the page
+	Typed  url.Values        // what stands in each field
+	Errors map[string]string // one sentence for each refused field
+	Error  string            // about the form as a whole
+}
+
+// Field is a field of a form: its name in the request, its label there and in the error
+// summary, and what a browser lets a person type.
 type Field struct {
 	Name, Label string
+	Note        string // beside the label: "may be left out"
 	ID          string // of what takes the focus; "" is the name
+	Kind        FieldKind
+	Max         int      // characters; 0 is any number
+	Low, High   int      // of a KindNumber
+	Options     []Option // of a choice whose options are always the same
+}
+
+// FieldKind is what a field takes.
+type FieldKind string
+
+// The kinds of fields that are no plain text.
+const (
+	KindNumber FieldKind = "number" // with buttons for one more and one less
+	KindWhole  FieldKind = "whole"  // a number that is typed
+	KindAmount FieldKind = "amount" // of money
+	KindDate   FieldKind = "date"
+	KindMoment FieldKind = "moment"
+)
+
+// Text returns what stands in a field.
+func (f Form) Text(name string) string { return f.Typed.Get(name) }
+
+// Checked reports whether a box is ticked.
+func (f Form) Checked(name string) bool { return f.Text(name) != "" }
+
+// Field returns a field by its name.
+func (f Form) Field(name string) Field {
+	at := slices.IndexFunc(f.Fields, func(one Field) bool { return one.Name == name })
+	if at < 0 {
+		return Field{Name: name, Label: name}
+	}
+	return f.Fields[at]
+}
+
+// Faults returns the refused fields in their order on the page, and after them what belongs
+// to none of them.
+func (f Form) Faults() []Fault { return Faults(f.Errors, f.Fields...) }
+
+// Attrs returns the attributes of a field that takes text: its name, its limits, and by what
+// it is described.
+func (f Form) Attrs(name, hint string) templ.Attributes {
+	one, attrs := f.Field(name), DescribedBy(name, hint, f.Errors[name])
+	attrs["id"], attrs["name"] = name, name
+	if one.Max > 0 {
+		attrs["maxlength"] = strconv.Itoa(one.Max)
+	}
+	switch one.Kind {
+	case KindNumber:
+		attrs["type"], attrs["min"], attrs["max"] = "number", strconv.Itoa(one.Low), strconv.Itoa(one.High)
+	case KindWhole:
+		attrs["inputmode"] = "numeric"
+	case KindAmount:
+		attrs["inputmode"] = "decimal"
+	case KindDate:
+		attrs["type"] = "date"
+	case KindMoment:
+		attrs["type"] = "datetime-local"
+	}
+	return attrs
+}
+
+// Choices returns the options of a field, its own where options is nil, with the chosen one
+// marked.
+func (f Form) Choices(name string, options []Option) []Option {
+	if options == nil {
+		options = f.Field(name).Options
+	}
+	options = slices.Clone(options)
+	for i := range options {
+		options[i].Selected = options[i].Value == f.Text(name)
+	}
+	return options
+}
+
+// Word returns the label of the option that stands in a field.
+func (f Form) Word(name string) string {
+	for _, o := range f.Field(name).Options {
+		if o.Value == f.Text(name) {
+			return o.Label
+		}
+	}
+	return f.Text(name)
 }
 
 // Fault is a refused field.

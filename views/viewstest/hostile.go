@@ -27,12 +27,16 @@ func poison(v reflect.Value) {
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
-			if v.Type().Elem().Kind() == reflect.String {
+			switch v.Type().Elem() {
+			case reflect.TypeFor[string]():
 				v.SetMapIndex(k, reflect.ValueOf(hostile))
+			case reflect.TypeFor[[]string]():
+				v.SetMapIndex(k, reflect.ValueOf([]string{hostile}))
 			}
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[ui.SafeHTML]() {
+		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[ui.SafeHTML]() ||
+			v.Type() == reflect.TypeFor[ui.Field]() {
 			return
 		}
 		for i := range v.NumField() {

@@ -1,0 +1,124 @@
+package form
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/views/ui"
+)
+
+// Field is a field of a form that edits a T.
+type Field[T any] struct {
+	ui.Field
+
+	also []string                        // what refusals call it besides
+	read func([]string) []string         // trims what was sent
+	get  func(*T) []string               // what it holds, as it would be typed
+	set  func(*T, []string) (why string) // "" where it takes what was typed
+}
+
+// Table is the fields of a form, in their order on the page. Where two fields set one thing,
+// the first one comes first.
+type Table[T any] []Field[T]
+
+// Note returns the field with words beside its label.
+func (f Field[T]) Note(text string) Field[T] { f.Field.Note = text; return f }
+
+// Focus returns the field with the id of the element that takes its focus.
+func (f Field[T]) Focus(id string) Field[T] { f.ID = id; return f }
+
+// Of returns the field as one of a kind.
+func (f Field[T]) Of(kind ui.FieldKind) Field[T] { f.Kind = kind; return f }
+
+// Check returns the field with a rule of its own, which says what is wrong with what was
+// typed, "" for nothing.
+func (f Field[T]) Check(rule func(*T) (why string)) Field[T] {
+	set := f.set
+	f.set = func(v *T, in []string) string { return cmp.Or(set(v, in), rule(v)) }
+	return f
+}
+
+// Also returns the field with names that refusals have for it.
+func (f Field[T]) Also(names ...string) Field[T] { f.also = names; return f }
+
+// Read returns the form as it was sent. Nothing is judged yet.
+func (t Table[T]) Read(in url.Values) ui.Form {
+	f := t.form()
+	for _, one := range t {
+		f.Typed[one.Name] = one.read(in[one.Name])
+	}
+	return f
+}
+
+// Fill returns the form as it would have been typed for v.
+func (t Table[T]) Fill(v T) ui.Form {
+	f := t.form()
+	for _, one := range t {
+		f.Typed[one.Name] = one.get(&v)
+	}
+	return f
+}
+
+func (t Table[T]) form() ui.Form {
+	f := ui.Form{Typed: url.Values{}, Errors: map[string]string{}}
+	for _, one := range t {
+		f.Fields = append(f.Fields, one.Field)
+	}
+	return f
+}
+
+// Value returns what a form says. Validation names each field whose text is none of its kind;
+// the rest is the domain's to judge.
+func (t Table[T]) Value(f ui.Form) (v T, err error) {
+	p := fault.Problems{}
+	for _, one := range t {
+		if why := one.set(&v, f.Typed[one.Name]); why != "" {
+			p.Add(one.Name, "%s", why)
+		}
+	}
+	return v, p.Err()
+}
+
+// Refuse writes a refusal into the form: what is about a field to that field, the rest above
+// all. Of the other codes than Validation it takes those that are named, and returns the error
+// of any other.
+func (t Table[T]) Refuse(f *ui.Form, err error, codes ...fault.Code) error {
+	refused := fault.From(err)
+	if refused.Code != fault.Validation && !slices.Contains(codes, refused.Code) {
+		return err
+	}
+	if len(refused.Fields) == 0 {
+		f.Error = refused.Message
+		return nil
+	}
+	var rest []string
+	for _, name := range refused.Names() {
+		at := slices.IndexFunc(t, func(one Field[T]) bool { return one.is(name) })
+		if at < 0 {
+			rest = append(rest, refused.Fields[name])
+		} else if own := t[at].Name; f.Errors[own] == "" {
+			f.Errors[own] = refused.Fields[name]
+		}
+	}
+	f.Error = strings.Join(rest, " ")
+	return nil
+}
+
+// is reports whether a refusal means the field by a name such as name, name[2] or list[0].name.
+func (f Field[T]) is(name string) bool {
+	if _, after, found := strings.Cut(name, "]."); found {
+		name = after
+	}
+	name, _, _ = strings.Cut(name, "[")
+	return f.Name == name || slices.Contains(f.also, name)
+}
+
+// Digest returns what stands for all that a form says.
+func Digest(f ui.Form) []byte {
+	sum := sha256.Sum256([]byte(f.Typed.Encode()))
+	return sum[:]
+}
