@@ -17,8 +17,8 @@ import (
 
 // ask is the form of a new budget.
 func (p *Pages) ask(c echo.Context, who tenancy.Principal) error {
-	return p.newForm(c, who, http.StatusOK, view.Form{Scope: string(budgets.Workspace), Period: string(budgets.Month), Timezone: "UTC",
-		Alerts: "50, 80, 90, 100", Hard: true})
+	return p.newForm(c, who, http.StatusOK, fields.Fill(budgets.Input{Scope: budgets.Workspace, Period: budgets.Month, Timezone: "UTC",
+		AlertAt: []int{50, 80, 90, 100}, Hard: true}))
 }
 
 // create makes a budget, or shows the refused form with all that was typed.
@@ -27,25 +27,24 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	f := parseForm(typed)
-	in, wrong := f.input()
-	if len(wrong) == 0 {
-		made, err := p.Budgets.Create(c.Request().Context(), who, in)
-		if err == nil {
+	f := fields.Read(typed)
+	in, err := fields.Value(f)
+	if err == nil {
+		var made budgets.Budget
+		if made, err = p.Budgets.Create(c.Request().Context(), who, in); err == nil {
 			p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was made", Text: "What was spent before does not count."})
 			return web.SeeOther(c, links.Budget(made.ID.String()))
 		}
-		if wrong, err = f.refused(err); err != nil {
-			return err
-		}
 	}
-	f.Errors = wrong
-	return p.newForm(c, who, http.StatusUnprocessableEntity, view.Form(f))
+	if err := fields.Refuse(&f, err, fault.InUse, fault.OverBudget, fault.VersionConflict); err != nil {
+		return err
+	}
+	return p.newForm(c, who, http.StatusUnprocessableEntity, f)
 }
 
-func (p *Pages) newForm(c echo.Context, who tenancy.Principal, status int, f view.Form) error {
-	f.URL, f.Back, f.Submit = links.Budgets, links.Budgets, "Make the budget"
-	return p.form(c, who, status, view.FormPage{Title: "New budget", Form: f})
+func (p *Pages) newForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
+	return p.form(c, who, status, view.FormPage{Title: "New budget", URL: links.Budgets, Back: links.Budgets, Submit: "Make the budget",
+		Form: f})
 }
 
 // form shows a form within the shell.
@@ -54,24 +53,12 @@ func (p *Pages) form(c echo.Context, who tenancy.Principal, status int, m view.F
 	if err != nil {
 		return err
 	}
-	m.Form.Products, m.Form.Phases = around.Products, around.Phases
+	m.Products, m.Phases = []ui.Option{{Label: "None"}}, around.Phases
+	for _, name := range around.Products {
+		m.Products = append(m.Products, ui.Option{Value: name, Label: name})
+	}
 	if m.Shell, err = p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, m.Title); err != nil {
 		return err
 	}
 	return web.Render(c, status, view.FormView(m))
-}
-
-// refused is what of a form an error refuses; the error itself where it is about something
-// else.
-func (f *form) refused(err error) (map[string]string, error) {
-	refused := fault.From(err)
-	switch refused.Code {
-	case fault.Validation:
-		return toFormFields(refused.Fields), nil
-	case fault.InUse, fault.OverBudget, fault.VersionConflict:
-		f.Error = refused.Message
-		return map[string]string{}, nil
-	default:
-		return nil, err
-	}
 }

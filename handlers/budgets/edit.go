@@ -2,10 +2,13 @@ package budgets
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/budgets"
@@ -19,7 +22,9 @@ func (p *Pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.editForm(c, who, http.StatusOK, b, view.Form(fillForm(b)))
+	f := fields.Fill(budgets.Input{Name: b.Name, Limits: b.Limits, Slice: &b.Slice, AlertAt: b.AlertAt, Hard: b.Hard, Throttle: b.Throttle,
+		Unpriced: b.Unpriced})
+	return p.editForm(c, who, http.StatusOK, b, strconv.Itoa(b.Version), f)
 }
 
 // edit changes a budget, or shows the refused form with all that was typed.
@@ -32,30 +37,44 @@ func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	f := parseForm(typed)
-	change, wrong := f.patch()
-	if len(wrong) == 0 {
-		_, err := p.Budgets.Change(c.Request().Context(), who, b.ID, change)
-		if err == nil {
-			p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: f.Name + " was changed", Text: "Another limit counts from now on."})
-			return web.SeeOther(c, links.Budget(b.ID.String()))
-		}
-		if wrong, err = f.refused(err); err != nil {
-			return err
-		}
+	f := fields.Read(typed)
+	in, err := fields.Value(f)
+	version, broken := strconv.Atoi(typed.Get("version"))
+	if broken != nil {
+		err = fault.Invalid("version", "The form is broken: open it again.")
 	}
-	f.Errors = wrong
-	return p.editForm(c, who, http.StatusUnprocessableEntity, b, view.Form(f))
+	if err == nil {
+		_, err = p.Budgets.Change(c.Request().Context(), who, b.ID, patch(in, version))
+	}
+	if err == nil {
+		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: in.Name + " was changed", Text: "Another limit counts from now on."})
+		return web.SeeOther(c, links.Budget(b.ID.String()))
+	}
+	if err := fields.Refuse(&f, err, fault.InUse, fault.OverBudget, fault.VersionConflict); err != nil {
+		return err
+	}
+	return p.editForm(c, who, http.StatusUnprocessableEntity, b, typed.Get("version"), f)
 }
 
-func (p *Pages) editForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f view.Form) error {
+// patch is the change that a form describes. The slice stays where nothing is typed, and what
+// it does with models without a price where the form did not ask.
+func patch(in budgets.Input, version int) budgets.Patch {
+	change := budgets.Patch{Version: &version, Name: &in.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: in.Limits.Money},
+		Tokens: budgets.Ceiling[int64]{Set: true, Value: in.Limits.Tokens}, Runs: budgets.Ceiling[int64]{Set: true, Value: in.Limits.Runs},
+		Hard: &in.Hard, Slice: in.Slice, AlertAt: &in.AlertAt, Throttle: &in.Throttle}
+	if in.Unpriced != "" {
+		change.Unpriced = &in.Unpriced
+	}
+	return change
+}
+
+func (p *Pages) editForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, version string, f ui.Form) error {
 	id := b.ID.String()
-	f.URL, f.Back, f.Submit = links.EditBudget(id), links.Budget(id), "Save"
-	f.Fixed = facts(b)[:2]
 	remove := &ui.Action{Verb: "remove", Label: "Remove", URL: links.RemoveBudget(id), Danger: true, Dialog: &ui.Dialog{
 		Title: "Remove " + b.Name + "?", Keep: "Keep it", Confirm: "Remove the budget",
 		Text: ui.Text("Nothing is held for it any more, and jobs that waited for it go on. Its ledger stays in the database.")}}
-	return p.form(c, who, status, view.FormPage{Title: "Edit " + b.Name, Form: f, Remove: remove})
+	return p.form(c, who, status, view.FormPage{Title: "Edit " + b.Name, URL: links.EditBudget(id), Back: links.Budget(id), Submit: "Save",
+		Fixed: facts(b)[:2], Version: version, Form: f, Remove: remove})
 }
 
 // remove removes a budget.

@@ -1,133 +1,165 @@
 package budgets
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// form is what was typed about a budget.
-type form view.Form
-
-func parseForm(typed url.Values) form {
-	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
-	return form{Name: get("name"), Scope: get("scope"), Product: get("product"), Phase: get("phase"), Job: get("job"),
-		Version: get("version"), Period: get("period"), Timezone: get("timezone"), Limit: get("limit_usd"),
-		Tokens: get("limit_tokens"), Runs: get("limit_runs"),
-		Slice: get("slice_usd"), Alerts: get("alert_at"), Hard: get("hard") == "1", Throttle: get("throttle") == "1",
-		Unpriced: get("unpriced")}
+// fields are the form of a budget.
+var fields = form.Table[budgets.Input]{
+	form.Line("name", "Name", budgets.MaxName, func(in *budgets.Input) *string { return &in.Name }),
+	form.Choice("scope", "For", func(in *budgets.Input) *budgets.Scope { return &in.Scope },
+		option(budgets.Workspace, "The workspace"), option(budgets.Product, "A product"), option(budgets.Milestone, "A phase"),
+		option(budgets.Job, "A job")),
+	form.Choice("product", "Product", func(in *budgets.Input) *string { return &in.Product }),
+	form.Line("phase", "Phase", budgets.MaxPhase, func(in *budgets.Input) *string { return &in.Phase }),
+	form.Line("job", "Job", 64, func(in *budgets.Input) *string { return &in.Job }),
+	form.Choice("period", "Period", func(in *budgets.Input) *budgets.Period { return &in.Period },
+		option(budgets.Month, "Each month"), option(budgets.Week, "Each week"), option(budgets.Day, "Each day"),
+		option(budgets.Quarter, "Each quarter"), option(budgets.Once, "Once")),
+	form.Line("timezone", "Time zone", budgets.MaxZone, func(in *budgets.Input) *string { return &in.Timezone }),
+	money("limit_usd", "Dollars", func(in *budgets.Input) **spend.Nanos { return &in.Limits.Money }),
+	count("limit_tokens", "Tokens", func(in *budgets.Input) **int64 { return &in.Limits.Tokens }),
+	count("limit_runs", "Runs", func(in *budgets.Input) **int64 { return &in.Limits.Runs }),
+	money("slice_usd", "Reserved at a time", func(in *budgets.Input) **spend.Nanos { return &in.Slice }),
+	form.Own("alert_at", "Alerts", 80, formatAlerts, parseAlerts),
+	form.Box("hard", "Hold claims and pause jobs when it is used up", func(in *budgets.Input) *bool { return &in.Hard }),
+	form.Box("throttle", "Let jobs of low priority wait while it would run out before its period ends",
+		func(in *budgets.Input) *bool { return &in.Throttle }),
+	form.Choice("unpriced", "Models without a price", func(in *budgets.Input) *budgets.Unpriced { return &in.Unpriced },
+		option(budgets.AskUnpriced, "Hold their claims, and ask once what they count as"),
+		option(budgets.HoldUnpriced, "Hold their claims"), option(budgets.AllowUnpriced, "Let them pass")),
 }
 
-// figures are what was typed as numbers.
-type figures struct {
-	limits budgets.Limits
-	slice  *spend.Nanos
-	alerts []int
+func option[V ~string](value V, label string) ui.Option {
+	return ui.Option{Value: string(value), Label: label}
 }
 
-// figures reads the numbers of a form, and says what of it is none, by field.
-func (f form) figures() (n figures, wrong map[string]string) {
-	wrong = map[string]string{}
-	money := func(field, text string) *spend.Nanos {
+// raiseFields are the form of a raise.
+var raiseFields = form.Table[budgets.Raise]{
+	amount("Dollars more", func(r *budgets.Raise) *spend.Nanos { return &r.Amount }),
+	form.Own("until", "Until", 0, nil, func(r *budgets.Raise, text string) string {
 		if text == "" {
-			return nil
+			return ""
 		}
-		amount, err := spend.ParseAmount(field, strings.TrimPrefix(text, "$"), budgets.MaxMoney)
+		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			wrong[field] = fault.From(err).Fields[field]
+			return "It must be a day such as 2030-01-31."
 		}
-		return &amount
-	}
-	whole := func(field, text string) *int64 {
+		end := day.AddDate(0, 0, 1) // the end of that day, in UTC
+		r.Until = &end
+		return ""
+	}).Note("may be left out").Of(ui.KindDate),
+	form.Line("reason", "Reason", budgets.MaxReason, func(r *budgets.Raise) *string { return &r.Reason }),
+}
+
+// transfer is a transfer and the budget that gives it.
+type transfer struct {
+	budgets.Transfer
+
+	from ids.ID
+}
+
+// transferFields are the form of a transfer.
+var transferFields = form.Table[transfer]{
+	budget("from", "From", "Choose the budget that gives it.", func(t *transfer) *ids.ID { return &t.from }),
+	budget("to", "To", "Choose the budget that gets it.", func(t *transfer) *ids.ID { return &t.To }),
+	amount("Dollars", func(t *transfer) *spend.Nanos { return &t.Amount }),
+	form.Line("reason", "Reason", budgets.MaxReason, func(t *transfer) *string { return &t.Reason }),
+}
+
+// budget is a field that names one.
+func budget(name, label, none string, at func(*transfer) *ids.ID) form.Field[transfer] {
+	return form.Own(name, label, 0, nil, func(t *transfer, text string) string {
+		var known bool
+		if *at(t), known = ids.Parse(text); !known {
+			return none
+		}
+		return ""
+	})
+}
+
+// amount is a field of an amount of dollars that must be there.
+func amount[T any](label string, at func(*T) *spend.Nanos) form.Field[T] {
+	return form.Own("amount_usd", label, 40, nil, func(v *T, text string) (why string) {
+		*at(v), why = parseMoney(text)
+		return why
+	}).Of(ui.KindAmount)
+}
+
+// money is a field of an amount of dollars that may be left out.
+func money(name, label string, at func(*budgets.Input) **spend.Nanos) form.Field[budgets.Input] {
+	return form.Own(name, label, 40, func(in *budgets.Input) string {
+		if n := *at(in); n != nil {
+			return n.USD()
+		}
+		return ""
+	}, func(in *budgets.Input, text string) string {
 		if text == "" {
-			return nil
+			return ""
 		}
-		count, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+		n, why := parseMoney(text)
+		*at(in) = &n
+		return why
+	}).Of(ui.KindAmount)
+}
+
+func parseMoney(text string) (n spend.Nanos, why string) {
+	n, err := spend.ParseAmount("amount", strings.TrimPrefix(text, "$"), budgets.MaxMoney)
+	if err != nil {
+		return 0, fault.From(err).Fields["amount"]
+	}
+	return n, ""
+}
+
+// count is a field of a number that people may write with commas.
+func count(name, label string, at func(*budgets.Input) **int64) form.Field[budgets.Input] {
+	return form.Own(name, label, 20, func(in *budgets.Input) string {
+		if n := *at(in); n != nil {
+			return strconv.FormatInt(*n, 10)
+		}
+		return ""
+	}, func(in *budgets.Input, text string) string {
+		if text == "" {
+			return ""
+		}
+		n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
 		if err != nil {
-			wrong[field] = "It must be a whole number."
+			return "It must be a whole number."
 		}
-		return &count
+		*at(in) = &n
+		return ""
+	})
+}
+
+func formatAlerts(in *budgets.Input) string {
+	texts := make([]string, len(in.AlertAt))
+	for i, at := range in.AlertAt {
+		texts[i] = strconv.Itoa(at)
 	}
-	n.limits = budgets.Limits{Money: money("limit_usd", f.Limit), Tokens: whole("limit_tokens", f.Tokens),
-		Runs: whole("limit_runs", f.Runs)}
-	n.slice, n.alerts = money("slice_usd", f.Slice), []int{}
-	for text := range strings.SplitSeq(f.Alerts, ",") {
-		text = strings.TrimSuffix(strings.TrimSpace(text), "%")
-		if text == "" {
+	return strings.Join(texts, ", ")
+}
+
+func parseAlerts(in *budgets.Input, text string) string {
+	in.AlertAt = []int{}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSuffix(strings.TrimSpace(part), "%")
+		if part == "" {
 			continue
 		}
-		at, err := strconv.Atoi(text)
+		at, err := strconv.Atoi(part)
 		if err != nil {
-			wrong["alert_at"] = "It must be whole figures with commas between, such as 50, 80, 100."
+			return "It must be whole figures with commas between, such as 50, 80, 100."
 		}
-		n.alerts = append(n.alerts, at)
+		in.AlertAt = append(in.AlertAt, at)
 	}
-	return n, wrong
-}
-
-// input is the budget that a form describes, and what of it is wrong, by field.
-func (f form) input() (budgets.Input, map[string]string) {
-	n, wrong := f.figures()
-	return budgets.Input{Name: f.Name, Scope: budgets.Scope(f.Scope), Product: f.Product, Phase: f.Phase, Job: f.Job,
-		Period: budgets.Period(f.Period), Timezone: f.Timezone, Limits: n.limits, Slice: n.slice, AlertAt: n.alerts, Hard: f.Hard,
-		Throttle: f.Throttle, Unpriced: budgets.Unpriced(f.Unpriced)}, wrong
-}
-
-// patch is the change that a form describes, and what of it is wrong, by field. The slice
-// stays where nothing is typed.
-func (f form) patch() (budgets.Patch, map[string]string) {
-	n, wrong := f.figures()
-	version, err := strconv.Atoi(f.Version)
-	if err != nil {
-		wrong["version"] = "The form is broken: open it again."
-	}
-	return budgets.Patch{Version: &version, Name: &f.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: n.limits.Money},
-		Tokens: budgets.Ceiling[int64]{Set: true, Value: n.limits.Tokens}, Runs: budgets.Ceiling[int64]{Set: true, Value: n.limits.Runs},
-		Hard: &f.Hard, Slice: n.slice, AlertAt: &n.alerts, Throttle: &f.Throttle,
-		Unpriced: parseUnpriced(f.Unpriced)}, wrong
-}
-
-// parseUnpriced is what was chosen of models without a price; nil, which changes nothing, where
-// the form did not ask.
-func parseUnpriced(text string) *budgets.Unpriced {
-	if text == "" {
-		return nil
-	}
-	u := budgets.Unpriced(text)
-	return &u
-}
-
-// fillForm is the form of a budget as it is.
-func fillForm(b budgets.Budget) form {
-	f := form{Name: b.Name, Version: strconv.Itoa(b.Version), Slice: b.Slice.USD(), Hard: b.Hard, Throttle: b.Throttle,
-		Unpriced: string(b.Unpriced)}
-	if b.Limits.Money != nil {
-		f.Limit = b.Limits.Money.USD()
-	}
-	for text, limit := range map[*string]*int64{&f.Tokens: b.Limits.Tokens, &f.Runs: b.Limits.Runs} {
-		if limit != nil {
-			*text = strconv.FormatInt(*limit, 10)
-		}
-	}
-	var alerts []string
-	for _, at := range b.AlertAt {
-		alerts = append(alerts, strconv.Itoa(at))
-	}
-	f.Alerts = strings.Join(alerts, ", ")
-	return f
-}
-
-// toFormFields are refused fields as the form has them: a list is one field.
-func toFormFields(refused map[string]string) map[string]string {
-	fields := make(map[string]string, len(refused))
-	for name, problem := range refused {
-		name, _, _ = strings.Cut(name, "[")
-		fields[name] = problem
-	}
-	return fields
+	return ""
 }

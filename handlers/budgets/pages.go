@@ -24,24 +24,9 @@ import (
 type Deps struct {
 	Web       *web.Site
 	Budgets   *budgets.Service
-	Usage     Usage
-	Estimates Estimates
-	Screens   Screens
-}
-
-// Usage is what the page asks of usage.
-type Usage interface {
-	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
-}
-
-// Estimates is what the page asks of estimates.
-type Estimates interface {
-	Compare(ctx context.Context, who tenancy.Principal, last int) ([]estimates.Compared, estimates.Accuracy, error)
-}
-
-// Screens is what the page asks of the read model of the board.
-type Screens interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
+	Usage     *usage.Service
+	Estimates *estimates.Service
+	Screens   *screens.Service
 }
 
 // Pages answers the requests of the page.

@@ -2,15 +2,12 @@ package budgets
 
 import (
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/budgets"
@@ -25,7 +22,7 @@ func (p *Pages) askRaise(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.raiseForm(c, who, http.StatusOK, b, view.Raise{})
+	return p.raiseForm(c, who, http.StatusOK, b, raiseFields.Read(nil))
 }
 
 // raise gives the present period of a budget more money, or shows the refused form with
@@ -39,13 +36,8 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	get := func(name string) string { return strings.TrimSpace(typed.Get(name)) }
-	f := view.Raise{Amount: get("amount_usd"), Until: get("until"), Reason: get("reason")}
-	amount, err := spend.ParseAmount("amount_usd", strings.TrimPrefix(f.Amount, "$"), budgets.MaxMoney)
-	r := budgets.Raise{Amount: amount, Reason: f.Reason}
-	if err == nil {
-		r.Until, err = parseDay(f.Until)
-	}
+	f := raiseFields.Read(typed)
+	r, err := raiseFields.Value(f)
 	if err == nil {
 		_, err = p.Budgets.Raise(c.Request().Context(), who, b.ID, r)
 	}
@@ -53,25 +45,10 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was raised", Text: "Jobs that waited for it go on as far as it reaches."})
 		return web.SeeOther(c, links.Budget(b.ID.String()))
 	}
-	refused := fault.From(err)
-	if refused.Code != fault.Validation {
+	if err := raiseFields.Refuse(&f, err); err != nil {
 		return err
 	}
-	f.Errors = refused.Fields
 	return p.raiseForm(c, who, http.StatusUnprocessableEntity, b, f)
-}
-
-// parseDay is the end of a day as <input type="date"> writes it, in UTC; nil for none.
-func parseDay(text string) (*time.Time, error) {
-	if text == "" {
-		return nil, nil
-	}
-	day, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return nil, fault.Invalid("until", "It must be a day such as 2030-01-31.")
-	}
-	end := day.AddDate(0, 0, 1)
-	return &end, nil
 }
 
 // named is the budget of the request. NotFound where there is none.
@@ -83,7 +60,7 @@ func (p *Pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, er
 	return p.Budgets.Get(c.Request().Context(), who, id)
 }
 
-func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f view.Raise) error {
+func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f ui.Form) error {
 	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
@@ -93,7 +70,6 @@ func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b b
 		return err
 	}
 	m := toMeasure(b.State)
-	f.URL, f.Back = links.RaiseBudget(b.ID.String()), links.Budget(b.ID.String())
-	f.Stands = m.freeText() + " of " + m.limitText() + " is free."
-	return web.Render(c, status, view.RaiseView(view.RaisePage{Shell: shell, Name: b.Name, Form: f}))
+	return web.Render(c, status, view.RaiseView(view.RaisePage{Shell: shell, Name: b.Name, URL: links.RaiseBudget(b.ID.String()),
+		Back: links.Budget(b.ID.String()), Stands: m.freeText() + " of " + m.limitText() + " is free.", Form: f}))
 }

@@ -65,7 +65,7 @@ func TransferView(m TransferPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.FormError("", ui.Faults(m.Form.Errors, transferFields...)...).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.FormError(m.Form.Error, m.Form.Faults()...).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -73,19 +73,19 @@ func TransferView(m TransferPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = choice(Form{Errors: m.Form.Errors}, "from", "From", m.Form.From, m.Form.Givers).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SelectField(m.Form, "from", "", m.Givers, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = choice(Form{Errors: m.Form.Errors}, "to", "To", m.Form.To, m.Form.Takers).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.SelectField(m.Form, "to", "", m.Takers, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "amount_usd", "Dollars", m.Form.Amount, "40", "At most what is free.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InputField(m.Form, "amount_usd", "At most what is free.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = text(Form{Errors: m.Form.Errors}, "reason", "Reason", m.Form.Reason, "500", "Both ledgers keep it.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.InputField(m.Form, "reason", "Both ledgers keep it.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
