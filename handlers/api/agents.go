@@ -4,40 +4,21 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fleetboard/fleetboard/internal/dispatch/enrol"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // agentHandlers answer the calls about agents.
-type agentHandlers struct {
-	agents agentLives
-	fleet  agentReader
-	usage  usageRecorder
-}
-
-// agentLives begins, continues and ends agents.
-type agentLives interface {
-	Register(ctx context.Context, who tenancy.Principal, in fleet.Registration) (enrol.Registered, error)
-	Heartbeat(ctx context.Context, who tenancy.Principal, in report.Heartbeat) (report.HeartbeatResult, error)
-	Terminate(ctx context.Context, who tenancy.Principal, name, reason string, graceful bool) (fleet.Agent, error)
-	EndAgent(ctx context.Context, who tenancy.Principal, name string) error
-}
-
-type agentReader interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-	Agent(ctx context.Context, who tenancy.Principal, name string) (fleet.Agent, error)
-}
+type agentHandlers struct{ *Deps }
 
 // RegisterAgent makes an agent known and gives it a token.
 func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentRequestObject) (RegisterAgentResponseObject, error) {
 	if r.Body.Name != nil && *r.Body.Name != r.Agent {
 		return nil, fault.Invalid("name", "The address names another agent: %s.", r.Agent)
 	}
-	registered, err := s.agents.Register(ctx, principal(ctx), registration(r.Agent, *r.Body))
+	registered, err := s.Dispatch.Register(ctx, principal(ctx), registration(r.Agent, *r.Body))
 	return RegisterAgent200JSONResponse{Agent: fleetOf{principal(ctx)}.agent(registered.Agent), Token: registered.Token,
 		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
 }
@@ -52,7 +33,7 @@ func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	beaten, err := s.agents.Heartbeat(ctx, principal(ctx), said)
+	beaten, err := s.Dispatch.Heartbeat(ctx, principal(ctx), said)
 	answer := beatAnswerModel(beaten)
 	answer.UsageResults = used
 	return Heartbeat200JSONResponse(answer), err
@@ -75,13 +56,13 @@ func (s *agentHandlers) reportUsage(ctx context.Context, leases []ProgressReport
 	case n > report.MaxUsage:
 		return nil, fault.Invalid("leases", "They must have at most %d entries of usage together (they have %d).", report.MaxUsage, n)
 	}
-	results, err := recordUsage(ctx, s.usage, lines)
+	results, err := recordUsage(ctx, s.Dispatch, lines)
 	return &results, err
 }
 
 // ListAgents gives a page of the agents that the filters take, by name.
 func (s *agentHandlers) ListAgents(ctx context.Context, r ListAgentsRequestObject) (ListAgentsResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, principal(ctx))
+	snap, err := s.Fleet.Snapshot(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +81,13 @@ func fits(a fleet.Agent, p ListAgentsParams) bool {
 
 // GetAgent reads one agent.
 func (s *agentHandlers) GetAgent(ctx context.Context, r GetAgentRequestObject) (GetAgentResponseObject, error) {
-	agent, err := s.fleet.Agent(ctx, principal(ctx), r.Agent)
+	agent, err := s.Fleet.Agent(ctx, principal(ctx), r.Agent)
 	return GetAgent200JSONResponse(fleetOf{principal(ctx)}.agent(agent)), err
 }
 
 // GetAgentHealth says how an agent is, by the database's clock.
 func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequestObject) (GetAgentHealthResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, principal(ctx))
+	snap, err := s.Fleet.Snapshot(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +101,11 @@ func (s *agentHandlers) GetAgentHealth(ctx context.Context, r GetAgentHealthRequ
 
 // TerminateAgent ends an agent.
 func (s *agentHandlers) TerminateAgent(ctx context.Context, r TerminateAgentRequestObject) (TerminateAgentResponseObject, error) {
-	agent, err := s.agents.Terminate(ctx, principal(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
+	agent, err := s.Dispatch.Terminate(ctx, principal(ctx), r.Agent, r.Body.Reason, value(r.Body.Graceful))
 	return TerminateAgent200JSONResponse(fleetOf{principal(ctx)}.agent(agent)), err
 }
 
 // EndAgent takes note that an agent's process ends.
 func (s *agentHandlers) EndAgent(ctx context.Context, r EndAgentRequestObject) (EndAgentResponseObject, error) {
-	return EndAgent204Response{}, s.agents.EndAgent(ctx, principal(ctx), r.Agent)
+	return EndAgent204Response{}, s.Dispatch.EndAgent(ctx, principal(ctx), r.Agent)
 }

@@ -9,15 +9,15 @@ import (
 )
 
 // blobHandlers carry contents in and out.
-type blobHandlers struct{ blobs *blobs.Service }
+type blobHandlers struct{ *Deps }
 
 // PutBlob stores the body.
 func (s *blobHandlers) PutBlob(ctx context.Context, r PutBlobRequestObject) (PutBlobResponseObject, error) {
 	t := callFrom(ctx).transfer
-	if most := s.blobs.MaxSize(); t.request.ContentLength > most {
+	if most := s.Blobs.MaxSize(); t.request.ContentLength > most {
 		return nil, blobs.TooLarge(most)
 	}
-	b, created, err := s.blobs.Put(ctx, principal(ctx), t.body(r.Body))
+	b, created, err := s.Blobs.Put(ctx, principal(ctx), t.body(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *blobHandlers) open(ctx context.Context, name string) (*blobContent, err
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.blobs.Open(ctx, principal(ctx), sum)
+	r, err := s.Blobs.Open(ctx, principal(ctx), sum)
 	if err != nil {
 		return nil, err
 	}

@@ -4,21 +4,16 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // branchHandlers answer the calls about branches of jobs.
-type branchHandlers struct{ branches branches }
-
-type branches interface {
-	EndedBranches(ctx context.Context, who tenancy.Principal, repo string, keys []string) ([]jobs.EndedBranch, error)
-}
+type branchHandlers struct{ *Deps }
 
 // ListEndedBranches tells the branches of jobs that ended long enough ago.
 func (s *branchHandlers) ListEndedBranches(
 	ctx context.Context, r ListEndedBranchesRequestObject,
 ) (ListEndedBranchesResponseObject, error) {
-	list, err := s.branches.EndedBranches(ctx, principal(ctx), r.Body.Repo, r.Body.Jobs)
+	list, err := s.Jobs.EndedBranches(ctx, principal(ctx), r.Body.Repo, r.Body.Jobs)
 	return ListEndedBranches200JSONResponse{Items: models(list, endedBranchModel)}, err
 }
 

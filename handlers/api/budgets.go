@@ -12,7 +12,7 @@ import (
 )
 
 // budgetHandlers answer the calls about budgets.
-type budgetHandlers struct{ budgets *budgets.Service }
+type budgetHandlers struct{ *Deps }
 
 // budgetID reads the id of a budget. NotFound for what is none.
 func budgetID(text string) (ids.ID, error) {
@@ -25,7 +25,7 @@ func budgetID(text string) (ids.ID, error) {
 
 // ListBudgets gives all budgets, by name.
 func (s *budgetHandlers) ListBudgets(ctx context.Context, _ ListBudgetsRequestObject) (ListBudgetsResponseObject, error) {
-	list, err := s.budgets.List(ctx, principal(ctx))
+	list, err := s.Budgets.List(ctx, principal(ctx))
 	return ListBudgets200JSONResponse{Items: models(list, budgetModel)}, err
 }
 
@@ -40,7 +40,7 @@ func (s *budgetHandlers) CreateBudget(ctx context.Context, r CreateBudgetRequest
 		Limits: budgets.Limits{Money: limit, Tokens: r.Body.LimitTokens, Runs: r.Body.LimitRuns}, Hard: r.Body.Hard == nil || *r.Body.Hard,
 		Slice: slice, SliceTokens: r.Body.SliceTokens, AlertAt: value(r.Body.AlertAt), Throttle: value(r.Body.Throttle),
 		Unpriced: budgets.Unpriced(value(r.Body.Unpriced)), Once: callFrom(ctx).once}
-	made, err := s.budgets.Create(ctx, principal(ctx), in)
+	made, err := s.Budgets.Create(ctx, principal(ctx), in)
 	return CreateBudget201JSONResponse(budgetModel(made)), err
 }
 
@@ -50,7 +50,7 @@ func (s *budgetHandlers) GetBudget(ctx context.Context, r GetBudgetRequestObject
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.budgets.Get(ctx, principal(ctx), id)
+	b, err := s.Budgets.Get(ctx, principal(ctx), id)
 	return GetBudget200JSONResponse(budgetModel(b)), err
 }
 
@@ -66,7 +66,7 @@ func (s *budgetHandlers) PatchBudget(ctx context.Context, r PatchBudgetRequestOb
 	}
 	cleared := nullFields(callFrom(ctx).body)
 	sets := func(field string, given bool) bool { return given || slices.Contains(cleared, field) }
-	b, err := s.budgets.Change(ctx, principal(ctx), id, budgets.Patch{Version: r.Body.Version, Name: r.Body.Name,
+	b, err := s.Budgets.Change(ctx, principal(ctx), id, budgets.Patch{Version: r.Body.Version, Name: r.Body.Name,
 		Money:  budgets.Ceiling[spend.Nanos]{Set: sets("limit_usd", limit != nil), Value: limit},
 		Tokens: budgets.Ceiling[int64]{Set: sets("limit_tokens", r.Body.LimitTokens != nil), Value: r.Body.LimitTokens},
 		Runs:   budgets.Ceiling[int64]{Set: sets("limit_runs", r.Body.LimitRuns != nil), Value: r.Body.LimitRuns},
@@ -81,7 +81,7 @@ func (s *budgetHandlers) DeleteBudget(ctx context.Context, r DeleteBudgetRequest
 	if err != nil {
 		return nil, err
 	}
-	return DeleteBudget204Response{}, s.budgets.Remove(ctx, principal(ctx), id)
+	return DeleteBudget204Response{}, s.Budgets.Remove(ctx, principal(ctx), id)
 }
 
 // TransferBudget moves money from one budget to another.
@@ -98,7 +98,7 @@ func (s *budgetHandlers) TransferBudget(ctx context.Context, r TransferBudgetReq
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.budgets.Transfer(ctx, principal(ctx), id, budgets.Transfer{To: to, Amount: amount,
+	moved, err := s.Budgets.Transfer(ctx, principal(ctx), id, budgets.Transfer{To: to, Amount: amount,
 		Reason: value(r.Body.Reason), Once: callFrom(ctx).once})
 	return TransferBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
@@ -113,7 +113,7 @@ func (s *budgetHandlers) RaiseBudget(ctx context.Context, r RaiseBudgetRequestOb
 	if err != nil {
 		return nil, err
 	}
-	moved, err := s.budgets.Raise(ctx, principal(ctx), id, budgets.Raise{Amount: amount, Until: r.Body.Until,
+	moved, err := s.Budgets.Raise(ctx, principal(ctx), id, budgets.Raise{Amount: amount, Until: r.Body.Until,
 		Reason: value(r.Body.Reason), Once: callFrom(ctx).once})
 	return RaiseBudget200JSONResponse(budgetModel(moved.Budget)), err
 }
@@ -124,7 +124,7 @@ func (s *budgetHandlers) UndoBudgetLine(ctx context.Context, r UndoBudgetLineReq
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.budgets.Undo(ctx, principal(ctx), id, r.Body.Line, callFrom(ctx).once)
+	b, err := s.Budgets.Undo(ctx, principal(ctx), id, r.Body.Line, callFrom(ctx).once)
 	return UndoBudgetLine200JSONResponse(budgetModel(b)), err
 }
 
@@ -140,7 +140,7 @@ func (s *budgetHandlers) ListBudgetLines(ctx context.Context, r ListBudgetLinesR
 			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	lines, last, err := s.budgets.Ledger(ctx, principal(ctx), id, budgets.LedgerQuery{Before: before, Limit: limit(r.Params.Limit)})
+	lines, last, err := s.Budgets.Ledger(ctx, principal(ctx), id, budgets.LedgerQuery{Before: before, Limit: limit(r.Params.Limit)})
 	next := ""
 	if last > 0 {
 		next = strconv.FormatInt(last, 10)
@@ -158,7 +158,7 @@ func (s *budgetHandlers) GetBudgetSeries(ctx context.Context, r GetBudgetSeriesR
 	if r.Params.Bucket != nil {
 		bucket = budgets.Bucket(*r.Params.Bucket)
 	}
-	series, err := s.budgets.Series(ctx, principal(ctx), id, bucket)
+	series, err := s.Budgets.Series(ctx, principal(ctx), id, bucket)
 	return GetBudgetSeries200JSONResponse(seriesModel(series)), err
 }
 

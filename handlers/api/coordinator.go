@@ -5,51 +5,25 @@ import (
 	"strconv"
 
 	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // statusHandlers answer the calls about the coordinator and the numbers of a workspace.
-type statusHandlers struct {
-	coordinator coordinatorReader
-	recovery    recoverer
-	jobs        jobCounter
-	fleet       healthCounter
-}
-
-type coordinatorReader interface {
-	Status(ctx context.Context) (coordinator.Status, error)
-	Logs(ctx context.Context, who tenancy.Principal, f coordinator.LogFilter) (list []coordinator.LogLine, next int64, err error)
-}
-
-type recoverer interface {
-	Recover(ctx context.Context, who tenancy.Principal) (recovery.Counts, error)
-}
-
-type jobCounter interface {
-	Stats(ctx context.Context, who tenancy.Principal) (jobs.Stats, error)
-}
-
-type healthCounter interface {
-	ByHealth(ctx context.Context, who tenancy.Principal) (map[fleet.Health]int, error)
-}
+type statusHandlers struct{ *Deps }
 
 // GetCoordinatorStatus says who coordinates, and how jobs and agents are.
 func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordinatorStatusRequestObject) (
 	GetCoordinatorStatusResponseObject, error,
 ) {
-	status, err := s.coordinator.Status(ctx)
+	status, err := s.Coordinator.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stats, err := s.jobs.Stats(ctx, principal(ctx))
+	stats, err := s.Jobs.Stats(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
-	healths, err := s.fleet.ByHealth(ctx, principal(ctx))
+	healths, err := s.Fleet.ByHealth(ctx, principal(ctx))
 	agents := map[string]int{}
 	for health, n := range healths {
 		agents[string(health)] = n
@@ -61,7 +35,7 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 
 // Recover does the coordinator's work in the workspace once.
 func (s *statusHandlers) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
-	did, err := s.recovery.Recover(ctx, principal(ctx))
+	did, err := s.Dispatch.Recover(ctx, principal(ctx))
 	return Recover200JSONResponse{LeasesTakenBack: did.TakenBack, JobsPromoted: did.Promoted, Warned: did.Warned,
 		TimedOut: did.TimedOut, CyclesFailed: did.CyclesFailed}, err
 }
@@ -77,7 +51,7 @@ func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordina
 			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	found, last, err := s.coordinator.Logs(ctx, principal(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,
+	found, last, err := s.Coordinator.Logs(ctx, principal(ctx), coordinator.LogFilter{Level: string(value(r.Params.Level)), Before: before,
 		Limit: limit(r.Params.Limit)})
 	next := ""
 	if last > 0 {
@@ -88,7 +62,7 @@ func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordina
 
 // GetStats counts the workspace's jobs.
 func (s *statusHandlers) GetStats(ctx context.Context, _ GetStatsRequestObject) (GetStatsResponseObject, error) {
-	stats, err := s.jobs.Stats(ctx, principal(ctx))
+	stats, err := s.Jobs.Stats(ctx, principal(ctx))
 	return GetStats200JSONResponse(statsModel(stats)), err
 }
 

@@ -32,9 +32,9 @@ var waiting = []string{"claimJobs", "heartbeat", "readMessages", "streamEvents"}
 func (s *Server) turn(ctx context.Context, op operation, who *tenancy.Principal, body int) (*quota.Turn, error) {
 	switch {
 	case body > cheapBody || !op.cheap:
-		return s.turns.Take(ctx, *who)
+		return s.Turns.Take(ctx, *who)
 	case op.waits || op.need == tenancy.Public:
 		return nil, nil
 	}
-	return s.turns.TakeCheap(ctx, *who)
+	return s.Turns.TakeCheap(ctx, *who)
 }

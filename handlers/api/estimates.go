@@ -5,34 +5,25 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // estimateHandlers say what jobs are expected to cost.
-type estimateHandlers struct {
-	jobs      jobReader
-	estimates estimator
-}
-
-// estimator estimates by the history of a workspace.
-type estimator interface {
-	Of(ctx context.Context, who tenancy.Principal, a estimates.Ask) (estimates.Estimate, error)
-}
+type estimateHandlers struct{ *Deps }
 
 // EstimateJob says what a job is expected to cost.
 func (s *estimateHandlers) EstimateJob(ctx context.Context, r EstimateJobRequestObject) (EstimateJobResponseObject, error) {
 	who := principal(ctx)
-	job, err := s.jobs.Get(ctx, who, r.Job)
+	job, err := s.Jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.estimates.Of(ctx, who, screens.EstimateAsk(job))
+	e, err := s.Estimates.Of(ctx, who, screens.EstimateAsk(job))
 	return EstimateJob200JSONResponse(estimateModel(e)), err
 }
 
 // PreviewEstimate says what a job is expected to cost that does not exist yet.
 func (s *estimateHandlers) PreviewEstimate(ctx context.Context, r PreviewEstimateRequestObject) (PreviewEstimateResponseObject, error) {
-	e, err := s.estimates.Of(ctx, principal(ctx), estimates.Ask{Kind: value(r.Body.Kind), Repo: value(r.Body.Repo),
+	e, err := s.Estimates.Of(ctx, principal(ctx), estimates.Ask{Kind: value(r.Body.Kind), Repo: value(r.Body.Repo),
 		Complexity: value(r.Body.Complexity), Minutes: value(r.Body.EstimatedMinutes), Priority: value(r.Body.Priority)})
 	return PreviewEstimate200JSONResponse(estimateModel(e)), err
 }

@@ -4,32 +4,11 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
-	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // eventHandlers answer the calls about the log of events.
-type eventHandlers struct {
-	events eventReader
-	jobs   jobFinder
-	wake   Subscriber
-	turns  *quota.Turns
-	done   <-chan struct{}
-	tokens Bearers
-}
-
-type eventReader interface {
-	TailFiltered(ctx context.Context, who tenancy.Principal, f eventlog.Filter, after eventlog.Cursor, limit int) (
-		[]eventlog.Event, eventlog.Cursor, error)
-	Older(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.Cursor, limit int) (
-		[]eventlog.Event, eventlog.Cursor, error)
-	Head(ctx context.Context, who tenancy.Principal) (eventlog.Cursor, error)
-}
-
-type jobFinder interface {
-	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
-}
+type eventHandlers struct{ *Deps }
 
 // ListEvents reads the log from a place on, or back from it.
 func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObject) (ListEventsResponseObject, error) {
@@ -44,14 +23,14 @@ func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObjec
 	}
 	f.Since = r.Params.Since
 	if value(r.Params.Order) == Desc {
-		found, next, err := s.events.Older(ctx, who, f, after, limit(r.Params.Limit))
+		found, next, err := s.Events.Older(ctx, who, f, after, limit(r.Params.Limit))
 		page := ListEvents200JSONResponse{Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}
 		if next != (eventlog.Cursor{}) {
 			page.NextAfter = next.String()
 		}
 		return page, err
 	}
-	found, next, err := s.events.TailFiltered(ctx, who, f, after, limit(r.Params.Limit))
+	found, next, err := s.Events.TailFiltered(ctx, who, f, after, limit(r.Params.Limit))
 	return ListEvents200JSONResponse{NextAfter: next.String(),
 		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}, err
 }
@@ -70,12 +49,12 @@ func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestO
 	}
 	at, err := eventlog.ParseCursor(last)
 	if err == nil && last == "" {
-		at, err = s.events.Head(ctx, who)
+		at, err = s.Events.Head(ctx, who)
 	}
 	if err != nil {
 		return nil, err
 	}
-	place, err := openStream(ctx, s.tokens, s.done)
+	place, err := openStream(ctx, s.Tokens, s.Done)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +69,7 @@ func (s *eventHandlers) eventFilter(ctx context.Context, who tenancy.Principal, 
 		return f, err
 	}
 	if name := value(job); name != "" {
-		found, err := s.jobs.Get(ctx, who, name)
+		found, err := s.Jobs.Get(ctx, who, name)
 		if err != nil {
 			return f, err
 		}

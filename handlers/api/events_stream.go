@@ -65,8 +65,8 @@ func (e *eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error {
 
 func (e *eventStream) send(ctx context.Context, out *stream.Writer) error {
 	news := signal.New()
-	if e.wake != nil {
-		defer e.wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) { news.Set() })()
+	if e.Wake != nil {
+		defer e.Wake.Subscribe(eventlog.Topic(e.who.Workspace), func(string) { news.Set() })()
 	}
 	e.place(out)
 	err := out.Flush()
@@ -126,13 +126,13 @@ func (e *eventStream) look(ctx context.Context, out *stream.Writer) (time.Durati
 // page reads the next page. Who catches up takes a turn for each.
 func (e *eventStream) page(ctx context.Context) ([]eventlog.Event, eventlog.Cursor, error) {
 	if e.behind {
-		turn, err := e.turns.Await(ctx, e.who)
+		turn, err := e.Turns.Await(ctx, e.who)
 		if err != nil {
 			return nil, e.at, err
 		}
 		defer turn.End()
 	}
-	return e.events.TailFiltered(ctx, e.who, e.filter, e.at, streamPage)
+	return e.Events.TailFiltered(ctx, e.who, e.filter, e.at, streamPage)
 }
 
 // beat keeps the connection open, tells a dead one, and lets the reader know how

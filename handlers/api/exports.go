@@ -7,41 +7,41 @@ import (
 )
 
 // exportHandlers answer the calls about exports.
-type exportHandlers struct{ exports *bus.Service }
+type exportHandlers struct{ *Deps }
 
 // ListExports lists the exports.
 func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestObject) (ListExportsResponseObject, error) {
-	list, err := s.exports.Exports(ctx, principal(ctx))
+	list, err := s.Bus.Exports(ctx, principal(ctx))
 	return ListExports200JSONResponse{Items: models(list, exportModel)}, err
 }
 
 // CreateExport makes an export.
 func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequestObject) (CreateExportResponseObject, error) {
-	e, err := s.exports.CreateExport(ctx, principal(ctx), r.Body.Name, bus.Source(r.Body.Source), callFrom(ctx).once)
+	e, err := s.Bus.CreateExport(ctx, principal(ctx), r.Body.Name, bus.Source(r.Body.Source), callFrom(ctx).once)
 	return CreateExport200JSONResponse(exportModel(e)), err
 }
 
 // ReadExport reads what follows an export's position.
 func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObject) (ReadExportResponseObject, error) {
-	lines, position, err := s.exports.Next(ctx, principal(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
+	lines, position, err := s.Bus.Next(ctx, principal(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
 	return ReadExport200JSONResponse{Items: models(lines, exportLineModel), Position: position}, err
 }
 
 // AckExport moves an export's position on.
 func (s *exportHandlers) AckExport(ctx context.Context, r AckExportRequestObject) (AckExportResponseObject, error) {
-	e, err := s.exports.AckExport(ctx, principal(ctx), r.Export, r.Body.Position)
+	e, err := s.Bus.AckExport(ctx, principal(ctx), r.Export, r.Body.Position)
 	return AckExport200JSONResponse(exportModel(e)), err
 }
 
 // ResetExport moves an export's position back.
 func (s *exportHandlers) ResetExport(ctx context.Context, r ResetExportRequestObject) (ResetExportResponseObject, error) {
-	e, err := s.exports.ResetExport(ctx, principal(ctx), r.Export, r.Body.Position, callFrom(ctx).once)
+	e, err := s.Bus.ResetExport(ctx, principal(ctx), r.Export, r.Body.Position, callFrom(ctx).once)
 	return ResetExport200JSONResponse(exportModel(e)), err
 }
 
 // DeleteExport removes an export.
 func (s *exportHandlers) DeleteExport(ctx context.Context, r DeleteExportRequestObject) (DeleteExportResponseObject, error) {
-	return DeleteExport204Response{}, s.exports.DeleteExport(ctx, principal(ctx), r.Export, value(r.Params.Confirm))
+	return DeleteExport204Response{}, s.Bus.DeleteExport(ctx, principal(ctx), r.Export, value(r.Params.Confirm))
 }
 
 func exportModel(e bus.Export) Export {

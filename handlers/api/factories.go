@@ -4,29 +4,14 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // factoryHandlers answer the calls about factories.
-type factoryHandlers struct {
-	fleet   factories
-	removal factoryRemoval
-}
-
-// factoryRemoval forgets factories.
-type factoryRemoval interface {
-	RemoveFactory(ctx context.Context, who tenancy.Principal, name string) error
-}
-
-type factories interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-	Factory(ctx context.Context, who tenancy.Principal, name string) (fleet.Factory, error)
-	SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (fleet.Factory, error)
-}
+type factoryHandlers struct{ *Deps }
 
 // ListFactories gives a page of the factories, by name.
 func (s *factoryHandlers) ListFactories(ctx context.Context, r ListFactoriesRequestObject) (ListFactoriesResponseObject, error) {
-	snap, err := s.fleet.Snapshot(ctx, principal(ctx))
+	snap, err := s.Fleet.Snapshot(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -38,23 +23,23 @@ func (s *factoryHandlers) ListFactories(ctx context.Context, r ListFactoriesRequ
 
 // GetFactory reads one factory.
 func (s *factoryHandlers) GetFactory(ctx context.Context, r GetFactoryRequestObject) (GetFactoryResponseObject, error) {
-	factory, err := s.fleet.Factory(ctx, principal(ctx), r.Factory)
+	factory, err := s.Fleet.Factory(ctx, principal(ctx), r.Factory)
 	return GetFactory200JSONResponse(fleetOf{principal(ctx)}.factory(factory)), err
 }
 
 // DrainFactory gives a factory no new jobs.
 func (s *factoryHandlers) DrainFactory(ctx context.Context, r DrainFactoryRequestObject) (DrainFactoryResponseObject, error) {
-	factory, err := s.fleet.SetDraining(ctx, principal(ctx), r.Factory, true)
+	factory, err := s.Fleet.SetDraining(ctx, principal(ctx), r.Factory, true)
 	return DrainFactory200JSONResponse(fleetOf{principal(ctx)}.factory(factory)), err
 }
 
 // UndrainFactory gives a factory jobs again.
 func (s *factoryHandlers) UndrainFactory(ctx context.Context, r UndrainFactoryRequestObject) (UndrainFactoryResponseObject, error) {
-	factory, err := s.fleet.SetDraining(ctx, principal(ctx), r.Factory, false)
+	factory, err := s.Fleet.SetDraining(ctx, principal(ctx), r.Factory, false)
 	return UndrainFactory200JSONResponse(fleetOf{principal(ctx)}.factory(factory)), err
 }
 
 // RemoveFactory forgets a factory whose agents are dead.
 func (s *factoryHandlers) RemoveFactory(ctx context.Context, r RemoveFactoryRequestObject) (RemoveFactoryResponseObject, error) {
-	return RemoveFactory204Response{}, s.removal.RemoveFactory(ctx, principal(ctx), r.Factory)
+	return RemoveFactory204Response{}, s.Dispatch.RemoveFactory(ctx, principal(ctx), r.Factory)
 }

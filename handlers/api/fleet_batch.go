@@ -149,7 +149,7 @@ func (s *reportHandlers) batchItem(ctx context.Context, r batchReport) (BatchIte
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)
 		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.log.LogAttrs(ctx, logLevel(refusal.Code), "report of a batch failed",
+			s.Log.LogAttrs(ctx, logLevel(refusal.Code), "report of a batch failed",
 				slog.String("request_id", callFrom(ctx).requestID), slog.Any("error", err))
 		}
 		answer = problem(refusal, callFrom(ctx).requestID)

@@ -18,7 +18,7 @@ func (s *reportHandlers) CheckBudget(ctx context.Context, r CheckBudgetRequestOb
 		}
 		check.Estimate = &estimate
 	}
-	a, err := s.work.CheckBudget(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, check)
+	a, err := s.Dispatch.CheckBudget(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, check)
 	return CheckBudget200JSONResponse{Directive: Directive(a.Directive), Reason: nilIfZero(a.Reason), Budget: a.Budget,
 		RemainingUSD: dollars((*int64)(a.Remaining))}, err
 }

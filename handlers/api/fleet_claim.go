@@ -9,21 +9,15 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // claimHandlers answer the calls by which agents get jobs.
-type claimHandlers struct{ queue queue }
-
-type queue interface {
-	Claim(ctx context.Context, who tenancy.Principal, in claim.Request) (claim.Result, error)
-	QueueVersion(who tenancy.Principal) string
-}
+type claimHandlers struct{ *Deps }
 
 // ClaimJobs gives an agent jobs, or the reason why it gets none.
 func (s *claimHandlers) ClaimJobs(ctx context.Context, r ClaimJobsRequestObject) (ClaimJobsResponseObject, error) {
 	in := value(r.Body)
-	claimed, err := s.queue.Claim(ctx, principal(ctx), claim.Request{
+	claimed, err := s.Dispatch.Claim(ctx, principal(ctx), claim.Request{
 		Wait: time.Duration(value(in.WaitSeconds)) * time.Second, Max: value(in.Max), TTLSeconds: value(in.TTLSeconds),
 		Job: value(in.Job), SessionKey: value(in.SessionKey), RequestID: value(in.RequestID),
 	})
@@ -99,7 +93,7 @@ func nextModel(claimed *lease.Claimed) (*Next, error) {
 
 // GetQueueState answers without the database.
 func (s *claimHandlers) GetQueueState(ctx context.Context, r GetQueueStateRequestObject) (GetQueueStateResponseObject, error) {
-	version := s.queue.QueueVersion(principal(ctx))
+	version := s.Dispatch.QueueVersion(principal(ctx))
 	tag := `"` + version + `"`
 	if names(value(r.Params.IfNoneMatch), tag) {
 		return GetQueueState304Response{Headers: GetQueueState304ResponseHeaders{ETag: tag}}, nil

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -13,51 +12,17 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // reportHandlers answer what agents report of the jobs that they hold.
 type reportHandlers struct {
-	work   work
-	ends   leaseEnds
-	after  deliveryRecorder
+	*Deps
 	bodies map[string]*openapi3.Schema // of the operations
-	log    *slog.Logger
-}
-
-// work is what agents report while they hold a job.
-type work interface {
-	Start(ctx context.Context, who tenancy.Principal, ref lease.Ref) (lease.Status, error)
-	Progress(ctx context.Context, who tenancy.Principal, ref lease.Ref, p report.Progress) (lease.Status, error)
-	Renew(ctx context.Context, who tenancy.Principal, ref lease.Ref, ttlSeconds int) (lease.Status, error)
-	WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error)
-	usageRecorder
-	follower
-	CheckBudget(ctx context.Context, who tenancy.Principal, ref lease.Ref, in report.BudgetCheck) (report.BudgetAnswer, error)
-}
-
-// follower takes leases off their seats.
-type follower interface {
-	Follow(ctx context.Context, who tenancy.Principal, ref lease.Ref, pull report.PullRequest) (lease.Status, error)
-}
-
-// deliveryRecorder keeps what becomes of the commit of an attempt after its end.
-type deliveryRecorder interface {
-	RecordDelivery(ctx context.Context, who tenancy.Principal, ref lease.Ref, told attempts.Delivery) (attempts.Delivery, error)
-}
-
-// leaseEnds are the ways in which an agent's lease ends.
-type leaseEnds interface {
-	Complete(ctx context.Context, who tenancy.Principal, ref lease.Ref, c report.Completion) (report.Ended, error)
-	Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f report.Failure) (report.Ended, error)
-	Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r report.Release) (report.Ended, error)
-	Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, q report.Question) (report.Ended, error)
-	Reclaim(ctx context.Context, who tenancy.Principal, keyOrID string) (int, error)
 }
 
 // StartJob says that work on a claimed job begins.
 func (s *reportHandlers) StartJob(ctx context.Context, r StartJobRequestObject) (StartJobResponseObject, error) {
-	standing, err := s.work.Start(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
+	standing, err := s.Dispatch.Start(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch})
 	return StartJob200JSONResponse(toStanding(standing)), err
 }
 
@@ -72,7 +37,7 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 	if err != nil {
 		return nil, err
 	}
-	standing, err := s.work.Progress(ctx, principal(ctx), ref,
+	standing, err := s.Dispatch.Progress(ctx, principal(ctx), ref,
 		report.Progress{Percent: r.Body.ProgressPercent, Step: r.Body.CurrentStep, Checkpoint: checkpoint})
 	answer := toStanding(standing)
 	answer.UsageResults = used
@@ -81,7 +46,7 @@ func (s *reportHandlers) ReportProgress(ctx context.Context, r ReportProgressReq
 
 // RenewLease extends a lease.
 func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObject) (RenewLeaseResponseObject, error) {
-	standing, err := s.work.Renew(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
+	standing, err := s.Dispatch.Renew(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, value(r.Body.TTLSeconds))
 	return RenewLease200JSONResponse(toStanding(standing)), err
 }
 
@@ -89,7 +54,7 @@ func (s *reportHandlers) RenewLease(ctx context.Context, r RenewLeaseRequestObje
 func (s *reportHandlers) FollowPullRequest(
 	ctx context.Context, r FollowPullRequestRequestObject,
 ) (FollowPullRequestResponseObject, error) {
-	standing, err := s.work.Follow(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
+	standing, err := s.Dispatch.Follow(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch},
 		report.PullRequest{URL: r.Body.URL, Number: r.Body.Number, Branch: r.Body.Branch})
 	return FollowPullRequest200JSONResponse(toStanding(standing)), err
 }
@@ -97,7 +62,7 @@ func (s *reportHandlers) FollowPullRequest(
 // CompleteJob hands work in.
 func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestObject) (CompleteJobResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		return s.ends.Complete(ctx, principal(ctx), ref, report.Completion{
+		return s.Dispatch.Complete(ctx, principal(ctx), ref, report.Completion{
 			Result: r.Body.Result, Summary: value(r.Body.Summary), Commit: value(r.Body.Commit), Branch: value(r.Body.Branch),
 			URL: value(r.Body.URL), FilesTouched: value(r.Body.FilesTouched), PatchBlob: value(r.Body.PatchBlob),
 			ResultBlob: value(r.Body.ResultBlob), DeliveryFollows: value(r.Body.DeliveryFollows), Next: toNext(r.Body.Next)})
@@ -108,7 +73,7 @@ func (s *reportHandlers) CompleteJob(ctx context.Context, r CompleteJobRequestOb
 // FailJob ends an attempt that went wrong.
 func (s *reportHandlers) FailJob(ctx context.Context, r FailJobRequestObject) (FailJobResponseObject, error) {
 	answer, err := s.ended(ctx, lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, r.Body.Usage, func(ref lease.Ref) (report.Ended, error) {
-		return s.ends.Fail(ctx, principal(ctx), ref, report.Failure{
+		return s.Dispatch.Fail(ctx, principal(ctx), ref, report.Failure{
 			Error: r.Body.Error, Kind: value(r.Body.Kind), Stack: value(r.Body.Stack), Provider: value(r.Body.Provider),
 			Retryable:  value(r.Body.Retryable),
 			RetryAfter: time.Duration(value(r.Body.RetryAfterSeconds)) * time.Second, Next: toNext(r.Body.Next)})
@@ -124,14 +89,14 @@ func (s *reportHandlers) ReleaseLease(ctx context.Context, r ReleaseLeaseRequest
 			return report.Ended{}, err
 		}
 		said := report.Release{Reason: r.Body.Reason, Checkpoint: checkpoint, Next: toNext(r.Body.Next)}
-		return s.ends.Release(ctx, principal(ctx), ref, said)
+		return s.Dispatch.Release(ctx, principal(ctx), ref, said)
 	})
 	return ReleaseLease200JSONResponse(answer), err
 }
 
 // ReclaimLeases ends leases that are past their time, or one job's lease.
 func (s *reportHandlers) ReclaimLeases(ctx context.Context, r ReclaimLeasesRequestObject) (ReclaimLeasesResponseObject, error) {
-	released, err := s.ends.Reclaim(ctx, principal(ctx), value(value(r.Body).Job))
+	released, err := s.Dispatch.Reclaim(ctx, principal(ctx), value(value(r.Body).Job))
 	return ReclaimLeases200JSONResponse{Released: released}, err
 }
 
@@ -142,7 +107,7 @@ func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestOb
 		if err != nil {
 			return report.Ended{}, err
 		}
-		return s.ends.Ask(ctx, principal(ctx), ref,
+		return s.Dispatch.Ask(ctx, principal(ctx), ref,
 			report.Question{Text: r.Body.Question, Checkpoint: checkpoint, Next: toNext(r.Body.Next)})
 	})
 	return AskQuestion200JSONResponse(answer), err
@@ -185,13 +150,13 @@ func (s *reportHandlers) WriteLogs(ctx context.Context, r WriteLogsRequestObject
 		lines = append(lines, joblog.Line{LineID: value(l.ID), Level: joblog.Level(l.Level), Event: value(l.Event), Message: l.Message,
 			Details: l.Details, At: l.At})
 	}
-	standing, err := s.work.WriteLogs(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
+	standing, err := s.Dispatch.WriteLogs(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, lines)
 	return WriteLogs200JSONResponse(toStanding(standing)), err
 }
 
 // ReportDelivery says what became of the commit of an attempt.
 func (s *reportHandlers) ReportDelivery(ctx context.Context, r ReportDeliveryRequestObject) (ReportDeliveryResponseObject, error) {
-	now, err := s.after.RecordDelivery(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, attempts.Delivery{
+	now, err := s.Dispatch.RecordDelivery(ctx, principal(ctx), lease.Ref{Job: r.Body.Job, Epoch: r.Body.Epoch}, attempts.Delivery{
 		State: attempts.DeliveryState(r.Body.State), Branch: r.Body.Branch, Commit: r.Body.Commit, Detail: value(r.Body.Detail)})
 	if err != nil {
 		return nil, err

@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/spend"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // ReportUsage says what models were used for.
@@ -18,17 +18,12 @@ func (s *reportHandlers) ReportUsage(ctx context.Context, r ReportUsageRequestOb
 	if err != nil {
 		return nil, err
 	}
-	results, err := recordUsage(ctx, s.work, lines)
+	results, err := recordUsage(ctx, s.Dispatch, lines)
 	return ReportUsage200JSONResponse{Results: results}, err
 }
 
-// usageRecorder books what models were used for.
-type usageRecorder interface {
-	RecordUsage(ctx context.Context, who tenancy.Principal, lines []report.UsageLine) ([]report.UsageAnswer, error)
-}
-
 // recordUsage books usage, and says what became of each entry.
-func recordUsage(ctx context.Context, to usageRecorder, lines []report.UsageLine) ([]UsageResult, error) {
+func recordUsage(ctx context.Context, to *dispatch.Service, lines []report.UsageLine) ([]UsageResult, error) {
 	answers, err := to.RecordUsage(ctx, principal(ctx), lines)
 	if err != nil {
 		return nil, err
@@ -51,7 +46,7 @@ func (s *reportHandlers) reportUsage(ctx context.Context, ref lease.Ref, entries
 	if err != nil {
 		return nil, err
 	}
-	results, err := recordUsage(ctx, s.work, lines)
+	results, err := recordUsage(ctx, s.Dispatch, lines)
 	return &results, err
 }
 

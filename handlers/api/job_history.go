@@ -7,67 +7,23 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // historyHandlers answer what became of a job and why: its attempts, events and log,
 // and the reason why it does not run.
-type historyHandlers struct {
-	jobs     jobReader
-	attempts attemptReader
-	logs     logReader
-	agents   agentFinder
-	usage    usageReader
-	events   jobEvents
-	board    explainer
-}
-
-type jobReader interface {
-	Get(ctx context.Context, who tenancy.Principal, keyOrID string) (jobs.Job, error)
-}
-
-type attemptReader interface {
-	Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) ([]attempts.Attempt, error)
-	AgentAttempts(ctx context.Context, who tenancy.Principal, agent ids.ID, f attempts.Filter) (
-		list []attempts.OfAgent, next string, err error)
-}
-
-type logReader interface {
-	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
-}
-
-type agentFinder interface {
-	Agent(ctx context.Context, who tenancy.Principal, name string) (fleet.Agent, error)
-}
-
-type usageReader interface {
-	Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (spend.JobUsage, error)
-	LeaseUsage(ctx context.Context, who tenancy.Principal, leases []spend.Lease) (map[spend.Lease]spend.Usage, error)
-}
-
-type jobEvents interface {
-	OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]eventlog.Event, error)
-}
-
-type explainer interface {
-	Explain(ctx context.Context, who tenancy.Principal, keyOrID string) (screens.Explanation, error)
-}
+type historyHandlers struct{ *Deps }
 
 // ListAttempts gives a page of a job's attempts, newest first.
 func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsRequestObject) (ListAttemptsResponseObject, error) {
 	who := principal(ctx)
-	job, err := s.jobs.Get(ctx, who, r.Job)
+	job, err := s.Jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.attempts.Attempts(ctx, who, job.ID.String())
+	all, err := s.Attempts.Attempts(ctx, who, job.ID.String())
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +40,7 @@ func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsReques
 	if err = errors.Join(err, unknown); err != nil {
 		return nil, err
 	}
-	used, err := s.usage.Usage(ctx, who, job.ID, models(shown, func(a attempts.Attempt) int64 { return a.Epoch })...)
+	used, err := s.Dispatch.Usage(ctx, who, job.ID, models(shown, func(a attempts.Attempt) int64 { return a.Epoch })...)
 	return ListAttempts200JSONResponse{NextCursor: next,
 		Items: models(shown, func(a attempts.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
 }
@@ -94,17 +50,17 @@ func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAtte
 	ListAgentAttemptsResponseObject, error,
 ) {
 	who := principal(ctx)
-	agent, err := s.agents.Agent(ctx, who, r.Agent)
+	agent, err := s.Fleet.Agent(ctx, who, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := s.attempts.AgentAttempts(ctx, who, agent.ID, attempts.Filter{Outcome: string(value(r.Params.Outcome)),
+	found, next, err := s.Attempts.AgentAttempts(ctx, who, agent.ID, attempts.Filter{Outcome: string(value(r.Params.Outcome)),
 		Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	if err != nil {
 		return nil, err
 	}
 	leaseOf := func(a attempts.OfAgent) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
-	used, err := s.usage.LeaseUsage(ctx, who, models(found, leaseOf))
+	used, err := s.Dispatch.LeaseUsage(ctx, who, models(found, leaseOf))
 	return ListAgentAttempts200JSONResponse{NextCursor: next,
 		Items: models(found, func(a attempts.OfAgent) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
 }
@@ -119,12 +75,12 @@ func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequ
 			return nil, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	job, err := s.jobs.Get(ctx, who, r.Job)
+	job, err := s.Jobs.Get(ctx, who, r.Job)
 	if err != nil {
 		return nil, err
 	}
 	n := limit(r.Params.Limit)
-	found, err := s.events.OfJob(ctx, who, job.ID, before, n+1)
+	found, err := s.Events.OfJob(ctx, who, job.ID, before, n+1)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +95,13 @@ func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequ
 
 // ExplainJob says why a job does not run.
 func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObject) (ExplainJobResponseObject, error) {
-	explained, err := s.board.Explain(ctx, principal(ctx), r.Job)
+	explained, err := s.Screens.Explain(ctx, principal(ctx), r.Job)
 	return ExplainJob200JSONResponse(explanationModel(explained)), err
 }
 
 // ListJobLogs gives a page of a job's log, newest first.
 func (s *historyHandlers) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
-	found, next, err := s.logs.Logs(ctx, principal(ctx), r.Job, joblog.Filter{
+	found, next, err := s.JobLogs.Logs(ctx, principal(ctx), r.Job, joblog.Filter{
 		Level: joblog.Level(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
 	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
 }

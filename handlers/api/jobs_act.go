@@ -2,34 +2,18 @@ package api
 
 import (
 	"context"
-	"log/slog"
 
-	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // actionHandlers answer what people do to jobs.
-type actionHandlers struct {
-	actions jobActor
-	keys    keyKeeper
-	log     *slog.Logger
-}
-
-type jobActor interface {
-	Act(ctx context.Context, who tenancy.Principal, keyOrID string, a actions.Action) (jobs.Job, error)
-}
-
-// keyKeeper keeps the idempotency keys of calls that change many jobs.
-type keyKeeper interface {
-	KeepKey(ctx context.Context, who tenancy.Principal, key *idempotency.Key) error
-}
+type actionHandlers struct{ *Deps }
 
 // act carries out a person's verb.
 func (s *actionHandlers) act(ctx context.Context, job string, a actions.Action) (Job, error) {
 	a.Once = callFrom(ctx).once
-	changed, err := s.actions.Act(ctx, principal(ctx), job, a)
+	changed, err := s.Dispatch.Act(ctx, principal(ctx), job, a)
 	return jobModel(changed), err
 }
 

@@ -33,7 +33,7 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.keys.KeepKey(ctx, principal(ctx), callFrom(ctx).once); err != nil {
+	if err := s.Jobs.KeepKey(ctx, principal(ctx), callFrom(ctx).once); err != nil {
 		return nil, err
 	}
 	// One after the other: a bulk has one turn, and others' claims do not stand behind it.
@@ -72,13 +72,13 @@ func (s *actionHandlers) bulkItem(ctx context.Context, job string, a actions.Act
 	var answer any
 	httpStatus := http.StatusOK
 	a.Once = callFrom(ctx).once.Part(job)
-	changed, err := s.actions.Act(ctx, principal(ctx), job, a)
+	changed, err := s.Dispatch.Act(ctx, principal(ctx), job, a)
 	answer = jobModel(changed)
 	if err != nil {
 		refusal := fault.From(err)
 		httpStatus = status.Of(refusal.Code)
 		if httpStatus >= http.StatusInternalServerError && ctx.Err() == nil {
-			s.log.LogAttrs(ctx, logLevel(refusal.Code), "action of a bulk failed", slog.String("request_id", callFrom(ctx).requestID),
+			s.Log.LogAttrs(ctx, logLevel(refusal.Code), "action of a bulk failed", slog.String("request_id", callFrom(ctx).requestID),
 				slog.Any("error", err))
 		}
 		answer = problem(refusal, callFrom(ctx).requestID)

@@ -26,7 +26,7 @@ func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (
 		return nil, err
 	}
 	job := created.Jobs[0]
-	snap, err := s.fleet.Reach(ctx, who, toNeeds(job))
+	snap, err := s.Fleet.Reach(ctx, who, toNeeds(job))
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func (s *jobHandlers) createOne(ctx context.Context, who tenancy.Principal, from
 	case who.Kind != tenancy.KindAgent && found != nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must be left out by people; link the job afterwards.")
 	case who.Kind != tenancy.KindAgent:
-		return s.jobs.Create(ctx, who, from, newJob(in))
+		return s.Jobs.Create(ctx, who, from, newJob(in))
 	case found == nil:
 		return jobs.Created{}, fault.Invalid("discovered_from", "It must say which job the agent works on.")
 	default:
-		return s.discover.Submit(ctx, who, from, lease.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
+		return s.Dispatch.Submit(ctx, who, from, lease.Ref{Job: found.Job, Epoch: found.Epoch}, newJob(in))
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *jobHandlers) CreateJobs(ctx context.Context, r CreateJobsRequestObject)
 		}
 		in = append(in, newJob(one))
 	}
-	created, err := s.jobs.Create(ctx, who, callFrom(ctx).once, in...)
+	created, err := s.Jobs.Create(ctx, who, callFrom(ctx).once, in...)
 	if err != nil {
 		return nil, ofBatch(err, len(in))
 	}
@@ -85,7 +85,7 @@ func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, i
 	for _, j := range in {
 		ofLane[j.LaneID] = toNeeds(j)
 	}
-	snap, err := s.fleet.Reach(ctx, who, slices.Collect(maps.Values(ofLane))...)
+	snap, err := s.Fleet.Reach(ctx, who, slices.Collect(maps.Values(ofLane))...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,22 +5,14 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // linkHandlers answer the calls about links between jobs.
-type linkHandlers struct{ links links }
-
-type links interface {
-	Graph(ctx context.Context, who tenancy.Principal, job string) (jobs.Graph, error)
-	Link(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
-	LinkParent(ctx context.Context, who tenancy.Principal, child, parent string, gate bool) (jobs.Job, error)
-	Unlink(ctx context.Context, who tenancy.Principal, job, dependsOn string, kind jobs.LinkType) (jobs.Job, error)
-}
+type linkHandlers struct{ *Deps }
 
 // GetDependencies reads the jobs around a job.
 func (s *linkHandlers) GetDependencies(ctx context.Context, r GetDependenciesRequestObject) (GetDependenciesResponseObject, error) {
-	graph, err := s.links.Graph(ctx, principal(ctx), r.Job)
+	graph, err := s.Jobs.Graph(ctx, principal(ctx), r.Job)
 	return GetDependencies200JSONResponse(graphModel(graph)), err
 }
 
@@ -34,16 +26,16 @@ func (s *linkHandlers) LinkJob(ctx context.Context, r LinkJobRequestObject) (Lin
 		if kind != jobs.Parent {
 			return nil, fault.Invalid("gate", "It must go with the type parent.")
 		}
-		job, err := s.links.LinkParent(ctx, principal(ctx), r.Job, r.Body.DependsOn, *gate)
+		job, err := s.Jobs.LinkParent(ctx, principal(ctx), r.Job, r.Body.DependsOn, *gate)
 		return LinkJob200JSONResponse(jobModel(job)), err
 	}
-	job, err := s.links.Link(ctx, principal(ctx), r.Job, r.Body.DependsOn, kind)
+	job, err := s.Jobs.Link(ctx, principal(ctx), r.Job, r.Body.DependsOn, kind)
 	return LinkJob200JSONResponse(jobModel(job)), err
 }
 
 // UnlinkJob takes a link away.
 func (s *linkHandlers) UnlinkJob(ctx context.Context, r UnlinkJobRequestObject) (UnlinkJobResponseObject, error) {
-	job, err := s.links.Unlink(ctx, principal(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
+	job, err := s.Jobs.Unlink(ctx, principal(ctx), r.Job, r.Dep, jobs.LinkType(value(r.Params.Type)))
 	return UnlinkJob200JSONResponse(jobModel(job)), err
 }
 

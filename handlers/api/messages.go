@@ -10,11 +10,7 @@ import (
 )
 
 // messageHandlers answer the calls about messages.
-type messageHandlers struct {
-	bus    *bus.Service
-	done   <-chan struct{}
-	tokens Bearers
-}
+type messageHandlers struct{ *Deps }
 
 // SendMessage sends one message.
 func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestObject) (SendMessageResponseObject, error) {
@@ -22,7 +18,7 @@ func (s *messageHandlers) SendMessage(ctx context.Context, r SendMessageRequestO
 	if err != nil {
 		return nil, err
 	}
-	sent, err := s.bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, draft)
+	sent, err := s.Bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, draft)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +38,7 @@ func (s *messageHandlers) SendMessages(ctx context.Context, r SendMessagesReques
 		}
 		drafts = append(drafts, draft)
 	}
-	sent, err := s.bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, drafts...)
+	sent, err := s.Bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, drafts...)
 	return SendMessages200JSONResponse{Items: models(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
 }
 
@@ -52,13 +48,13 @@ func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesReques
 	in := bus.Query{After: value(p.After), Wait: time.Duration(value(p.WaitSeconds)) * time.Second, Types: value(p.Types),
 		Limit: limit(p.Limit), Peek: value(p.Peek)}
 	if callFrom(ctx).stream {
-		place, err := openStream(ctx, s.tokens, s.done)
+		place, err := openStream(ctx, s.Tokens, s.Done)
 		if err != nil {
 			return nil, err
 		}
 		return &messageStream{messageHandlers: s, ctx: ctx, stream: place, who: who, query: in}, nil
 	}
-	got, err := s.bus.Read(ctx, who, in)
+	got, err := s.Bus.Read(ctx, who, in)
 	return ReadMessages200JSONResponse{Items: models(got.Messages, messageModel), NextAfter: got.Next}, err
 }
 
@@ -70,16 +66,16 @@ func (s *messageHandlers) AckMessages(ctx context.Context, r AckMessagesRequestO
 	var n int64
 	var err error
 	if r.Body.Seq != nil {
-		n, err = s.bus.AckUpTo(ctx, principal(ctx), *r.Body.Seq)
+		n, err = s.Bus.AckUpTo(ctx, principal(ctx), *r.Body.Seq)
 	} else {
-		n, err = s.bus.Ack(ctx, principal(ctx), *r.Body.Seqs)
+		n, err = s.Bus.Ack(ctx, principal(ctx), *r.Body.Seqs)
 	}
 	return AckMessages200JSONResponse{Acked: n}, err
 }
 
 // NackMessage gives a message back for later.
 func (s *messageHandlers) NackMessage(ctx context.Context, r NackMessageRequestObject) (NackMessageResponseObject, error) {
-	dead, err := s.bus.Nack(ctx, principal(ctx), r.Body.Seq, value(r.Body.Error), time.Duration(value(r.Body.RetryInSeconds))*time.Second)
+	dead, err := s.Bus.Nack(ctx, principal(ctx), r.Body.Seq, value(r.Body.Error), time.Duration(value(r.Body.RetryInSeconds))*time.Second)
 	return NackMessage200JSONResponse{Dead: dead}, err
 }
 
@@ -93,7 +89,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 	if r.Params.Limit != nil {
 		most = *r.Params.Limit
 	}
-	found, err := s.bus.Search(ctx, principal(ctx), r.Params.Q, f, most)
+	found, err := s.Bus.Search(ctx, principal(ctx), r.Params.Q, f, most)
 	return SearchMessages200JSONResponse{Items: models(found, func(f bus.Found) FoundMessage {
 		return FoundMessage{Message: messageModel(f.Message), Passage: f.Passage}
 	})}, err
@@ -101,7 +97,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 
 // ReadThread reads a thread.
 func (s *messageHandlers) ReadThread(ctx context.Context, r ReadThreadRequestObject) (ReadThreadResponseObject, error) {
-	list, err := s.bus.Thread(ctx, principal(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
+	list, err := s.Bus.Thread(ctx, principal(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
 	return ReadThread200JSONResponse{Items: models(list, messageModel)}, err
 }
 
@@ -111,19 +107,19 @@ func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObj
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.bus.Get(ctx, principal(ctx), id)
+	m, err := s.Bus.Get(ctx, principal(ctx), id)
 	return GetMessage200JSONResponse(messageModel(m)), err
 }
 
 // ListArchives lists archives of messages that were dropped.
 func (s *messageHandlers) ListArchives(ctx context.Context, r ListArchivesRequestObject) (ListArchivesResponseObject, error) {
-	list, err := s.bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	list, err := s.Bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
 	return ListArchives200JSONResponse{Items: models(list, archiveModel)}, err
 }
 
 // ListDeadLetters lists what inboxes gave up.
 func (s *messageHandlers) ListDeadLetters(ctx context.Context, r ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error) {
-	list, err := s.bus.DeadLetters(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	list, err := s.Bus.DeadLetters(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
 	return ListDeadLetters200JSONResponse{Items: models(list, deadLetterModel)}, err
 }
 
@@ -136,7 +132,7 @@ func (s *messageHandlers) RedriveDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return RedriveDeadLetter204Response{}, s.bus.Redrive(ctx, principal(ctx), id, callFrom(ctx).once)
+	return RedriveDeadLetter204Response{}, s.Bus.Redrive(ctx, principal(ctx), id, callFrom(ctx).once)
 }
 
 // DiscardDeadLetter removes a dead letter.
@@ -148,7 +144,7 @@ func (s *messageHandlers) DiscardDeadLetter(
 	if err != nil {
 		return nil, err
 	}
-	return DiscardDeadLetter204Response{}, s.bus.Discard(ctx, principal(ctx), id, callFrom(ctx).once)
+	return DiscardDeadLetter204Response{}, s.Bus.Discard(ctx, principal(ctx), id, callFrom(ctx).once)
 }
 
 // messageID reads the id of a message. NotFound for what is none.

@@ -38,7 +38,7 @@ func (m *messageStream) send(ctx context.Context, out *stream.Writer) error {
 // next waits for messages and sends them, or a sign of life.
 func (m *messageStream) next(ctx context.Context, out *stream.Writer) error {
 	m.query.Wait = streams.Beat
-	got, err := m.bus.Read(ctx, m.who, m.query)
+	got, err := m.Bus.Read(ctx, m.who, m.query)
 	if err != nil {
 		return err
 	}

@@ -5,22 +5,14 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // priceHandlers answer the calls about prices.
-type priceHandlers struct{ prices priceKeeper }
-
-type priceKeeper interface {
-	List(ctx context.Context, who tenancy.Principal) (prices.List, error)
-	Save(ctx context.Context, who tenancy.Principal, list prices.List) (prices.List, error)
-	Models(ctx context.Context, who tenancy.Principal) ([]prices.Unpriced, error)
-	Decide(ctx context.Context, who tenancy.Principal, u prices.Unpriced) ([]prices.Unpriced, error)
-}
+type priceHandlers struct{ *Deps }
 
 // ListPrices gives what tokens cost.
 func (s *priceHandlers) ListPrices(ctx context.Context, _ ListPricesRequestObject) (ListPricesResponseObject, error) {
-	list, err := s.prices.List(ctx, principal(ctx))
+	list, err := s.Prices.List(ctx, principal(ctx))
 	return ListPrices200JSONResponse{Items: models(list, priceModel)}, err
 }
 
@@ -33,7 +25,7 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 			Rates: prices.Tokens{Input: rate(p.Input), Output: rate(p.Output), CacheRead: rate(p.CacheRead), CacheWrite: rate(p.CacheWrite),
 				CacheWrite1h: rate(p.CacheWrite1H)}}
 	}
-	all, err := s.prices.Save(ctx, principal(ctx), list)
+	all, err := s.Prices.Save(ctx, principal(ctx), list)
 	return SavePrices200JSONResponse{Items: models(all, priceModel)}, err
 }
 
@@ -41,7 +33,7 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 func (s *priceHandlers) ListUnpricedModels(ctx context.Context, _ ListUnpricedModelsRequestObject) (
 	ListUnpricedModelsResponseObject, error,
 ) {
-	list, err := s.prices.Models(ctx, principal(ctx))
+	list, err := s.Prices.Models(ctx, principal(ctx))
 	return ListUnpricedModels200JSONResponse{Items: models(list, unpricedModel)}, err
 }
 
@@ -53,7 +45,7 @@ func (s *priceHandlers) DecideUnpricedModel(ctx context.Context, r DecideUnprice
 	if as := r.Body.CountsAs; as != nil {
 		u.As = prices.Model{Provider: as.Provider, Name: as.Model}
 	}
-	list, err := s.prices.Decide(ctx, principal(ctx), u)
+	list, err := s.Prices.Decide(ctx, principal(ctx), u)
 	return DecideUnpricedModel200JSONResponse{Items: models(list, unpricedModel)}, err
 }
 

@@ -66,7 +66,7 @@ func (s *Server) refuse(err error, c echo.Context) {
 	id := c.Response().Header().Get(echo.HeaderXRequestID)
 	status := status.Of(refusal.Code)
 	if status >= http.StatusInternalServerError && c.Request().Context().Err() == nil {
-		s.log.LogAttrs(c.Request().Context(), logLevel(refusal.Code), "API call failed", slog.String("request_id", id),
+		s.Log.LogAttrs(c.Request().Context(), logLevel(refusal.Code), "API call failed", slog.String("request_id", id),
 			slog.String("method", c.Request().Method), slog.String("route", c.Path()), slog.Any("error", err))
 	}
 	if c.Response().Committed {
@@ -77,7 +77,7 @@ func (s *Server) refuse(err error, c echo.Context) {
 	}
 	body, err := json.Marshal(problem(refusal, id))
 	if err != nil {
-		s.log.ErrorContext(c.Request().Context(), "problem not encoded", "request_id", id, "error", err)
+		s.Log.ErrorContext(c.Request().Context(), "problem not encoded", "request_id", id, "error", err)
 		c.Response().WriteHeader(http.StatusInternalServerError)
 		return
 	}

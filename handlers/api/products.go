@@ -5,22 +5,14 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // productHandlers answer the calls about products.
-type productHandlers struct{ products products }
-
-type products interface {
-	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
-	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
-	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)
-	DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error
-}
+type productHandlers struct{ *Deps }
 
 // ListProducts gives a page of the products, by name.
 func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsRequestObject) (ListProductsResponseObject, error) {
-	all, err := s.products.Products(ctx, principal(ctx))
+	all, err := s.Jobs.Products(ctx, principal(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +24,7 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 
 // GetProduct reads one product.
 func (s *productHandlers) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
-	product, err := s.products.Product(ctx, principal(ctx), r.Product)
+	product, err := s.Jobs.Product(ctx, principal(ctx), r.Product)
 	return GetProduct200JSONResponse(productModel(product)), err
 }
 
@@ -41,7 +33,7 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 	if name := value(r.Body.Name); name != "" && name != r.Product {
 		return nil, fault.Invalid("name", "It is %s here and %s in the address.", name, r.Product)
 	}
-	product, made, err := s.products.PutProduct(ctx, principal(ctx), r.Product, jobs.ProductSettings{
+	product, made, err := s.Jobs.PutProduct(ctx, principal(ctx), r.Product, jobs.ProductSettings{
 		Repos: value(r.Body.Repos), ReviewRequired: value(r.Body.ReviewRequired), OneJobPerRepo: value(r.Body.OneJobPerRepo),
 		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused), BranchRetention: r.Body.BranchRetentionDays,
 		Merge: jobs.MergePolicy{By: string(value(r.Body.MergeBy)), Method: string(value(r.Body.MergeMethod)), Into: value(r.Body.MergeInto),
@@ -54,5 +46,5 @@ func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObj
 
 // DeleteProduct takes a product without jobs away.
 func (s *productHandlers) DeleteProduct(ctx context.Context, r DeleteProductRequestObject) (DeleteProductResponseObject, error) {
-	return DeleteProduct204Response{}, s.products.DeleteProduct(ctx, principal(ctx), r.Product)
+	return DeleteProduct204Response{}, s.Jobs.DeleteProduct(ctx, principal(ctx), r.Product)
 }

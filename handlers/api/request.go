@@ -92,7 +92,7 @@ func (s *Server) admit(c echo.Context, op operation) (held, error) {
 	if err != nil {
 		return held{}, err
 	}
-	s.turns.See(*who)
+	s.Turns.See(*who)
 	refused := schema.Parameters(op.params, c.Request(), c.Param)
 	if fault.Is(refused, fault.NotFound) {
 		return held{}, refused
@@ -139,7 +139,7 @@ func joinRefusals(params, body error) error {
 // often. Only the Authorization header counts; cookies are never looked at.
 func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, error) {
 	if op.need == tenancy.Public {
-		return &tenancy.Principal{}, s.quota.Address(c.RealIP())
+		return &tenancy.Principal{}, s.Quota.Address(c.RealIP())
 	}
 	who, err := s.bearer(c)
 	if fault.Is(err, fault.Superseded) {
@@ -178,22 +178,22 @@ func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 	address, token := c.RealIP(), bearerToken(c.Request())
 	if token == "" {
 		var missing error = fault.New(fault.Unauthenticated, "Send a token: Authorization: Bearer <token>.")
-		return nil, cmp.Or(s.quota.Address(address), missing)
+		return nil, cmp.Or(s.Quota.Address(address), missing)
 	}
 	if strings.HasPrefix(token, storedToken) {
-		if err := s.quota.Held(token); err != nil {
+		if err := s.Quota.Held(token); err != nil {
 			return nil, err
 		}
-		done, err := s.quota.Doubt(c.Request().Context(), address, token)
+		done, err := s.Quota.Doubt(c.Request().Context(), address, token)
 		if err != nil {
 			return nil, err
 		}
 		defer done()
 	}
-	who, err := s.tokens.Bearer(c.Request().Context(), token)
+	who, err := s.Tokens.Bearer(c.Request().Context(), token)
 	if err != nil && status.OfError(err) == http.StatusUnauthorized && !fault.Is(err, fault.TokenExpired) {
 		// A token that was good once is no guess: a whole fleet may come back with those.
-		return nil, cmp.Or(s.quota.Address(address), err)
+		return nil, cmp.Or(s.Quota.Address(address), err)
 	}
 	return &who, err
 }
@@ -206,9 +206,9 @@ const storedToken = "fb_"
 // count takes the call from the quota of who asks.
 func (s *Server) count(c echo.Context, op operation, who *tenancy.Principal) error {
 	if op.id == "heartbeat" && who.Kind == tenancy.KindAgent {
-		return s.quota.Heartbeat(who.Agent)
+		return s.Quota.Heartbeat(who.Agent)
 	}
-	return s.quota.Call(*who, bearerToken(c.Request()))
+	return s.Quota.Call(*who, bearerToken(c.Request()))
 }
 
 // bearerToken is the request's bearer token, "" where none was sent.

@@ -8,25 +8,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // routabilityHandlers say where a job could run before there is one.
-type routabilityHandlers struct {
-	fleet    reach
-	products products
-	board    starter
-}
-
-// starter reads what stands before a job beside the fleet.
-type starter interface {
-	Start(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot, query screens.StartQuery) (screens.Start, error)
-}
-
-// reach reads what of the fleet decides where jobs with some needs could run.
-type reach interface {
-	Reach(ctx context.Context, who tenancy.Principal, needs ...fleet.Needs) (fleet.Snapshot, error)
-}
+type routabilityHandlers struct{ *Deps }
 
 // PreviewRoutability says which factories could run a job with these needs.
 func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewRoutabilityRequestObject) (
@@ -40,7 +25,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 		return nil, err
 	}
 	if name := value(r.Body.Product); name != "" {
-		products, err := s.products.Products(ctx, who)
+		products, err := s.Jobs.Products(ctx, who)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +34,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 		}
 	}
 	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
-	snap, err := s.fleet.Reach(ctx, who, needs)
+	snap, err := s.Fleet.Reach(ctx, who, needs)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +42,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 	if r.Body.Priority != nil {
 		query.Priority = *r.Body.Priority
 	}
-	start, err := s.board.Start(ctx, who, snap, query)
+	start, err := s.Screens.Start(ctx, who, snap, query)
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,7 @@ type Bearers interface {
 // Server answers the calls of openapi.yaml. It checks each call; the handlers of its
 // noun answer it.
 type Server struct {
+	*Deps
 	actionHandlers
 	agentHandlers
 	blobHandlers
@@ -106,11 +107,7 @@ type Server struct {
 	statusHandlers
 	usageHandlers
 
-	tokens   Bearers
-	log      *slog.Logger
 	newKey   func(name string, asked []byte) *idempotency.Key
-	quota    *quota.Quota
-	turns    *quota.Turns
 	memory   *quota.Budget       // for what is read of bodies
 	carrying *quota.Budget       // for what is held of blobs under way
 	decoding *semaphore.Weighted // of the bodies of cheap calls that are not small
@@ -129,31 +126,30 @@ func New(d Deps) *Server {
 		bodies[id] = op.body
 	}
 	s := &Server{
-		actionHandlers:   actionHandlers{actions: d.Dispatch, keys: d.Jobs, log: d.Log},
-		agentHandlers:    agentHandlers{agents: d.Dispatch, fleet: d.Fleet, usage: d.Dispatch},
-		claimHandlers:    claimHandlers{queue: d.Dispatch},
-		blobHandlers:     blobHandlers{blobs: d.Blobs},
-		budgetHandlers:   budgetHandlers{budgets: d.Budgets},
-		priceHandlers:    priceHandlers{prices: d.Prices},
-		estimateHandlers: estimateHandlers{jobs: d.Jobs, estimates: d.Estimates},
-		eventHandlers:    eventHandlers{events: d.Events, jobs: d.Jobs, wake: d.Wake, turns: d.Turns, done: d.Done, tokens: d.Tokens},
-		factoryHandlers:  factoryHandlers{fleet: d.Fleet, removal: d.Dispatch},
-		historyHandlers: historyHandlers{jobs: d.Jobs, attempts: d.Attempts, logs: d.JobLogs, agents: d.Fleet, usage: d.Dispatch,
-			events: d.Events, board: d.Screens},
-		jobHandlers: jobHandlers{jobs: d.Jobs, discover: d.Dispatch, fleet: d.Fleet, agents: d.Fleet, usage: d.Dispatch,
-			estimates: d.Estimates, search: d.JobSearch},
-		linkHandlers:        linkHandlers{links: d.Jobs},
-		messageHandlers:     messageHandlers{bus: d.Bus, done: d.Done, tokens: d.Tokens},
-		exportHandlers:      exportHandlers{exports: d.Bus},
-		metaHandlers:        metaHandlers{build: d.Build, version: version},
-		branchHandlers:      branchHandlers{branches: d.Jobs},
-		productHandlers:     productHandlers{products: d.Jobs},
-		reportHandlers:      reportHandlers{work: d.Dispatch, ends: d.Dispatch, after: d.Dispatch, bodies: bodies, log: d.Log},
-		routabilityHandlers: routabilityHandlers{fleet: d.Fleet, products: d.Jobs, board: d.Screens},
-		statusHandlers:      statusHandlers{coordinator: d.Coordinator, recovery: d.Dispatch, jobs: d.Jobs, fleet: d.Fleet},
-		usageHandlers:       usageHandlers{usage: d.Usage, turns: d.Turns},
+		Deps:                &d,
+		actionHandlers:      actionHandlers{&d},
+		agentHandlers:       agentHandlers{&d},
+		claimHandlers:       claimHandlers{&d},
+		blobHandlers:        blobHandlers{&d},
+		budgetHandlers:      budgetHandlers{&d},
+		priceHandlers:       priceHandlers{&d},
+		estimateHandlers:    estimateHandlers{&d},
+		eventHandlers:       eventHandlers{&d},
+		factoryHandlers:     factoryHandlers{&d},
+		historyHandlers:     historyHandlers{&d},
+		jobHandlers:         jobHandlers{&d},
+		linkHandlers:        linkHandlers{&d},
+		messageHandlers:     messageHandlers{&d},
+		exportHandlers:      exportHandlers{&d},
+		metaHandlers:        metaHandlers{Deps: &d, version: version},
+		branchHandlers:      branchHandlers{&d},
+		productHandlers:     productHandlers{&d},
+		reportHandlers:      reportHandlers{Deps: &d, bodies: bodies},
+		routabilityHandlers: routabilityHandlers{&d},
+		statusHandlers:      statusHandlers{&d},
+		usageHandlers:       usageHandlers{&d},
 
-		tokens: d.Tokens, log: d.Log, newKey: d.Jobs.Key, quota: d.Quota, turns: d.Turns,
+		newKey:   d.Jobs.Key,
 		memory:   quota.NewBudget(bodyBudget, bodyPatience),
 		carrying: quota.NewBudget(transferBudget, bodyPatience),
 		decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)/2, 1))),

@@ -12,20 +12,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
 // usageHandlers answer the calls about what was used.
-type usageHandlers struct {
-	usage usageReporter
-	turns *quota.Turns
-}
-
-type usageReporter interface {
-	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
-	Entries(ctx context.Context, who tenancy.Principal, query usage.EntryQuery) (list []usage.Entry, more bool, err error)
-}
+type usageHandlers struct{ *Deps }
 
 const (
 	defaultGroups = 100
@@ -49,7 +40,7 @@ func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (
 	if csv {
 		most = usage.MaxGroups
 	}
-	report, err := s.usage.Report(ctx, principal(ctx), query, most, by)
+	report, err := s.Usage.Report(ctx, principal(ctx), query, most, by)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +102,12 @@ func (s *usageHandlers) ListUsageEntries(ctx context.Context, r ListUsageEntries
 	if csv {
 		query.Limit = usage.MaxEntries
 	}
-	list, more, err := s.usage.Entries(ctx, principal(ctx), query)
+	list, more, err := s.Usage.Entries(ctx, principal(ctx), query)
 	if err != nil {
 		return nil, err
 	}
 	if csv {
-		return entriesCSV{ctx: ctx, usage: s.usage, turns: s.turns, query: query, first: list, more: more}, nil
+		return entriesCSV{ctx: ctx, usage: s.Usage, turns: s.Turns, query: query, first: list, more: more}, nil
 	}
 	return ListUsageEntries200JSONResponse{Items: models(list, usageBookedModel), NextCursor: usageCursor(list, more)}, nil
 }
@@ -140,7 +131,7 @@ func usagePosition(cursor *string) (usage.Position, error) {
 // entriesCSV streams entries page by page, so that it holds one page whatever there is.
 type entriesCSV struct {
 	ctx   context.Context // of the call; it ends when the reader leaves
-	usage usageReporter
+	usage *usage.Service
 	turns *quota.Turns
 	query usage.EntryQuery
 	first []usage.Entry

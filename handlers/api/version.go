@@ -30,13 +30,13 @@ var clientForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{0,63})/([0-9]{1
 
 // metaHandlers answer the calls about the API itself.
 type metaHandlers struct {
-	build   Build
+	*Deps
 	version string // of the description
 }
 
 // GetVersion says what runs, and which clients it answers.
 func (s *metaHandlers) GetVersion(context.Context, GetVersionRequestObject) (GetVersionResponseObject, error) {
-	return GetVersion200JSONResponse{Server: s.build.Server, API: s.version, Schema: s.build.Schema, MinClient: MinClient}, nil
+	return GetVersion200JSONResponse{Server: s.Build.Server, API: s.version, Schema: s.Build.Schema, MinClient: MinClient}, nil
 }
 
 // checkClient refuses a client that says it is too old, whatever it asks.
