@@ -4561,8 +4561,8 @@ type HttpRequestDoer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Client which conforms to the OpenAPI3 specification for this service.
-type Client struct {
+// caller which conforms to the OpenAPI3 specification for this service.
+type caller struct {
 	// The endpoint of the server conforming to this interface, with scheme,
 	// https://api.deepmap.com for example. This can contain a path relative
 	// to the server, such as https://api.deepmap.com/dev-test, and all the
@@ -4579,12 +4579,12 @@ type Client struct {
 }
 
 // ClientOption allows setting custom parameters during construction
-type ClientOption func(*Client) error
+type ClientOption func(*caller) error
 
-// Creates a new Client, with reasonable defaults
-func NewClient(server string, opts ...ClientOption) (*Client, error) {
+// Creates a new caller, with reasonable defaults
+func NewClient(server string, opts ...ClientOption) (*caller, error) {
 	// create a client with sane default values
-	client := Client{
+	client := caller{
 		Server: server,
 	}
 	// mutate client and add all optional params
@@ -4607,7 +4607,7 @@ func NewClient(server string, opts ...ClientOption) (*Client, error) {
 // WithHTTPClient allows overriding the default Doer, which is
 // automatically created using http.Client. This is useful for tests.
 func WithHTTPClient(doer HttpRequestDoer) ClientOption {
-	return func(c *Client) error {
+	return func(c *caller) error {
 		c.Client = doer
 		return nil
 	}
@@ -4616,7 +4616,7 @@ func WithHTTPClient(doer HttpRequestDoer) ClientOption {
 // WithRequestEditorFn allows setting up a callback function, which will be
 // called right before sending the request. This can be used to mutate the request.
 func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
-	return func(c *Client) error {
+	return func(c *caller) error {
 		c.RequestEditors = append(c.RequestEditors, fn)
 		return nil
 	}
@@ -5698,7 +5698,7 @@ type ClientInterface interface {
 // ListAgents The agents, by name; dead ones too.
 //
 // Corresponds with GET /agents (the `ListAgents` operationId).
-func (c *Client) ListAgents(ctx context.Context, params *ListAgentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListAgents(ctx context.Context, params *ListAgentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAgentsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -5713,7 +5713,7 @@ func (c *Client) ListAgents(ctx context.Context, params *ListAgentsParams, reqEd
 // GetAgent One agent.
 //
 // Corresponds with GET /agents/{agent} (the `GetAgent` operationId).
-func (c *Client) GetAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAgentRequest(c.Server, agent)
 	if err != nil {
 		return nil, err
@@ -5734,7 +5734,7 @@ func (c *Client) GetAgent(ctx context.Context, agent AgentPath, reqEditors ...Re
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
-func (c *Client) RegisterAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RegisterAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRegisterAgentRequestWithBody(c.Server, agent, contentType, body)
 	if err != nil {
 		return nil, err
@@ -5755,7 +5755,7 @@ func (c *Client) RegisterAgentWithBody(ctx context.Context, agent AgentPath, con
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /agents/{agent} (the `RegisterAgent` operationId).
-func (c *Client) RegisterAgent(ctx context.Context, agent AgentPath, body RegisterAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RegisterAgent(ctx context.Context, agent AgentPath, body RegisterAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRegisterAgentRequest(c.Server, agent, body)
 	if err != nil {
 		return nil, err
@@ -5770,7 +5770,7 @@ func (c *Client) RegisterAgent(ctx context.Context, agent AgentPath, body Regist
 // ListAgentAttempts The leases that an agent had and has, newest first.
 //
 // Corresponds with GET /agents/{agent}/attempts (the `ListAgentAttempts` operationId).
-func (c *Client) ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListAgentAttempts(ctx context.Context, agent AgentPath, params *ListAgentAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAgentAttemptsRequest(c.Server, agent, params)
 	if err != nil {
 		return nil, err
@@ -5787,7 +5787,7 @@ func (c *Client) ListAgentAttempts(ctx context.Context, agent AgentPath, params 
 // It is given nothing until it registers again. Once none of its agents lives, the factory's `state` is `ended`.
 //
 // Corresponds with POST /agents/{agent}/end (the `EndAgent` operationId).
-func (c *Client) EndAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) EndAgent(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewEndAgentRequest(c.Server, agent)
 	if err != nil {
 		return nil, err
@@ -5802,7 +5802,7 @@ func (c *Client) EndAgent(ctx context.Context, agent AgentPath, reqEditors ...Re
 // GetAgentHealth How long ago an agent was last heard, and what that means.
 //
 // Corresponds with GET /agents/{agent}/health (the `GetAgentHealth` operationId).
-func (c *Client) GetAgentHealth(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetAgentHealth(ctx context.Context, agent AgentPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAgentHealthRequest(c.Server, agent)
 	if err != nil {
 		return nil, err
@@ -5819,7 +5819,7 @@ func (c *Client) GetAgentHealth(ctx context.Context, agent AgentPath, reqEditors
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /agents/{agent}/heartbeat (the `Heartbeat` operationId).
-func (c *Client) HeartbeatWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) HeartbeatWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewHeartbeatRequestWithBody(c.Server, agent, contentType, body)
 	if err != nil {
 		return nil, err
@@ -5836,7 +5836,7 @@ func (c *Client) HeartbeatWithBody(ctx context.Context, agent AgentPath, content
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /agents/{agent}/heartbeat (the `Heartbeat` operationId).
-func (c *Client) Heartbeat(ctx context.Context, agent AgentPath, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) Heartbeat(ctx context.Context, agent AgentPath, body HeartbeatJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewHeartbeatRequest(c.Server, agent, body)
 	if err != nil {
 		return nil, err
@@ -5851,7 +5851,7 @@ func (c *Client) Heartbeat(ctx context.Context, agent AgentPath, body HeartbeatJ
 // ListAgentJobs The jobs that an agent holds now.
 //
 // Corresponds with GET /agents/{agent}/jobs (the `ListAgentJobs` operationId).
-func (c *Client) ListAgentJobs(ctx context.Context, agent AgentPath, params *ListAgentJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListAgentJobs(ctx context.Context, agent AgentPath, params *ListAgentJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAgentJobsRequest(c.Server, agent, params)
 	if err != nil {
 		return nil, err
@@ -5868,7 +5868,7 @@ func (c *Client) ListAgentJobs(ctx context.Context, agent AgentPath, params *Lis
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
-func (c *Client) TerminateAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) TerminateAgentWithBody(ctx context.Context, agent AgentPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTerminateAgentRequestWithBody(c.Server, agent, contentType, body)
 	if err != nil {
 		return nil, err
@@ -5885,7 +5885,7 @@ func (c *Client) TerminateAgentWithBody(ctx context.Context, agent AgentPath, co
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /agents/{agent}/terminate (the `TerminateAgent` operationId).
-func (c *Client) TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) TerminateAgent(ctx context.Context, agent AgentPath, body TerminateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTerminateAgentRequest(c.Server, agent, body)
 	if err != nil {
 		return nil, err
@@ -5904,7 +5904,7 @@ func (c *Client) TerminateAgent(ctx context.Context, agent AgentPath, body Termi
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /blobs (the `PutBlob` operationId).
-func (c *Client) PutBlobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PutBlobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutBlobRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -5921,7 +5921,7 @@ func (c *Client) PutBlobWithBody(ctx context.Context, contentType string, body i
 // Each piece of 256 KB is checked before it is sent, and the SHA-256 before the last bytes of a whole are: where the stored bytes are not those that were put, the body is cut off and is shorter than its `Content-Length`. Whoever puts the content again repairs it.
 //
 // Corresponds with GET /blobs/{blob} (the `GetBlob` operationId).
-func (c *Client) GetBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBlobRequest(c.Server, blob)
 	if err != nil {
 		return nil, err
@@ -5936,7 +5936,7 @@ func (c *Client) GetBlob(ctx context.Context, blob string, reqEditors ...Request
 // HeadBlob Says whether a blob is there, and its length.
 //
 // Corresponds with HEAD /blobs/{blob} (the `HeadBlob` operationId).
-func (c *Client) HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) HeadBlob(ctx context.Context, blob string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewHeadBlobRequest(c.Server, blob)
 	if err != nil {
 		return nil, err
@@ -5953,7 +5953,7 @@ func (c *Client) HeadBlob(ctx context.Context, blob string, reqEditors ...Reques
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
-func (c *Client) ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListEndedBranchesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEndedBranchesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -5970,7 +5970,7 @@ func (c *Client) ListEndedBranchesWithBody(ctx context.Context, contentType stri
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /branches/ended (the `ListEndedBranches` operationId).
-func (c *Client) ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListEndedBranches(ctx context.Context, body ListEndedBranchesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEndedBranchesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -5985,7 +5985,7 @@ func (c *Client) ListEndedBranches(ctx context.Context, body ListEndedBranchesJS
 // ListBudgets The budgets by name, each as its present period stands.
 //
 // Corresponds with GET /budgets (the `ListBudgets` operationId).
-func (c *Client) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBudgetsRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -6002,7 +6002,7 @@ func (c *Client) ListBudgets(ctx context.Context, reqEditors ...RequestEditorFn)
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /budgets (the `CreateBudget` operationId).
-func (c *Client) CreateBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateBudgetRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6019,7 +6019,7 @@ func (c *Client) CreateBudgetWithBody(ctx context.Context, contentType string, b
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /budgets (the `CreateBudget` operationId).
-func (c *Client) CreateBudget(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateBudget(ctx context.Context, body CreateBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateBudgetRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6034,7 +6034,7 @@ func (c *Client) CreateBudget(ctx context.Context, body CreateBudgetJSONRequestB
 // DeleteBudget Removes a budget and frees what jobs have reserved of it.
 //
 // Corresponds with DELETE /budgets/{budget} (the `DeleteBudget` operationId).
-func (c *Client) DeleteBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DeleteBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteBudgetRequest(c.Server, budget)
 	if err != nil {
 		return nil, err
@@ -6049,7 +6049,7 @@ func (c *Client) DeleteBudget(ctx context.Context, budget BudgetPath, reqEditors
 // GetBudget One budget as its present period stands.
 //
 // Corresponds with GET /budgets/{budget} (the `GetBudget` operationId).
-func (c *Client) GetBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetBudget(ctx context.Context, budget BudgetPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBudgetRequest(c.Server, budget)
 	if err != nil {
 		return nil, err
@@ -6066,7 +6066,7 @@ func (c *Client) GetBudget(ctx context.Context, budget BudgetPath, reqEditors ..
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
-func (c *Client) PatchBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PatchBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPatchBudgetRequestWithBody(c.Server, budget, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6083,7 +6083,7 @@ func (c *Client) PatchBudgetWithBody(ctx context.Context, budget BudgetPath, con
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /budgets/{budget} (the `PatchBudget` operationId).
-func (c *Client) PatchBudget(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PatchBudget(ctx context.Context, budget BudgetPath, body PatchBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPatchBudgetRequest(c.Server, budget, body)
 	if err != nil {
 		return nil, err
@@ -6098,7 +6098,7 @@ func (c *Client) PatchBudget(ctx context.Context, budget BudgetPath, body PatchB
 // ListBudgetLines The lines of a budget, newest first. The sums of each period are those of its lines.
 //
 // Corresponds with GET /budgets/{budget}/ledger (the `ListBudgetLines` operationId).
-func (c *Client) ListBudgetLines(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListBudgetLines(ctx context.Context, budget BudgetPath, params *ListBudgetLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBudgetLinesRequest(c.Server, budget, params)
 	if err != nil {
 		return nil, err
@@ -6115,7 +6115,7 @@ func (c *Client) ListBudgetLines(ctx context.Context, budget BudgetPath, params 
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
-func (c *Client) RaiseBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RaiseBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRaiseBudgetRequestWithBody(c.Server, budget, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6132,7 +6132,7 @@ func (c *Client) RaiseBudgetWithBody(ctx context.Context, budget BudgetPath, con
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /budgets/{budget}/raise (the `RaiseBudget` operationId).
-func (c *Client) RaiseBudget(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RaiseBudget(ctx context.Context, budget BudgetPath, body RaiseBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRaiseBudgetRequest(c.Server, budget, body)
 	if err != nil {
 		return nil, err
@@ -6147,7 +6147,7 @@ func (c *Client) RaiseBudget(ctx context.Context, budget BudgetPath, body RaiseB
 // GetBudgetSeries How the present period came about, and how its money may go on.
 //
 // Corresponds with GET /budgets/{budget}/series (the `GetBudgetSeries` operationId).
-func (c *Client) GetBudgetSeries(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetBudgetSeries(ctx context.Context, budget BudgetPath, params *GetBudgetSeriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBudgetSeriesRequest(c.Server, budget, params)
 	if err != nil {
 		return nil, err
@@ -6164,7 +6164,7 @@ func (c *Client) GetBudgetSeries(ctx context.Context, budget BudgetPath, params 
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
-func (c *Client) TransferBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) TransferBudgetWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTransferBudgetRequestWithBody(c.Server, budget, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6181,7 +6181,7 @@ func (c *Client) TransferBudgetWithBody(ctx context.Context, budget BudgetPath, 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /budgets/{budget}/transfer (the `TransferBudget` operationId).
-func (c *Client) TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) TransferBudget(ctx context.Context, budget BudgetPath, body TransferBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTransferBudgetRequest(c.Server, budget, body)
 	if err != nil {
 		return nil, err
@@ -6198,7 +6198,7 @@ func (c *Client) TransferBudget(ctx context.Context, budget BudgetPath, body Tra
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
-func (c *Client) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndoBudgetLineRequestWithBody(c.Server, budget, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6215,7 +6215,7 @@ func (c *Client) UndoBudgetLineWithBody(ctx context.Context, budget BudgetPath, 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /budgets/{budget}/undo (the `UndoBudgetLine` operationId).
-func (c *Client) UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UndoBudgetLine(ctx context.Context, budget BudgetPath, body UndoBudgetLineJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndoBudgetLineRequest(c.Server, budget, body)
 	if err != nil {
 		return nil, err
@@ -6230,7 +6230,7 @@ func (c *Client) UndoBudgetLine(ctx context.Context, budget BudgetPath, body Und
 // ListCoordinatorLogs What the coordinator did, newest first.
 //
 // Corresponds with GET /coordinator/logs (the `ListCoordinatorLogs` operationId).
-func (c *Client) ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListCoordinatorLogs(ctx context.Context, params *ListCoordinatorLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListCoordinatorLogsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -6245,7 +6245,7 @@ func (c *Client) ListCoordinatorLogs(ctx context.Context, params *ListCoordinato
 // Recover Does the coordinator’s work in this workspace once, now.
 //
 // Corresponds with POST /coordinator/recover (the `Recover` operationId).
-func (c *Client) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRecoverRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -6260,7 +6260,7 @@ func (c *Client) Recover(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 // GetCoordinatorStatus Who coordinates, what was done in this term, and how the workspace's jobs and agents are.
 //
 // Corresponds with GET /coordinator/status (the `GetCoordinatorStatus` operationId).
-func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetCoordinatorStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCoordinatorStatusRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -6277,7 +6277,7 @@ func (c *Client) GetCoordinatorStatus(ctx context.Context, reqEditors ...Request
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /estimates (the `PreviewEstimate` operationId).
-func (c *Client) PreviewEstimateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PreviewEstimateWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewEstimateRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6294,7 +6294,7 @@ func (c *Client) PreviewEstimateWithBody(ctx context.Context, contentType string
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /estimates (the `PreviewEstimate` operationId).
-func (c *Client) PreviewEstimate(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PreviewEstimate(ctx context.Context, body PreviewEstimateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewEstimateRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6309,7 +6309,7 @@ func (c *Client) PreviewEstimate(ctx context.Context, body PreviewEstimateJSONRe
 // ListEvents The log from a place on, oldest first. Reading on from `next_after` gives everything later once. With `order=desc` it goes back from the place, or from the end, newest first; `next_after` is empty at the beginning of the log.
 //
 // Corresponds with GET /events (the `ListEvents` operationId).
-func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -6324,7 +6324,7 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 // StreamEvents The log as server-sent events, from `Last-Event-ID`, else from `after`, else from now on. The id of each is its `cursor`.
 //
 // Corresponds with GET /events/stream (the `StreamEvents` operationId).
-func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamEventsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -6339,7 +6339,7 @@ func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, r
 // ListExports The exports, by name, each with its position.
 //
 // Corresponds with GET /exports (the `ListExports` operationId).
-func (c *Client) ListExports(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListExports(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListExportsRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -6356,7 +6356,7 @@ func (c *Client) ListExports(ctx context.Context, reqEditors ...RequestEditorFn)
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /exports (the `CreateExport` operationId).
-func (c *Client) CreateExportWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateExportWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateExportRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6373,7 +6373,7 @@ func (c *Client) CreateExportWithBody(ctx context.Context, contentType string, b
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /exports (the `CreateExport` operationId).
-func (c *Client) CreateExport(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateExport(ctx context.Context, body CreateExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateExportRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6388,7 +6388,7 @@ func (c *Client) CreateExport(ctx context.Context, body CreateExportJSONRequestB
 // DeleteExport Removes an export; messages are not kept for it any more.
 //
 // Corresponds with DELETE /exports/{export} (the `DeleteExport` operationId).
-func (c *Client) DeleteExport(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DeleteExport(ctx context.Context, export ExportPath, params *DeleteExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteExportRequest(c.Server, export, params)
 	if err != nil {
 		return nil, err
@@ -6405,7 +6405,7 @@ func (c *Client) DeleteExport(ctx context.Context, export ExportPath, params *De
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
-func (c *Client) AckExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AckExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAckExportRequestWithBody(c.Server, export, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6422,7 +6422,7 @@ func (c *Client) AckExportWithBody(ctx context.Context, export ExportPath, conte
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /exports/{export}/ack (the `AckExport` operationId).
-func (c *Client) AckExport(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AckExport(ctx context.Context, export ExportPath, body AckExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAckExportRequest(c.Server, export, body)
 	if err != nil {
 		return nil, err
@@ -6437,7 +6437,7 @@ func (c *Client) AckExport(ctx context.Context, export ExportPath, body AckExpor
 // ReadExport What follows the export's position, the oldest first. It moves on only by what is acknowledged.
 //
 // Corresponds with GET /exports/{export}/next (the `ReadExport` operationId).
-func (c *Client) ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReadExport(ctx context.Context, export ExportPath, params *ReadExportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadExportRequest(c.Server, export, params)
 	if err != nil {
 		return nil, err
@@ -6454,7 +6454,7 @@ func (c *Client) ReadExport(ctx context.Context, export ExportPath, params *Read
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
-func (c *Client) ResetExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ResetExportWithBody(ctx context.Context, export ExportPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResetExportRequestWithBody(c.Server, export, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6471,7 +6471,7 @@ func (c *Client) ResetExportWithBody(ctx context.Context, export ExportPath, con
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /exports/{export}/reset (the `ResetExport` operationId).
-func (c *Client) ResetExport(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ResetExport(ctx context.Context, export ExportPath, body ResetExportJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResetExportRequest(c.Server, export, body)
 	if err != nil {
 		return nil, err
@@ -6486,7 +6486,7 @@ func (c *Client) ResetExport(ctx context.Context, export ExportPath, body ResetE
 // ListFactories The factories with their agents, by name; dead ones too.
 //
 // Corresponds with GET /factories (the `ListFactories` operationId).
-func (c *Client) ListFactories(ctx context.Context, params *ListFactoriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListFactories(ctx context.Context, params *ListFactoriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListFactoriesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -6504,7 +6504,7 @@ func (c *Client) ListFactories(ctx context.Context, params *ListFactoriesParams,
 // (`in_use`) while one of its agents is not dead, or it or one of them has a lease.
 //
 // Corresponds with DELETE /factories/{factory} (the `RemoveFactory` operationId).
-func (c *Client) RemoveFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RemoveFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRemoveFactoryRequest(c.Server, factory)
 	if err != nil {
 		return nil, err
@@ -6519,7 +6519,7 @@ func (c *Client) RemoveFactory(ctx context.Context, factory FactoryPath, reqEdit
 // GetFactory One factory with its agents.
 //
 // Corresponds with GET /factories/{factory} (the `GetFactory` operationId).
-func (c *Client) GetFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetFactoryRequest(c.Server, factory)
 	if err != nil {
 		return nil, err
@@ -6534,7 +6534,7 @@ func (c *Client) GetFactory(ctx context.Context, factory FactoryPath, reqEditors
 // DrainFactory Gives a factory no new jobs; the present ones may end.
 //
 // Corresponds with POST /factories/{factory}/drain (the `DrainFactory` operationId).
-func (c *Client) DrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDrainFactoryRequest(c.Server, factory)
 	if err != nil {
 		return nil, err
@@ -6549,7 +6549,7 @@ func (c *Client) DrainFactory(ctx context.Context, factory FactoryPath, reqEdito
 // UndrainFactory Gives a drained factory jobs again.
 //
 // Corresponds with POST /factories/{factory}/undrain (the `UndrainFactory` operationId).
-func (c *Client) UndrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UndrainFactory(ctx context.Context, factory FactoryPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUndrainFactoryRequest(c.Server, factory)
 	if err != nil {
 		return nil, err
@@ -6566,7 +6566,7 @@ func (c *Client) UndrainFactory(ctx context.Context, factory FactoryPath, reqEdi
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
-func (c *Client) AskQuestionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AskQuestionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAskQuestionRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6583,7 +6583,7 @@ func (c *Client) AskQuestionWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/ask (the `AskQuestion` operationId).
-func (c *Client) AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AskQuestion(ctx context.Context, body AskQuestionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAskQuestionRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6600,7 +6600,7 @@ func (c *Client) AskQuestion(ctx context.Context, body AskQuestionJSONRequestBod
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
-func (c *Client) ReportBatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportBatchWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportBatchRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6617,7 +6617,7 @@ func (c *Client) ReportBatchWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/batch (the `ReportBatch` operationId).
-func (c *Client) ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportBatch(ctx context.Context, body ReportBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportBatchRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6634,7 +6634,7 @@ func (c *Client) ReportBatch(ctx context.Context, body ReportBatchJSONRequestBod
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
-func (c *Client) CheckBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CheckBudgetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCheckBudgetRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6651,7 +6651,7 @@ func (c *Client) CheckBudgetWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/budget (the `CheckBudget` operationId).
-func (c *Client) CheckBudget(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CheckBudget(ctx context.Context, body CheckBudgetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCheckBudgetRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6668,7 +6668,7 @@ func (c *Client) CheckBudget(ctx context.Context, body CheckBudgetJSONRequestBod
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/claim (the `ClaimJobs` operationId).
-func (c *Client) ClaimJobsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ClaimJobsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewClaimJobsRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6685,7 +6685,7 @@ func (c *Client) ClaimJobsWithBody(ctx context.Context, contentType string, body
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/claim (the `ClaimJobs` operationId).
-func (c *Client) ClaimJobs(ctx context.Context, body ClaimJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ClaimJobs(ctx context.Context, body ClaimJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewClaimJobsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6702,7 +6702,7 @@ func (c *Client) ClaimJobs(ctx context.Context, body ClaimJobsJSONRequestBody, r
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
-func (c *Client) CompleteJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CompleteJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompleteJobRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6719,7 +6719,7 @@ func (c *Client) CompleteJobWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/complete (the `CompleteJob` operationId).
-func (c *Client) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompleteJobRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6736,7 +6736,7 @@ func (c *Client) CompleteJob(ctx context.Context, body CompleteJobJSONRequestBod
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
-func (c *Client) ReportDeliveryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportDeliveryWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportDeliveryRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6753,7 +6753,7 @@ func (c *Client) ReportDeliveryWithBody(ctx context.Context, contentType string,
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/delivery (the `ReportDelivery` operationId).
-func (c *Client) ReportDelivery(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportDelivery(ctx context.Context, body ReportDeliveryJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportDeliveryRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6770,7 +6770,7 @@ func (c *Client) ReportDelivery(ctx context.Context, body ReportDeliveryJSONRequ
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/fail (the `FailJob` operationId).
-func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FailJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailJobRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6787,7 +6787,7 @@ func (c *Client) FailJobWithBody(ctx context.Context, contentType string, body i
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/fail (the `FailJob` operationId).
-func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailJobRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6804,7 +6804,7 @@ func (c *Client) FailJob(ctx context.Context, body FailJobJSONRequestBody, reqEd
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
-func (c *Client) FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FollowPullRequestWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFollowPullRequestRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6821,7 +6821,7 @@ func (c *Client) FollowPullRequestWithBody(ctx context.Context, contentType stri
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/follow (the `FollowPullRequest` operationId).
-func (c *Client) FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FollowPullRequest(ctx context.Context, body FollowPullRequestJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFollowPullRequestRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6838,7 +6838,7 @@ func (c *Client) FollowPullRequest(ctx context.Context, body FollowPullRequestJS
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
-func (c *Client) WriteLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) WriteLogsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewWriteLogsRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6855,7 +6855,7 @@ func (c *Client) WriteLogsWithBody(ctx context.Context, contentType string, body
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/logs (the `WriteLogs` operationId).
-func (c *Client) WriteLogs(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) WriteLogs(ctx context.Context, body WriteLogsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewWriteLogsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6872,7 +6872,7 @@ func (c *Client) WriteLogs(ctx context.Context, body WriteLogsJSONRequestBody, r
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/progress (the `ReportProgress` operationId).
-func (c *Client) ReportProgressWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportProgressWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportProgressRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6889,7 +6889,7 @@ func (c *Client) ReportProgressWithBody(ctx context.Context, contentType string,
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/progress (the `ReportProgress` operationId).
-func (c *Client) ReportProgress(ctx context.Context, body ReportProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportProgress(ctx context.Context, body ReportProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportProgressRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6904,7 +6904,7 @@ func (c *Client) ReportProgress(ctx context.Context, body ReportProgressJSONRequ
 // GetQueueState The version of what the agent could claim. It changes when there may be something new.
 //
 // Corresponds with GET /fleet/queue-state (the `GetQueueState` operationId).
-func (c *Client) GetQueueState(ctx context.Context, params *GetQueueStateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetQueueState(ctx context.Context, params *GetQueueStateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetQueueStateRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -6921,7 +6921,7 @@ func (c *Client) GetQueueState(ctx context.Context, params *GetQueueStateParams,
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/release (the `ReleaseLease` operationId).
-func (c *Client) ReleaseLeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReleaseLeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReleaseLeaseRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6938,7 +6938,7 @@ func (c *Client) ReleaseLeaseWithBody(ctx context.Context, contentType string, b
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/release (the `ReleaseLease` operationId).
-func (c *Client) ReleaseLease(ctx context.Context, body ReleaseLeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReleaseLease(ctx context.Context, body ReleaseLeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReleaseLeaseRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6955,7 +6955,7 @@ func (c *Client) ReleaseLease(ctx context.Context, body ReleaseLeaseJSONRequestB
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/renew (the `RenewLease` operationId).
-func (c *Client) RenewLeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RenewLeaseWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRenewLeaseRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -6972,7 +6972,7 @@ func (c *Client) RenewLeaseWithBody(ctx context.Context, contentType string, bod
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/renew (the `RenewLease` operationId).
-func (c *Client) RenewLease(ctx context.Context, body RenewLeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RenewLease(ctx context.Context, body RenewLeaseJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRenewLeaseRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -6989,7 +6989,7 @@ func (c *Client) RenewLease(ctx context.Context, body RenewLeaseJSONRequestBody,
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/start (the `StartJob` operationId).
-func (c *Client) StartJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) StartJobWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartJobRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7006,7 +7006,7 @@ func (c *Client) StartJobWithBody(ctx context.Context, contentType string, body 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/start (the `StartJob` operationId).
-func (c *Client) StartJob(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) StartJob(ctx context.Context, body StartJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartJobRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -7023,7 +7023,7 @@ func (c *Client) StartJob(ctx context.Context, body StartJobJSONRequestBody, req
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
-func (c *Client) ReportUsageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportUsageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportUsageRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7040,7 +7040,7 @@ func (c *Client) ReportUsageWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /fleet/usage (the `ReportUsage` operationId).
-func (c *Client) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReportUsageRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -7055,7 +7055,7 @@ func (c *Client) ReportUsage(ctx context.Context, body ReportUsageJSONRequestBod
 // ListJobs Lists jobs, newest first or in the order asked for.
 //
 // Corresponds with GET /jobs (the `ListJobs` operationId).
-func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListJobsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -7072,7 +7072,7 @@ func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditor
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs (the `CreateJob` operationId).
-func (c *Client) CreateJobWithBody(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateJobWithBody(ctx context.Context, params *CreateJobParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7089,7 +7089,7 @@ func (c *Client) CreateJobWithBody(ctx context.Context, params *CreateJobParams,
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs (the `CreateJob` operationId).
-func (c *Client) CreateJob(ctx context.Context, params *CreateJobParams, body CreateJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateJob(ctx context.Context, params *CreateJobParams, body CreateJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
@@ -7106,7 +7106,7 @@ func (c *Client) CreateJob(ctx context.Context, params *CreateJobParams, body Cr
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
-func (c *Client) CreateJobsWithBody(ctx context.Context, params *CreateJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateJobsWithBody(ctx context.Context, params *CreateJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7123,7 +7123,7 @@ func (c *Client) CreateJobsWithBody(ctx context.Context, params *CreateJobsParam
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/batch (the `CreateJobs` operationId).
-func (c *Client) CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CreateJobs(ctx context.Context, params *CreateJobsParams, body CreateJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateJobsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
@@ -7140,7 +7140,7 @@ func (c *Client) CreateJobs(ctx context.Context, params *CreateJobsParams, body 
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
-func (c *Client) BulkJobsWithBody(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) BulkJobsWithBody(ctx context.Context, params *BulkJobsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewBulkJobsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7157,7 +7157,7 @@ func (c *Client) BulkJobsWithBody(ctx context.Context, params *BulkJobsParams, c
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/bulk (the `BulkJobs` operationId).
-func (c *Client) BulkJobs(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) BulkJobs(ctx context.Context, params *BulkJobsParams, body BulkJobsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewBulkJobsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
@@ -7172,7 +7172,7 @@ func (c *Client) BulkJobs(ctx context.Context, params *BulkJobsParams, body Bulk
 // DeleteJob Deletes a failed, aborted, completed or archived job with its content, logs and attempts. Of its events one stays, `job.purged`, with its key, the SHA-256 of its title and its times; usage entries stay. 409 `invalid_transition` for other statuses, 409 `in_use` with `dependents` where jobs wait for it or have it as their parent.
 //
 // Corresponds with DELETE /jobs/{job} (the `DeleteJob` operationId).
-func (c *Client) DeleteJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DeleteJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
@@ -7187,7 +7187,7 @@ func (c *Client) DeleteJob(ctx context.Context, job JobPath, reqEditors ...Reque
 // GetJob One job.
 //
 // Corresponds with GET /jobs/{job} (the `GetJob` operationId).
-func (c *Client) GetJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
@@ -7204,7 +7204,7 @@ func (c *Client) GetJob(ctx context.Context, job JobPath, reqEditors ...RequestE
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
-func (c *Client) PatchJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PatchJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPatchJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7221,7 +7221,7 @@ func (c *Client) PatchJobWithBody(ctx context.Context, job JobPath, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PATCH /jobs/{job} (the `PatchJob` operationId).
-func (c *Client) PatchJob(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PatchJob(ctx context.Context, job JobPath, body PatchJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPatchJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7238,7 +7238,7 @@ func (c *Client) PatchJob(ctx context.Context, job JobPath, body PatchJobJSONReq
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
-func (c *Client) AnswerJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AnswerJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAnswerJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7255,7 +7255,7 @@ func (c *Client) AnswerJobWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/answer (the `AnswerJob` operationId).
-func (c *Client) AnswerJob(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AnswerJob(ctx context.Context, job JobPath, body AnswerJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAnswerJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7272,7 +7272,7 @@ func (c *Client) AnswerJob(ctx context.Context, job JobPath, body AnswerJobJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/approve (the `ApproveJob` operationId).
-func (c *Client) ApproveJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ApproveJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewApproveJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7289,7 +7289,7 @@ func (c *Client) ApproveJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/approve (the `ApproveJob` operationId).
-func (c *Client) ApproveJob(ctx context.Context, job JobPath, body ApproveJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ApproveJob(ctx context.Context, job JobPath, body ApproveJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewApproveJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7306,7 +7306,7 @@ func (c *Client) ApproveJob(ctx context.Context, job JobPath, body ApproveJobJSO
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/archive (the `ArchiveJob` operationId).
-func (c *Client) ArchiveJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ArchiveJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewArchiveJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7323,7 +7323,7 @@ func (c *Client) ArchiveJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/archive (the `ArchiveJob` operationId).
-func (c *Client) ArchiveJob(ctx context.Context, job JobPath, body ArchiveJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ArchiveJob(ctx context.Context, job JobPath, body ArchiveJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewArchiveJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7338,7 +7338,7 @@ func (c *Client) ArchiveJob(ctx context.Context, job JobPath, body ArchiveJobJSO
 // ListAttempts The leases a job had, newest first.
 //
 // Corresponds with GET /jobs/{job}/attempts (the `ListAttempts` operationId).
-func (c *Client) ListAttempts(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListAttempts(ctx context.Context, job JobPath, params *ListAttemptsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAttemptsRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
@@ -7355,7 +7355,7 @@ func (c *Client) ListAttempts(ctx context.Context, job JobPath, params *ListAtte
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/block (the `BlockJob` operationId).
-func (c *Client) BlockJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) BlockJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewBlockJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7372,7 +7372,7 @@ func (c *Client) BlockJobWithBody(ctx context.Context, job JobPath, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/block (the `BlockJob` operationId).
-func (c *Client) BlockJob(ctx context.Context, job JobPath, body BlockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) BlockJob(ctx context.Context, job JobPath, body BlockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewBlockJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7389,7 +7389,7 @@ func (c *Client) BlockJob(ctx context.Context, job JobPath, body BlockJobJSONReq
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
-func (c *Client) CancelJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CancelJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7406,7 +7406,7 @@ func (c *Client) CancelJobWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/cancel (the `CancelJob` operationId).
-func (c *Client) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCancelJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7423,7 +7423,7 @@ func (c *Client) CancelJob(ctx context.Context, job JobPath, body CancelJobJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
-func (c *Client) FinishJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FinishJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinishJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7440,7 +7440,7 @@ func (c *Client) FinishJobWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/complete (the `FinishJob` operationId).
-func (c *Client) FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FinishJob(ctx context.Context, job JobPath, body FinishJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinishJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7455,7 +7455,7 @@ func (c *Client) FinishJob(ctx context.Context, job JobPath, body FinishJobJSONR
 // GetDependencies The jobs linked with a job, directly or by way of others, as a graph of at most 100 jobs.
 //
 // Corresponds with GET /jobs/{job}/dependencies (the `GetDependencies` operationId).
-func (c *Client) GetDependencies(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetDependencies(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetDependenciesRequest(c.Server, job)
 	if err != nil {
 		return nil, err
@@ -7472,7 +7472,7 @@ func (c *Client) GetDependencies(ctx context.Context, job JobPath, reqEditors ..
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
-func (c *Client) LinkJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) LinkJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewLinkJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7489,7 +7489,7 @@ func (c *Client) LinkJobWithBody(ctx context.Context, job JobPath, contentType s
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/dependencies (the `LinkJob` operationId).
-func (c *Client) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewLinkJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7504,7 +7504,7 @@ func (c *Client) LinkJob(ctx context.Context, job JobPath, body LinkJobJSONReque
 // UnlinkJob Takes a link away, of every type where none is named; a parent's with its gate. A job that waited for it alone becomes claimable.
 //
 // Corresponds with DELETE /jobs/{job}/dependencies/{dep} (the `UnlinkJob` operationId).
-func (c *Client) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath, params *UnlinkJobParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnlinkJobRequest(c.Server, job, dep, params)
 	if err != nil {
 		return nil, err
@@ -7519,7 +7519,7 @@ func (c *Client) UnlinkJob(ctx context.Context, job JobPath, dep DependencyPath,
 // EstimateJob What a job is expected to cost, and which size of model it is worth.
 //
 // Corresponds with GET /jobs/{job}/estimate (the `EstimateJob` operationId).
-func (c *Client) EstimateJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) EstimateJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewEstimateJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
@@ -7534,7 +7534,7 @@ func (c *Client) EstimateJob(ctx context.Context, job JobPath, reqEditors ...Req
 // ListJobEvents What happened to a job, newest first.
 //
 // Corresponds with GET /jobs/{job}/events (the `ListJobEvents` operationId).
-func (c *Client) ListJobEvents(ctx context.Context, job JobPath, params *ListJobEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListJobEvents(ctx context.Context, job JobPath, params *ListJobEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListJobEventsRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
@@ -7549,7 +7549,7 @@ func (c *Client) ListJobEvents(ctx context.Context, job JobPath, params *ListJob
 // ExplainJob Why a job does not run, and which factories could run it.
 //
 // Corresponds with GET /jobs/{job}/explanation (the `ExplainJob` operationId).
-func (c *Client) ExplainJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ExplainJob(ctx context.Context, job JobPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainJobRequest(c.Server, job)
 	if err != nil {
 		return nil, err
@@ -7564,7 +7564,7 @@ func (c *Client) ExplainJob(ctx context.Context, job JobPath, reqEditors ...Requ
 // ListJobLogs What agents wrote down while they worked on a job, newest first.
 //
 // Corresponds with GET /jobs/{job}/logs (the `ListJobLogs` operationId).
-func (c *Client) ListJobLogs(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListJobLogs(ctx context.Context, job JobPath, params *ListJobLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListJobLogsRequest(c.Server, job, params)
 	if err != nil {
 		return nil, err
@@ -7581,7 +7581,7 @@ func (c *Client) ListJobLogs(ctx context.Context, job JobPath, params *ListJobLo
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/merge (the `MergeJob` operationId).
-func (c *Client) MergeJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) MergeJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewMergeJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7598,7 +7598,7 @@ func (c *Client) MergeJobWithBody(ctx context.Context, job JobPath, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/merge (the `MergeJob` operationId).
-func (c *Client) MergeJob(ctx context.Context, job JobPath, body MergeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) MergeJob(ctx context.Context, job JobPath, body MergeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewMergeJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7615,7 +7615,7 @@ func (c *Client) MergeJob(ctx context.Context, job JobPath, body MergeJobJSONReq
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
-func (c *Client) FailMergeWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FailMergeWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailMergeRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7632,7 +7632,7 @@ func (c *Client) FailMergeWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/merge-failed (the `FailMerge` operationId).
-func (c *Client) FailMerge(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) FailMerge(ctx context.Context, job JobPath, body FailMergeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFailMergeRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7649,7 +7649,7 @@ func (c *Client) FailMerge(ctx context.Context, job JobPath, body FailMergeJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/pause (the `PauseJob` operationId).
-func (c *Client) PauseJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PauseJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7666,7 +7666,7 @@ func (c *Client) PauseJobWithBody(ctx context.Context, job JobPath, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/pause (the `PauseJob` operationId).
-func (c *Client) PauseJob(ctx context.Context, job JobPath, body PauseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PauseJob(ctx context.Context, job JobPath, body PauseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7683,7 +7683,7 @@ func (c *Client) PauseJob(ctx context.Context, job JobPath, body PauseJobJSONReq
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/reject (the `RejectJob` operationId).
-func (c *Client) RejectJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RejectJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRejectJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7700,7 +7700,7 @@ func (c *Client) RejectJobWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/reject (the `RejectJob` operationId).
-func (c *Client) RejectJob(ctx context.Context, job JobPath, body RejectJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RejectJob(ctx context.Context, job JobPath, body RejectJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRejectJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7717,7 +7717,7 @@ func (c *Client) RejectJob(ctx context.Context, job JobPath, body RejectJobJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/release (the `ReleaseJob` operationId).
-func (c *Client) ReleaseJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReleaseJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReleaseJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7734,7 +7734,7 @@ func (c *Client) ReleaseJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/release (the `ReleaseJob` operationId).
-func (c *Client) ReleaseJob(ctx context.Context, job JobPath, body ReleaseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReleaseJob(ctx context.Context, job JobPath, body ReleaseJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReleaseJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7751,7 +7751,7 @@ func (c *Client) ReleaseJob(ctx context.Context, job JobPath, body ReleaseJobJSO
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/resume (the `ResumeJob` operationId).
-func (c *Client) ResumeJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ResumeJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7768,7 +7768,7 @@ func (c *Client) ResumeJobWithBody(ctx context.Context, job JobPath, contentType
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/resume (the `ResumeJob` operationId).
-func (c *Client) ResumeJob(ctx context.Context, job JobPath, body ResumeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ResumeJob(ctx context.Context, job JobPath, body ResumeJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7785,7 +7785,7 @@ func (c *Client) ResumeJob(ctx context.Context, job JobPath, body ResumeJobJSONR
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
-func (c *Client) RetryJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RetryJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7802,7 +7802,7 @@ func (c *Client) RetryJobWithBody(ctx context.Context, job JobPath, contentType 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/retry (the `RetryJob` operationId).
-func (c *Client) RetryJob(ctx context.Context, job JobPath, body RetryJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RetryJob(ctx context.Context, job JobPath, body RetryJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7819,7 +7819,7 @@ func (c *Client) RetryJob(ctx context.Context, job JobPath, body RetryJobJSONReq
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
-func (c *Client) UnblockJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UnblockJobWithBody(ctx context.Context, job JobPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequestWithBody(c.Server, job, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7836,7 +7836,7 @@ func (c *Client) UnblockJobWithBody(ctx context.Context, job JobPath, contentTyp
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /jobs/{job}/unblock (the `UnblockJob` operationId).
-func (c *Client) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnblockJobRequest(c.Server, job, body)
 	if err != nil {
 		return nil, err
@@ -7851,7 +7851,7 @@ func (c *Client) UnblockJob(ctx context.Context, job JobPath, body UnblockJobJSO
 // ReadMessages Hands out what is in the caller's inbox and was not acknowledged, the oldest first, and waits for the first message where there is none. With `Accept: text/event-stream` it goes on for as long as the reader stays.
 //
 // Corresponds with GET /messages (the `ReadMessages` operationId).
-func (c *Client) ReadMessages(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReadMessages(ctx context.Context, params *ReadMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadMessagesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -7868,7 +7868,7 @@ func (c *Client) ReadMessages(ctx context.Context, params *ReadMessagesParams, r
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /messages (the `SendMessage` operationId).
-func (c *Client) SendMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SendMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSendMessageRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7885,7 +7885,7 @@ func (c *Client) SendMessageWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /messages (the `SendMessage` operationId).
-func (c *Client) SendMessage(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SendMessage(ctx context.Context, body SendMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSendMessageRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -7902,7 +7902,7 @@ func (c *Client) SendMessage(ctx context.Context, body SendMessageJSONRequestBod
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /messages/ack (the `AckMessages` operationId).
-func (c *Client) AckMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AckMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAckMessagesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7919,7 +7919,7 @@ func (c *Client) AckMessagesWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /messages/ack (the `AckMessages` operationId).
-func (c *Client) AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) AckMessages(ctx context.Context, body AckMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAckMessagesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -7934,7 +7934,7 @@ func (c *Client) AckMessages(ctx context.Context, body AckMessagesJSONRequestBod
 // ListArchives Archives of messages that were dropped after 90 days, the newest first. `GET /blobs/{blob}` has the messages: a JSON object in each line, packed with gzip. An archive is kept for a year.
 //
 // Corresponds with GET /messages/archives (the `ListArchives` operationId).
-func (c *Client) ListArchives(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListArchives(ctx context.Context, params *ListArchivesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListArchivesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -7951,7 +7951,7 @@ func (c *Client) ListArchives(ctx context.Context, params *ListArchivesParams, r
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /messages/batch (the `SendMessages` operationId).
-func (c *Client) SendMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SendMessagesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSendMessagesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -7968,7 +7968,7 @@ func (c *Client) SendMessagesWithBody(ctx context.Context, contentType string, b
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /messages/batch (the `SendMessages` operationId).
-func (c *Client) SendMessages(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SendMessages(ctx context.Context, body SendMessagesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSendMessagesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -7983,7 +7983,7 @@ func (c *Client) SendMessages(ctx context.Context, body SendMessagesJSONRequestB
 // ListDeadLetters Messages that an inbox gave up, the newest first.
 //
 // Corresponds with GET /messages/dead (the `ListDeadLetters` operationId).
-func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListDeadLetters(ctx context.Context, params *ListDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDeadLettersRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -7998,7 +7998,7 @@ func (c *Client) ListDeadLetters(ctx context.Context, params *ListDeadLettersPar
 // DiscardDeadLetter Removes a dead letter; the message stays in its thread.
 //
 // Corresponds with POST /messages/dead/{message}/discard (the `DiscardDeadLetter` operationId).
-func (c *Client) DiscardDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DiscardDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDiscardDeadLetterRequest(c.Server, message)
 	if err != nil {
 		return nil, err
@@ -8013,7 +8013,7 @@ func (c *Client) DiscardDeadLetter(ctx context.Context, message MessagePath, req
 // RedriveDeadLetter Lets a dead letter be handed out again, as if for the first time.
 //
 // Corresponds with POST /messages/dead/{message}/redrive (the `RedriveDeadLetter` operationId).
-func (c *Client) RedriveDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) RedriveDeadLetter(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRedriveDeadLetterRequest(c.Server, message)
 	if err != nil {
 		return nil, err
@@ -8030,7 +8030,7 @@ func (c *Client) RedriveDeadLetter(ctx context.Context, message MessagePath, req
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /messages/nack (the `NackMessage` operationId).
-func (c *Client) NackMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) NackMessageWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewNackMessageRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8047,7 +8047,7 @@ func (c *Client) NackMessageWithBody(ctx context.Context, contentType string, bo
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /messages/nack (the `NackMessage` operationId).
-func (c *Client) NackMessage(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) NackMessage(ctx context.Context, body NackMessageJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewNackMessageRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -8062,7 +8062,7 @@ func (c *Client) NackMessage(ctx context.Context, body NackMessageJSONRequestBod
 // SearchMessages Messages by their words, the best of the newest first. Words in quotes stand together; the last one may be the beginning of a word.
 //
 // Corresponds with GET /messages/search (the `SearchMessages` operationId).
-func (c *Client) SearchMessages(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SearchMessages(ctx context.Context, params *SearchMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSearchMessagesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -8077,7 +8077,7 @@ func (c *Client) SearchMessages(ctx context.Context, params *SearchMessagesParam
 // ReadThread A thread, the oldest message first. That of a job has the job's key.
 //
 // Corresponds with GET /messages/threads/{thread} (the `ReadThread` operationId).
-func (c *Client) ReadThread(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReadThread(ctx context.Context, thread string, params *ReadThreadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadThreadRequest(c.Server, thread, params)
 	if err != nil {
 		return nil, err
@@ -8092,7 +8092,7 @@ func (c *Client) ReadThread(ctx context.Context, thread string, params *ReadThre
 // GetMessage One message. An agent reads what it sent and what was for it.
 //
 // Corresponds with GET /messages/{message} (the `GetMessage` operationId).
-func (c *Client) GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetMessage(ctx context.Context, message MessagePath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetMessageRequest(c.Server, message)
 	if err != nil {
 		return nil, err
@@ -8107,7 +8107,7 @@ func (c *Client) GetMessage(ctx context.Context, message MessagePath, reqEditors
 // ListPrices What tokens cost. The workspace's own prices win over the built-in list, and of those that match the one with the longest name.
 //
 // Corresponds with GET /prices (the `ListPrices` operationId).
-func (c *Client) ListPrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListPrices(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListPricesRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -8124,7 +8124,7 @@ func (c *Client) ListPrices(ctx context.Context, reqEditors ...RequestEditorFn) 
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /prices (the `SavePrices` operationId).
-func (c *Client) SavePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SavePricesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSavePricesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8141,7 +8141,7 @@ func (c *Client) SavePricesWithBody(ctx context.Context, contentType string, bod
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /prices (the `SavePrices` operationId).
-func (c *Client) SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SavePrices(ctx context.Context, body SavePricesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSavePricesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -8156,7 +8156,7 @@ func (c *Client) SavePrices(ctx context.Context, body SavePricesJSONRequestBody,
 // ListUnpricedModels Models without a price that hard budgets of dollars asked about, or that somebody has decided on. Those that wait for a decision come first.
 //
 // Corresponds with GET /prices/models (the `ListUnpricedModels` operationId).
-func (c *Client) ListUnpricedModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListUnpricedModels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUnpricedModelsRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -8173,7 +8173,7 @@ func (c *Client) ListUnpricedModels(ctx context.Context, reqEditors ...RequestEd
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
-func (c *Client) DecideUnpricedModelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DecideUnpricedModelWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDecideUnpricedModelRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8190,7 +8190,7 @@ func (c *Client) DecideUnpricedModelWithBody(ctx context.Context, contentType st
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /prices/models (the `DecideUnpricedModel` operationId).
-func (c *Client) DecideUnpricedModel(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DecideUnpricedModel(ctx context.Context, body DecideUnpricedModelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDecideUnpricedModelRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -8205,7 +8205,7 @@ func (c *Client) DecideUnpricedModel(ctx context.Context, body DecideUnpricedMod
 // ListProducts The products with their repos, by name.
 //
 // Corresponds with GET /products (the `ListProducts` operationId).
-func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListProducts(ctx context.Context, params *ListProductsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListProductsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -8220,7 +8220,7 @@ func (c *Client) ListProducts(ctx context.Context, params *ListProductsParams, r
 // DeleteProduct Takes away a product that has no jobs.
 //
 // Corresponds with DELETE /products/{product} (the `DeleteProduct` operationId).
-func (c *Client) DeleteProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) DeleteProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteProductRequest(c.Server, product)
 	if err != nil {
 		return nil, err
@@ -8235,7 +8235,7 @@ func (c *Client) DeleteProduct(ctx context.Context, product ProductPath, reqEdit
 // GetProduct One product with its repos.
 //
 // Corresponds with GET /products/{product} (the `GetProduct` operationId).
-func (c *Client) GetProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetProduct(ctx context.Context, product ProductPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetProductRequest(c.Server, product)
 	if err != nil {
 		return nil, err
@@ -8252,7 +8252,7 @@ func (c *Client) GetProduct(ctx context.Context, product ProductPath, reqEditors
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /products/{product} (the `PutProduct` operationId).
-func (c *Client) PutProductWithBody(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PutProductWithBody(ctx context.Context, product ProductPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutProductRequestWithBody(c.Server, product, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8269,7 +8269,7 @@ func (c *Client) PutProductWithBody(ctx context.Context, product ProductPath, co
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /products/{product} (the `PutProduct` operationId).
-func (c *Client) PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PutProduct(ctx context.Context, product ProductPath, body PutProductJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutProductRequest(c.Server, product, body)
 	if err != nil {
 		return nil, err
@@ -8286,7 +8286,7 @@ func (c *Client) PutProduct(ctx context.Context, product ProductPath, body PutPr
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /reclaim (the `ReclaimLeases` operationId).
-func (c *Client) ReclaimLeasesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReclaimLeasesWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReclaimLeasesRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8303,7 +8303,7 @@ func (c *Client) ReclaimLeasesWithBody(ctx context.Context, contentType string, 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /reclaim (the `ReclaimLeases` operationId).
-func (c *Client) ReclaimLeases(ctx context.Context, body ReclaimLeasesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ReclaimLeases(ctx context.Context, body ReclaimLeasesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReclaimLeasesRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -8320,7 +8320,7 @@ func (c *Client) ReclaimLeases(ctx context.Context, body ReclaimLeasesJSONReques
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /routability (the `PreviewRoutability` operationId).
-func (c *Client) PreviewRoutabilityWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PreviewRoutabilityWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewRoutabilityRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
@@ -8337,7 +8337,7 @@ func (c *Client) PreviewRoutabilityWithBody(ctx context.Context, contentType str
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /routability (the `PreviewRoutability` operationId).
-func (c *Client) PreviewRoutability(ctx context.Context, body PreviewRoutabilityJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) PreviewRoutability(ctx context.Context, body PreviewRoutabilityJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewRoutabilityRequest(c.Server, body)
 	if err != nil {
 		return nil, err
@@ -8352,7 +8352,7 @@ func (c *Client) PreviewRoutability(ctx context.Context, body PreviewRoutability
 // SearchJobs Jobs by words of their key, title, body, question, answer and last error, the best of the newest first; after them those with the words in the log of an attempt that has ended, the newest first. Words in quotes stand together; the last one may be the beginning of a word.
 //
 // Corresponds with GET /search/jobs (the `SearchJobs` operationId).
-func (c *Client) SearchJobs(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) SearchJobs(ctx context.Context, params *SearchJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSearchJobsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -8367,7 +8367,7 @@ func (c *Client) SearchJobs(ctx context.Context, params *SearchJobsParams, reqEd
 // GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 //
 // Corresponds with GET /stats (the `GetStats` operationId).
-func (c *Client) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetStatsRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -8382,7 +8382,7 @@ func (c *Client) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
 //
 // Corresponds with GET /usage (the `GetUsage` operationId).
-func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetUsageRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -8397,7 +8397,7 @@ func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditor
 // ListUsageEntries The usage entries, by the instant that they are booked at, newest first. `Accept` with `text/csv` streams all of them from `cursor` on as CSV.
 //
 // Corresponds with GET /usage/entries (the `ListUsageEntries` operationId).
-func (c *Client) ListUsageEntries(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) ListUsageEntries(ctx context.Context, params *ListUsageEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUsageEntriesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
@@ -8412,7 +8412,7 @@ func (c *Client) ListUsageEntries(ctx context.Context, params *ListUsageEntriesP
 // GetVersion What runs, and the lowest version of a client that is answered.
 //
 // Corresponds with GET /version (the `GetVersion` operationId).
-func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+func (c *caller) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVersionRequest(c.Server)
 	if err != nil {
 		return nil, err
@@ -14241,7 +14241,7 @@ func NewGetVersionRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-func (c *Client) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
+func (c *caller) applyEditors(ctx context.Context, req *http.Request, additionalEditors []RequestEditorFn) error {
 	for _, r := range c.RequestEditors {
 		if err := r(ctx, req); err != nil {
 			return err
@@ -14272,7 +14272,7 @@ func NewClientWithResponses(server string, opts ...ClientOption) (*ClientWithRes
 
 // WithBaseURL overrides the baseURL.
 func WithBaseURL(baseURL string) ClientOption {
-	return func(c *Client) error {
+	return func(c *caller) error {
 		newBaseURL, err := url.Parse(baseURL)
 		if err != nil {
 			return err

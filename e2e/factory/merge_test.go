@@ -48,9 +48,9 @@ func (s *stage) handIn(h handed) (key string) {
 }
 
 // agent registers one that is no worker, with the repository of the stage.
-func (s *stage) agent(name string) *client.Client {
+func (s *stage) agent(name string) *api.Client {
 	s.t.Helper()
-	enrol, err := client.New(s.url(), s.token("enrolment-token"), client.Options{})
+	enrol, err := client.New(s.url(), s.token("enrolment-token"), api.Options{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func (s *stage) agent(name string) *client.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	agent, err := client.New(s.url(), answer.JSON200.Token, client.Options{})
+	agent, err := client.New(s.url(), answer.JSON200.Token, api.Options{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type stage struct {
 	// database is its address, for its owner.
 	database string
 	server   *processtest.Process
-	person   *client.Client
+	person   *api.Client
 	env      []string // of workers, beside what they need
 }
 
@@ -52,7 +52,7 @@ func newStage(t *testing.T) *stage {
 	}
 	s.startServer()
 	var err error
-	if s.person, err = client.New(s.url(), s.token("owner-token"), client.Options{Retries: 20, LongestPause: time.Second}); err != nil {
+	if s.person, err = client.New(s.url(), s.token("owner-token"), api.Options{Retries: 20, LongestPause: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	s.repository("ledger")

@@ -126,7 +126,7 @@ func (d *demo) alive() map[int]string {
 func (d *demo) jobs() []api.Job {
 	d.t.Helper()
 	token := strings.TrimSpace(d.read(filepath.Join(d.dir, ".demo", "data", "owner-token")))
-	connection, err := client.New("http://"+d.address, token, client.Options{})
+	connection, err := client.New("http://"+d.address, token, api.Options{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

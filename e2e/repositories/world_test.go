@@ -29,7 +29,7 @@ type world struct {
 	t       *testing.T
 	dir     string
 	address string
-	person  *client.Client
+	person  *api.Client
 	server  *processtest.Process
 }
 
@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 		return answer.StatusCode == http.StatusOK
 	})
 	var err error
-	if w.person, err = client.New(w.url(), w.token("owner-token"), client.Options{Retries: 20, LongestPause: time.Second}); err != nil {
+	if w.person, err = client.New(w.url(), w.token("owner-token"), api.Options{Retries: 20, LongestPause: time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -1,4 +1,4 @@
-// Package client talks to a Fleetboard server, for the fleet command and its worker: the
-// calls are those of the package api, and an answer that refuses is an
-// error. It knows no database and nothing of the server's inside.
+// Package client is the client side of Fleetboard, a folder for each part. They speak to a
+// server through package api, as the fleet command in a version; they know no database and
+// nothing of the server's inside.
 package client

@@ -1,4 +1,3 @@
-// Command generate writes what oapi-codegen does not: the names of the API's types in the server.
 package main
 
 import (

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func blobCommand(c *cli) *cobra.Command {
@@ -21,7 +20,7 @@ func blobCommand(c *cli) *cobra.Command {
 		Short: "Store a file, or standard input as -, and print its SHA-256",
 		Long: "Stores a content under its SHA-256, and prints that. It is deleted a day later unless a job or a message names\n" +
 			"it by then.",
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			from, err := c.open(args[0])
 			if err != nil {
 				return nil, err

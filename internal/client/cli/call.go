@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -43,7 +43,7 @@ func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ e
 }
 
 // printed is a command's whole work: it asks and prints what came back.
-func printed[T any](c *cli, ask func(ctx context.Context, to *client.Client, args []string) (*http.Response, error),
+func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
 	human func(w io.Writer, said T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
@@ -59,9 +59,9 @@ func printed[T any](c *cli, ask func(ctx context.Context, to *client.Client, arg
 }
 
 // gone is the whole work of a command that takes something away.
-func gone(c *cli, what string, ask func(ctx context.Context, to *client.Client, name string) (*http.Response,
+func gone(c *cli, what string, ask func(ctx context.Context, to *api.Client, name string) (*http.Response,
 	error)) func(*cobra.Command, []string) error {
-	return c.each(func(ctx context.Context, to *client.Client, name string) error {
+	return c.each(func(ctx context.Context, to *api.Client, name string) error {
 		if _, err := read(ask(ctx, to, name)); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func gone(c *cli, what string, ask func(ctx context.Context, to *client.Client, 
 
 // each does something with each argument of a command. One that fails does not stop the
 // rest; the code is that of the first that failed.
-func (c *cli) each(do func(ctx context.Context, to *client.Client, arg string) error) func(*cobra.Command, []string) error {
+func (c *cli) each(do func(ctx context.Context, to *api.Client, arg string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {

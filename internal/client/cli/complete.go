@@ -23,7 +23,7 @@ const (
 type choice struct{ name, about string }
 
 // names finds the names that there are. begun is what was typed already.
-type names func(ctx context.Context, to *client.Client, begun string) ([]choice, error)
+type names func(ctx context.Context, to *api.Client, begun string) ([]choice, error)
 
 // complete gives a shell the names for the first most arguments; 0 is all of them. Where
 // the server is away or slow, there are none.
@@ -58,7 +58,7 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 	if err != nil || at.token == "" {
 		return nil
 	}
-	to, err := client.New(at.server, at.token, client.Options{})
+	to, err := client.New(at.server, at.token, api.Options{})
 	if err != nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 
 // jobKeys are the keys of jobs in some statuses, or in all, those changed last first.
 func jobKeys(statuses ...api.JobStatus) names {
-	return func(ctx context.Context, to *client.Client, begun string) ([]choice, error) {
+	return func(ctx context.Context, to *api.Client, begun string) ([]choice, error) {
 		most, order := mostCompletions, api.ListJobsParamsSort("updated")
 		params := &api.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most,
 			Fields: &[]api.JobField{"key", "title", "status"}}
@@ -92,7 +92,7 @@ func jobKeys(statuses ...api.JobStatus) names {
 	}
 }
 
-func factoryNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
+func factoryNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
 	_, said, err := readInto[api.FactoryPage](to.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
 	var found []choice
@@ -102,7 +102,7 @@ func factoryNames(ctx context.Context, to *client.Client, _ string) ([]choice, e
 	return found, err
 }
 
-func agentNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
+func agentNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
 	_, said, err := readInto[api.AgentPage](to.ListAgents(ctx, &api.ListAgentsParams{Limit: &most}))
 	var found []choice
@@ -112,7 +112,7 @@ func agentNames(ctx context.Context, to *client.Client, _ string) ([]choice, err
 	return found, err
 }
 
-func productNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
+func productNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
 	_, said, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	var found []choice
@@ -123,7 +123,7 @@ func productNames(ctx context.Context, to *client.Client, _ string) ([]choice, e
 }
 
 // repoNames are the repositories of products and of factories.
-func repoNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
+func repoNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
 	_, products, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	if err != nil {
@@ -151,7 +151,7 @@ func repoNames(ctx context.Context, to *client.Client, _ string) ([]choice, erro
 	return found, err
 }
 
-func budgetNames(ctx context.Context, to *client.Client, _ string) ([]choice, error) {
+func budgetNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
 	var found []choice
 	for _, one := range said.Items {

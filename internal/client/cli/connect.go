@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -143,7 +144,7 @@ func loopback(server string) bool {
 }
 
 // connect is a client for the server with the person's token.
-func (c *cli) connect() (*client.Client, error) {
+func (c *cli) connect() (*api.Client, error) {
 	to, err := c.target()
 	if err != nil {
 		return nil, err
@@ -156,8 +157,8 @@ func (c *cli) connect() (*client.Client, error) {
 }
 
 // dial is a client for a server; a wrong address is the caller's mistake.
-func dial(server, token string) (*client.Client, error) {
-	to, err := client.New(server, token, client.Options{Retries: retries, LongestPause: longestPause})
+func dial(server, token string) (*api.Client, error) {
+	to, err := client.New(server, token, api.Options{Retries: retries, LongestPause: longestPause})
 	if err != nil {
 		return nil, fail(exitUsage, "%w", err)
 	}

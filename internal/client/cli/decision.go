@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // decision is a verb that people say of jobs.
@@ -43,7 +42,7 @@ type decided struct {
 }
 
 // ask asks the server for the decision.
-func (of decision) ask(ctx context.Context, to *client.Client, job string, d decided) (*http.Response, error) {
+func (of decision) ask(ctx context.Context, to *api.Client, job string, d decided) (*http.Response, error) {
 	plain, reasoned := api.PlainAction{Version: d.version}, api.ReasonedAction{Reason: d.reason, Version: d.version}
 	switch of.name {
 	case "block":
@@ -78,7 +77,7 @@ func (of decision) calls() map[string]string {
 }
 
 // showApproved prints how an approved job stands, and how it is merged.
-func (c *cli) showApproved(ctx context.Context, to *client.Client, ask func() (*http.Response, error)) error {
+func (c *cli) showApproved(ctx context.Context, to *api.Client, ask func() (*http.Response, error)) error {
 	body, job, err := readInto[api.Job](ask())
 	if err != nil {
 		return err
@@ -100,7 +99,7 @@ func decide(c *cli, of decision) *cobra.Command {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
 		d.version = flagValue(cmd, "if-version", version)
-		return c.each(func(ctx context.Context, to *client.Client, job string) error {
+		return c.each(func(ctx context.Context, to *api.Client, job string) error {
 			if of.name != "approve" {
 				return c.showJob(of.ask(ctx, to, job, d))
 			}

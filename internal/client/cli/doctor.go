@@ -108,7 +108,7 @@ func (e *examination) files() {
 
 // server looks whether the server answers, speaks our version, and has the same time.
 func (e *examination) server(ctx context.Context, at target) bool {
-	to, err := client.New(at.server, "", client.Options{})
+	to, err := client.New(at.server, "", api.Options{})
 	if err != nil {
 		e.bad("server", "%v", err)
 		return false
@@ -153,19 +153,19 @@ func (e *examination) clock(said string, asked time.Time, took time.Duration) {
 // what may not be asked at all is refused before that.
 var rights = []struct {
 	name string
-	may  func(ctx context.Context, to *client.Client) (*http.Response, error)
+	may  func(ctx context.Context, to *api.Client) (*http.Response, error)
 }{
-	{"see the board", func(ctx context.Context, to *client.Client) (*http.Response, error) {
+	{"see the board", func(ctx context.Context, to *api.Client) (*http.Response, error) {
 		one := 1
 		return to.ListProducts(ctx, &api.ListProductsParams{Limit: &one})
 	}},
-	{"decide about jobs", func(ctx context.Context, to *client.Client) (*http.Response, error) {
+	{"decide about jobs", func(ctx context.Context, to *api.Client) (*http.Response, error) {
 		return to.CreateJobsWithBody(ctx, nil, "application/json", strings.NewReader("{}"))
 	}},
-	{"run the fleet", func(ctx context.Context, to *client.Client) (*http.Response, error) {
+	{"run the fleet", func(ctx context.Context, to *api.Client) (*http.Response, error) {
 		return to.ReclaimLeasesWithBody(ctx, "application/json", strings.NewReader(`{"job":0}`))
 	}},
-	{"manage products and budgets", func(ctx context.Context, to *client.Client) (*http.Response, error) {
+	{"manage products and budgets", func(ctx context.Context, to *api.Client) (*http.Response, error) {
 		return to.CreateBudgetWithBody(ctx, "application/json", strings.NewReader("{}"))
 	}},
 }
@@ -174,7 +174,7 @@ var rights = []struct {
 func (e *examination) token(ctx context.Context, at target) {
 	if at.token == "" {
 		e.bad("token", "there is none for %s: run `fleet login`, or set FLEETBOARD_TOKEN", at.server)
-	} else if to, err := client.New(at.server, at.token, client.Options{}); err == nil {
+	} else if to, err := client.New(at.server, at.token, api.Options{}); err == nil {
 		e.rights(ctx, to, at.from)
 	}
 	if at.enrolment == "" {
@@ -184,11 +184,11 @@ func (e *examination) token(ctx context.Context, at target) {
 	e.ok("enrolment", "there is an enrolment token, so this machine can run agents")
 }
 
-func (e *examination) rights(ctx context.Context, to *client.Client, from string) {
+func (e *examination) rights(ctx context.Context, to *api.Client, from string) {
 	var may, not []string
 	for _, right := range rights {
 		_, err := read(right.may(ctx, to))
-		p, refused := errors.AsType[*client.Problem](err)
+		p, refused := errors.AsType[*api.Error](err)
 		switch {
 		case err == nil || refused && (p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest):
 			may = append(may, right.name)

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // wantedEvents are the filters of the log of events.
@@ -70,7 +69,7 @@ func (e wantedEvents) stream(after string) api.StreamEventsParams {
 }
 
 // newest prints the newest events, the oldest of them first, and returns the place after.
-func (e wantedEvents) newest(ctx context.Context, c *cli, to *client.Client) (string, error) {
+func (e wantedEvents) newest(ctx context.Context, c *cli, to *api.Client) (string, error) {
 	params := e.params()
 	back := api.ListEventsParamsOrder("desc")
 	params.Order, params.Limit = &back, &e.limit
@@ -88,7 +87,7 @@ func (e wantedEvents) newest(ctx context.Context, c *cli, to *client.Client) (st
 
 // endOfLog is the place after the newest event. Where a filter finds none, it is the
 // newest of all.
-func endOfLog(ctx context.Context, to *client.Client, said api.EventTail) (string, error) {
+func endOfLog(ctx context.Context, to *api.Client, said api.EventTail) (string, error) {
 	if len(said.Items) == 0 {
 		one, back := 1, api.ListEventsParamsOrder("desc")
 		var err error
@@ -104,7 +103,7 @@ func endOfLog(ctx context.Context, to *client.Client, said api.EventTail) (strin
 }
 
 // all prints every event from a time on, and returns the place after the last.
-func (e wantedEvents) all(ctx context.Context, c *cli, to *client.Client, from *time.Time) (string, error) {
+func (e wantedEvents) all(ctx context.Context, c *cli, to *api.Client, from *time.Time) (string, error) {
 	params := e.params()
 	params.Since = from
 	most := 200

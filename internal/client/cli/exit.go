@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // The exit codes are stable: scripts rely on them.
@@ -65,16 +64,16 @@ func exitCode(err error) int {
 	if errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
-	if _, ok := errors.AsType[*client.Unreachable](err); ok {
+	if _, ok := errors.AsType[*api.Unreachable](err); ok {
 		return exitUnreachable
 	}
-	if p, ok := errors.AsType[*client.Problem](err); ok {
+	if p, ok := errors.AsType[*api.Error](err); ok {
 		return codeOfProblem(p)
 	}
 	return exitFailure
 }
 
-func codeOfProblem(p *client.Problem) int {
+func codeOfProblem(p *api.Error) int {
 	switch p.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
 		return exitUsage

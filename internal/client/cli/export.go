@@ -17,13 +17,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func busCommand(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "exports", Args: cobra.NoArgs, Short: "List the exports and their positions",
 		Annotations: calls("listExports"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListExports(ctx)
 		}, func(w io.Writer, said api.ExportList) {
 			t := c.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
@@ -45,7 +44,7 @@ func busArchives(c *cli) *cobra.Command {
 		Annotations: calls("listArchives"),
 		Long: "Lists the archives of messages that were dropped, the newest first. `fleet blob get BLOB | zcat` prints one, a JSON\n" +
 			"object in each line. An archive is kept for a year.",
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			most := 200
 			return to.ListArchives(ctx, &api.ListArchivesParams{Limit: &most})
 		}, func(w io.Writer, said api.ArchiveList) {
@@ -62,7 +61,7 @@ func busReset(c *cli) *cobra.Command {
 		Short: "Move an export back to a position, or to the beginning",
 		Long: "Moves an export back to a position that a line of its file has, or without one to the beginning. What follows is given\n" +
 			"out again, to another file: a file that has it already is refused from then on.",
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.ResetExport(ctx, args[0], api.ExportReset{Position: strings.Join(args[1:], "")})
 		}, func(w io.Writer, e api.Export) {
 			place := e.Position
@@ -77,7 +76,7 @@ func busRemove(c *cli) *cobra.Command {
 	var confirmed string
 	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
 		Short: "Remove an export; messages are not kept for it any more",
-		RunE: gone(c, "export", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
+		RunE: gone(c, "export", func(ctx context.Context, to *api.Client, name string) (*http.Response, error) {
 			return to.DeleteExport(ctx, name, &api.DeleteExportParams{Confirm: some(confirmed)})
 		})}
 	cmd.Flags().StringVar(&confirmed, "confirm", "", "its `name`, once more")
@@ -159,7 +158,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 // exportPage appends the page that follows last, the position of the last line in the file,
 // syncs it, and then moves the export on. It gives how many lines it wrote, and the position
 // of the last line that the file has now, also where the server could not be told.
-func exportPage(ctx context.Context, to *client.Client, name, last string, out *os.File) (n int, place string, err error) {
+func exportPage(ctx context.Context, to *api.Client, name, last string, out *os.File) (n int, place string, err error) {
 	most := pageOfExport
 	_, page, err := readInto[struct {
 		Items    []json.RawMessage `json:"items"`

@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func factoryCommand(c *cli) *cobra.Command {
 	var p page
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the factories",
 		Annotations: calls("listFactories"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListFactories(ctx, &api.ListFactoriesParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, func(w io.Writer, said api.FactoryPage) {
 			if len(said.Items) == 0 {
@@ -43,25 +42,25 @@ func factoryCommand(c *cli) *cobra.Command {
 	show := &cobra.Command{Use: "show FACTORY", Args: cobra.ExactArgs(1), Short: "Show a factory and its agents",
 		Annotations:       calls("getFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.GetFactory(ctx, args[0])
 		}, c.wholeFactory)}
 	drain := &cobra.Command{Use: "drain FACTORY…", Args: cobra.MinimumNArgs(1),
 		Short: "Give factories no new jobs; present ones may end", Annotations: calls("drainFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: c.each(func(ctx context.Context, to *client.Client, name string) error {
+		RunE: c.each(func(ctx context.Context, to *api.Client, name string) error {
 			return c.showFactory(to.DrainFactory(ctx, name))
 		})}
 	undrain := &cobra.Command{Use: "undrain FACTORY…", Args: cobra.MinimumNArgs(1), Short: "Give drained factories jobs again",
 		Annotations:       calls("undrainFactory"),
 		ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: c.each(func(ctx context.Context, to *client.Client, name string) error {
+		RunE: c.each(func(ctx context.Context, to *api.Client, name string) error {
 			return c.showFactory(to.UndrainFactory(ctx, name))
 		})}
 	remove := &cobra.Command{Use: "remove FACTORY…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
 		Annotations: calls("removeFactory"),
 		Short:       "Forget factories whose agents are all dead", ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: gone(c, "factory", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
+		RunE: gone(c, "factory", func(ctx context.Context, to *api.Client, name string) (*http.Response, error) {
 			return to.RemoveFactory(ctx, name)
 		})}
 	return group("factory", "Factories: the hosts on which agents work", listing, show, drain, undrain, remove)
@@ -128,14 +127,14 @@ func (c *cli) showFactory(answer *http.Response, err error) error {
 func agentCommand(c *cli) *cobra.Command {
 	show := &cobra.Command{Use: "show AGENT", Args: cobra.ExactArgs(1), Short: "Show an agent", Annotations: calls("getAgent"),
 		ValidArgsFunction: c.complete(agentNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.GetAgent(ctx, args[0])
 		}, c.wholeAgent)}
 	var p page
 	jobs := &cobra.Command{Use: "jobs AGENT", Args: cobra.ExactArgs(1), Short: "List the jobs that an agent holds now",
 		Annotations:       calls("listAgentJobs"),
 		ValidArgsFunction: c.complete(agentNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.ListAgentJobs(ctx, args[0], &api.ListAgentJobsParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, c.tableOfJobs)}
 	p.flags(jobs)
@@ -147,7 +146,7 @@ func agentList(c *cli) *cobra.Command {
 	var factory, health, product, status string
 	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the agents",
 		Annotations: calls("listAgents"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListAgents(ctx, &api.ListAgentsParams{Factory: some(factory), Health: some(api.Health(health)),
 				Product: some(product),
 				Status:  some(api.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
@@ -170,7 +169,7 @@ func agentTerminate(c *cli) *cobra.Command {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
-		return c.each(func(ctx context.Context, to *client.Client, name string) error {
+		return c.each(func(ctx context.Context, to *api.Client, name string) error {
 			body, a, err := readInto[api.Agent](to.TerminateAgent(ctx, name,
 				api.TerminateRequest{Reason: reason, Graceful: &graceful}))
 			if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // heldAgent is the agent as which this person claims jobs from the command line, kept
@@ -144,7 +143,7 @@ func (c *cli) register(ctx context.Context, a *heldAgent, enrolment string) erro
 }
 
 // dialAgent is a client with the agent's token, which is renewed where it ends soon.
-func (c *cli) dialAgent(ctx context.Context, a *heldAgent, enrolment string) (*client.Client, error) {
+func (c *cli) dialAgent(ctx context.Context, a *heldAgent, enrolment string) (*api.Client, error) {
 	if a.TokenExpiresAt.Sub(c.env.Now()) < time.Minute {
 		if err := c.register(ctx, a, enrolment); err != nil {
 			return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/importing"
 )
 
@@ -89,7 +89,7 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 }
 
 // apply carries a difference out, and says which jobs were refused.
-func (c *cli) apply(ctx context.Context, to *client.Client, d importing.Difference) error {
+func (c *cli) apply(ctx context.Context, to *api.Client, d importing.Difference) error {
 	refused, err := importing.Apply(ctx, to, d)
 	for _, one := range refused {
 		fmt.Fprintln(c.env.Err, "fleet:", cleanLine(one.String()))

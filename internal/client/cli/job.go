@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func jobCommand(c *cli) *cobra.Command {
@@ -117,7 +116,7 @@ func jobReclaim(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "reclaim [JOB]", ValidArgsFunction: c.complete(jobKeys(), 1),
 		Args: cobra.MaximumNArgs(1), Annotations: calls("reclaimLeases"),
 		Short: "Take back leases that are past their time, or that of one job",
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			var which api.ReclaimRequest
 			if len(args) > 0 {
 				which.Job = &args[0]

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 const (
@@ -186,7 +185,7 @@ func plainName(text string) string {
 
 // asHolder does something as the agent of this person that holds a job. Where none does,
 // it tells how jobs are claimed.
-func (c *cli) asHolder(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response,
+func (c *cli) asHolder(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response,
 	error)) ([]byte, *heldAgent, error) {
 	at, err := c.target()
 	if err != nil {
@@ -215,7 +214,7 @@ type lease struct {
 }
 
 // ends does what ends a lease, and forgets it.
-func (c *cli) ends(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
+func (c *cli) ends(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response, error)) error {
 	body, a, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
@@ -264,7 +263,7 @@ func jobComplete(c *cli) *cobra.Command {
 		if !held {
 			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
-		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 			return to.CompleteJob(cmd.Context(), api.Completion{Job: held.job, Epoch: held.epoch,
 				Summary: some(cmp.Or(summary, reason)),
 				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
@@ -307,7 +306,7 @@ func jobRelease(c *cli) *cobra.Command {
 			return err
 		}
 		if held {
-			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 				return to.ReleaseLease(cmd.Context(), api.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
 			})
 		}
@@ -331,7 +330,7 @@ func jobFail(c *cli) *cobra.Command {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
 		}
-		return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 			return to.FailJob(cmd.Context(), api.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
 				Kind: &kind, Retryable: &retryable})
 		})
@@ -351,14 +350,14 @@ func jobAsk(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.ends(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+			return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 				return to.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
 			})
 		}}
 }
 
 // printStanding prints what a report on a lease was answered.
-func (c *cli) printStanding(ctx context.Context, job string, do func(to *client.Client, held lease) (*http.Response, error)) error {
+func (c *cli) printStanding(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response, error)) error {
 	body, _, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
@@ -396,7 +395,7 @@ func jobProgress(c *cli) *cobra.Command {
 				return fail(exitUsage, "%s must have a JSON object", checkpoint)
 			}
 		}
-		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.printStanding(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 			report.Job, report.Epoch = held.job, held.epoch
 			return to.ReportProgress(cmd.Context(), report)
 		})
@@ -413,7 +412,7 @@ func jobRenew(c *cli) *cobra.Command {
 		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
 		Annotations: calls("renewLease", "registerAgent")}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.printStanding(cmd.Context(), args[0], func(to *client.Client, held lease) (*http.Response, error) {
+		return c.printStanding(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 			return to.RenewLease(cmd.Context(), api.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
 		})
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // paints are the colours of statuses and healths.
@@ -107,7 +106,7 @@ func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
 		}
 		params.Fields = &wanted
 	}
-	return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+	return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 		return to.ListJobs(ctx, params)
 	}, c.tableOfJobs)(cmd, nil)
 }
@@ -279,7 +278,7 @@ func dollars(amount string) string {
 func jobExplain(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "explain JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
 		Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.ExplainJob(ctx, args[0])
 		}, func(w io.Writer, said api.Explanation) {
 			fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
@@ -296,7 +295,7 @@ var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "bl
 
 func jobStats(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.GetStats(ctx)
 		}, func(w io.Writer, said api.Stats) {
 			head := []string{"STATUS", "JOBS"}
@@ -326,7 +325,7 @@ func jobStats(c *cli) *cobra.Command {
 
 // lastDelivery is what became of the commit of the last attempt on a job, nil where nobody
 // has told.
-func lastDelivery(ctx context.Context, to *client.Client, job string) (*api.Delivery, error) {
+func lastDelivery(ctx context.Context, to *api.Client, job string) (*api.Delivery, error) {
 	_, page, err := readInto[api.AttemptPage](to.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))
 	if err != nil || len(page.Items) == 0 {
 		return nil, err

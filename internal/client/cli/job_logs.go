@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 const (
@@ -66,7 +65,7 @@ func jobLogs(c *cli) *cobra.Command {
 // follower reads the lines of a log as they come.
 type follower struct {
 	c     *cli
-	to    *client.Client
+	to    *api.Client
 	job   string
 	level *api.LogLevel
 	last  int64

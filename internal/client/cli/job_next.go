@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // result is what agents hand in, as far as it is shown.
@@ -123,7 +122,7 @@ func mergeSteps(job api.Job, why api.Explanation) []string {
 var explained = of("ready", "approved")
 
 // next asks for what a person does next with a job. What cannot be found out is left out.
-func (c *cli) next(ctx context.Context, to *client.Client, job api.Job) []string {
+func (c *cli) next(ctx context.Context, to *api.Client, job api.Job) []string {
 	var why api.Explanation
 	for _, one := range explained {
 		if one != job.Status {

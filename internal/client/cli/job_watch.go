@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 const (
@@ -133,7 +132,7 @@ func (o *watching) missed() error {
 
 // watchUntil looks at once, and again when something happened or a while has passed, until look
 // says that it is enough.
-func watchUntil(ctx context.Context, c *cli, to *client.Client, job string, look func() (bool, error)) error {
+func watchUntil(ctx context.Context, c *cli, to *api.Client, job string, look func() (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	place, err := endOfLog(ctx, to, api.EventTail{})
@@ -170,7 +169,7 @@ func watchUntil(ctx context.Context, c *cli, to *client.Client, job string, look
 }
 
 // watchJob tells how a job changes until it has come far enough.
-func (o *watching) watchJob(ctx context.Context, c *cli, to *client.Client, key string) error {
+func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key string) error {
 	_, first, err := readInto[api.Job](to.GetJob(ctx, key))
 	if err != nil {
 		return err
@@ -206,7 +205,7 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *client.Client, key 
 
 // stepsBelow are the next steps of a person, below the line of a job. On a terminal they are
 // drawn again with the line, elsewhere once.
-func (c *cli) stepsBelow(ctx context.Context, to *client.Client, job api.Job, moved bool) string {
+func (c *cli) stepsBelow(ctx context.Context, to *api.Client, job api.Job, moved bool) string {
 	if !moved && !c.env.Terminal {
 		return ""
 	}
@@ -228,7 +227,7 @@ func (s *screen) progressLine(job api.Job) string {
 }
 
 // watchBoard draws the jobs that are not finished, again and again.
-func watchBoard(ctx context.Context, c *cli, to *client.Client) error {
+func watchBoard(ctx context.Context, c *cli, to *api.Client) error {
 	screen := &redrawn{c: c}
 	open := of("assigned", "running", "in_review", "blocked", "paused", "approved", "ready", "waiting")
 	most, order := watched, api.ListJobsParamsSort("updated")

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func messageCommand(c *cli) *cobra.Command {
@@ -32,7 +31,7 @@ func messageSend(c *cli) *cobra.Command {
 		Long: "Sends a message. The text becomes the payload {\"text\": ...}, - is what comes on stdin; --payload sends an object of\n" +
 			"your own instead. --to is agent:NAME, role:NAME, factory:NAME, person:MAIL or all. The server keeps a payload of more\n" +
 			"than 4,096 bytes as a blob, which `fleet blob get` reads."}
-	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 		if len(args) == 1 && args[0] == "-" {
 			text, err := c.fileOrIn("-")
 			if err != nil {
@@ -114,7 +113,7 @@ func messageInbox(c *cli) *cobra.Command {
 	var types []string
 	cmd := &cobra.Command{Use: "inbox", Args: cobra.NoArgs, Short: "Show what is in your inbox, without taking it out",
 		Annotations: calls("readMessages")}
-	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 		peek, most := true, 100
 		return to.ReadMessages(ctx, &api.ReadMessagesParams{Peek: &peek, Limit: &most, Types: list(types)})
 	}, func(w io.Writer, in api.Inbox) { c.tableOfMessages(w, in.Items) })
@@ -126,7 +125,7 @@ func messageAck(c *cli) *cobra.Command {
 	var only bool
 	cmd := &cobra.Command{Use: "ack POSITION...", Args: cobra.MinimumNArgs(1), Annotations: calls("ackMessages"),
 		Short: "Take messages that you were given out of your inbox, all up to a position or with --only single ones"}
-	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 		var seqs []int64
 		for _, arg := range args {
 			n, err := strconv.ParseInt(arg, 10, 64)
@@ -206,7 +205,7 @@ func messageSearch(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "search WORDS...", Args: cobra.MinimumNArgs(1), Short: "Find messages by their words",
 		Annotations: calls("searchMessages"),
 		Long:        "Finds messages that have all the words; words in quotes stand together, the last one may be the beginning of a word."}
-	cmd.RunE = printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 		return to.SearchMessages(
 			ctx,
 			&api.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
@@ -228,7 +227,7 @@ func messageSearch(c *cli) *cobra.Command {
 func messageThread(c *cli) *cobra.Command {
 	return &cobra.Command{Use: "thread NAME", Args: cobra.ExactArgs(1), Short: "Show a thread; that of a job has the job's key",
 		Annotations: calls("readThread"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			most := 200
 			return to.ReadThread(ctx, args[0], &api.ReadThreadParams{Limit: &most})
 		}, func(w io.Writer, said api.MessageList) { c.tableOfMessages(w, said.Items) })}
@@ -237,7 +236,7 @@ func messageThread(c *cli) *cobra.Command {
 func messageDead(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List messages that an inbox gave up",
 		Annotations: calls("listDeadLetters"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListDeadLetters(ctx, &api.ListDeadLettersParams{})
 		}, func(w io.Writer, said api.DeadLetterList) {
 			t := c.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").cuts(5)
@@ -248,13 +247,13 @@ func messageDead(c *cli) *cobra.Command {
 		})}
 	redrive := &cobra.Command{Use: "redrive ID...", Args: cobra.MinimumNArgs(1), Short: "Hand dead letters out again",
 		Annotations: calls("redriveDeadLetter"),
-		RunE: c.each(func(ctx context.Context, to *client.Client, id string) error {
+		RunE: c.each(func(ctx context.Context, to *api.Client, id string) error {
 			_, err := read(to.RedriveDeadLetter(ctx, id))
 			return err
 		})}
 	discard := &cobra.Command{Use: "discard ID...", Args: cobra.MinimumNArgs(1), Short: "Remove dead letters",
 		Annotations: calls("discardDeadLetter"),
-		RunE: gone(c, "dead letter of", func(ctx context.Context, to *client.Client, id string) (*http.Response, error) {
+		RunE: gone(c, "dead letter of", func(ctx context.Context, to *api.Client, id string) (*http.Response, error) {
 			return to.DiscardDeadLetter(ctx, id)
 		})}
 	return group("dead", "Messages that an inbox gave up", listing, redrive, discard)

@@ -10,19 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func budgetCommand(c *cli) *cobra.Command {
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
 		Short: "List the budgets and how they stand", Annotations: calls("listBudgets"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListBudgets(ctx)
 		}, c.tableOfBudgets)}
 	show := &cobra.Command{Use: "show BUDGET", Args: cobra.ExactArgs(1), Short: "Show a budget, by name or id",
 		Annotations:       calls("listBudgets", "getBudget"),
 		ValidArgsFunction: c.complete(budgetNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			id, err := budgetID(ctx, to, args[0])
 			if err != nil {
 				return nil, err
@@ -41,7 +40,7 @@ func budgetRaise(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		return printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			id, err := budgetID(ctx, to, args[0])
 			if err != nil {
 				return nil, err
@@ -58,7 +57,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{Use: "transfer FROM TO DOLLARS", Args: cobra.ExactArgs(3), Annotations: calls("listBudgets", "transferBudget"),
 		Short: "Move free money from one budget to another", ValidArgsFunction: c.complete(budgetNames, 2),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			from, err := budgetID(ctx, to, args[0])
 			if err != nil {
 				return nil, err
@@ -74,7 +73,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 }
 
 // budgetID is the id of the budget that has a name or an id.
-func budgetID(ctx context.Context, to *client.Client, name string) (string, error) {
+func budgetID(ctx context.Context, to *api.Client, name string) (string, error) {
 	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
 	if err != nil {
 		return "", err
@@ -168,7 +167,7 @@ func usageCommand(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.GetUsage(ctx, &api.GetUsageParams{GroupBy: some(api.UsageDimension(u.by)), From: from, To: end,
 				Product: some(u.product),
 				Repo:    some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory),

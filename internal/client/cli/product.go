@@ -13,14 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 func productCommand(c *cli) *cobra.Command {
 	var p page
 	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the products",
 		Annotations: calls("listProducts"),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, _ []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			return to.ListProducts(ctx, &api.ListProductsParams{Cursor: some(p.cursor), Limit: &p.limit})
 		}, func(w io.Writer, said api.ProductPage) {
 			t := c.table("NAME", "REPOS", "REVIEW", "PAUSED").cuts(1)
@@ -33,13 +32,13 @@ func productCommand(c *cli) *cobra.Command {
 	p.flags(listing)
 	show := &cobra.Command{Use: "show PRODUCT", Args: cobra.ExactArgs(1), Short: "Show a product", Annotations: calls("getProduct"),
 		ValidArgsFunction: c.complete(productNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *client.Client, args []string) (*http.Response, error) {
+		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.GetProduct(ctx, args[0])
 		}, c.wholeProduct)}
 	remove := &cobra.Command{Use: "remove PRODUCT…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
 		Annotations: calls("deleteProduct"),
 		Short:       "Take away products that have no jobs", ValidArgsFunction: c.complete(productNames, 0),
-		RunE: gone(c, "product", func(ctx context.Context, to *client.Client, name string) (*http.Response, error) {
+		RunE: gone(c, "product", func(ctx context.Context, to *api.Client, name string) (*http.Response, error) {
 			return to.DeleteProduct(ctx, name)
 		})}
 	return group("product", "Products and their repositories", listing, show, productSet(c), remove)
@@ -147,9 +146,9 @@ var settingOf = map[string]string{"review": "review_required", "one-job-per-repo
 	"merge-by": "merge_by", "merge-method": "merge_method", "merge-into": "merge_into", "merge-checks": "merge_checks"}
 
 // readSettings are a product's settings as they are; none where there is no such product.
-func readSettings(ctx context.Context, to *client.Client, name string) (map[string]any, error) {
+func readSettings(ctx context.Context, to *api.Client, name string) (map[string]any, error) {
 	_, settings, err := readInto[map[string]any](to.GetProduct(ctx, name))
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusNotFound {
+	if p, ok := errors.AsType[*api.Error](err); ok && p.Status == http.StatusNotFound {
 		return map[string]any{}, nil
 	}
 	return settings, err

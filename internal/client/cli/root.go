@@ -14,6 +14,7 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
 )
 
@@ -130,7 +131,7 @@ func calls(operations ...string) map[string]string {
 // complain says in a sentence what went wrong, with the fields that are refused; with
 // --json it passes on the server's own refusal.
 func (s *screen) complain(err error) {
-	problem, refused := errors.AsType[*client.Problem](err)
+	problem, refused := errors.AsType[*api.Error](err)
 	if refused && s.json && s.filter == nil {
 		fmt.Fprintln(s.env.Err, strings.TrimSpace(string(problem.Body)))
 		return
@@ -161,10 +162,10 @@ func (c *cli) advise(err error) {
 	if c.json && c.filter == nil {
 		return
 	}
-	if gone, ok := errors.AsType[*client.Unreachable](err); ok && loopback(gone.Server) {
+	if gone, ok := errors.AsType[*api.Unreachable](err); ok && loopback(gone.Server) {
 		fmt.Fprintln(c.env.Err, "Is it running? --server and `fleet login` name another one; `fleet doctor` looks at the connection.")
 	}
-	if p, ok := errors.AsType[*client.Problem](err); ok && p.Status == http.StatusUnauthorized && c.asked.from != "" {
+	if p, ok := errors.AsType[*api.Error](err); ok && p.Status == http.StatusUnauthorized && c.asked.from != "" {
 		fmt.Fprintf(c.env.Err, "It was asked with the token of %s; `fleet login` keeps another one.\n", cleanLine(c.asked.from))
 	}
 }

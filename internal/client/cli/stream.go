@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 const (
@@ -22,7 +21,7 @@ const (
 
 // follow passes on the events that come, until take says that it is enough. A connection
 // that ends is made again from the last place on, so that each event comes once.
-func follow(ctx context.Context, c *cli, to *client.Client, from api.StreamEventsParams,
+func follow(ctx context.Context, c *cli, to *api.Client, from api.StreamEventsParams,
 	take func(api.Event) (bool, error)) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()

@@ -18,9 +18,10 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
-	"github.com/fleetboard/fleetboard/handlers/api"
+	handler "github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
 	"github.com/fleetboard/fleetboard/internal/blobs"
@@ -82,7 +83,7 @@ func (w *world) note(r *http.Request) {
 	if err != nil {
 		w.t.Error(err)
 	}
-	path := strings.TrimPrefix(r.URL.Path, api.BasePath)
+	path := strings.TrimPrefix(r.URL.Path, handler.BasePath)
 	parts := strings.Split(path, "/")
 	name := all[r.Method+" "+path]
 	for _, hidden := range [][]int{{2}, {2, 4}, {3}} {
@@ -147,12 +148,12 @@ func newWorld(t *testing.T) *world {
 	board := screens.New(d, events, wake, log)
 	messages, contents := bus.NewService(d, wake, work.Secrets), blobs.New(d, dbtest.Vault(d), blobs.Options{})
 	messages.NamesBlobs(contents)
-	server := api.New(api.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
+	server := handler.New(handler.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
 		Fleet: fleet.NewService(d, wake), Dispatch: flow, Screens: board, Estimates: estimates.New(d),
 		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d), Bus: messages, Events: events,
 		Blobs:       contents,
 		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
-		Build: api.Build{Server: "test", Schema: 7}})
+		Build: handler.Build{Server: "test", Schema: 7}})
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.note(r)
 		server.ServeHTTP(rw, r)
@@ -190,9 +191,9 @@ func (w *world) read(path string) string {
 }
 
 // client speaks to the server without the command.
-func (w *world) client(token string) *client.Client {
+func (w *world) client(token string) *api.Client {
 	w.t.Helper()
-	to, err := client.New(w.url, token, client.Options{})
+	to, err := client.New(w.url, token, api.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func (w *world) client(token string) *client.Client {
 }
 
 // agent speaks as the agent that claimed last from here.
-func (w *world) agent() *client.Client {
+func (w *world) agent() *api.Client {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.home, "state", "fleet", "agents", "*.json"))
 	if err != nil || len(files) != 1 {

@@ -42,7 +42,7 @@ var hosts = []struct {
 
 // Run shows the demo until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	api, err := client.New(o.Server, o.Owner, client.Options{Retries: 5, LongestPause: time.Second})
+	api, err := client.New(o.Server, o.Owner, api.Options{Retries: 5, LongestPause: time.Second})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func Run(ctx context.Context, o Options) error {
 // demo is one that runs.
 type demo struct {
 	Options
-	api *client.Client
+	api *api.Client
 	// draw is of the stories, judge of the decisions about them.
 	draw, judge *rand.Rand
 	// made is the number in the key of the last job.
@@ -174,7 +174,7 @@ func (d *demo) lastMade(ctx context.Context) (int, error) {
 
 // isConflict reports whether something is there already.
 func isConflict(err error) bool {
-	var p *client.Problem
+	var p *api.Error
 	return errors.As(err, &p) && (p.Status == 409 || p.Status == 422)
 }
 

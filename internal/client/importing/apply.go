@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // A request makes at most so many jobs, with about so many bytes.
@@ -33,7 +32,7 @@ func (r Refusal) String() string {
 
 // Apply carries a difference out. A job that the server refuses does not stop the rest. Where
 // it is cut short, planning and applying again does what is left.
-func Apply(ctx context.Context, to *client.Client, d Difference) (refused []Refusal, err error) {
+func Apply(ctx context.Context, to *api.Client, d Difference) (refused []Refusal, err error) {
 	a := applying{ctx: ctx, to: to}
 	if err := a.create(inOrder(d.Steps)); err != nil {
 		return a.refused, err
@@ -49,7 +48,7 @@ func Apply(ctx context.Context, to *client.Client, d Difference) (refused []Refu
 // applying is one Apply.
 type applying struct {
 	ctx     context.Context // lives as long as the call
-	to      *client.Client
+	to      *api.Client
 	refused []Refusal
 }
 
@@ -167,7 +166,7 @@ func (a *applying) cancel(steps []Step) error {
 
 // isRefusal reports whether the server refused what was asked for, and may take another thing.
 func isRefusal(err error) bool {
-	p, ok := errors.AsType[*client.Problem](err)
+	p, ok := errors.AsType[*api.Error](err)
 	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, p.Status)
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes; wholePage is how many jobs with their
@@ -35,7 +34,7 @@ func keysIn(items []Item) []string {
 }
 
 // findJobs finds jobs by their keys.
-func findJobs(ctx context.Context, to *client.Client, keys []string) (map[string]api.Job, error) {
+func findJobs(ctx context.Context, to *api.Client, keys []string) (map[string]api.Job, error) {
 	found := map[string]api.Job{}
 	fields := []api.JobField{"key", "title", "body", "kind", "priority", "tags", "acceptance", "depends_on", "status", "version"}
 	limit := wholePage
@@ -53,7 +52,7 @@ func findJobs(ctx context.Context, to *client.Client, keys []string) (map[string
 
 // goneFrom are the keys of unfinished jobs that imports of the same sources have made, and
 // that the items do not have. A job whose tag a person took away is no import's any more.
-func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, error) {
+func goneFrom(ctx context.Context, to *api.Client, items []Item) ([]string, error) {
 	here, tags, scopes := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, one := range items {
 		here[MakeKey(one.Source)], tags[formatTag(one.Source)], scopes[sourceScope(onceKey(one.Source))] = true, true, true
@@ -73,7 +72,7 @@ func goneFrom(ctx context.Context, to *client.Client, items []Item) ([]string, e
 }
 
 // eachTagged calls do with the jobs that have a tag, the oldest first.
-func eachTagged(ctx context.Context, to *client.Client, tag string, do func(api.Job)) error {
+func eachTagged(ctx context.Context, to *api.Client, tag string, do func(api.Job)) error {
 	limit, sort := namedPage, api.ListJobsParamsSort("age")
 	fields := []api.JobField{"key", "status", "idempotency_key"}
 	for cursor := (*string)(nil); ; {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // Target is where new jobs belong. Drafts are created blocked; nil leaves that to how many
@@ -78,7 +77,7 @@ func (d Difference) Count(a Action) int {
 
 // Plan compares items with the jobs of the server. A job keeps its source in its key, which
 // nobody can change.
-func Plan(ctx context.Context, to *client.Client, items []Item, target Target) (Difference, error) {
+func Plan(ctx context.Context, to *api.Client, items []Item, target Target) (Difference, error) {
 	p := planner{items: map[string]Item{}, target: target}
 	for _, one := range items {
 		p.items[one.Source] = one

@@ -81,7 +81,7 @@ type agent struct {
 	name, factory string
 	seats         int
 	draw          *rand.Rand
-	api           *client.Client
+	api           *api.Client
 	silent        atomic.Bool
 	held          atomic.Pointer[api.ProgressReport] // the lease on the job at work
 }
@@ -105,11 +105,11 @@ func (a *agent) live(ctx context.Context) {
 func (a *agent) boot(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	enrol, err := client.New(a.Server, a.Enrolment, client.Options{Retries: 3, LongestPause: time.Second})
+	enrol, err := client.New(a.Server, a.Enrolment, api.Options{Retries: 3, LongestPause: time.Second})
 	if err != nil {
 		return err
 	}
-	if a.api, err = client.New(a.Server, "", client.Options{Retries: 3, LongestPause: time.Second}); err != nil {
+	if a.api, err = client.New(a.Server, "", api.Options{Retries: 3, LongestPause: time.Second}); err != nil {
 		return err
 	}
 	id, linux, engines := fmt.Sprintf("%016x%016x", a.draw.Uint64(), rand.Uint64()), "linux", []string{"claude"}
@@ -259,7 +259,7 @@ func (a *agent) end(ctx context.Context, j api.Job) error {
 
 // unlessRefused drops refusals: somebody else decided about the job, and the agent goes on.
 func (a *agent) unlessRefused(err error) error {
-	var p *client.Problem
+	var p *api.Error
 	if errors.As(err, &p) && p.Status == 409 {
 		a.counts.Refused.Add(1)
 		return nil

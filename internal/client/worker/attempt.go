@@ -201,7 +201,7 @@ func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 		api.BudgetCheck{Job: a.job.Key, Epoch: a.lease.epoch, At: api.BudgetCheckAtSpawn, EstimateUSD: a.job.EstimatedUSD},
 	)
 	if err != nil {
-		if refused(err, api.ProblemCodeStaleEpoch, api.ProblemCodeLeaseExpired, api.ProblemCodeSuperseded) {
+		if api.Refused(err, api.ProblemCodeStaleEpoch, api.ProblemCodeLeaseExpired, api.ProblemCodeSuperseded) {
 			a.lease.end(whyFenced, err.Error())
 		}
 		return "", true // heartbeats say what must be obeyed

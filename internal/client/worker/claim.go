@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
@@ -43,7 +42,7 @@ func (w *Worker) claims(ctx, background context.Context) error {
 		case ctx.Err() != nil:
 		case err == nil:
 			pause = 0
-		case refused(err, forGood...):
+		case api.Refused(err, forGood...):
 			return err
 		default:
 			pause = min(max(2*pause, time.Second/4), longestPause)
@@ -100,7 +99,7 @@ func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) 
 		if err == nil {
 			return w.take(answer, sent, id), nil
 		}
-		var away *client.Unreachable
+		var away *api.Unreachable
 		if !errors.As(err, &away) || signal.Sleep(ctx, time.Second) != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -55,7 +54,7 @@ func (w *Worker) endedBranches(ctx context.Context, repo string, keys []string) 
 
 // EndedBranches asks a server for the branches of those of the jobs of a repository, by their
 // keys, that ended longer ago than their products keep branches.
-func EndedBranches(ctx context.Context, to *client.Client, repo string, keys []string) ([]repos.EndedBranch, error) {
+func EndedBranches(ctx context.Context, to *api.Client, repo string, keys []string) ([]repos.EndedBranch, error) {
 	answer, err := to.ListEndedBranchesWithResponse(ctx, api.EndedBranchesRequest{Repo: repo, Jobs: keys})
 	if err != nil {
 		return nil, err

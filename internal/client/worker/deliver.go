@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -119,7 +118,7 @@ var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge
 
 // replaceRefused returns the failure to send in the place of a report that was refused for its
 // form: sent again, the report would be refused again, and nobody would hear of the attempt.
-func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bool) {
+func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
 		return r, false
 	}
@@ -141,7 +140,7 @@ func replaceRefused(r outbox.Report, refusal *client.Problem) (outbox.Report, bo
 
 // decide sends a report until the server takes or refuses it. It returns the refusal, nil
 // where it was taken, and what the server gave in the place of the job, with its leases held.
-func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.Problem, found []claimed, err error) {
+func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *api.Error, found []claimed, err error) {
 	defer w.beginAsking()()
 	pause, next := time.Second/4, w.newNext()
 	for {
@@ -154,7 +153,7 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *client.P
 			ended, err = w.send(ctx, r, next)
 			return err
 		})
-		if decided(err) {
+		if api.Decided(err) {
 			if ended != nil {
 				w.countRefused(r.Job, refusedUsage(ended.UsageResults))
 			}
@@ -182,7 +181,7 @@ func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextReques
 		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {
 			return w.api.WriteLogsWithResponse(ctx, b)
 		})
-		if !decided(err) {
+		if !api.Decided(err) {
 			return nil, err
 		}
 	}

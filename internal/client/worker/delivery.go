@@ -131,7 +131,7 @@ func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.Ra
 		switch {
 		case err == nil:
 			return nil
-		case decided(err):
+		case api.Decided(err):
 			w.Log.Warn("what became of the branch is not taken by the server: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
 			return nil
 		}
@@ -157,7 +157,7 @@ func (w *Worker) writeRefusal(ctx context.Context, r outbox.Report, tree *repos.
 		Job:     &job,
 		Payload: payload,
 	})
-	if !decided(err) {
+	if !api.Decided(err) {
 		return err
 	}
 	if err != nil {

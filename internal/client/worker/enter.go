@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
@@ -55,7 +54,7 @@ func (w *Worker) enter(ctx context.Context) error {
 
 // readHolder reads who has the factory from a refusal; ok is false for another error.
 func readHolder(err error) (h holder, ok bool) {
-	p, ok := errors.AsType[*client.Problem](err)
+	p, ok := errors.AsType[*api.Error](err)
 	if !ok || p.Code != api.ProblemCodeFactoryElsewhere {
 		return holder{}, false
 	}
@@ -67,7 +66,7 @@ func readHolder(err error) (h holder, ok bool) {
 }
 
 // endAgent tells the server that the worker has ended as it should, so that nobody waits for it.
-func endAgent(ctx context.Context, api *client.Client, name string, log *slog.Logger) {
+func endAgent(ctx context.Context, api *api.Client, name string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
 	if _, err := api.EndAgentWithResponse(ctx, name); err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -52,7 +51,7 @@ func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {
 	}
 	_, err = b.w.api.SendMessageWithResponse(ctx, api.NewMessage{Type: kind, To: to, Job: &b.job,
 		CorrelationID: text(m.Thread), Payload: payload})
-	var refusal *client.Problem
+	var refusal *api.Error
 	if errors.As(err, &refusal) {
 		return fmt.Errorf("the message was refused: %w", refusal)
 	}

@@ -24,7 +24,7 @@ func TestALargePayloadIsShown(t *testing.T) {
 		_, _ = rw.Write([]byte(content))
 	}))
 	t.Cleanup(server.Close)
-	connection, err := client.New(server.URL, "token", client.Options{})
+	connection, err := client.New(server.URL, "token", api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
@@ -26,7 +25,7 @@ const (
 // mail reads the agent's messages and says what became of them.
 type mail struct {
 	w   *Worker
-	api *client.Client // of its own: reading waits
+	api *api.Client // of its own: reading waits
 }
 
 // run reads the agent's messages while an attempt runs, until ctx ends. What no
@@ -97,7 +96,7 @@ func (m *mail) acknowledge(ctx context.Context, seqs []int64) error {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 		_, err := m.api.AckMessagesWithResponse(call, api.MessageAck{Seqs: &part})
 		cancel()
-		if !decided(err) {
+		if !api.Decided(err) {
 			m.w.inbox.unheard(part)
 			return err
 		}

@@ -58,7 +58,7 @@ func TestAPatchThatIsNotStoredIsLogged(t *testing.T) {
 // keep keeps a long patch at a server, and returns its name and what was logged.
 func keep(t *testing.T, server string) (blob *string, logged string) {
 	t.Helper()
-	connection, err := client.New(server, "token", client.Options{})
+	connection, err := client.New(server, "token", api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,8 @@ package worker
 
 import (
 	"context"
-	"errors"
-	"slices"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 )
 
 // register says who the worker is and what it offers, and takes the token that it is given.
@@ -69,26 +66,13 @@ func (w *Worker) tellOffer(ctx context.Context) error {
 // replaced by registering again, once.
 func (w *Worker) enrolled(ctx context.Context, call func() error) error {
 	err := call()
-	if !refused(err, api.ProblemCodeTokenExpired, api.ProblemCodeTokenInvalid, api.ProblemCodeUnauthenticated) {
+	if !api.Refused(err, api.ProblemCodeTokenExpired, api.ProblemCodeTokenInvalid, api.ProblemCodeUnauthenticated) {
 		return err
 	}
 	if err := w.register(ctx); err != nil {
 		return err
 	}
 	return call()
-}
-
-// refused reports whether a call was refused with one of the codes.
-func refused(err error, codes ...api.ProblemCode) bool {
-	var p *client.Problem
-	return errors.As(err, &p) && slices.Contains(codes, p.Code)
-}
-
-// decided reports whether the server has said what became of a call: asking again would
-// bring the same.
-func decided(err error) bool {
-	var p *client.Problem
-	return err == nil || errors.As(err, &p) && p.Status < 500 && p.Status != 429 && p.Status != 401 && p.Status != 408
 }
 
 // some is nil for an empty list, as the API leaves fields out.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -36,7 +35,7 @@ const (
 // makes the engine wait.
 type reporter struct {
 	lease  *lease
-	api    *client.Client
+	api    *api.Client
 	secret *redact.Redactor
 	refuse func(job string, refused []string) // it is told of usage that was refused
 
@@ -54,7 +53,7 @@ type reporter struct {
 	wake     signal.Signal
 }
 
-func newReporter(l *lease, connection *client.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
+func newReporter(l *lease, connection *api.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
 	return &reporter{lease: l, api: connection, secret: secret, refuse: refuse, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
 		progress: api.ProgressReport{Job: l.job, Epoch: l.epoch}, usage: map[string]api.UsageEntry{}, wake: signal.New()}
 }
@@ -172,7 +171,7 @@ func (r *reporter) flush(ctx context.Context) bool {
 	lines, progress := r.waiting()
 	if len(lines) > 0 {
 		answer, err := r.api.WriteLogsWithResponse(ctx, api.LogBatch{Job: r.lease.job, Epoch: r.lease.epoch, Lines: lines})
-		if !decided(err) {
+		if !api.Decided(err) {
 			return false
 		}
 		r.drop(len(lines))
@@ -184,7 +183,7 @@ func (r *reporter) flush(ctx context.Context) bool {
 		return true
 	}
 	answer, err := r.api.ReportProgressWithResponse(ctx, *progress)
-	if !decided(err) {
+	if !api.Decided(err) {
 		r.again(progress)
 		return false
 	}

@@ -72,7 +72,7 @@ func listen(t *testing.T) (*listener, *reporter) {
 	s := &listener{directive: "continue", lines: map[string]string{}, usage: map[string]int64{}}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	connection, err := client.New(server.URL, "token", client.Options{})
+	connection, err := client.New(server.URL, "token", api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
 
@@ -89,7 +88,7 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 	answer, err := a.w.api.CreateJobWithResponse(ctx, &api.CreateJobParams{IdempotencyKey: &once}, api.NewJob{
 		Title: n.Title, Body: text(n.Body), Kind: text(n.Kind), Priority: n.Priority, Repo: text(n.Repo),
 		DiscoveredFrom: &api.Discovery{Job: a.job.Key, Epoch: a.lease.epoch}})
-	var refusal *client.Problem
+	var refusal *api.Error
 	if errors.As(err, &refusal) {
 		return "", fmt.Errorf("the job was refused: %w", refusal)
 	}

@@ -66,10 +66,10 @@ type Options struct {
 // Worker is a running factory.
 type Worker struct {
 	Options
-	api   *client.Client // of the work
-	beats *client.Client // of heartbeats: they wait for no other call
+	api   *api.Client // of the work
+	beats *api.Client // of heartbeats: they wait for no other call
 	mail  *mail
-	enrol *client.Client
+	enrol *api.Client
 	out   *outbox.Outbox
 	// refused is how many entries of usage the server refused.
 	refused atomic.Int64
@@ -139,7 +139,7 @@ func Run(ctx, stop context.Context, o Options) error {
 // over forgets the boot id where the server wants no more of it: the next start is another
 // boot.
 func (w *Worker) over(err error) error {
-	if refused(err, api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeFactoryElsewhere) {
+	if api.Refused(err, api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeFactoryElsewhere) {
 		return errors.Join(err, forgetBoot(w.State))
 	}
 	return err
@@ -151,12 +151,12 @@ func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
 	w.offer = newOffer(&w.Options, func() { w.freed.Set(); w.beatNow.Set() })
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
-	again := client.Options{Retries: 3, LongestPause: 2 * time.Second}
+	again := api.Options{Retries: 3, LongestPause: 2 * time.Second}
 	w.api, errs[0] = client.New(o.Server, "", again)
-	w.beats, errs[1] = client.New(o.Server, "", client.Options{})
+	w.beats, errs[1] = client.New(o.Server, "", api.Options{})
 	w.enrol, errs[2] = client.New(o.Server, o.Enrolment, again)
 	w.mail = &mail{w: w}
-	w.mail.api, errs[3] = client.New(o.Server, "", client.Options{})
+	w.mail.api, errs[3] = client.New(o.Server, "", api.Options{})
 	w.out, errs[4] = outbox.Open(filepath.Join(o.State, "outbox"))
 	return w, errors.Join(errs[:]...)
 }

@@ -1,0 +1,2 @@
+// Command generate writes what oapi-codegen does not: the names of the API's types in the server.
+package main
