@@ -214,7 +214,7 @@ func (t *dataset) statements() []statement {
 	q := dbsqlc.New()
 	agent := func(n int) datasetAgent { return t.agents[n%len(t.agents)] }
 	lane := func(n int) int64 { return t.lanes[n%len(t.lanes)] }
-	tops := dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes, Priorities: make([]int16, len(t.lanes)),
+	tops := dbsqlc.ReadyHeadsParams{WorkspaceID: t.workspace, Lanes: t.lanes, Priorities: make([]int, len(t.lanes)),
 		ReadyAts: make([]time.Time, len(t.lanes)), JobIds: make([]ids.ID, len(t.lanes))}
 	for i := range tops.Priorities {
 		tops.Priorities[i] = math.MaxInt16
@@ -225,7 +225,7 @@ func (t *dataset) statements() []statement {
 		{"heartbeat: keep the leases of an agent", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
 			kept, err := q.AgentsBeat(ctx, tx, dbsqlc.AgentsBeatParams{WorkspaceID: t.workspace, Ids: []ids.ID{agent(n).ID},
 				BootIds:     []string{""},
-				Generations: []int64{math.MaxInt64}, Statuses: []string{"working"}, MemoryMb: []int32{-1}, CpuPercent: []float32{-1}})
+				Generations: []int64{math.MaxInt64}, Statuses: []string{"working"}, MemoryMb: []int{-1}, CpuPercent: []float32{-1}})
 			return len(kept), err
 		}},
 		{"claim: the head of each lane", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
@@ -241,7 +241,7 @@ func (t *dataset) statements() []statement {
 			got, err := q.LeasesInsert(ctx, tx, dbsqlc.LeasesInsertParams{WorkspaceID: t.workspace, JobIds: []ids.ID{taken[0].JobID},
 				AgentIds: []ids.ID{agent(n).ID}, Agents: []string{"agent-1"}, FactoryIds: []ids.ID{agent(n).Factory},
 				Factories: []string{"factory-1"}, Models: []string{"sonnet"}, SessionKeys: []string{""}, RequestIds: []string{""},
-				TtlSeconds: []int32{7200}})
+				TtlSeconds: []int{7200}})
 			return len(got), err
 		}},
 		{"board: the first 50 of a column", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
@@ -255,20 +255,19 @@ func (t *dataset) statements() []statement {
 			for i := range list {
 				list[i] = job(n + i)
 			}
-			cards, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: t.workspace, Ids: list})
+			cards, err := q.JobFullByIDs(ctx, tx, list, t.workspace)
 			return len(cards), err
 		}},
 		{"job: by its key, all of it", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			id, err := q.JobID(ctx, tx, dbsqlc.JobIDParams{WorkspaceID: t.workspace, Key: fmt.Sprint("FB-", 1+n%400)})
+			id, err := q.JobID(ctx, tx, t.workspace, fmt.Sprint("FB-", 1+n%400))
 			if err != nil {
 				return 0, err
 			}
-			_, err = q.JobFullByID(ctx, tx, dbsqlc.JobFullByIDParams{WorkspaceID: t.workspace, ID: id})
+			_, err = q.JobFullByID(ctx, tx, t.workspace, id)
 			return 1, err
 		}},
 		{"log: the next 50 events", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
-			list, err := q.EventTail(ctx, tx, dbsqlc.EventTailParams{WorkspaceID: t.workspace, AfterXid: fmt.Sprint(3 + n%400),
-				MaxRows: 50})
+			list, err := q.EventTail(ctx, tx, t.workspace, fmt.Sprint(3+n%400), 0, 50)
 			return len(list), err
 		}},
 		{"log: append an event", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {

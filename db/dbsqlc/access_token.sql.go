@@ -138,13 +138,6 @@ ORDER BY live DESC, t.created_at DESC, t.id
 LIMIT $4
 `
 
-type AccessTokenListParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-	Enrolment   bool
-	MaxRows     int32
-}
-
 type AccessTokenListRow struct {
 	ID           uuid.UUID
 	Kind         string
@@ -162,18 +155,18 @@ type AccessTokenListRow struct {
 	RevokedAt    *time.Time
 	Now          time.Time
 	Live         bool
-	Agents       int32
+	Agents       int
 }
 
 // A person's own tokens, and where enrolment is true the workspace's enrolment
 // tokens; what ended over a month ago is left out. Live ones come first, then
 // the newest.
-func (q *Queries) AccessTokenList(ctx context.Context, db DBTX, arg AccessTokenListParams) ([]AccessTokenListRow, error) {
+func (q *Queries) AccessTokenList(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID, enrolment bool, maxRows int) ([]AccessTokenListRow, error) {
 	rows, err := db.Query(ctx, accessTokenList,
-		arg.WorkspaceID,
-		arg.AccountID,
-		arg.Enrolment,
-		arg.MaxRows,
+		workspaceID,
+		accountID,
+		enrolment,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -218,16 +211,10 @@ WHERE t.workspace_id = $1 AND t.kind = $2 AND t.revoked_at IS NULL
     AND (t.kind = 'enrolment' OR t.account_id = $3::uuid)
 `
 
-type AccessTokenLiveParams struct {
-	WorkspaceID uuid.UUID
-	Kind        string
-	AccountID   uuid.UUID
-}
-
 // How many live tokens of a kind there are; of a person's, only the own ones.
-func (q *Queries) AccessTokenLive(ctx context.Context, db DBTX, arg AccessTokenLiveParams) (int32, error) {
-	row := db.QueryRow(ctx, accessTokenLive, arg.WorkspaceID, arg.Kind, arg.AccountID)
-	var column_1 int32
+func (q *Queries) AccessTokenLive(ctx context.Context, db DBTX, workspaceID uuid.UUID, kind string, accountID uuid.UUID) (int, error) {
+	row := db.QueryRow(ctx, accessTokenLive, workspaceID, kind, accountID)
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -239,13 +226,6 @@ FROM (SELECT o.workspace_id, o.id, o.revoked_at FROM access_token o
 WHERE t.workspace_id = was.workspace_id AND t.id = was.id AND ($1::boolean OR t.account_id = $2::uuid)
 RETURNING t.kind, t.name, t.hint, t.products, t.capabilities, t.factory, t.may_submit, t.roles, (was.revoked_at IS NOT NULL)::boolean AS before
 `
-
-type AccessTokenRevokeParams struct {
-	AnyOwner    bool
-	AccountID   uuid.UUID
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
 
 type AccessTokenRevokeRow struct {
 	Kind         string
@@ -261,12 +241,12 @@ type AccessTokenRevokeRow struct {
 
 // The own tokens of an account, or any where any_owner is true. A token that
 // was revoked before keeps its time.
-func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, arg AccessTokenRevokeParams) (AccessTokenRevokeRow, error) {
+func (q *Queries) AccessTokenRevoke(ctx context.Context, db DBTX, anyOwner bool, accountID uuid.UUID, workspaceID uuid.UUID, iD uuid.UUID) (AccessTokenRevokeRow, error) {
 	row := db.QueryRow(ctx, accessTokenRevoke,
-		arg.AnyOwner,
-		arg.AccountID,
-		arg.WorkspaceID,
-		arg.ID,
+		anyOwner,
+		accountID,
+		workspaceID,
+		iD,
 	)
 	var i AccessTokenRevokeRow
 	err := row.Scan(
@@ -289,14 +269,8 @@ WHERE workspace_id = $1 AND kind = $2 AND name = $3 AND revoked_at IS NULL
 RETURNING id
 `
 
-type AccessTokenRevokeNamedParams struct {
-	WorkspaceID uuid.UUID
-	Kind        string
-	Name        string
-}
-
-func (q *Queries) AccessTokenRevokeNamed(ctx context.Context, db DBTX, arg AccessTokenRevokeNamedParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, accessTokenRevokeNamed, arg.WorkspaceID, arg.Kind, arg.Name)
+func (q *Queries) AccessTokenRevokeNamed(ctx context.Context, db DBTX, workspaceID uuid.UUID, kind string, name string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, accessTokenRevokeNamed, workspaceID, kind, name)
 	if err != nil {
 		return nil, err
 	}
@@ -322,19 +296,14 @@ WHERE workspace_id = $1 AND account_id = $2::uuid AND revoked_at IS NULL
 RETURNING name, hint
 `
 
-type AccessTokenRevokeOwnParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
 type AccessTokenRevokeOwnRow struct {
 	Name string
 	Hint string
 }
 
 // All live ones of a person.
-func (q *Queries) AccessTokenRevokeOwn(ctx context.Context, db DBTX, arg AccessTokenRevokeOwnParams) ([]AccessTokenRevokeOwnRow, error) {
-	rows, err := db.Query(ctx, accessTokenRevokeOwn, arg.WorkspaceID, arg.AccountID)
+func (q *Queries) AccessTokenRevokeOwn(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) ([]AccessTokenRevokeOwnRow, error) {
+	rows, err := db.Query(ctx, accessTokenRevokeOwn, workspaceID, accountID)
 	if err != nil {
 		return nil, err
 	}
@@ -359,13 +328,8 @@ WHERE workspace_id = $1 AND id = $2
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
 `
 
-type AccessTokenUsedParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) AccessTokenUsed(ctx context.Context, db DBTX, arg AccessTokenUsedParams) error {
-	_, err := db.Exec(ctx, accessTokenUsed, arg.WorkspaceID, arg.ID)
+func (q *Queries) AccessTokenUsed(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, accessTokenUsed, workspaceID, iD)
 	return err
 }
 
@@ -373,11 +337,6 @@ const enrolmentReach = `-- name: EnrolmentReach :one
 SELECT products, capabilities, factory FROM access_token
 WHERE workspace_id = $1 AND id = $2 AND kind = 'enrolment' AND revoked_at IS NULL
 `
-
-type EnrolmentReachParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
 
 type EnrolmentReachRow struct {
 	Products     []string
@@ -387,8 +346,8 @@ type EnrolmentReachRow struct {
 
 // The scope of an enrolment token that was not revoked, also of one that has expired:
 // its agents go on.
-func (q *Queries) EnrolmentReach(ctx context.Context, db DBTX, arg EnrolmentReachParams) (EnrolmentReachRow, error) {
-	row := db.QueryRow(ctx, enrolmentReach, arg.WorkspaceID, arg.ID)
+func (q *Queries) EnrolmentReach(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (EnrolmentReachRow, error) {
+	row := db.QueryRow(ctx, enrolmentReach, workspaceID, iD)
 	var i EnrolmentReachRow
 	err := row.Scan(&i.Products, &i.Capabilities, &i.Factory)
 	return i, err
@@ -400,14 +359,9 @@ WHERE NOT EXISTS (SELECT FROM product p WHERE p.workspace_id = $2 AND p.name = n
 ORDER BY n.place
 `
 
-type ProductNamesUnknownParams struct {
-	Names       []string
-	WorkspaceID uuid.UUID
-}
-
 // Those of the names that no product of the workspace has, in their order.
-func (q *Queries) ProductNamesUnknown(ctx context.Context, db DBTX, arg ProductNamesUnknownParams) ([]string, error) {
-	rows, err := db.Query(ctx, productNamesUnknown, arg.Names, arg.WorkspaceID)
+func (q *Queries) ProductNamesUnknown(ctx context.Context, db DBTX, names []string, workspaceID uuid.UUID) ([]string, error) {
+	rows, err := db.Query(ctx, productNamesUnknown, names, workspaceID)
 	if err != nil {
 		return nil, err
 	}

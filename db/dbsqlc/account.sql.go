@@ -54,14 +54,8 @@ const accountInsert = `-- name: AccountInsert :exec
 INSERT INTO account (id, email, name) VALUES ($1, $2, $3)
 `
 
-type AccountInsertParams struct {
-	ID    uuid.UUID
-	Email string
-	Name  string
-}
-
-func (q *Queries) AccountInsert(ctx context.Context, db DBTX, arg AccountInsertParams) error {
-	_, err := db.Exec(ctx, accountInsert, arg.ID, arg.Email, arg.Name)
+func (q *Queries) AccountInsert(ctx context.Context, db DBTX, iD uuid.UUID, email string, name string) error {
+	_, err := db.Exec(ctx, accountInsert, iD, email, name)
 	return err
 }
 
@@ -71,16 +65,10 @@ WHERE id = $2 AND password_hash = $3
 RETURNING session_epoch
 `
 
-type AccountPasswordParams struct {
-	PasswordHash string
-	ID           uuid.UUID
-	OldHash      string
-}
-
 // Only while the password is still the one that was just checked, or is none.
 // Every session of before ends with it.
-func (q *Queries) AccountPassword(ctx context.Context, db DBTX, arg AccountPasswordParams) (int64, error) {
-	row := db.QueryRow(ctx, accountPassword, arg.PasswordHash, arg.ID, arg.OldHash)
+func (q *Queries) AccountPassword(ctx context.Context, db DBTX, passwordHash string, iD uuid.UUID, oldHash string) (int64, error) {
+	row := db.QueryRow(ctx, accountPassword, passwordHash, iD, oldHash)
 	var session_epoch int64
 	err := row.Scan(&session_epoch)
 	return session_epoch, err
@@ -119,15 +107,9 @@ UPDATE account SET password_hash = $1, updated_at = now()
 WHERE id = $2 AND password_hash = $3
 `
 
-type AccountRehashParams struct {
-	PasswordHash string
-	ID           uuid.UUID
-	OldHash      string
-}
-
 // Only while the password is still the one that was just checked.
-func (q *Queries) AccountRehash(ctx context.Context, db DBTX, arg AccountRehashParams) error {
-	_, err := db.Exec(ctx, accountRehash, arg.PasswordHash, arg.ID, arg.OldHash)
+func (q *Queries) AccountRehash(ctx context.Context, db DBTX, passwordHash string, iD uuid.UUID, oldHash string) error {
+	_, err := db.Exec(ctx, accountRehash, passwordHash, iD, oldHash)
 	return err
 }
 
@@ -135,13 +117,8 @@ const accountRename = `-- name: AccountRename :exec
 UPDATE account SET name = $1, updated_at = now() WHERE id = $2
 `
 
-type AccountRenameParams struct {
-	Name string
-	ID   uuid.UUID
-}
-
-func (q *Queries) AccountRename(ctx context.Context, db DBTX, arg AccountRenameParams) error {
-	_, err := db.Exec(ctx, accountRename, arg.Name, arg.ID)
+func (q *Queries) AccountRename(ctx context.Context, db DBTX, name string, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, accountRename, name, iD)
 	return err
 }
 
@@ -162,19 +139,12 @@ UPDATE account SET email = $1, name = $2, password_hash = $3,
 WHERE id = $4
 `
 
-type AccountSetUpParams struct {
-	Email        string
-	Name         string
-	PasswordHash string
-	ID           uuid.UUID
-}
-
-func (q *Queries) AccountSetUp(ctx context.Context, db DBTX, arg AccountSetUpParams) error {
+func (q *Queries) AccountSetUp(ctx context.Context, db DBTX, email string, name string, passwordHash string, iD uuid.UUID) error {
 	_, err := db.Exec(ctx, accountSetUp,
-		arg.Email,
-		arg.Name,
-		arg.PasswordHash,
-		arg.ID,
+		email,
+		name,
+		passwordHash,
+		iD,
 	)
 	return err
 }
@@ -184,16 +154,10 @@ UPDATE account SET email = $1, password_hash = $2, updated_at = now()
 WHERE id = $3 AND password_hash = ''
 `
 
-type AccountSetUpFirstParams struct {
-	Email        string
-	PasswordHash string
-	ID           uuid.UUID
-}
-
 // Only an account without a password: no start of the server changes one that
 // a person chose.
-func (q *Queries) AccountSetUpFirst(ctx context.Context, db DBTX, arg AccountSetUpFirstParams) (int64, error) {
-	result, err := db.Exec(ctx, accountSetUpFirst, arg.Email, arg.PasswordHash, arg.ID)
+func (q *Queries) AccountSetUpFirst(ctx context.Context, db DBTX, email string, passwordHash string, iD uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, accountSetUpFirst, email, passwordHash, iD)
 	if err != nil {
 		return 0, err
 	}

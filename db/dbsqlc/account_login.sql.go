@@ -17,7 +17,7 @@ DELETE FROM account_login WHERE (account_id, id) IN (
     SELECT l.account_id, l.id FROM account_login l WHERE l.at < now() - interval '90 days' ORDER BY l.at LIMIT $1)
 `
 
-func (q *Queries) AccountLoginExpire(ctx context.Context, db DBTX, maxRows int32) (int64, error) {
+func (q *Queries) AccountLoginExpire(ctx context.Context, db DBTX, maxRows int) (int64, error) {
 	result, err := db.Exec(ctx, accountLoginExpire, maxRows)
 	if err != nil {
 		return 0, err
@@ -68,11 +68,6 @@ WHERE l.account_id = $1 AND l.news AND l.settled_at IS NULL AND l.at > now() - i
 ORDER BY l.at DESC, l.id LIMIT 5
 `
 
-type AccountLoginNewsParams struct {
-	AccountID uuid.UUID
-	TokenHash []byte
-}
-
 type AccountLoginNewsRow struct {
 	ID        uuid.UUID
 	At        time.Time
@@ -82,8 +77,8 @@ type AccountLoginNewsRow struct {
 
 // Those of a month that nobody has said anything about, but that of the session
 // that asks.
-func (q *Queries) AccountLoginNews(ctx context.Context, db DBTX, arg AccountLoginNewsParams) ([]AccountLoginNewsRow, error) {
-	rows, err := db.Query(ctx, accountLoginNews, arg.AccountID, arg.TokenHash)
+func (q *Queries) AccountLoginNews(ctx context.Context, db DBTX, accountID uuid.UUID, tokenHash []byte) ([]AccountLoginNewsRow, error) {
+	rows, err := db.Query(ctx, accountLoginNews, accountID, tokenHash)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +109,14 @@ WHERE l.account_id = $1 AND l.id = $2 AND l.settled_at IS NULL
 RETURNING l.session_id, l.address
 `
 
-type AccountLoginSettleParams struct {
-	AccountID uuid.UUID
-	ID        uuid.UUID
-	TokenHash []byte
-}
-
 type AccountLoginSettleRow struct {
 	SessionID *uuid.UUID
 	Address   string
 }
 
 // A session says nothing about its own log in.
-func (q *Queries) AccountLoginSettle(ctx context.Context, db DBTX, arg AccountLoginSettleParams) (AccountLoginSettleRow, error) {
-	row := db.QueryRow(ctx, accountLoginSettle, arg.AccountID, arg.ID, arg.TokenHash)
+func (q *Queries) AccountLoginSettle(ctx context.Context, db DBTX, accountID uuid.UUID, iD uuid.UUID, tokenHash []byte) (AccountLoginSettleRow, error) {
+	row := db.QueryRow(ctx, accountLoginSettle, accountID, iD, tokenHash)
 	var i AccountLoginSettleRow
 	err := row.Scan(&i.SessionID, &i.Address)
 	return i, err

@@ -23,22 +23,17 @@ LEFT JOIN provider_hold h ON h.workspace_id = a.workspace_id AND h.provider = a.
 WHERE a.workspace_id = $1 AND a.name = $2
 `
 
-type AgentByNameParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 type AgentByNameRow struct {
 	Agent     Agent
 	Factory   string
 	Now       time.Time
 	HeldUntil *time.Time
-	Taken     int32
-	Follows   int32
+	Taken     int
+	Follows   int
 }
 
-func (q *Queries) AgentByName(ctx context.Context, db DBTX, arg AgentByNameParams) (AgentByNameRow, error) {
-	row := db.QueryRow(ctx, agentByName, arg.WorkspaceID, arg.Name)
+func (q *Queries) AgentByName(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (AgentByNameRow, error) {
+	row := db.QueryRow(ctx, agentByName, workspaceID, name)
 	var i AgentByNameRow
 	err := row.Scan(
 		&i.Agent.WorkspaceID,
@@ -89,7 +84,7 @@ GROUP BY h.health
 
 type AgentCountPerHealthRow struct {
 	Health string
-	Agents int32
+	Agents int
 }
 
 // Whoever was ended at once is dead, as in fleet.Agent.
@@ -120,21 +115,14 @@ WHERE workspace_id = $1 AND id = $2 AND boot_id = $3 AND generation <= $4
 RETURNING id
 `
 
-type AgentEndParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	BootID      string
-	Generation  int64
-}
-
 // An agent says that it ends. No row: another boot, or a newer generation of tokens. One that a
 // person ended stays so.
-func (q *Queries) AgentEnd(ctx context.Context, db DBTX, arg AgentEndParams) (uuid.UUID, error) {
+func (q *Queries) AgentEnd(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID, bootID string, generation int64) (uuid.UUID, error) {
 	row := db.QueryRow(ctx, agentEnd,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.BootID,
-		arg.Generation,
+		workspaceID,
+		iD,
+		bootID,
+		generation,
 	)
 	var id uuid.UUID
 	err := row.Scan(&id)
@@ -154,11 +142,6 @@ WHERE a.workspace_id = $1 AND a.factory_id = ANY($2::uuid[]) AND (a.terminated_a
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds)
 `
 
-type AgentKindsParams struct {
-	WorkspaceID uuid.UUID
-	Factories   []uuid.UUID
-}
-
 type AgentKindsRow struct {
 	FactoryID    uuid.UUID
 	Capabilities []string
@@ -167,8 +150,8 @@ type AgentKindsRow struct {
 
 // The different capabilities of the living agents of these factories; of the others
 // those of one living agent, one that takes jobs if there is any.
-func (q *Queries) AgentKinds(ctx context.Context, db DBTX, arg AgentKindsParams) ([]AgentKindsRow, error) {
-	rows, err := db.Query(ctx, agentKinds, arg.WorkspaceID, arg.Factories)
+func (q *Queries) AgentKinds(ctx context.Context, db DBTX, workspaceID uuid.UUID, factories []uuid.UUID) ([]AgentKindsRow, error) {
+	rows, err := db.Query(ctx, agentKinds, workspaceID, factories)
 	if err != nil {
 		return nil, err
 	}
@@ -260,11 +243,6 @@ SELECT a.id, a.factory_id, a.boot_id, a.enrolment_id, (SELECT f.name FROM factor
 FROM agent a WHERE a.workspace_id = $1 AND a.name = $2 FOR UPDATE
 `
 
-type AgentLockParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 type AgentLockRow struct {
 	ID          uuid.UUID
 	FactoryID   uuid.UUID
@@ -275,8 +253,8 @@ type AgentLockRow struct {
 	SecretHeld  bool
 }
 
-func (q *Queries) AgentLock(ctx context.Context, db DBTX, arg AgentLockParams) (AgentLockRow, error) {
-	row := db.QueryRow(ctx, agentLock, arg.WorkspaceID, arg.Name)
+func (q *Queries) AgentLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (AgentLockRow, error) {
+	row := db.QueryRow(ctx, agentLock, workspaceID, name)
 	var i AgentLockRow
 	err := row.Scan(
 		&i.ID,
@@ -296,14 +274,9 @@ UPDATE agent SET generation = generation + 1, host = '', has_ended = terminated_
 WHERE workspace_id = $1 AND id = $2 RETURNING generation
 `
 
-type AgentOutdateParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Ends an agent that lives nowhere any more, and the tokens that it has.
-func (q *Queries) AgentOutdate(ctx context.Context, db DBTX, arg AgentOutdateParams) (int64, error) {
-	row := db.QueryRow(ctx, agentOutdate, arg.WorkspaceID, arg.ID)
+func (q *Queries) AgentOutdate(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
+	row := db.QueryRow(ctx, agentOutdate, workspaceID, iD)
 	var generation int64
 	err := row.Scan(&generation)
 	return generation, err
@@ -316,20 +289,13 @@ WHERE workspace_id = $3 AND name = $4
 RETURNING id
 `
 
-type AgentTerminateParams struct {
-	Graceful    bool
-	Reason      string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 // Whoever was ended at once stays so.
-func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, arg AgentTerminateParams) (uuid.UUID, error) {
+func (q *Queries) AgentTerminate(ctx context.Context, db DBTX, graceful bool, reason string, workspaceID uuid.UUID, name string) (uuid.UUID, error) {
 	row := db.QueryRow(ctx, agentTerminate,
-		arg.Graceful,
-		arg.Reason,
-		arg.WorkspaceID,
-		arg.Name,
+		graceful,
+		reason,
+		workspaceID,
+		name,
 	)
 	var id uuid.UUID
 	err := row.Scan(&id)
@@ -364,9 +330,9 @@ type AgentUpsertParams struct {
 	Model                    string
 	Provider                 string
 	Capabilities             []string
-	MaxConcurrentJobs        int32
-	HeartbeatIntervalSeconds int32
-	StaleAfterSeconds        *int32
+	MaxConcurrentJobs        int
+	HeartbeatIntervalSeconds int
+	StaleAfterSeconds        *int
 	BootID                   string
 	Products                 []string
 	EnrolmentID              *uuid.UUID
@@ -416,8 +382,8 @@ WHERE l.workspace_id = $1 GROUP BY l.factory_id, l.agent_id
 type LeaseCountsRow struct {
 	FactoryID uuid.UUID
 	AgentID   uuid.UUID
-	Taken     int32
-	Follows   int32
+	Taken     int
+	Follows   int
 }
 
 // How many seats the agents have taken, by the factory they took them for, and how many

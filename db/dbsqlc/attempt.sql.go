@@ -18,15 +18,9 @@ UPDATE attempt SET outcome = 'completed'
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND outcome = 'rejected'
 `
 
-type AttemptAcceptParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
 // That the work was sent back is undone.
-func (q *Queries) AttemptAccept(ctx context.Context, db DBTX, arg AttemptAcceptParams) error {
-	_, err := db.Exec(ctx, attemptAccept, arg.WorkspaceID, arg.JobID, arg.Epoch)
+func (q *Queries) AttemptAccept(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) error {
+	_, err := db.Exec(ctx, attemptAccept, workspaceID, jobID, epoch)
 	return err
 }
 
@@ -71,31 +65,24 @@ FROM attempt a WHERE a.workspace_id = $2 AND a.job_id = $3 AND a.epoch = $4
 FOR NO KEY UPDATE OF a
 `
 
-type AttemptDeliveryParams struct {
-	AgentID     uuid.UUID
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
 type AttemptDeliveryRow struct {
 	Delivery         string
 	DeliveryBranch   string
 	DeliveryCommit   string
 	DeliveryDetail   string
 	DeliveryAt       *time.Time
-	DeliveryTellings int16
+	DeliveryTellings int
 	IsOurs           bool
 }
 
 // What is told of the commit of an attempt, locked, and whether the attempt was one of this
 // agent or of another one of its factory.
-func (q *Queries) AttemptDelivery(ctx context.Context, db DBTX, arg AttemptDeliveryParams) (AttemptDeliveryRow, error) {
+func (q *Queries) AttemptDelivery(ctx context.Context, db DBTX, agentID uuid.UUID, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) (AttemptDeliveryRow, error) {
 	row := db.QueryRow(ctx, attemptDelivery,
-		arg.AgentID,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Epoch,
+		agentID,
+		workspaceID,
+		jobID,
+		epoch,
 	)
 	var i AttemptDeliveryRow
 	err := row.Scan(
@@ -116,11 +103,6 @@ JOIN job j ON j.workspace_id = a.workspace_id AND j.id = a.job_id AND j.epoch = 
 WHERE a.workspace_id = $1 AND a.job_id = $2
 `
 
-type AttemptDeliveryOfJobParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type AttemptDeliveryOfJobRow struct {
 	Delivery       string
 	DeliveryBranch string
@@ -131,8 +113,8 @@ type AttemptDeliveryOfJobRow struct {
 }
 
 // What is told of the commit of the last attempt on a job.
-func (q *Queries) AttemptDeliveryOfJob(ctx context.Context, db DBTX, arg AttemptDeliveryOfJobParams) (AttemptDeliveryOfJobRow, error) {
-	row := db.QueryRow(ctx, attemptDeliveryOfJob, arg.WorkspaceID, arg.JobID)
+func (q *Queries) AttemptDeliveryOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (AttemptDeliveryOfJobRow, error) {
+	row := db.QueryRow(ctx, attemptDeliveryOfJob, workspaceID, jobID)
 	var i AttemptDeliveryOfJobRow
 	err := row.Scan(
 		&i.Delivery,
@@ -150,12 +132,6 @@ SELECT agent, outcome, result_digest AS end_digest FROM attempt
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3
 `
 
-type AttemptEndParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
 type AttemptEndRow struct {
 	Agent     string
 	Outcome   string
@@ -164,8 +140,8 @@ type AttemptEndRow struct {
 
 // How an attempt ended, and the digest of the agent's call that ended it: none
 // where somebody else did.
-func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, arg AttemptEndParams) (AttemptEndRow, error) {
-	row := db.QueryRow(ctx, attemptEnd, arg.WorkspaceID, arg.JobID, arg.Epoch)
+func (q *Queries) AttemptEnd(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) (AttemptEndRow, error) {
+	row := db.QueryRow(ctx, attemptEnd, workspaceID, jobID, epoch)
 	var i AttemptEndRow
 	err := row.Scan(&i.Agent, &i.Outcome, &i.EndDigest)
 	return i, err
@@ -177,25 +153,18 @@ WHERE workspace_id = $1 AND job_id = $2 AND epoch < $3
 ORDER BY epoch DESC LIMIT $4
 `
 
-type AttemptEndsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	BeforeEpoch int64
-	MaxRows     int32
-}
-
 type AttemptEndsRow struct {
 	Outcome   string
 	ErrorKind string
 }
 
 // How the last attempts of a job before an epoch ended, the newest first.
-func (q *Queries) AttemptEnds(ctx context.Context, db DBTX, arg AttemptEndsParams) ([]AttemptEndsRow, error) {
+func (q *Queries) AttemptEnds(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, beforeEpoch int64, maxRows int) ([]AttemptEndsRow, error) {
 	rows, err := db.Query(ctx, attemptEnds,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.BeforeEpoch,
-		arg.MaxRows,
+		workspaceID,
+		jobID,
+		beforeEpoch,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -219,13 +188,8 @@ const attemptList = `-- name: AttemptList :many
 SELECT workspace_id, job_id, epoch, agent, factory, model, session_key, claimed_at, started_at, ended_at, outcome, error, error_kind, progress_percent, current_step, checkpoint, result, result_digest, submitted, agent_id, delivery, delivery_branch, delivery_commit, delivery_detail, delivery_at, delivery_tellings FROM attempt WHERE workspace_id = $1 AND job_id = $2 ORDER BY epoch DESC LIMIT 200
 `
 
-type AttemptListParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) AttemptList(ctx context.Context, db DBTX, arg AttemptListParams) ([]Attempt, error) {
-	rows, err := db.Query(ctx, attemptList, arg.WorkspaceID, arg.JobID)
+func (q *Queries) AttemptList(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]Attempt, error) {
+	rows, err := db.Query(ctx, attemptList, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -276,15 +240,9 @@ UPDATE attempt SET outcome = 'rejected'
 WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND outcome = 'completed'
 `
 
-type AttemptRejectParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
 // The work that an attempt handed in was sent back.
-func (q *Queries) AttemptReject(ctx context.Context, db DBTX, arg AttemptRejectParams) error {
-	_, err := db.Exec(ctx, attemptReject, arg.WorkspaceID, arg.JobID, arg.Epoch)
+func (q *Queries) AttemptReject(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) error {
+	_, err := db.Exec(ctx, attemptReject, workspaceID, jobID, epoch)
 	return err
 }
 
@@ -294,22 +252,15 @@ WHERE workspace_id = $1 AND job_id = $2 AND epoch = $3 AND submitted < $4::int
 RETURNING submitted
 `
 
-type AttemptSubmitParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-	Most        int32
-}
-
 // Counts a job that an agent created; no row where it has created the most it may.
-func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, arg AttemptSubmitParams) (int16, error) {
+func (q *Queries) AttemptSubmit(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64, most int) (int, error) {
 	row := db.QueryRow(ctx, attemptSubmit,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Epoch,
-		arg.Most,
+		workspaceID,
+		jobID,
+		epoch,
+		most,
 	)
-	var submitted int16
+	var submitted int
 	err := row.Scan(&submitted)
 	return submitted, err
 }
@@ -335,14 +286,14 @@ type AttemptsOfAgentParams struct {
 	BeforeAt    time.Time
 	BeforeJob   uuid.UUID
 	BeforeEpoch int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type AttemptsOfAgentRow struct {
 	Attempt              Attempt
 	JobKey               string
 	LeaseEpoch           *int64
-	LeaseProgressPercent *int16
+	LeaseProgressPercent *int
 	LeaseCurrentStep     string
 	LeaseCheckpoint      json.RawMessage
 }

@@ -258,13 +258,6 @@ FROM (
 ORDER BY s.id
 `
 
-type AuditHistoriesParams struct {
-	WorkspaceID uuid.UUID
-	After       uuid.UUID
-	Only        *uuid.UUID
-	MaxRows     int32
-}
-
 type AuditHistoriesRow struct {
 	ID         uuid.UUID
 	Key        string
@@ -278,12 +271,12 @@ type AuditHistoriesRow struct {
 // another under its lock, so the ids of its events follow their order. What a lease
 // knows of the work stands for what the job does. Both are JSON as text: whole pages
 // are read, and jsonb would be built and taken apart for nothing.
-func (q *Queries) AuditHistories(ctx context.Context, db DBTX, arg AuditHistoriesParams) ([]AuditHistoriesRow, error) {
+func (q *Queries) AuditHistories(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, only *uuid.UUID, maxRows int) ([]AuditHistoriesRow, error) {
 	rows, err := db.Query(ctx, auditHistories,
-		arg.WorkspaceID,
-		arg.After,
-		arg.Only,
-		arg.MaxRows,
+		workspaceID,
+		after,
+		only,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -329,25 +322,19 @@ CROSS JOIN LATERAL (
 ORDER BY j.id
 `
 
-type AuditJobsParams struct {
-	WorkspaceID uuid.UUID
-	After       uuid.UUID
-	MaxRows     int32
-}
-
 type AuditJobsRow struct {
 	ID               uuid.UUID
 	Key              string
 	Status           string
 	WaitReason       string
 	Epoch            int64
-	Attempts         int32
+	Attempts         int
 	LaneID           int64
-	Priority         int16
+	Priority         int
 	ReadyAt          *time.Time
 	Repo             string
 	QueuedLane       *int64
-	QueuedPriority   *int16
+	QueuedPriority   *int
 	QueuedAt         *time.Time
 	LeaseEpoch       *int64
 	SlotRepo         *string
@@ -360,8 +347,8 @@ type AuditJobsRow struct {
 
 // A page of jobs by id, each with all that has to agree with it, as one moment
 // saw it.
-func (q *Queries) AuditJobs(ctx context.Context, db DBTX, arg AuditJobsParams) ([]AuditJobsRow, error) {
-	rows, err := db.Query(ctx, auditJobs, arg.WorkspaceID, arg.After, arg.MaxRows)
+func (q *Queries) AuditJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, maxRows int) ([]AuditJobsRow, error) {
+	rows, err := db.Query(ctx, auditJobs, workspaceID, after, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -423,12 +410,6 @@ WHERE l.workspace_id = $1 AND l.job_id > $2 AND l.job_id <= $3 AND NOT (
 ORDER BY about, job_id
 `
 
-type AuditStrayParams struct {
-	WorkspaceID uuid.UUID
-	After       uuid.UUID
-	Last        uuid.UUID
-}
-
 type AuditStrayRow struct {
 	About string
 	JobID uuid.UUID
@@ -436,8 +417,8 @@ type AuditStrayRow struct {
 
 // Rows that belong to a job, an agent or a factory which is not there: of the jobs
 // whose ids are between two.
-func (q *Queries) AuditStray(ctx context.Context, db DBTX, arg AuditStrayParams) ([]AuditStrayRow, error) {
-	rows, err := db.Query(ctx, auditStray, arg.WorkspaceID, arg.After, arg.Last)
+func (q *Queries) AuditStray(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, last uuid.UUID) ([]AuditStrayRow, error) {
+	rows, err := db.Query(ctx, auditStray, workspaceID, after, last)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type AuditEventsParams struct {
 	BeforeID    int64
 	Types       []string
 	Actor       string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type AuditEventsRow struct {

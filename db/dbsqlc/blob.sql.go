@@ -17,15 +17,9 @@ DELETE FROM blob_chunk c WHERE c.workspace_id = $1 AND c.data_id = $2
     AND c.n IN (SELECT o.n FROM blob_chunk o WHERE o.workspace_id = $1 AND o.data_id = $2 LIMIT $3)
 `
 
-type BlobChunkDeleteParams struct {
-	WorkspaceID uuid.UUID
-	DataID      uuid.UUID
-	MaxRows     int32
-}
-
 // Deletes some of the pieces.
-func (q *Queries) BlobChunkDelete(ctx context.Context, db DBTX, arg BlobChunkDeleteParams) (int64, error) {
-	result, err := db.Exec(ctx, blobChunkDelete, arg.WorkspaceID, arg.DataID, arg.MaxRows)
+func (q *Queries) BlobChunkDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, dataID uuid.UUID, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, blobChunkDelete, workspaceID, dataID, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -37,19 +31,12 @@ INSERT INTO blob_chunk (workspace_id, data_id, n, data)
 SELECT $1, $2, unnest($3::int[]), unnest($4::bytea[])
 `
 
-type BlobChunkInsertParams struct {
-	WorkspaceID uuid.UUID
-	DataID      uuid.UUID
-	Numbers     []int32
-	Pieces      [][]byte
-}
-
-func (q *Queries) BlobChunkInsert(ctx context.Context, db DBTX, arg BlobChunkInsertParams) error {
+func (q *Queries) BlobChunkInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, dataID uuid.UUID, numbers []int, pieces [][]byte) error {
 	_, err := db.Exec(ctx, blobChunkInsert,
-		arg.WorkspaceID,
-		arg.DataID,
-		arg.Numbers,
-		arg.Pieces,
+		workspaceID,
+		dataID,
+		numbers,
+		pieces,
 	)
 	return err
 }
@@ -59,24 +46,17 @@ SELECT n, data FROM blob_chunk
 WHERE workspace_id = $1 AND data_id = $2 AND n >= $3::int AND n < $4::int ORDER BY n
 `
 
-type BlobChunkListParams struct {
-	WorkspaceID uuid.UUID
-	DataID      uuid.UUID
-	First       int32
-	Past        int32
-}
-
 type BlobChunkListRow struct {
-	N    int32
+	N    int
 	Data []byte
 }
 
-func (q *Queries) BlobChunkList(ctx context.Context, db DBTX, arg BlobChunkListParams) ([]BlobChunkListRow, error) {
+func (q *Queries) BlobChunkList(ctx context.Context, db DBTX, workspaceID uuid.UUID, dataID uuid.UUID, first int, past int) ([]BlobChunkListRow, error) {
 	rows, err := db.Query(ctx, blobChunkList,
-		arg.WorkspaceID,
-		arg.DataID,
-		arg.First,
-		arg.Past,
+		workspaceID,
+		dataID,
+		first,
+		past,
 	)
 	if err != nil {
 		return nil, err
@@ -102,14 +82,9 @@ UNION SELECT workspace_id FROM blob_data WHERE expires_at <= now()
 ORDER BY workspace_id LIMIT $1
 `
 
-type BlobCollectWorkspacesParams struct {
-	MaxRows      int32
-	GraceSeconds float64
-}
-
 // For the system role: the workspaces in which there is something to collect.
-func (q *Queries) BlobCollectWorkspaces(ctx context.Context, db DBTX, arg BlobCollectWorkspacesParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, blobCollectWorkspaces, arg.MaxRows, arg.GraceSeconds)
+func (q *Queries) BlobCollectWorkspaces(ctx context.Context, db DBTX, maxRows int, graceSeconds float64) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, blobCollectWorkspaces, maxRows, graceSeconds)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +107,8 @@ const blobDamaged = `-- name: BlobDamaged :exec
 UPDATE blob SET damaged_at = now() WHERE workspace_id = $1 AND sha256 = $2 AND data_id = $3
 `
 
-type BlobDamagedParams struct {
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-	DataID      uuid.UUID
-}
-
-func (q *Queries) BlobDamaged(ctx context.Context, db DBTX, arg BlobDamagedParams) error {
-	_, err := db.Exec(ctx, blobDamaged, arg.WorkspaceID, arg.Sha256, arg.DataID)
+func (q *Queries) BlobDamaged(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, dataID uuid.UUID) error {
+	_, err := db.Exec(ctx, blobDamaged, workspaceID, sha256, dataID)
 	return err
 }
 
@@ -147,13 +116,8 @@ const blobDataDelete = `-- name: BlobDataDelete :many
 DELETE FROM blob_data WHERE workspace_id = $1 AND id = $2 AND expires_at = '-infinity' RETURNING counted
 `
 
-type BlobDataDeleteParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) BlobDataDelete(ctx context.Context, db DBTX, arg BlobDataDeleteParams) ([]int64, error) {
-	rows, err := db.Query(ctx, blobDataDelete, arg.WorkspaceID, arg.ID)
+func (q *Queries) BlobDataDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) ([]int64, error) {
+	rows, err := db.Query(ctx, blobDataDelete, workspaceID, iD)
 	if err != nil {
 		return nil, err
 	}
@@ -180,16 +144,10 @@ WHERE d.workspace_id = before.workspace_id AND d.id = before.id
 RETURNING before.counted
 `
 
-type BlobDataDropParams struct {
-	Seconds     float64
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Gives up bytes that no blob names, once the seconds are over, and returns what they took
 // of the workspace's room.
-func (q *Queries) BlobDataDrop(ctx context.Context, db DBTX, arg BlobDataDropParams) (int64, error) {
-	row := db.QueryRow(ctx, blobDataDrop, arg.Seconds, arg.WorkspaceID, arg.ID)
+func (q *Queries) BlobDataDrop(ctx context.Context, db DBTX, seconds float64, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
+	row := db.QueryRow(ctx, blobDataDrop, seconds, workspaceID, iD)
 	var counted int64
 	err := row.Scan(&counted)
 	return counted, err
@@ -204,20 +162,14 @@ WHERE d.workspace_id = $1 AND d.id = old.id
 RETURNING d.id, d.store
 `
 
-type BlobDataExpiredParams struct {
-	WorkspaceID uuid.UUID
-	Stores      []string
-	MaxRows     int32
-}
-
 type BlobDataExpiredRow struct {
 	ID    uuid.UUID
 	Store string
 }
 
 // Takes bytes of some stores that have expired out of the reach of uploads.
-func (q *Queries) BlobDataExpired(ctx context.Context, db DBTX, arg BlobDataExpiredParams) ([]BlobDataExpiredRow, error) {
-	rows, err := db.Query(ctx, blobDataExpired, arg.WorkspaceID, arg.Stores, arg.MaxRows)
+func (q *Queries) BlobDataExpired(ctx context.Context, db DBTX, workspaceID uuid.UUID, stores []string, maxRows int) ([]BlobDataExpiredRow, error) {
+	rows, err := db.Query(ctx, blobDataExpired, workspaceID, stores, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -241,20 +193,13 @@ UPDATE blob_data SET counted = counted + $1::bigint, expires_at = now() + make_i
 WHERE workspace_id = $3 AND id = $4 AND expires_at > now()
 `
 
-type BlobDataGrowParams struct {
-	Bytes       int64
-	Seconds     float64
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Counts more bytes of an upload that goes on. No row where it has expired.
-func (q *Queries) BlobDataGrow(ctx context.Context, db DBTX, arg BlobDataGrowParams) (int64, error) {
+func (q *Queries) BlobDataGrow(ctx context.Context, db DBTX, bytes int64, seconds float64, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
 	result, err := db.Exec(ctx, blobDataGrow,
-		arg.Bytes,
-		arg.Seconds,
-		arg.WorkspaceID,
-		arg.ID,
+		bytes,
+		seconds,
+		workspaceID,
+		iD,
 	)
 	if err != nil {
 		return 0, err
@@ -271,7 +216,7 @@ type BlobDataInsertParams struct {
 	WorkspaceID uuid.UUID
 	ID          uuid.UUID
 	Store       string
-	KeyID       *int32
+	KeyID       *int
 	SealedKey   []byte
 	Seconds     float64
 }
@@ -293,20 +238,13 @@ UPDATE blob_data SET size = $1, digests = $2, expires_at = NULL
 WHERE workspace_id = $3 AND id = $4 AND expires_at > now()
 `
 
-type BlobDataKeepParams struct {
-	Size        int64
-	Digests     []byte
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Ends an upload with its bytes kept. No row where it has expired.
-func (q *Queries) BlobDataKeep(ctx context.Context, db DBTX, arg BlobDataKeepParams) (int64, error) {
+func (q *Queries) BlobDataKeep(ctx context.Context, db DBTX, size int64, digests []byte, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
 	result, err := db.Exec(ctx, blobDataKeep,
-		arg.Size,
-		arg.Digests,
-		arg.WorkspaceID,
-		arg.ID,
+		size,
+		digests,
+		workspaceID,
+		iD,
 	)
 	if err != nil {
 		return 0, err
@@ -320,14 +258,9 @@ DELETE FROM blob b WHERE b.workspace_id = $1 AND b.sha256 = ANY($2::bytea[])
 RETURNING b.data_id
 `
 
-type BlobDeleteParams struct {
-	WorkspaceID uuid.UUID
-	List        [][]byte
-}
-
 // Of locked blobs, those that nothing refers to.
-func (q *Queries) BlobDelete(ctx context.Context, db DBTX, arg BlobDeleteParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, blobDelete, arg.WorkspaceID, arg.List)
+func (q *Queries) BlobDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, list [][]byte) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, blobDelete, workspaceID, list)
 	if err != nil {
 		return nil, err
 	}
@@ -352,16 +285,10 @@ WHERE workspace_id = $1 AND free_since < now() - make_interval(secs => $2::doubl
 ORDER BY free_since LIMIT $3 FOR UPDATE SKIP LOCKED
 `
 
-type BlobFreeLockParams struct {
-	WorkspaceID  uuid.UUID
-	GraceSeconds float64
-	MaxRows      int32
-}
-
 // Blobs that may have been free for longer than the grace; whoever names one of them at
 // this moment keeps it.
-func (q *Queries) BlobFreeLock(ctx context.Context, db DBTX, arg BlobFreeLockParams) ([][]byte, error) {
-	rows, err := db.Query(ctx, blobFreeLock, arg.WorkspaceID, arg.GraceSeconds, arg.MaxRows)
+func (q *Queries) BlobFreeLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, graceSeconds float64, maxRows int) ([][]byte, error) {
+	rows, err := db.Query(ctx, blobFreeLock, workspaceID, graceSeconds, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -386,14 +313,9 @@ WHERE b.workspace_id = $1 AND b.sha256 = ANY($2::bytea[])
     AND EXISTS (SELECT FROM blob_ref r WHERE r.workspace_id = b.workspace_id AND r.sha256 = b.sha256)
 `
 
-type BlobFreeNotParams struct {
-	WorkspaceID uuid.UUID
-	List        [][]byte
-}
-
 // Of locked blobs, those that something refers to.
-func (q *Queries) BlobFreeNot(ctx context.Context, db DBTX, arg BlobFreeNotParams) error {
-	_, err := db.Exec(ctx, blobFreeNot, arg.WorkspaceID, arg.List)
+func (q *Queries) BlobFreeNot(ctx context.Context, db DBTX, workspaceID uuid.UUID, list [][]byte) error {
+	_, err := db.Exec(ctx, blobFreeNot, workspaceID, list)
 	return err
 }
 
@@ -405,25 +327,19 @@ FROM blob b JOIN blob_data d ON d.workspace_id = b.workspace_id AND d.id = b.dat
 WHERE b.workspace_id = $2 AND b.sha256 = $3
 `
 
-type BlobGetParams struct {
-	AgentID     uuid.UUID
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-}
-
 type BlobGetRow struct {
 	Size       int64
 	CreatedAt  time.Time
 	DataID     uuid.UUID
 	Store      string
 	Digests    []byte
-	KeyID      *int32
+	KeyID      *int
 	SealedKey  []byte
 	PutByAgent bool
 }
 
-func (q *Queries) BlobGet(ctx context.Context, db DBTX, arg BlobGetParams) (BlobGetRow, error) {
-	row := db.QueryRow(ctx, blobGet, arg.AgentID, arg.WorkspaceID, arg.Sha256)
+func (q *Queries) BlobGet(ctx context.Context, db DBTX, agentID uuid.UUID, workspaceID uuid.UUID, sha256 []byte) (BlobGetRow, error) {
+	row := db.QueryRow(ctx, blobGet, agentID, workspaceID, sha256)
 	var i BlobGetRow
 	err := row.Scan(
 		&i.Size,
@@ -444,15 +360,9 @@ SELECT EXISTS (SELECT FROM blob_putter p WHERE p.workspace_id = b.workspace_id A
 FROM blob b WHERE b.workspace_id = $2 AND b.sha256 = $3 FOR KEY SHARE
 `
 
-type BlobLockParams struct {
-	AgentID     uuid.UUID
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-}
-
 // Keeps a blob from being collected until the transaction ends.
-func (q *Queries) BlobLock(ctx context.Context, db DBTX, arg BlobLockParams) (bool, error) {
-	row := db.QueryRow(ctx, blobLock, arg.AgentID, arg.WorkspaceID, arg.Sha256)
+func (q *Queries) BlobLock(ctx context.Context, db DBTX, agentID uuid.UUID, workspaceID uuid.UUID, sha256 []byte) (bool, error) {
+	row := db.QueryRow(ctx, blobLock, agentID, workspaceID, sha256)
 	var put_by_agent bool
 	err := row.Scan(&put_by_agent)
 	return put_by_agent, err
@@ -504,14 +414,8 @@ const blobPutterInsert = `-- name: BlobPutterInsert :exec
 INSERT INTO blob_putter (workspace_id, sha256, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 `
 
-type BlobPutterInsertParams struct {
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-	AgentID     uuid.UUID
-}
-
-func (q *Queries) BlobPutterInsert(ctx context.Context, db DBTX, arg BlobPutterInsertParams) error {
-	_, err := db.Exec(ctx, blobPutterInsert, arg.WorkspaceID, arg.Sha256, arg.AgentID)
+func (q *Queries) BlobPutterInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, agentID uuid.UUID) error {
+	_, err := db.Exec(ctx, blobPutterInsert, workspaceID, sha256, agentID)
 	return err
 }
 
@@ -519,13 +423,8 @@ const blobRefDropMessages = `-- name: BlobRefDropMessages :exec
 DELETE FROM blob_ref WHERE workspace_id = $1 AND message_id = ANY($2::uuid[])
 `
 
-type BlobRefDropMessagesParams struct {
-	WorkspaceID uuid.UUID
-	Messages    []uuid.UUID
-}
-
-func (q *Queries) BlobRefDropMessages(ctx context.Context, db DBTX, arg BlobRefDropMessagesParams) error {
-	_, err := db.Exec(ctx, blobRefDropMessages, arg.WorkspaceID, arg.Messages)
+func (q *Queries) BlobRefDropMessages(ctx context.Context, db DBTX, workspaceID uuid.UUID, messages []uuid.UUID) error {
+	_, err := db.Exec(ctx, blobRefDropMessages, workspaceID, messages)
 	return err
 }
 
@@ -559,20 +458,14 @@ SELECT job_id, message_id FROM blob_ref
 WHERE workspace_id = $1 AND sha256 = $2 AND archive_id IS NULL ORDER BY id DESC LIMIT $3
 `
 
-type BlobRefsParams struct {
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-	MaxRows     int32
-}
-
 type BlobRefsRow struct {
 	JobID     *uuid.UUID
 	MessageID *uuid.UUID
 }
 
 // Jobs and messages that refer to a blob, the newest first.
-func (q *Queries) BlobRefs(ctx context.Context, db DBTX, arg BlobRefsParams) ([]BlobRefsRow, error) {
-	rows, err := db.Query(ctx, blobRefs, arg.WorkspaceID, arg.Sha256, arg.MaxRows)
+func (q *Queries) BlobRefs(ctx context.Context, db DBTX, workspaceID uuid.UUID, sha256 []byte, maxRows int) ([]BlobRefsRow, error) {
+	rows, err := db.Query(ctx, blobRefs, workspaceID, sha256, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -595,14 +488,8 @@ const blobReplace = `-- name: BlobReplace :exec
 UPDATE blob SET data_id = $1, damaged_at = NULL WHERE workspace_id = $2 AND sha256 = $3
 `
 
-type BlobReplaceParams struct {
-	DataID      uuid.UUID
-	WorkspaceID uuid.UUID
-	Sha256      []byte
-}
-
-func (q *Queries) BlobReplace(ctx context.Context, db DBTX, arg BlobReplaceParams) error {
-	_, err := db.Exec(ctx, blobReplace, arg.DataID, arg.WorkspaceID, arg.Sha256)
+func (q *Queries) BlobReplace(ctx context.Context, db DBTX, dataID uuid.UUID, workspaceID uuid.UUID, sha256 []byte) error {
+	_, err := db.Exec(ctx, blobReplace, dataID, workspaceID, sha256)
 	return err
 }
 
@@ -612,7 +499,7 @@ WHERE workspace_id = $3 AND id = $4 AND sealed_key = $5
 `
 
 type BlobResealParams struct {
-	KeyID        *int32
+	KeyID        *int
 	SealedKey    []byte
 	WorkspaceID  uuid.UUID
 	ID           uuid.UUID
@@ -638,13 +525,8 @@ const blobRoomGive = `-- name: BlobRoomGive :exec
 UPDATE blob_room SET bytes = bytes - $1::bigint WHERE workspace_id = $2
 `
 
-type BlobRoomGiveParams struct {
-	Bytes       int64
-	WorkspaceID uuid.UUID
-}
-
-func (q *Queries) BlobRoomGive(ctx context.Context, db DBTX, arg BlobRoomGiveParams) error {
-	_, err := db.Exec(ctx, blobRoomGive, arg.Bytes, arg.WorkspaceID)
+func (q *Queries) BlobRoomGive(ctx context.Context, db DBTX, bytes int64, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, blobRoomGive, bytes, workspaceID)
 	return err
 }
 
@@ -662,15 +544,9 @@ UPDATE blob_room SET bytes = bytes + $1::bigint
 WHERE workspace_id = $2 AND bytes + $1::bigint <= $3::bigint
 `
 
-type BlobRoomTakeParams struct {
-	Bytes       int64
-	WorkspaceID uuid.UUID
-	Most        int64
-}
-
 // No row where there is not that much left.
-func (q *Queries) BlobRoomTake(ctx context.Context, db DBTX, arg BlobRoomTakeParams) (int64, error) {
-	result, err := db.Exec(ctx, blobRoomTake, arg.Bytes, arg.WorkspaceID, arg.Most)
+func (q *Queries) BlobRoomTake(ctx context.Context, db DBTX, bytes int64, workspaceID uuid.UUID, most int64) (int64, error) {
+	result, err := db.Exec(ctx, blobRoomTake, bytes, workspaceID, most)
 	if err != nil {
 		return 0, err
 	}
@@ -682,25 +558,18 @@ SELECT id, sealed_key FROM blob_data WHERE workspace_id = $1 AND key_id = $2 AND
 ORDER BY id LIMIT $4
 `
 
-type BlobSealedByParams struct {
-	WorkspaceID uuid.UUID
-	KeyID       *int32
-	After       uuid.UUID
-	MaxRows     int32
-}
-
 type BlobSealedByRow struct {
 	ID        uuid.UUID
 	SealedKey []byte
 }
 
 // Sealed keys of bytes under one of the workspace's keys, after an id.
-func (q *Queries) BlobSealedBy(ctx context.Context, db DBTX, arg BlobSealedByParams) ([]BlobSealedByRow, error) {
+func (q *Queries) BlobSealedBy(ctx context.Context, db DBTX, workspaceID uuid.UUID, keyID *int, after uuid.UUID, maxRows int) ([]BlobSealedByRow, error) {
 	rows, err := db.Query(ctx, blobSealedBy,
-		arg.WorkspaceID,
-		arg.KeyID,
-		arg.After,
-		arg.MaxRows,
+		workspaceID,
+		keyID,
+		after,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -725,14 +594,9 @@ SELECT EXISTS (SELECT FROM job_lease l JOIN job_secret s ON s.workspace_id = l.w
     WHERE l.workspace_id = $1 AND l.agent_id = $2)::bool
 `
 
-type BlobSealsParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-}
-
 // Whether an agent holds a job with secret inputs.
-func (q *Queries) BlobSeals(ctx context.Context, db DBTX, arg BlobSealsParams) (bool, error) {
-	row := db.QueryRow(ctx, blobSeals, arg.WorkspaceID, arg.AgentID)
+func (q *Queries) BlobSeals(ctx context.Context, db DBTX, workspaceID uuid.UUID, agentID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, blobSeals, workspaceID, agentID)
 	var column_1 bool
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -742,18 +606,13 @@ const blobSizes = `-- name: BlobSizes :many
 SELECT sha256, size FROM blob WHERE workspace_id = $1 AND sha256 = ANY($2::bytea[])
 `
 
-type BlobSizesParams struct {
-	WorkspaceID uuid.UUID
-	List        [][]byte
-}
-
 type BlobSizesRow struct {
 	Sha256 []byte
 	Size   int64
 }
 
-func (q *Queries) BlobSizes(ctx context.Context, db DBTX, arg BlobSizesParams) ([]BlobSizesRow, error) {
-	rows, err := db.Query(ctx, blobSizes, arg.WorkspaceID, arg.List)
+func (q *Queries) BlobSizes(ctx context.Context, db DBTX, workspaceID uuid.UUID, list [][]byte) ([]BlobSizesRow, error) {
+	rows, err := db.Query(ctx, blobSizes, workspaceID, list)
 	if err != nil {
 		return nil, err
 	}
@@ -779,11 +638,6 @@ LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id = j.id
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
 `
 
-type JobScopesParams struct {
-	WorkspaceID uuid.UUID
-	Jobs        []uuid.UUID
-}
-
 type JobScopesRow struct {
 	Product      string
 	Capabilities []string
@@ -792,8 +646,8 @@ type JobScopesRow struct {
 
 // What a token's scope is about, of jobs: the product, what the job needs, and the
 // factory of its lease.
-func (q *Queries) JobScopes(ctx context.Context, db DBTX, arg JobScopesParams) ([]JobScopesRow, error) {
-	rows, err := db.Query(ctx, jobScopes, arg.WorkspaceID, arg.Jobs)
+func (q *Queries) JobScopes(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobs []uuid.UUID) ([]JobScopesRow, error) {
+	rows, err := db.Query(ctx, jobScopes, workspaceID, jobs)
 	if err != nil {
 		return nil, err
 	}

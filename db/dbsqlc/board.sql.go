@@ -53,22 +53,22 @@ FROM unnest($12::text[]) AS s(status)
 
 type BoardCountParams struct {
 	WorkspaceID uuid.UUID
-	MaxScan     int32
+	MaxScan     int
 	Product     string
 	Repo        string
 	Phase       string
-	PriorityGte int32
+	PriorityGte int
 	Q           string
 	Factory     string
 	Lanes       []int64
-	MaxRows     int32
-	Days        int32
+	MaxRows     int
+	Days        int
 	Statuses    []string
 }
 
 type BoardCountRow struct {
 	Status string
-	Jobs   int32
+	Jobs   int
 }
 
 // How many jobs stand in each status, counted up to a limit: a board says
@@ -134,22 +134,22 @@ ORDER BY c.status_at DESC, c.id DESC LIMIT $13
 type BoardFinishedParams struct {
 	Statuses    []string
 	WorkspaceID uuid.UUID
-	Days        int32
+	Days        int
 	AfterAt     time.Time
 	AfterID     uuid.UUID
-	MaxScan     int32
+	MaxScan     int
 	Product     string
 	Repo        string
 	Phase       string
-	PriorityGte int32
+	PriorityGte int
 	Q           string
 	Factory     string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type BoardFinishedRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -204,15 +204,15 @@ ORDER BY c.status_at DESC, c.id DESC LIMIT 1
 type BoardFinishedEdgeParams struct {
 	Statuses    []string
 	WorkspaceID uuid.UUID
-	Days        int32
+	Days        int
 	AfterAt     time.Time
 	AfterID     uuid.UUID
-	MaxScan     int32
+	MaxScan     int
 }
 
 type BoardFinishedEdgeRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -268,14 +268,14 @@ FROM unnest($5::text[]) AS s(status)
 type BoardLaneCountParams struct {
 	Lanes       []int64
 	WorkspaceID uuid.UUID
-	MaxRows     int32
-	Days        int32
+	MaxRows     int
+	Days        int
 	Statuses    []string
 }
 
 type BoardLaneCountRow struct {
 	Status string
-	Jobs   int32
+	Jobs   int
 }
 
 // How many jobs of some lanes stand in each status, counted up to a limit.
@@ -323,15 +323,15 @@ type BoardLaneFinishedParams struct {
 	Statuses    []string
 	Lanes       []int64
 	WorkspaceID uuid.UUID
-	Days        int32
+	Days        int
 	AfterAt     time.Time
 	AfterID     uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 }
 
 type BoardLaneFinishedRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -382,15 +382,15 @@ type BoardLaneOpenParams struct {
 	Statuses      []string
 	Lanes         []int64
 	WorkspaceID   uuid.UUID
-	AfterPriority int32
+	AfterPriority int
 	AfterAt       time.Time
 	AfterID       uuid.UUID
-	MaxRows       int32
+	MaxRows       int
 }
 
 type BoardLaneOpenRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -427,15 +427,10 @@ const boardLeased = `-- name: BoardLeased :many
 SELECT l.job_id FROM job_lease l WHERE l.workspace_id = $1 ORDER BY l.job_id DESC LIMIT $2
 `
 
-type BoardLeasedParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // The jobs that agents work on, the newest first: the leases are few, whatever
 // else the workspace holds.
-func (q *Queries) BoardLeased(ctx context.Context, db DBTX, arg BoardLeasedParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardLeased, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) BoardLeased(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardLeased, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -460,14 +455,9 @@ JOIN attempt a ON a.workspace_id = j.workspace_id AND a.job_id = j.id AND a.epoc
 WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND a.outcome = 'lost'
 `
 
-type BoardLostParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Those of the jobs whose last attempt ended with a lost lease.
-func (q *Queries) BoardLost(ctx context.Context, db DBTX, arg BoardLostParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardLost, arg.WorkspaceID, arg.Ids)
+func (q *Queries) BoardLost(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardLost, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -514,23 +504,23 @@ ORDER BY c.priority DESC, c.status_at, c.id LIMIT $14
 type BoardOpenParams struct {
 	Statuses      []string
 	WorkspaceID   uuid.UUID
-	AfterPriority int32
+	AfterPriority int
 	AfterAt       time.Time
 	AfterID       uuid.UUID
-	MaxScan       int32
+	MaxScan       int
 	Product       string
 	Repo          string
 	Phase         string
-	PriorityGte   int32
+	PriorityGte   int
 	Q             string
 	Factory       string
 	Lanes         []int64
-	MaxRows       int32
+	MaxRows       int
 }
 
 type BoardOpenRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -580,11 +570,6 @@ WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.type IN ('blocks'
 ORDER BY x.job_id, d.key
 `
 
-type BoardOpenDependenciesParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type BoardOpenDependenciesRow struct {
 	JobID  uuid.UUID
 	Key    string
@@ -592,8 +577,8 @@ type BoardOpenDependenciesRow struct {
 }
 
 // What jobs still wait for.
-func (q *Queries) BoardOpenDependencies(ctx context.Context, db DBTX, arg BoardOpenDependenciesParams) ([]BoardOpenDependenciesRow, error) {
-	rows, err := db.Query(ctx, boardOpenDependencies, arg.WorkspaceID, arg.Ids)
+func (q *Queries) BoardOpenDependencies(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]BoardOpenDependenciesRow, error) {
+	rows, err := db.Query(ctx, boardOpenDependencies, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -628,15 +613,15 @@ ORDER BY c.priority DESC, c.status_at, c.id LIMIT 1
 type BoardOpenEdgeParams struct {
 	Statuses      []string
 	WorkspaceID   uuid.UUID
-	AfterPriority int32
+	AfterPriority int
 	AfterAt       time.Time
 	AfterID       uuid.UUID
-	MaxScan       int32
+	MaxScan       int
 }
 
 type BoardOpenEdgeRow struct {
 	ID       uuid.UUID
-	Priority int16
+	Priority int
 	StatusAt time.Time
 }
 
@@ -677,14 +662,9 @@ WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 
-type BoardOverBudgetParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Those of the jobs that have used more than their own ceilings.
-func (q *Queries) BoardOverBudget(ctx context.Context, db DBTX, arg BoardOverBudgetParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardOverBudget, arg.WorkspaceID, arg.Ids)
+func (q *Queries) BoardOverBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardOverBudget, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -744,11 +724,6 @@ LEFT JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
 WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
 `
 
-type BoardRepoHoldersParams struct {
-	WorkspaceID uuid.UUID
-	Repos       []string
-}
-
 type BoardRepoHoldersRow struct {
 	Repo  string
 	Key   string
@@ -756,8 +731,8 @@ type BoardRepoHoldersRow struct {
 }
 
 // Which job holds each of the repos, and the agent that works on it, if any.
-func (q *Queries) BoardRepoHolders(ctx context.Context, db DBTX, arg BoardRepoHoldersParams) ([]BoardRepoHoldersRow, error) {
-	rows, err := db.Query(ctx, boardRepoHolders, arg.WorkspaceID, arg.Repos)
+func (q *Queries) BoardRepoHolders(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string) ([]BoardRepoHoldersRow, error) {
+	rows, err := db.Query(ctx, boardRepoHolders, workspaceID, repos)
 	if err != nil {
 		return nil, err
 	}
@@ -785,20 +760,14 @@ SELECT p.product_id::uuid AS product_id, (
 FROM unnest($3::uuid[]) AS p(product_id)
 `
 
-type BoardReviewBacklogParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-	Products    []uuid.UUID
-}
-
 type BoardReviewBacklogRow struct {
 	ProductID uuid.UUID
-	Jobs      int32
+	Jobs      int
 }
 
 // How many jobs of each product are in review, counted up to a limit.
-func (q *Queries) BoardReviewBacklog(ctx context.Context, db DBTX, arg BoardReviewBacklogParams) ([]BoardReviewBacklogRow, error) {
-	rows, err := db.Query(ctx, boardReviewBacklog, arg.WorkspaceID, arg.MaxRows, arg.Products)
+func (q *Queries) BoardReviewBacklog(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int, products []uuid.UUID) ([]BoardReviewBacklogRow, error) {
+	rows, err := db.Query(ctx, boardReviewBacklog, workspaceID, maxRows, products)
 	if err != nil {
 		return nil, err
 	}
@@ -828,15 +797,9 @@ CROSS JOIN LATERAL (
 ORDER BY h.claimed_at, h.key LIMIT $3
 `
 
-type BoardSeatHoldersParams struct {
-	Factories   []uuid.UUID
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // The jobs that sit longest on the seats of the factories.
-func (q *Queries) BoardSeatHolders(ctx context.Context, db DBTX, arg BoardSeatHoldersParams) ([]string, error) {
-	rows, err := db.Query(ctx, boardSeatHolders, arg.Factories, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) BoardSeatHolders(ctx context.Context, db DBTX, factories []uuid.UUID, workspaceID uuid.UUID, maxRows int) ([]string, error) {
+	rows, err := db.Query(ctx, boardSeatHolders, factories, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -891,13 +854,13 @@ LEFT JOIN LATERAL (
 
 type BoardStartParams struct {
 	WorkspaceID    uuid.UUID
-	Priority       int16
+	Priority       int
 	JobID          uuid.UUID
-	MaxRows        int32
+	MaxRows        int
 	Repo           string
 	Product        string
 	DefaultProduct string
-	Offers         []int32
+	Offers         []int
 	Factories      []string
 	Tokens         []string
 }
@@ -905,11 +868,11 @@ type BoardStartParams struct {
 type BoardStartRow struct {
 	Product     string
 	Paused      bool
-	ReviewLimit int32
-	InReview    int32
+	ReviewLimit int
+	InReview    int
 	Holder      string
 	Agent       string
-	Ahead       int32
+	Ahead       int
 }
 
 // What a new job of a product and a repo would meet: the product's settings, its jobs in
@@ -952,15 +915,9 @@ CROSS JOIN LATERAL (
 ORDER BY c.priority DESC, c.ready_at, c.job_id LIMIT $3
 `
 
-type BoardUnroutableParams struct {
-	Lanes       []int64
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Ready jobs of lanes that no live factory serves, the most urgent of each lane first.
-func (q *Queries) BoardUnroutable(ctx context.Context, db DBTX, arg BoardUnroutableParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardUnroutable, arg.Lanes, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) BoardUnroutable(ctx context.Context, db DBTX, lanes []int64, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardUnroutable, lanes, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -990,17 +947,11 @@ SELECT count(*)::int FROM (
 ) capped
 `
 
-type BoardUnroutableCountParams struct {
-	Lanes       []int64
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // How many of them there are, counted up to a limit. The order is the index's:
 // without it all that is ready may be read for a lane that has little.
-func (q *Queries) BoardUnroutableCount(ctx context.Context, db DBTX, arg BoardUnroutableCountParams) (int32, error) {
-	row := db.QueryRow(ctx, boardUnroutableCount, arg.Lanes, arg.WorkspaceID, arg.MaxRows)
-	var column_1 int32
+func (q *Queries) BoardUnroutableCount(ctx context.Context, db DBTX, lanes []int64, workspaceID uuid.UUID, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, boardUnroutableCount, lanes, workspaceID, maxRows)
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -1027,18 +978,12 @@ CROSS JOIN LATERAL (
 ORDER BY w.priority DESC, w.status_at, w.id LIMIT $3)
 `
 
-type BoardWaitingOnParams struct {
-	Ids         []uuid.UUID
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Jobs that wait for one of the jobs, or for the repo of one; of the latter the most
 // urgent, which are the ones that a board shows. Dependents are asked for job by
 // job and looked at by their ids: as a join, all that wait, or all links, are read
 // where statistics are missing.
-func (q *Queries) BoardWaitingOn(ctx context.Context, db DBTX, arg BoardWaitingOnParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, boardWaitingOn, arg.Ids, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) BoardWaitingOn(ctx context.Context, db DBTX, ids []uuid.UUID, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, boardWaitingOn, ids, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -27,13 +27,6 @@ WHERE j.workspace_id = $2 AND j.key = ANY($3::text[]) AND j.repo = $4
 ORDER BY j.key, a.epoch DESC
 `
 
-type BranchesEndedParams struct {
-	MaxAttempts int32
-	WorkspaceID uuid.UUID
-	Keys        []string
-	Repo        string
-}
-
 type BranchesEndedRow struct {
 	ID           uuid.UUID
 	Key          string
@@ -49,12 +42,12 @@ type BranchesEndedRow struct {
 // The branches of the last attempts of jobs that ended in a repo longer ago than their product
 // keeps branches: as an attempt handed them in, as its worker told them last or, where neither
 // says so, as they were delivered. Of each job there are at most max_attempts, the newest first.
-func (q *Queries) BranchesEnded(ctx context.Context, db DBTX, arg BranchesEndedParams) ([]BranchesEndedRow, error) {
+func (q *Queries) BranchesEnded(ctx context.Context, db DBTX, maxAttempts int, workspaceID uuid.UUID, keys []string, repo string) ([]BranchesEndedRow, error) {
 	rows, err := db.Query(ctx, branchesEnded,
-		arg.MaxAttempts,
-		arg.WorkspaceID,
-		arg.Keys,
-		arg.Repo,
+		maxAttempts,
+		workspaceID,
+		keys,
+		repo,
 	)
 	if err != nil {
 		return nil, err

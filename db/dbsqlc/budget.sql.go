@@ -37,7 +37,7 @@ type BudgetInsertParams struct {
 	Hard        bool
 	SliceNanos  int64
 	SliceTokens int64
-	AlertAt     []int16
+	AlertAt     []int
 	Throttle    bool
 	Unpriced    string
 	CreatedBy   string
@@ -73,13 +73,8 @@ const budgetJob = `-- name: BudgetJob :many
 SELECT id FROM job WHERE workspace_id = $1 AND key = $2
 `
 
-type BudgetJobParams struct {
-	WorkspaceID uuid.UUID
-	Key         string
-}
-
-func (q *Queries) BudgetJob(ctx context.Context, db DBTX, arg BudgetJobParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, budgetJob, arg.WorkspaceID, arg.Key)
+func (q *Queries) BudgetJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, key string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, budgetJob, workspaceID, key)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +106,6 @@ WHERE b.workspace_id = $1 AND b.removed_at IS NULL
 ORDER BY b.name, b.id
 `
 
-type BudgetListParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type BudgetListRow struct {
 	ID             uuid.UUID
 	Name           string
@@ -131,16 +121,16 @@ type BudgetListRow struct {
 	Hard           bool
 	SliceNanos     int64
 	SliceTokens    int64
-	AlertAt        []int16
+	AlertAt        []int
 	Throttle       bool
-	ThrottledBelow int16
+	ThrottledBelow int
 	BurnNanos1h    int64
 	BurnNanos24h   int64
 	BurnNanos7d    int64
 	ExhaustedP50   *time.Time
 	ExhaustedP90   *time.Time
 	Verdict        string
-	Version        int32
+	Version        int
 	CreatedBy      string
 	CreatedAt      time.Time
 	SpentSince     *time.Time
@@ -152,8 +142,8 @@ type BudgetListRow struct {
 
 // The budgets that were not removed, or those of them with these ids, by name; with the
 // clock that their periods go by.
-func (q *Queries) BudgetList(ctx context.Context, db DBTX, arg BudgetListParams) ([]BudgetListRow, error) {
-	rows, err := db.Query(ctx, budgetList, arg.WorkspaceID, arg.Ids)
+func (q *Queries) BudgetList(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]BudgetListRow, error) {
+	rows, err := db.Query(ctx, budgetList, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -209,14 +199,9 @@ SELECT b.id FROM budget b WHERE b.workspace_id = $1 AND b.id = ANY($2::uuid[]) A
 ORDER BY b.id FOR NO KEY UPDATE
 `
 
-type BudgetLockParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Keeps budgets from being changed by others until the transaction ends.
-func (q *Queries) BudgetLock(ctx context.Context, db DBTX, arg BudgetLockParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, budgetLock, arg.WorkspaceID, arg.Ids)
+func (q *Queries) BudgetLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, budgetLock, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -239,13 +224,8 @@ const budgetProduct = `-- name: BudgetProduct :many
 SELECT id FROM product WHERE workspace_id = $1 AND name = $2
 `
 
-type BudgetProductParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) BudgetProduct(ctx context.Context, db DBTX, arg BudgetProductParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, budgetProduct, arg.WorkspaceID, arg.Name)
+func (q *Queries) BudgetProduct(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, budgetProduct, workspaceID, name)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +265,7 @@ type BudgetProjectParams struct {
 	P50            []time.Time
 	P90            []time.Time
 	Verdicts       []string
-	ThrottledBelow []int16
+	ThrottledBelow []int
 	SpentSince     []time.Time
 }
 
@@ -310,13 +290,8 @@ const budgetRemove = `-- name: BudgetRemove :exec
 UPDATE budget SET removed_at = now(), version = version + 1, updated_at = now() WHERE workspace_id = $1 AND id = $2
 `
 
-type BudgetRemoveParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) BudgetRemove(ctx context.Context, db DBTX, arg BudgetRemoveParams) error {
-	_, err := db.Exec(ctx, budgetRemove, arg.WorkspaceID, arg.ID)
+func (q *Queries) BudgetRemove(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, budgetRemove, workspaceID, iD)
 	return err
 }
 
@@ -335,9 +310,9 @@ type BudgetSaveParams struct {
 	Hard           bool
 	SliceNanos     int64
 	SliceTokens    int64
-	AlertAt        []int16
+	AlertAt        []int
 	Throttle       bool
-	ThrottledBelow int16
+	ThrottledBelow int
 	Unpriced       string
 	WorkspaceID    uuid.UUID
 	ID             uuid.UUID
@@ -393,19 +368,14 @@ CROSS JOIN LATERAL (SELECT x.at FROM budget_ledger x
     WHERE x.workspace_id = $2 AND x.budget_id = w.id AND x.kind = 'settle' AND x.nanos > 0 ORDER BY x.id LIMIT 1) l
 `
 
-type BudgetsSpentSinceParams struct {
-	Ids         []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type BudgetsSpentSinceRow struct {
 	ID uuid.UUID
 	At time.Time
 }
 
 // When budgets were first charged, in whichever period.
-func (q *Queries) BudgetsSpentSince(ctx context.Context, db DBTX, arg BudgetsSpentSinceParams) ([]BudgetsSpentSinceRow, error) {
-	rows, err := db.Query(ctx, budgetsSpentSince, arg.Ids, arg.WorkspaceID)
+func (q *Queries) BudgetsSpentSince(ctx context.Context, db DBTX, ids []uuid.UUID, workspaceID uuid.UUID) ([]BudgetsSpentSinceRow, error) {
+	rows, err := db.Query(ctx, budgetsSpentSince, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}

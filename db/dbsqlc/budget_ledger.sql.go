@@ -29,7 +29,7 @@ type BudgetLedgerParams struct {
 	BudgetID    uuid.UUID
 	Before      int64
 	Kinds       []string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type BudgetLedgerRow struct {
@@ -109,12 +109,6 @@ SELECT l.period_start, l.kind, l.nanos, l.other_budget_id, l.at,
 FROM budget_ledger l WHERE l.workspace_id = $1 AND l.budget_id = $2 AND l.id = $3
 `
 
-type BudgetLineParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-	ID          int64
-}
-
 type BudgetLineRow struct {
 	PeriodStart   time.Time
 	Kind          string
@@ -125,8 +119,8 @@ type BudgetLineRow struct {
 }
 
 // One line of a budget, and whether it was taken back by another.
-func (q *Queries) BudgetLine(ctx context.Context, db DBTX, arg BudgetLineParams) (BudgetLineRow, error) {
-	row := db.QueryRow(ctx, budgetLine, arg.WorkspaceID, arg.BudgetID, arg.ID)
+func (q *Queries) BudgetLine(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, iD int64) (BudgetLineRow, error) {
+	row := db.QueryRow(ctx, budgetLine, workspaceID, budgetID, iD)
 	var i BudgetLineRow
 	err := row.Scan(
 		&i.PeriodStart,
@@ -233,14 +227,9 @@ const budgetRaiseLeft = `-- name: BudgetRaiseLeft :one
 SELECT coalesce((SELECT r.nanos FROM budget_raise r WHERE r.workspace_id = $1 AND r.line = $2), 0)::bigint
 `
 
-type BudgetRaiseLeftParams struct {
-	WorkspaceID uuid.UUID
-	Line        int64
-}
-
 // What is left of a raise whose period is locked; 0 where it is gone.
-func (q *Queries) BudgetRaiseLeft(ctx context.Context, db DBTX, arg BudgetRaiseLeftParams) (int64, error) {
-	row := db.QueryRow(ctx, budgetRaiseLeft, arg.WorkspaceID, arg.Line)
+func (q *Queries) BudgetRaiseLeft(ctx context.Context, db DBTX, workspaceID uuid.UUID, line int64) (int64, error) {
+	row := db.QueryRow(ctx, budgetRaiseLeft, workspaceID, line)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -253,15 +242,9 @@ WITH gone AS (
 UPDATE budget_raise r SET nanos = r.nanos - $1 WHERE r.workspace_id = $2 AND r.line = $3 AND r.nanos > $1
 `
 
-type BudgetRaiseTakeParams struct {
-	Nanos       int64
-	WorkspaceID uuid.UUID
-	Line        int64
-}
-
 // Takes so much of a raise; of one that is gone whole its row too.
-func (q *Queries) BudgetRaiseTake(ctx context.Context, db DBTX, arg BudgetRaiseTakeParams) error {
-	_, err := db.Exec(ctx, budgetRaiseTake, arg.Nanos, arg.WorkspaceID, arg.Line)
+func (q *Queries) BudgetRaiseTake(ctx context.Context, db DBTX, nanos int64, workspaceID uuid.UUID, line int64) error {
+	_, err := db.Exec(ctx, budgetRaiseTake, nanos, workspaceID, line)
 	return err
 }
 

@@ -20,20 +20,13 @@ ORDER BY w.budget_id ON CONFLICT DO NOTHING
 RETURNING budget_id
 `
 
-type BudgetAlertFireParams struct {
-	WorkspaceID uuid.UUID
-	Threshold   int16
-	BudgetIds   []uuid.UUID
-	Starts      []time.Time
-}
-
 // Notes that a threshold was reached, and returns the budgets of which it was not known.
-func (q *Queries) BudgetAlertFire(ctx context.Context, db DBTX, arg BudgetAlertFireParams) ([]uuid.UUID, error) {
+func (q *Queries) BudgetAlertFire(ctx context.Context, db DBTX, workspaceID uuid.UUID, threshold int, budgetIds []uuid.UUID, starts []time.Time) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, budgetAlertFire,
-		arg.WorkspaceID,
-		arg.Threshold,
-		arg.BudgetIds,
-		arg.Starts,
+		workspaceID,
+		threshold,
+		budgetIds,
+		starts,
 	)
 	if err != nil {
 		return nil, err
@@ -60,20 +53,14 @@ JOIN budget_alert a ON a.workspace_id = $3 AND a.budget_id = w.budget_id AND a.p
 ORDER BY a.budget_id, a.threshold
 `
 
-type BudgetAlertsParams struct {
-	BudgetIds   []uuid.UUID
-	Starts      []time.Time
-	WorkspaceID uuid.UUID
-}
-
 type BudgetAlertsRow struct {
 	BudgetID  uuid.UUID
-	Threshold int16
+	Threshold int
 	FiredAt   time.Time
 }
 
-func (q *Queries) BudgetAlerts(ctx context.Context, db DBTX, arg BudgetAlertsParams) ([]BudgetAlertsRow, error) {
-	rows, err := db.Query(ctx, budgetAlerts, arg.BudgetIds, arg.Starts, arg.WorkspaceID)
+func (q *Queries) BudgetAlerts(ctx context.Context, db DBTX, budgetIds []uuid.UUID, starts []time.Time, workspaceID uuid.UUID) ([]BudgetAlertsRow, error) {
+	rows, err := db.Query(ctx, budgetAlerts, budgetIds, starts, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +88,6 @@ WHERE h.workspace_id = $1 AND h.budget_id = ANY($2::uuid[]) AND h.hour >= $3
 ORDER BY h.budget_id, h.period_start, h.hour
 `
 
-type BudgetHoursParams struct {
-	WorkspaceID uuid.UUID
-	BudgetIds   []uuid.UUID
-	Since       time.Time
-}
-
 type BudgetHoursRow struct {
 	BudgetID       uuid.UUID
 	PeriodStart    time.Time
@@ -122,8 +103,8 @@ type BudgetHoursRow struct {
 
 // How periods stood, hour by hour, from an hour on: of these budgets, in the order of
 // time. A period that ended within its last hour stood so at its end.
-func (q *Queries) BudgetHours(ctx context.Context, db DBTX, arg BudgetHoursParams) ([]BudgetHoursRow, error) {
-	rows, err := db.Query(ctx, budgetHours, arg.WorkspaceID, arg.BudgetIds, arg.Since)
+func (q *Queries) BudgetHours(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetIds []uuid.UUID, since time.Time) ([]BudgetHoursRow, error) {
+	rows, err := db.Query(ctx, budgetHours, workspaceID, budgetIds, since)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +211,7 @@ type BudgetNoticesRow struct {
 	ExhaustedP50  *time.Time
 	RunsOut       bool
 	UsedUp        bool
-	Thresholds    []int16
+	Thresholds    []int
 }
 
 // How the present periods of budgets stand, those that have reached a threshold or whose
@@ -278,12 +259,6 @@ FROM (SELECT unnest($1::uuid[]) AS budget_id, unnest($2::timestamptz[]) AS perio
 JOIN budget_period p ON p.workspace_id = $3 AND p.budget_id = w.budget_id AND p.period_start = w.period_start
 `
 
-type BudgetPeriodsParams struct {
-	BudgetIds   []uuid.UUID
-	Starts      []time.Time
-	WorkspaceID uuid.UUID
-}
-
 type BudgetPeriodsRow struct {
 	BudgetID       uuid.UUID
 	PeriodStart    time.Time
@@ -300,8 +275,8 @@ type BudgetPeriodsRow struct {
 }
 
 // Periods by their start.
-func (q *Queries) BudgetPeriods(ctx context.Context, db DBTX, arg BudgetPeriodsParams) ([]BudgetPeriodsRow, error) {
-	rows, err := db.Query(ctx, budgetPeriods, arg.BudgetIds, arg.Starts, arg.WorkspaceID)
+func (q *Queries) BudgetPeriods(ctx context.Context, db DBTX, budgetIds []uuid.UUID, starts []time.Time, workspaceID uuid.UUID) ([]BudgetPeriodsRow, error) {
+	rows, err := db.Query(ctx, budgetPeriods, budgetIds, starts, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -341,12 +316,6 @@ JOIN budget_period p ON p.workspace_id = $3 AND p.budget_id = w.budget_id AND p.
 ORDER BY p.budget_id, p.period_start FOR NO KEY UPDATE OF p
 `
 
-type BudgetPeriodsLockParams struct {
-	BudgetIds   []uuid.UUID
-	Starts      []time.Time
-	WorkspaceID uuid.UUID
-}
-
 type BudgetPeriodsLockRow struct {
 	BudgetID       uuid.UUID
 	PeriodStart    time.Time
@@ -364,8 +333,8 @@ type BudgetPeriodsLockRow struct {
 
 // BudgetPeriods of what nobody else changes until the transaction ends, in the order
 // in which all lock them.
-func (q *Queries) BudgetPeriodsLock(ctx context.Context, db DBTX, arg BudgetPeriodsLockParams) ([]BudgetPeriodsLockRow, error) {
-	rows, err := db.Query(ctx, budgetPeriodsLock, arg.BudgetIds, arg.Starts, arg.WorkspaceID)
+func (q *Queries) BudgetPeriodsLock(ctx context.Context, db DBTX, budgetIds []uuid.UUID, starts []time.Time, workspaceID uuid.UUID) ([]BudgetPeriodsLockRow, error) {
+	rows, err := db.Query(ctx, budgetPeriodsLock, budgetIds, starts, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -415,20 +384,13 @@ FROM opened o ORDER BY o.budget_id
 RETURNING budget_id
 `
 
-type BudgetPeriodsOpenParams struct {
-	WorkspaceID uuid.UUID
-	BudgetIds   []uuid.UUID
-	Starts      []time.Time
-	Ends        []time.Time
-}
-
 // Opens periods that are not open yet, each with its grant, and returns their budgets.
-func (q *Queries) BudgetPeriodsOpen(ctx context.Context, db DBTX, arg BudgetPeriodsOpenParams) ([]uuid.UUID, error) {
+func (q *Queries) BudgetPeriodsOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetIds []uuid.UUID, starts []time.Time, ends []time.Time) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, budgetPeriodsOpen,
-		arg.WorkspaceID,
-		arg.BudgetIds,
-		arg.Starts,
-		arg.Ends,
+		workspaceID,
+		budgetIds,
+		starts,
+		ends,
 	)
 	if err != nil {
 		return nil, err
@@ -482,12 +444,6 @@ SELECT s.period_start, s.over_nanos::bigint AS over_nanos, s.over_tokens::bigint
 FROM s WHERE s.over_nanos > 0 OR s.over_tokens > 0 ORDER BY s.period_start
 `
 
-type BudgetReservationsFreeParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-	Actor       string
-}
-
 type BudgetReservationsFreeRow struct {
 	PeriodStart time.Time
 	OverNanos   int64
@@ -495,8 +451,8 @@ type BudgetReservationsFreeRow struct {
 }
 
 // Frees all that leases have reserved of a budget, as BudgetFree does of leases that end.
-func (q *Queries) BudgetReservationsFree(ctx context.Context, db DBTX, arg BudgetReservationsFreeParams) ([]BudgetReservationsFreeRow, error) {
-	rows, err := db.Query(ctx, budgetReservationsFree, arg.WorkspaceID, arg.BudgetID, arg.Actor)
+func (q *Queries) BudgetReservationsFree(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, actor string) ([]BudgetReservationsFreeRow, error) {
+	rows, err := db.Query(ctx, budgetReservationsFree, workspaceID, budgetID, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -533,16 +489,10 @@ WHERE (budget_hour.limit_nanos, budget_hour.settled_nanos, budget_hour.reserved_
     excluded.reserved_nanos, excluded.settled_tokens, excluded.reserved_tokens, excluded.runs)
 `
 
-type BudgetSnapshotParams struct {
-	ReadAt      time.Time
-	WorkspaceID uuid.UUID
-	Since       time.Time
-}
-
 // Keeps how the periods of now stand in this hour, and those since then that have ended at
 // their end. What stands as it is kept is not written again.
-func (q *Queries) BudgetSnapshot(ctx context.Context, db DBTX, arg BudgetSnapshotParams) error {
-	_, err := db.Exec(ctx, budgetSnapshot, arg.ReadAt, arg.WorkspaceID, arg.Since)
+func (q *Queries) BudgetSnapshot(ctx context.Context, db DBTX, readAt time.Time, workspaceID uuid.UUID, since time.Time) error {
+	_, err := db.Exec(ctx, budgetSnapshot, readAt, workspaceID, since)
 	return err
 }
 
@@ -552,14 +502,9 @@ WHERE p.workspace_id = $1 AND p.budget_id = $2 AND p.period_start <= now() AND p
     AND p.stopped_at IS NULL
 `
 
-type BudgetStopParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-}
-
 // Notes of a present period that is used up that a person has decided to leave it so.
-func (q *Queries) BudgetStop(ctx context.Context, db DBTX, arg BudgetStopParams) (int64, error) {
-	result, err := db.Exec(ctx, budgetStop, arg.WorkspaceID, arg.BudgetID)
+func (q *Queries) BudgetStop(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, budgetStop, workspaceID, budgetID)
 	if err != nil {
 		return 0, err
 	}

@@ -79,12 +79,6 @@ WHERE r.job_id IS NOT NULL OR l.nanos <> 0 OR l.tokens <> 0
 ORDER BY 1, 2, 3
 `
 
-type BudgetRepairLeasesParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-	Starts      []time.Time
-}
-
 type BudgetRepairLeasesRow struct {
 	PeriodStart time.Time
 	JobID       uuid.UUID
@@ -98,8 +92,8 @@ type BudgetRepairLeasesRow struct {
 
 // What leases have reserved of periods of a budget by its ledger, and what they hold of
 // them: those of which either is something. The job of no lease is zero.
-func (q *Queries) BudgetRepairLeases(ctx context.Context, db DBTX, arg BudgetRepairLeasesParams) ([]BudgetRepairLeasesRow, error) {
-	rows, err := db.Query(ctx, budgetRepairLeases, arg.WorkspaceID, arg.BudgetID, arg.Starts)
+func (q *Queries) BudgetRepairLeases(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, starts []time.Time) ([]BudgetRepairLeasesRow, error) {
+	rows, err := db.Query(ctx, budgetRepairLeases, workspaceID, budgetID, starts)
 	if err != nil {
 		return nil, err
 	}
@@ -165,12 +159,6 @@ WHERE p.workspace_id = $1 AND p.budget_id = (SELECT k.id FROM locked k) AND p.pe
 ORDER BY p.period_start FOR NO KEY UPDATE OF p
 `
 
-type BudgetRepairLockParams struct {
-	WorkspaceID uuid.UUID
-	Starts      []time.Time
-	BudgetID    uuid.UUID
-}
-
 type BudgetRepairLockRow struct {
 	PeriodStart time.Time
 	Granted     bool
@@ -178,8 +166,8 @@ type BudgetRepairLockRow struct {
 
 // Locks a budget, also a removed one, and those of its periods, in the order in which all
 // lock. granted: its ledger has the line that the period began with.
-func (q *Queries) BudgetRepairLock(ctx context.Context, db DBTX, arg BudgetRepairLockParams) ([]BudgetRepairLockRow, error) {
-	rows, err := db.Query(ctx, budgetRepairLock, arg.WorkspaceID, arg.Starts, arg.BudgetID)
+func (q *Queries) BudgetRepairLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, starts []time.Time, budgetID uuid.UUID) ([]BudgetRepairLockRow, error) {
+	rows, err := db.Query(ctx, budgetRepairLock, workspaceID, starts, budgetID)
 	if err != nil {
 		return nil, err
 	}
@@ -237,12 +225,6 @@ FROM put JOIN sums s ON s.period_start = put.period_start JOIN was w ON w.period
 ORDER BY s.period_start
 `
 
-type BudgetRepairPeriodsParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-	Starts      []time.Time
-}
-
 type BudgetRepairPeriodsRow struct {
 	PeriodStart       time.Time
 	WasLimitNanos     int64
@@ -265,8 +247,8 @@ type BudgetRepairPeriodsRow struct {
 
 // Makes the sums of a budget's locked periods those of their ledgers, where there is one,
 // and returns those that were others, as they were and as they are.
-func (q *Queries) BudgetRepairPeriods(ctx context.Context, db DBTX, arg BudgetRepairPeriodsParams) ([]BudgetRepairPeriodsRow, error) {
-	rows, err := db.Query(ctx, budgetRepairPeriods, arg.WorkspaceID, arg.BudgetID, arg.Starts)
+func (q *Queries) BudgetRepairPeriods(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, starts []time.Time) ([]BudgetRepairPeriodsRow, error) {
+	rows, err := db.Query(ctx, budgetRepairPeriods, workspaceID, budgetID, starts)
 	if err != nil {
 		return nil, err
 	}
@@ -319,14 +301,8 @@ ON CONFLICT (workspace_id, job_id, epoch, budget_id, period_start) DO UPDATE
     SET held_nanos = excluded.held_nanos, held_tokens = excluded.held_tokens
 `
 
-type BudgetRepairReservationsParams struct {
-	WorkspaceID uuid.UUID
-	BudgetID    uuid.UUID
-	Rows        json.RawMessage
-}
-
 // Makes what leases hold of a budget what is given; where that is nothing it goes.
-func (q *Queries) BudgetRepairReservations(ctx context.Context, db DBTX, arg BudgetRepairReservationsParams) error {
-	_, err := db.Exec(ctx, budgetRepairReservations, arg.WorkspaceID, arg.BudgetID, arg.Rows)
+func (q *Queries) BudgetRepairReservations(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, rows json.RawMessage) error {
+	_, err := db.Exec(ctx, budgetRepairReservations, workspaceID, budgetID, rows)
 	return err
 }

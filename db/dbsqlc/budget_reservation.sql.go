@@ -51,12 +51,6 @@ FROM s JOIN budget b ON b.workspace_id = $1 AND b.id = s.budget_id
 WHERE s.over_nanos > 0 OR s.over_tokens > 0 ORDER BY s.budget_id, s.period_start
 `
 
-type BudgetFreeParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	Epochs      []int64
-}
-
 type BudgetFreeRow struct {
 	BudgetID    uuid.UUID
 	Name        string
@@ -69,8 +63,8 @@ type BudgetFreeRow struct {
 // order in which all lock; where nothing is reserved there are none. It never fails for what
 // is wrong: where leases hold more of a period than it has reserved, the rest is a line
 // adjust, and those periods are returned.
-func (q *Queries) BudgetFree(ctx context.Context, db DBTX, arg BudgetFreeParams) ([]BudgetFreeRow, error) {
-	rows, err := db.Query(ctx, budgetFree, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+func (q *Queries) BudgetFree(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, epochs []int64) ([]BudgetFreeRow, error) {
+	rows, err := db.Query(ctx, budgetFree, workspaceID, jobIds, epochs)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +95,6 @@ WHERE l.workspace_id = $1 AND l.job_id = ANY($2::uuid[]) AND l.epoch = ANY($3::b
 ORDER BY l.job_id FOR KEY SHARE SKIP LOCKED
 `
 
-type BudgetLeasesHoldParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	Epochs      []int64
-}
-
 type BudgetLeasesHoldRow struct {
 	JobID uuid.UUID
 	Epoch int64
@@ -114,8 +102,8 @@ type BudgetLeasesHoldRow struct {
 
 // Those of the leases that last and that nobody is ending: they last until the transaction
 // ends. It waits for nobody.
-func (q *Queries) BudgetLeasesHold(ctx context.Context, db DBTX, arg BudgetLeasesHoldParams) ([]BudgetLeasesHoldRow, error) {
-	rows, err := db.Query(ctx, budgetLeasesHold, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+func (q *Queries) BudgetLeasesHold(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, epochs []int64) ([]BudgetLeasesHoldRow, error) {
+	rows, err := db.Query(ctx, budgetLeasesHold, workspaceID, jobIds, epochs)
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +130,6 @@ FROM (SELECT DISTINCT unnest($2::uuid[]) AS job_id) n
 CROSS JOIN LATERAL (SELECT x.workspace_id, x.job_id, x.epoch, x.budget_id, x.period_start, x.held_nanos, x.held_tokens FROM budget_reservation x WHERE x.workspace_id = $1 AND x.job_id = n.job_id OFFSET 0) r
 `
 
-type BudgetReservationsParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 type BudgetReservationsRow struct {
 	JobID       uuid.UUID
 	Epoch       int64
@@ -159,8 +142,8 @@ type BudgetReservationsRow struct {
 
 // What leases have reserved and not used yet, and whether a budget has warned their
 // holders.
-func (q *Queries) BudgetReservations(ctx context.Context, db DBTX, arg BudgetReservationsParams) ([]BudgetReservationsRow, error) {
-	rows, err := db.Query(ctx, budgetReservations, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) BudgetReservations(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]BudgetReservationsRow, error) {
+	rows, err := db.Query(ctx, budgetReservations, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}
@@ -208,15 +191,10 @@ FROM (SELECT t.budget_id, t.period_start, sum(t.nanos)::bigint AS nanos, sum(t.t
 WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.period_start
 `
 
-type BudgetReserveParams struct {
-	WorkspaceID uuid.UUID
-	Slices      json.RawMessage
-}
-
 // Reserves slices for leases, each with its line, and counts the runs that begin, in one
 // line for each period. The periods are locked.
-func (q *Queries) BudgetReserve(ctx context.Context, db DBTX, arg BudgetReserveParams) error {
-	_, err := db.Exec(ctx, budgetReserve, arg.WorkspaceID, arg.Slices)
+func (q *Queries) BudgetReserve(ctx context.Context, db DBTX, workspaceID uuid.UUID, slices json.RawMessage) error {
+	_, err := db.Exec(ctx, budgetReserve, workspaceID, slices)
 	return err
 }
 
@@ -260,16 +238,10 @@ FROM (SELECT t.budget_id, t.period_start, sum(t.held_nanos)::bigint AS held_nano
 WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.period_start
 `
 
-type BudgetSettleParams struct {
-	WorkspaceID uuid.UUID
-	Settlements json.RawMessage
-	JobIds      []uuid.UUID
-}
-
 // Settles what was used: out of what its lease has reserved, and the rest out of what is
 // free; and reserves more for leases that have used most of theirs. The periods are locked.
-func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettleParams) error {
-	_, err := db.Exec(ctx, budgetSettle, arg.WorkspaceID, arg.Settlements, arg.JobIds)
+func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, workspaceID uuid.UUID, settlements json.RawMessage, jobIds []uuid.UUID) error {
+	_, err := db.Exec(ctx, budgetSettle, workspaceID, settlements, jobIds)
 	return err
 }
 
@@ -301,11 +273,6 @@ WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[])
 ORDER BY j.id, b.name, b.id
 `
 
-type BudgetsAskingForJobsParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 type BudgetsAskingForJobsRow struct {
 	JobID uuid.UUID
 	Key   string
@@ -314,8 +281,8 @@ type BudgetsAskingForJobsRow struct {
 
 // The hard budgets of dollars that ask about models without a price and that jobs count for,
 // one for each job.
-func (q *Queries) BudgetsAskingForJobs(ctx context.Context, db DBTX, arg BudgetsAskingForJobsParams) ([]BudgetsAskingForJobsRow, error) {
-	rows, err := db.Query(ctx, budgetsAskingForJobs, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) BudgetsAskingForJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]BudgetsAskingForJobsRow, error) {
+	rows, err := db.Query(ctx, budgetsAskingForJobs, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}
@@ -388,23 +355,18 @@ CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.name, x.scope, x.product_id, 
 ORDER BY b.id, j.id
 `
 
-type BudgetsOfJobsParams struct {
-	JobIds      []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type BudgetsOfJobsRow struct {
 	JobID          uuid.UUID
 	Key            string
-	Priority       int16
+	Priority       int
 	Epoch          int64
 	BudgetID       uuid.UUID
 	Name           string
 	Hard           bool
 	SliceNanos     int64
 	SliceTokens    int64
-	AlertAt        []int16
-	ThrottledBelow int16
+	AlertAt        []int
+	ThrottledBelow int
 	Period         string
 	Timezone       string
 	Now            time.Time
@@ -412,8 +374,8 @@ type BudgetsOfJobsRow struct {
 
 // The budgets that jobs count for, by their scopes, one row for each job and budget, in the
 // order in which all lock.
-func (q *Queries) BudgetsOfJobs(ctx context.Context, db DBTX, arg BudgetsOfJobsParams) ([]BudgetsOfJobsRow, error) {
-	rows, err := db.Query(ctx, budgetsOfJobs, arg.JobIds, arg.WorkspaceID)
+func (q *Queries) BudgetsOfJobs(ctx context.Context, db DBTX, jobIds []uuid.UUID, workspaceID uuid.UUID) ([]BudgetsOfJobsRow, error) {
+	rows, err := db.Query(ctx, budgetsOfJobs, jobIds, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -454,20 +416,13 @@ FROM budget b WHERE b.workspace_id = $1 AND b.removed_at IS NULL AND b.scope_key
 ORDER BY b.id
 `
 
-type BudgetsOfScopeParams struct {
-	WorkspaceID uuid.UUID
-	Product     string
-	Phase       string
-	JobID       uuid.UUID
-}
-
 type BudgetsOfScopeRow struct {
 	ID             uuid.UUID
 	Name           string
 	Hard           bool
 	SliceNanos     int64
 	SliceTokens    int64
-	ThrottledBelow int16
+	ThrottledBelow int
 	Period         string
 	Timezone       string
 	Now            time.Time
@@ -475,12 +430,12 @@ type BudgetsOfScopeRow struct {
 
 // The budgets that a job of a product and a phase counts for, also one that is not there
 // yet.
-func (q *Queries) BudgetsOfScope(ctx context.Context, db DBTX, arg BudgetsOfScopeParams) ([]BudgetsOfScopeRow, error) {
+func (q *Queries) BudgetsOfScope(ctx context.Context, db DBTX, workspaceID uuid.UUID, product string, phase string, jobID uuid.UUID) ([]BudgetsOfScopeRow, error) {
 	rows, err := db.Query(ctx, budgetsOfScope,
-		arg.WorkspaceID,
-		arg.Product,
-		arg.Phase,
-		arg.JobID,
+		workspaceID,
+		product,
+		phase,
+		jobID,
 	)
 	if err != nil {
 		return nil, err
@@ -526,15 +481,10 @@ WHERE NOT EXISTS (
 ORDER BY h.priority DESC, h.status_at, h.id LIMIT $2
 `
 
-type JobsHeldByBudgetParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Of the most urgent jobs that wait for a budget those of which no hard budget is short
 // now and no budget keeps its money for more urgent ones, the most urgent first: a budget with nothing left does not keep those of others.
-func (q *Queries) JobsHeldByBudget(ctx context.Context, db DBTX, arg JobsHeldByBudgetParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobsHeldByBudget, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobsHeldByBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsHeldByBudget, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -558,14 +508,9 @@ SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.status = 'paused' AND j.s
 ORDER BY j.id LIMIT $2
 `
 
-type JobsPausedByBudgetParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // The jobs that a budget paused, and no person.
-func (q *Queries) JobsPausedByBudget(ctx context.Context, db DBTX, arg JobsPausedByBudgetParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobsPausedByBudget, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobsPausedByBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsPausedByBudget, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -589,20 +534,13 @@ UPDATE job_lease SET directive = 'warn', directive_reason = $1, directive_by = '
 WHERE workspace_id = $2 AND job_id = $3 AND epoch = $4 AND directive = ''
 `
 
-type LeaseWarnForBudgetParams struct {
-	Reason      string
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epoch       int64
-}
-
 // Tells a holder that a budget is nearly used up, unless something is asked of it already.
-func (q *Queries) LeaseWarnForBudget(ctx context.Context, db DBTX, arg LeaseWarnForBudgetParams) (int64, error) {
+func (q *Queries) LeaseWarnForBudget(ctx context.Context, db DBTX, reason string, workspaceID uuid.UUID, jobID uuid.UUID, epoch int64) (int64, error) {
 	result, err := db.Exec(ctx, leaseWarnForBudget,
-		arg.Reason,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Epoch,
+		reason,
+		workspaceID,
+		jobID,
+		epoch,
 	)
 	if err != nil {
 		return 0, err
@@ -615,14 +553,9 @@ UPDATE job_lease SET directive = '', directive_reason = '', directive_by = '', d
 WHERE workspace_id = $1 AND job_id = ANY($2::uuid[]) AND directive = 'warn' AND directive_by = 'budget'
 `
 
-type LeasesUnwarnForBudgetParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 // Takes the warnings of budgets back.
-func (q *Queries) LeasesUnwarnForBudget(ctx context.Context, db DBTX, arg LeasesUnwarnForBudgetParams) error {
-	_, err := db.Exec(ctx, leasesUnwarnForBudget, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) LeasesUnwarnForBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID) error {
+	_, err := db.Exec(ctx, leasesUnwarnForBudget, workspaceID, jobIds)
 	return err
 }
 
@@ -632,11 +565,6 @@ WHERE l.workspace_id = $1 AND l.directive = 'warn' AND l.directive_by = 'budget'
 ORDER BY l.job_id LIMIT $2
 `
 
-type LeasesWarnedByBudgetParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type LeasesWarnedByBudgetRow struct {
 	JobID uuid.UUID
 	Epoch int64
@@ -644,8 +572,8 @@ type LeasesWarnedByBudgetRow struct {
 }
 
 // The leases whose holders a budget has warned.
-func (q *Queries) LeasesWarnedByBudget(ctx context.Context, db DBTX, arg LeasesWarnedByBudgetParams) ([]LeasesWarnedByBudgetRow, error) {
-	rows, err := db.Query(ctx, leasesWarnedByBudget, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) LeasesWarnedByBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]LeasesWarnedByBudgetRow, error) {
+	rows, err := db.Query(ctx, leasesWarnedByBudget, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ type AgentsForClaimRow struct {
 	Model               string
 	Provider            string
 	Capabilities        []string
-	MaxConcurrentJobs   int32
+	MaxConcurrentJobs   int
 	TerminatedAt        *time.Time
 	Name                string
 	HeldSeconds         float64
@@ -67,14 +67,14 @@ type AgentsForClaimRow struct {
 	Engines             []string
 	FactoryCapabilities []string
 	Repos               json.RawMessage
-	Seats               int32
+	Seats               int
 	Draining            bool
-	AgentTaken          int32
+	AgentTaken          int
 	OldestLease         int64
-	FactoryTaken        int32
+	FactoryTaken        int
 	FactoryOldestLease  int64
-	AgentFollows        int32
-	FactoryFollows      int32
+	AgentFollows        int
+	FactoryFollows      int
 	EnrolmentRevoked    bool
 	CutOffAt            *time.Time
 	NewestLane          int64
@@ -159,18 +159,12 @@ WITH alone AS MATERIALIZED (
 SELECT kept.id FROM kept
 `
 
-type AgentsLockParams struct {
-	WorkspaceID uuid.UUID
-	Factories   []uuid.UUID
-	Agents      []uuid.UUID
-}
-
 // Locks those of the agents that nobody has locked, with their factories, so that the
 // seats of both are counted right. It waits for no lock, so that the order does not
 // matter. Taking a job is a sign of life: otherwise the reaper would take it back at
 // once from an agent that was silent before.
-func (q *Queries) AgentsLock(ctx context.Context, db DBTX, arg AgentsLockParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, agentsLock, arg.WorkspaceID, arg.Factories, arg.Agents)
+func (q *Queries) AgentsLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, factories []uuid.UUID, agents []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, agentsLock, workspaceID, factories, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +232,7 @@ type LeasesInsertParams struct {
 	SessionKeys    []string
 	RequestIds     []string
 	RequestDigests [][]byte
-	TtlSeconds     []int32
+	TtlSeconds     []int
 	WorkspaceID    uuid.UUID
 }
 
@@ -298,7 +292,7 @@ WHERE (l.request_digest = asked.request_digest OR l.request_digest IS NULL AND l
 
 type LeasesOfRequestsParams struct {
 	WorkspaceID uuid.UUID
-	Asks        []int32
+	Asks        []int
 	Agents      []uuid.UUID
 	Requests    []string
 	Digests     [][]byte
@@ -306,7 +300,7 @@ type LeasesOfRequestsParams struct {
 }
 
 type LeasesOfRequestsRow struct {
-	Ask       int32
+	Ask       int
 	JobID     uuid.UUID
 	ProductID uuid.UUID
 	LaneID    int64
@@ -358,11 +352,6 @@ FROM product p CROSS JOIN LATERAL (SELECT coalesce((SELECT count(*) FROM (SELECT
 WHERE p.workspace_id = $1 AND (p.paused OR p.review_limit IS NOT NULL OR p.name = ANY($2::text[]))
 `
 
-type ProductsForClaimParams struct {
-	WorkspaceID uuid.UUID
-	Names       []string
-}
-
 type ProductsForClaimRow struct {
 	ID        uuid.UUID
 	Name      string
@@ -375,8 +364,8 @@ type ProductsForClaimRow struct {
 // as many jobs in review as their limit allows (no more than that many are
 // counted), those with the lanes of the most urgent jobs that wait for that. With
 // them those that a token names as its scope.
-func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, arg ProductsForClaimParams) ([]ProductsForClaimRow, error) {
-	rows, err := db.Query(ctx, productsForClaim, arg.WorkspaceID, arg.Names)
+func (q *Queries) ProductsForClaim(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string) ([]ProductsForClaimRow, error) {
+	rows, err := db.Query(ctx, productsForClaim, workspaceID, names)
 	if err != nil {
 		return nil, err
 	}
@@ -423,16 +412,16 @@ RETURNING r.job_id, r.priority, r.ready_at
 type ReadyTakeParams struct {
 	WorkspaceID  uuid.UUID
 	LaneID       int64
-	FromPriority int16
-	MinPriority  int16
+	FromPriority int
+	MinPriority  int
 	FromReadyAt  time.Time
 	FromJobID    uuid.UUID
-	MaxRows      int32
+	MaxRows      int
 }
 
 type ReadyTakeRow struct {
 	JobID    uuid.UUID
-	Priority int16
+	Priority int
 	ReadyAt  time.Time
 }
 
@@ -478,18 +467,12 @@ WITH found AS MATERIALIZED (
 DELETE FROM job_ready r WHERE r.workspace_id = $1 AND r.job_id = (SELECT f.job_id FROM found f)
 `
 
-type ReadyTakeOneParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	LaneID      int64
-}
-
 // Takes one job out of job_ready, unless another claim is taking it or it stands in
 // another lane. The lane is compared in a form that no index serves, so that the row
 // is found by its id whatever the statistics say. LeasesInsert has to follow in the
 // same transaction.
-func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, arg ReadyTakeOneParams) (int64, error) {
-	result, err := db.Exec(ctx, readyTakeOne, arg.WorkspaceID, arg.JobID, arg.LaneID)
+func (q *Queries) ReadyTakeOne(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, laneID int64) (int64, error) {
+	result, err := db.Exec(ctx, readyTakeOne, workspaceID, jobID, laneID)
 	if err != nil {
 		return 0, err
 	}
@@ -518,15 +501,15 @@ RETURNING r.job_id, r.priority, r.ready_at
 type ReadyTakeOutsideParams struct {
 	WorkspaceID uuid.UUID
 	LaneID      int64
-	MinPriority int16
-	MaxScan     int32
+	MinPriority int
+	MaxScan     int
 	Scopes      []string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type ReadyTakeOutsideRow struct {
 	JobID    uuid.UUID
-	Priority int16
+	Priority int
 	ReadyAt  time.Time
 }
 

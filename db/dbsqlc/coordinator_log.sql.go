@@ -29,11 +29,6 @@ FROM told t JOIN factory f ON f.workspace_id = $1 AND f.id = t.factory_id
 ORDER BY t.name
 `
 
-type AgentHealthTellParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type AgentHealthTellRow struct {
 	Name            string
 	Factory         string
@@ -44,8 +39,8 @@ type AgentHealthTellRow struct {
 
 // Marks in one workspace as told what changed since it was told last. An agent
 // whose row somebody holds is about to give a sign of life: the next look sees it.
-func (q *Queries) AgentHealthTell(ctx context.Context, db DBTX, arg AgentHealthTellParams) ([]AgentHealthTellRow, error) {
-	rows, err := db.Query(ctx, agentHealthTell, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) AgentHealthTell(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]AgentHealthTellRow, error) {
+	rows, err := db.Query(ctx, agentHealthTell, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +123,9 @@ DELETE FROM coordinator_log WHERE id IN (
     ORDER BY o.at LIMIT $2)
 `
 
-type CoordinatorLogExpireParams struct {
-	Days    int32
-	MaxRows int32
-}
-
 // Deletes old lines: those of the transaction's workspace and of the server.
-func (q *Queries) CoordinatorLogExpire(ctx context.Context, db DBTX, arg CoordinatorLogExpireParams) (int64, error) {
-	result, err := db.Exec(ctx, coordinatorLogExpire, arg.Days, arg.MaxRows)
+func (q *Queries) CoordinatorLogExpire(ctx context.Context, db DBTX, days int, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, coordinatorLogExpire, days, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -163,9 +153,9 @@ ORDER BY l.id DESC
 type CoordinatorLogListParams struct {
 	WorkspaceID uuid.UUID
 	Before      int64
-	MaxScan     int32
+	MaxScan     int
 	Levels      []string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type CoordinatorLogListRow struct {
@@ -177,7 +167,7 @@ type CoordinatorLogListRow struct {
 	Level       string
 	Message     string
 	Details     json.RawMessage
-	Looked      int32
+	Looked      int
 }
 
 // The lines of a workspace and those of the server as a whole, newest first: the
@@ -227,14 +217,9 @@ SELECT DISTINCT o.workspace_id::uuid AS workspace_id FROM (
 ) o WHERE o.workspace_id IS NOT NULL
 `
 
-type CoordinatorLogOldWorkspacesParams struct {
-	Days    int32
-	MaxRows int32
-}
-
 // For the system role: the workspaces of the oldest of the old lines.
-func (q *Queries) CoordinatorLogOldWorkspaces(ctx context.Context, db DBTX, arg CoordinatorLogOldWorkspacesParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, coordinatorLogOldWorkspaces, arg.Days, arg.MaxRows)
+func (q *Queries) CoordinatorLogOldWorkspaces(ctx context.Context, db DBTX, days int, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, coordinatorLogOldWorkspaces, days, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -20,19 +20,14 @@ SELECT encode(c.sha256, 'hex')::text AS sum, c.body::jsonb AS body FROM (
 ) c WHERE sha256(convert_to(c.body, 'UTF8')) = c.sha256
 `
 
-type ContentsParams struct {
-	WorkspaceID uuid.UUID
-	Sums        []string
-}
-
 type ContentsRow struct {
 	Sum  string
 	Body json.RawMessage
 }
 
 // Contents by the hexadecimal form of their SHA-256, those that still are what it says.
-func (q *Queries) Contents(ctx context.Context, db DBTX, arg ContentsParams) ([]ContentsRow, error) {
-	rows, err := db.Query(ctx, contents, arg.WorkspaceID, arg.Sums)
+func (q *Queries) Contents(ctx context.Context, db DBTX, workspaceID uuid.UUID, sums []string) ([]ContentsRow, error) {
+	rows, err := db.Query(ctx, contents, workspaceID, sums)
 	if err != nil {
 		return nil, err
 	}
@@ -55,14 +50,9 @@ const contentsCollect = `-- name: ContentsCollect :one
 SELECT collect_contents($1::uuid, $2::int)::int AS deleted
 `
 
-type ContentsCollectParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
-func (q *Queries) ContentsCollect(ctx context.Context, db DBTX, arg ContentsCollectParams) (int32, error) {
-	row := db.QueryRow(ctx, contentsCollect, arg.WorkspaceID, arg.MaxRows)
-	var deleted int32
+func (q *Queries) ContentsCollect(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, contentsCollect, workspaceID, maxRows)
+	var deleted int
 	err := row.Scan(&deleted)
 	return deleted, err
 }
@@ -118,14 +108,9 @@ const eventCompact = `-- name: EventCompact :one
 SELECT compact_job_events($1::uuid, $2::uuid)::int AS folded
 `
 
-type EventCompactParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) EventCompact(ctx context.Context, db DBTX, arg EventCompactParams) (int32, error) {
-	row := db.QueryRow(ctx, eventCompact, arg.WorkspaceID, arg.JobID)
-	var folded int32
+func (q *Queries) EventCompact(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (int, error) {
+	row := db.QueryRow(ctx, eventCompact, workspaceID, jobID)
+	var folded int
 	err := row.Scan(&folded)
 	return folded, err
 }
@@ -137,12 +122,6 @@ FROM (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.id > $2 ORDER BY j.
 ORDER BY p.id
 `
 
-type EventCompactableParams struct {
-	WorkspaceID uuid.UUID
-	After       uuid.UUID
-	MaxRows     int32
-}
-
 type EventCompactableRow struct {
 	ID  uuid.UUID
 	Due bool
@@ -150,8 +129,8 @@ type EventCompactableRow struct {
 
 // A page of jobs by id, and of each whether its 51st event is older than what
 // compact_job_events keeps: one that is costs one look, whatever its history.
-func (q *Queries) EventCompactable(ctx context.Context, db DBTX, arg EventCompactableParams) ([]EventCompactableRow, error) {
-	rows, err := db.Query(ctx, eventCompactable, arg.WorkspaceID, arg.After, arg.MaxRows)
+func (q *Queries) EventCompactable(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, maxRows int) ([]EventCompactableRow, error) {
+	rows, err := db.Query(ctx, eventCompactable, workspaceID, after, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -177,16 +156,10 @@ SELECT EXISTS (SELECT FROM event e
     ORDER BY e.workspace_id, e.xid, e.id LIMIT 1)::boolean AS follows
 `
 
-type EventFollowsParams struct {
-	WorkspaceID uuid.UUID
-	AfterXid    string
-	AfterID     int64
-}
-
 // Whether anything was committed after a place: after the end of a tail that is what a
 // transaction still running keeps back.
-func (q *Queries) EventFollows(ctx context.Context, db DBTX, arg EventFollowsParams) (bool, error) {
-	row := db.QueryRow(ctx, eventFollows, arg.WorkspaceID, arg.AfterXid, arg.AfterID)
+func (q *Queries) EventFollows(ctx context.Context, db DBTX, workspaceID uuid.UUID, afterXid string, afterID int64) (bool, error) {
+	row := db.QueryRow(ctx, eventFollows, workspaceID, afterXid, afterID)
 	var follows bool
 	err := row.Scan(&follows)
 	return follows, err
@@ -211,13 +184,6 @@ WHERE workspace_id = $1 AND job_id = $2::uuid
 ORDER BY id DESC LIMIT $4
 `
 
-type EventOfJobParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Before      int64
-	MaxRows     int32
-}
-
 type EventOfJobRow struct {
 	ID        int64
 	Xid       string
@@ -233,12 +199,12 @@ type EventOfJobRow struct {
 	Payload   json.RawMessage
 }
 
-func (q *Queries) EventOfJob(ctx context.Context, db DBTX, arg EventOfJobParams) ([]EventOfJobRow, error) {
+func (q *Queries) EventOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, before int64, maxRows int) ([]EventOfJobRow, error) {
 	rows, err := db.Query(ctx, eventOfJob,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Before,
-		arg.MaxRows,
+		workspaceID,
+		jobID,
+		before,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -285,15 +251,10 @@ WITH RECURSIVE span AS (
 SELECT low::text AS xid FROM span WHERE low = high
 `
 
-type EventPlaceAtParams struct {
-	At          time.Time
-	WorkspaceID uuid.UUID
-}
-
 // The first transaction that has an event of a time or later, found by halving: the
 // order of transactions is nearly that of time.
-func (q *Queries) EventPlaceAt(ctx context.Context, db DBTX, arg EventPlaceAtParams) (string, error) {
-	row := db.QueryRow(ctx, eventPlaceAt, arg.At, arg.WorkspaceID)
+func (q *Queries) EventPlaceAt(ctx context.Context, db DBTX, at time.Time, workspaceID uuid.UUID) (string, error) {
+	row := db.QueryRow(ctx, eventPlaceAt, at, workspaceID)
 	var xid string
 	err := row.Scan(&xid)
 	return xid, err
@@ -332,8 +293,8 @@ type EventScanParams struct {
 	Settings    []string
 	AfterXid    string
 	AfterID     int64
-	MaxScan     int32
-	MaxRows     int32
+	MaxScan     int
+	MaxRows     int
 }
 
 type EventScanRow struct {
@@ -350,7 +311,7 @@ type EventScanRow struct {
 	Changes   json.RawMessage
 	Payload   json.RawMessage
 	Fits      bool
-	Looked    int32
+	Looked    int
 }
 
 // Looks at most at max_scan events after a place, up to the oldest transaction
@@ -438,8 +399,8 @@ type EventScanBackParams struct {
 	BeforeXid   string
 	BeforeID    int64
 	FromXid     string
-	MaxScan     int32
-	MaxRows     int32
+	MaxScan     int
+	MaxRows     int
 }
 
 type EventScanBackRow struct {
@@ -456,7 +417,7 @@ type EventScanBackRow struct {
 	Changes   json.RawMessage
 	Payload   json.RawMessage
 	Fits      bool
-	Looked    int32
+	Looked    int
 }
 
 // EventScan the other way: what lies before a place and not before a
@@ -529,7 +490,7 @@ type EventScanJobParams struct {
 	Types       []string
 	Actor       string
 	Since       *time.Time
-	MaxRows     int32
+	MaxRows     int
 }
 
 type EventScanJobRow struct {
@@ -613,7 +574,7 @@ type EventScanJobBackParams struct {
 	Types       []string
 	Actor       string
 	Since       *time.Time
-	MaxRows     int32
+	MaxRows     int
 }
 
 type EventScanJobBackRow struct {
@@ -684,13 +645,6 @@ WHERE e.workspace_id = $1
 ORDER BY e.workspace_id, e.xid, e.id LIMIT $4
 `
 
-type EventTailParams struct {
-	WorkspaceID uuid.UUID
-	AfterXid    string
-	AfterID     int64
-	MaxRows     int32
-}
-
 type EventTailRow struct {
 	ID        int64
 	Xid       string
@@ -709,12 +663,12 @@ type EventTailRow struct {
 // What was committed after a place in the log, up to the oldest transaction
 // that still runs: below it nothing can appear any more. Keys are looked up one by
 // one, whatever the statistics say: as a join it may read all jobs.
-func (q *Queries) EventTail(ctx context.Context, db DBTX, arg EventTailParams) ([]EventTailRow, error) {
+func (q *Queries) EventTail(ctx context.Context, db DBTX, workspaceID uuid.UUID, afterXid string, afterID int64, maxRows int) ([]EventTailRow, error) {
 	rows, err := db.Query(ctx, eventTail,
-		arg.WorkspaceID,
-		arg.AfterXid,
-		arg.AfterID,
-		arg.MaxRows,
+		workspaceID,
+		afterXid,
+		afterID,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -762,7 +716,7 @@ type EventTailJobsParams struct {
 	WorkspaceID uuid.UUID
 	AfterXid    string
 	AfterID     int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type EventTailJobsRow struct {
@@ -833,8 +787,8 @@ type EventTailUnusualParams struct {
 	Usual       []string
 	AfterXid    string
 	AfterID     int64
-	MaxScan     int32
-	MaxRows     int32
+	MaxScan     int
+	MaxRows     int
 }
 
 type EventTailUnusualRow struct {
@@ -851,7 +805,7 @@ type EventTailUnusualRow struct {
 	Changes   json.RawMessage
 	Payload   json.RawMessage
 	Fits      bool
-	Looked    int32
+	Looked    int
 }
 
 // EventTail of at most max_scan events, without those of usual types that are of no job

@@ -19,11 +19,6 @@ SELECT a.id, a.name, a.generation, ((a.terminated_at IS NOT NULL AND NOT a.ended
 FROM agent a WHERE a.workspace_id = $1 AND a.factory_id = $2 ORDER BY a.id FOR UPDATE
 `
 
-type FactoryAgentsLockParams struct {
-	WorkspaceID uuid.UUID
-	FactoryID   uuid.UUID
-}
-
 type FactoryAgentsLockRow struct {
 	ID         uuid.UUID
 	Name       string
@@ -32,8 +27,8 @@ type FactoryAgentsLockRow struct {
 }
 
 // A factory's agents, so that none of them gives a sign of life.
-func (q *Queries) FactoryAgentsLock(ctx context.Context, db DBTX, arg FactoryAgentsLockParams) ([]FactoryAgentsLockRow, error) {
-	rows, err := db.Query(ctx, factoryAgentsLock, arg.WorkspaceID, arg.FactoryID)
+func (q *Queries) FactoryAgentsLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, factoryID uuid.UUID) ([]FactoryAgentsLockRow, error) {
+	rows, err := db.Query(ctx, factoryAgentsLock, workspaceID, factoryID)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +56,9 @@ const factoryBegin = `-- name: FactoryBegin :exec
 UPDATE factory SET ended_at = NULL WHERE workspace_id = $1 AND id = $2 AND ended_at IS NOT NULL
 `
 
-type FactoryBeginParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // An agent has registered in it, so that it has not ended.
-func (q *Queries) FactoryBegin(ctx context.Context, db DBTX, arg FactoryBeginParams) error {
-	_, err := db.Exec(ctx, factoryBegin, arg.WorkspaceID, arg.ID)
+func (q *Queries) FactoryBegin(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, factoryBegin, workspaceID, iD)
 	return err
 }
 
@@ -76,14 +66,9 @@ const factoryDelete = `-- name: FactoryDelete :exec
 DELETE FROM factory WHERE workspace_id = $1 AND id = $2
 `
 
-type FactoryDeleteParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // With its agents.
-func (q *Queries) FactoryDelete(ctx context.Context, db DBTX, arg FactoryDeleteParams) error {
-	_, err := db.Exec(ctx, factoryDelete, arg.WorkspaceID, arg.ID)
+func (q *Queries) FactoryDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, factoryDelete, workspaceID, iD)
 	return err
 }
 
@@ -104,7 +89,7 @@ type FactoryDescribeParams struct {
 	Repos        json.RawMessage
 	Unavailable  json.RawMessage
 	Rescued      json.RawMessage
-	Seats        int32
+	Seats        int
 	EnrolmentID  *uuid.UUID
 	WorkspaceID  uuid.UUID
 	ID           uuid.UUID
@@ -199,14 +184,9 @@ WHERE f.workspace_id = $1 AND f.id = $2 AND NOT EXISTS (SELECT FROM agent a
         AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))
 `
 
-type FactoryEndParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Notes that a factory has ended, where none of its agents lives.
-func (q *Queries) FactoryEnd(ctx context.Context, db DBTX, arg FactoryEndParams) error {
-	_, err := db.Exec(ctx, factoryEnd, arg.WorkspaceID, arg.ID)
+func (q *Queries) FactoryEnd(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, factoryEnd, workspaceID, iD)
 	return err
 }
 
@@ -216,21 +196,14 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT (workspace_id, name) DO NOTHING
 `
 
-type FactoryEnsureParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	Name        string
-	EnrolmentID *uuid.UUID
-}
-
 // A factory that is not there belongs to whoever describes it first. FactoryDescribe
 // has to follow in the same transaction.
-func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, arg FactoryEnsureParams) (int64, error) {
+func (q *Queries) FactoryEnsure(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID, name string, enrolmentID *uuid.UUID) (int64, error) {
 	result, err := db.Exec(ctx, factoryEnsure,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.Name,
-		arg.EnrolmentID,
+		workspaceID,
+		iD,
+		name,
+		enrolmentID,
 	)
 	if err != nil {
 		return 0, err
@@ -242,14 +215,9 @@ const factoryHold = `-- name: FactoryHold :one
 SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR NO KEY UPDATE
 `
 
-type FactoryHoldParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 // The factory of a name, so that none of its agents registers or ends meanwhile.
-func (q *Queries) FactoryHold(ctx context.Context, db DBTX, arg FactoryHoldParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, factoryHold, arg.WorkspaceID, arg.Name)
+func (q *Queries) FactoryHold(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, factoryHold, workspaceID, name)
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
@@ -261,15 +229,9 @@ SELECT coalesce((SELECT j.key FROM job_lease l JOIN job j ON j.workspace_id = l.
     ORDER BY l.number LIMIT 1), '')::text AS key
 `
 
-type FactoryLeaseParams struct {
-	WorkspaceID uuid.UUID
-	FactoryID   uuid.UUID
-	Agents      []uuid.UUID
-}
-
 // The key of a job that was given to the factory or that one of its agents holds, ” where there is none.
-func (q *Queries) FactoryLease(ctx context.Context, db DBTX, arg FactoryLeaseParams) (string, error) {
-	row := db.QueryRow(ctx, factoryLease, arg.WorkspaceID, arg.FactoryID, arg.Agents)
+func (q *Queries) FactoryLease(ctx context.Context, db DBTX, workspaceID uuid.UUID, factoryID uuid.UUID, agents []uuid.UUID) (string, error) {
+	row := db.QueryRow(ctx, factoryLease, workspaceID, factoryID, agents)
 	var key string
 	err := row.Scan(&key)
 	return key, err
@@ -291,7 +253,7 @@ type FactoryListRow struct {
 	Repos        json.RawMessage
 	Unavailable  json.RawMessage
 	Rescued      json.RawMessage
-	Seats        int32
+	Seats        int
 	Draining     bool
 	DrainedBy    string
 	DrainedAt    *time.Time
@@ -343,14 +305,9 @@ const factoryLock = `-- name: FactoryLock :one
 SELECT f.id FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR UPDATE
 `
 
-type FactoryLockParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 // The factory of a name, so that nobody registers in it and its agents take nothing.
-func (q *Queries) FactoryLock(ctx context.Context, db DBTX, arg FactoryLockParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, factoryLock, arg.WorkspaceID, arg.Name)
+func (q *Queries) FactoryLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, factoryLock, workspaceID, name)
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
@@ -362,19 +319,14 @@ SELECT f.id, f.enrolment_id, EXISTS (SELECT FROM job_lease l JOIN job_secret s O
 FROM factory f WHERE f.workspace_id = $1 AND f.name = $2 FOR NO KEY UPDATE
 `
 
-type FactoryOwnerParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 type FactoryOwnerRow struct {
 	ID          uuid.UUID
 	EnrolmentID *uuid.UUID
 	SecretHeld  bool
 }
 
-func (q *Queries) FactoryOwner(ctx context.Context, db DBTX, arg FactoryOwnerParams) (FactoryOwnerRow, error) {
-	row := db.QueryRow(ctx, factoryOwner, arg.WorkspaceID, arg.Name)
+func (q *Queries) FactoryOwner(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (FactoryOwnerRow, error) {
+	row := db.QueryRow(ctx, factoryOwner, workspaceID, name)
 	var i FactoryOwnerRow
 	err := row.Scan(&i.ID, &i.EnrolmentID, &i.SecretHeld)
 	return i, err
@@ -388,19 +340,12 @@ WHERE workspace_id = $3 AND name = $4 AND draining <> $1
 RETURNING id
 `
 
-type FactorySetDrainingParams struct {
-	Draining    bool
-	Actor       string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) FactorySetDraining(ctx context.Context, db DBTX, arg FactorySetDrainingParams) (uuid.UUID, error) {
+func (q *Queries) FactorySetDraining(ctx context.Context, db DBTX, draining bool, actor string, workspaceID uuid.UUID, name string) (uuid.UUID, error) {
 	row := db.QueryRow(ctx, factorySetDraining,
-		arg.Draining,
-		arg.Actor,
-		arg.WorkspaceID,
-		arg.Name,
+		draining,
+		actor,
+		workspaceID,
+		name,
 	)
 	var id uuid.UUID
 	err := row.Scan(&id)
@@ -442,7 +387,7 @@ type FactoryUpdateParams struct {
 	Repos             json.RawMessage
 	Unavailable       json.RawMessage
 	Rescued           json.RawMessage
-	Seats             int32
+	Seats             int
 	EnrolmentID       *uuid.UUID
 	ScopeProducts     []string
 	ScopeCapabilities []string

@@ -45,12 +45,6 @@ WHERE j.workspace_id = $1
 ORDER BY j.id FOR NO KEY UPDATE OF j SKIP LOCKED
 `
 
-type JobsLockParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-	Keys        []string
-}
-
 type JobsLockRow struct {
 	ID  uuid.UUID
 	Key string
@@ -58,8 +52,8 @@ type JobsLockRow struct {
 }
 
 // Locks those of the jobs, by key or id, that nobody has locked.
-func (q *Queries) JobsLock(ctx context.Context, db DBTX, arg JobsLockParams) ([]JobsLockRow, error) {
-	rows, err := db.Query(ctx, jobsLock, arg.WorkspaceID, arg.Ids, arg.Keys)
+func (q *Queries) JobsLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID, keys []string) ([]JobsLockRow, error) {
+	rows, err := db.Query(ctx, jobsLock, workspaceID, ids, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +79,10 @@ WHERE (SELECT 1 FROM job_dependency x WHERE x.workspace_id = $2 AND x.depends_on
         WHERE d.workspace_id = x.workspace_id AND d.id = x.job_id) LIMIT 1) IS NOT NULL
 `
 
-type JobsWaitedForParams struct {
-	Ids         []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 // Those of the jobs for which others wait. Each is looked at by itself: as a join it
 // is planned by statistics, and reads all dependencies where they are missing.
-func (q *Queries) JobsWaitedFor(ctx context.Context, db DBTX, arg JobsWaitedForParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobsWaitedFor, arg.Ids, arg.WorkspaceID)
+func (q *Queries) JobsWaitedFor(ctx context.Context, db DBTX, ids []uuid.UUID, workspaceID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsWaitedFor, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -139,15 +128,9 @@ WITH e AS MATERIALIZED (
 SELECT job_id, progress_percent, current_step, checkpoint FROM ended
 `
 
-type LeasesEndParams struct {
-	Endings     json.RawMessage
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 type LeasesEndRow struct {
 	JobID           uuid.UUID
-	ProgressPercent *int16
+	ProgressPercent *int
 	CurrentStep     string
 	Checkpoint      json.RawMessage
 }
@@ -155,8 +138,8 @@ type LeasesEndRow struct {
 // Ends leases and closes their attempts, keeping what each lease knew of the work.
 // What went wrong is an ERROR in the job's log.
 // A lease that is not there any more gives no row.
-func (q *Queries) LeasesEnd(ctx context.Context, db DBTX, arg LeasesEndParams) ([]LeasesEndRow, error) {
-	rows, err := db.Query(ctx, leasesEnd, arg.Endings, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) LeasesEnd(ctx context.Context, db DBTX, endings json.RawMessage, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]LeasesEndRow, error) {
+	rows, err := db.Query(ctx, leasesEnd, endings, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}

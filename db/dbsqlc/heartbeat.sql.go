@@ -74,7 +74,7 @@ type AgentsBeatParams struct {
 	BootIds     []string
 	Generations []int64
 	Statuses    []string
-	MemoryMb    []int32
+	MemoryMb    []int
 	CpuPercent  []float32
 	LeaseAgents []uuid.UUID
 	LeaseEpochs []int64
@@ -86,7 +86,7 @@ type AgentsBeatRow struct {
 	AgentID                  uuid.UUID
 	Heard                    bool
 	Busy                     bool
-	HeartbeatIntervalSeconds int32
+	HeartbeatIntervalSeconds int
 	Draining                 bool
 	Now                      time.Time
 	JobID                    uuid.UUID
@@ -97,7 +97,7 @@ type AgentsBeatRow struct {
 	ExpiresAt                time.Time
 	Directive                string
 	DirectiveReason          string
-	ProgressPercent          int16
+	ProgressPercent          int
 	CurrentStep              string
 }
 
@@ -178,13 +178,6 @@ WITH calls AS MATERIALIZED (
 SELECT k.id, k.boot_id::text AS boot_id, k.generation::bigint AS generation, k.draining::boolean AS draining FROM known k
 `
 
-type AgentsTouchParams struct {
-	Ids         []uuid.UUID
-	Boots       []string
-	Generations []int64
-	WorkspaceID uuid.UUID
-}
-
 type AgentsTouchRow struct {
 	ID         uuid.UUID
 	BootID     string
@@ -195,12 +188,12 @@ type AgentsTouchRow struct {
 // The agents that call with their present boot. A call is a sign of life, written
 // where nobody has locked the agent, at most every few seconds. No row: another boot,
 // a newer generation of tokens, or no such agent.
-func (q *Queries) AgentsTouch(ctx context.Context, db DBTX, arg AgentsTouchParams) ([]AgentsTouchRow, error) {
+func (q *Queries) AgentsTouch(ctx context.Context, db DBTX, ids []uuid.UUID, boots []string, generations []int64, workspaceID uuid.UUID) ([]AgentsTouchRow, error) {
 	rows, err := db.Query(ctx, agentsTouch,
-		arg.Ids,
-		arg.Boots,
-		arg.Generations,
-		arg.WorkspaceID,
+		ids,
+		boots,
+		generations,
+		workspaceID,
 	)
 	if err != nil {
 		return nil, err
@@ -231,15 +224,9 @@ FROM (SELECT unnest($2::uuid[]) AS job_id, unnest($3::bigint[]) AS epoch) s
 WHERE a.workspace_id = $1 AND a.job_id = ANY($2::uuid[]) AND a.job_id = s.job_id AND a.epoch = s.epoch
 `
 
-type AttemptsStartParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	Epochs      []int64
-}
-
 // Work has begun on these jobs, which are locked.
-func (q *Queries) AttemptsStart(ctx context.Context, db DBTX, arg AttemptsStartParams) error {
-	_, err := db.Exec(ctx, attemptsStart, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+func (q *Queries) AttemptsStart(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, epochs []int64) error {
+	_, err := db.Exec(ctx, attemptsStart, workspaceID, jobIds, epochs)
 	return err
 }
 
@@ -279,13 +266,8 @@ const jobsWithSecrets = `-- name: JobsWithSecrets :many
 SELECT DISTINCT job_id FROM job_secret WHERE workspace_id = $1 AND job_id = ANY($2::uuid[])
 `
 
-type JobsWithSecretsParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
-func (q *Queries) JobsWithSecrets(ctx context.Context, db DBTX, arg JobsWithSecretsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobsWithSecrets, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobsWithSecrets(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsWithSecrets, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -319,12 +301,6 @@ FROM job j LEFT JOIN held h ON h.job_id = j.id
 WHERE j.workspace_id = $2 AND j.id = ANY($3::uuid[])
 `
 
-type LeasesLockParams struct {
-	AgentIds    []uuid.UUID
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 type LeasesLockRow struct {
 	ID              uuid.UUID
 	Key             string
@@ -332,7 +308,7 @@ type LeasesLockRow struct {
 	AgentID         uuid.UUID
 	Epoch           int64
 	Live            bool
-	ProgressPercent int16
+	ProgressPercent int
 	CurrentStep     string
 	Busy            bool
 }
@@ -340,8 +316,8 @@ type LeasesLockRow struct {
 // Jobs that are reported on, and the leases on them that these agents have, which
 // are locked. A job is busy where somebody else has locked such a lease. Agents are
 // compared in a form that no index serves: leases are found by their jobs.
-func (q *Queries) LeasesLock(ctx context.Context, db DBTX, arg LeasesLockParams) ([]LeasesLockRow, error) {
-	rows, err := db.Query(ctx, leasesLock, arg.AgentIds, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) LeasesLock(ctx context.Context, db DBTX, agentIds []uuid.UUID, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]LeasesLockRow, error) {
+	rows, err := db.Query(ctx, leasesLock, agentIds, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}
@@ -396,8 +372,8 @@ type LeasesReportParams struct {
 	JobIds           []uuid.UUID
 	Epochs           []int64
 	AgentIds         []uuid.UUID
-	TtlSeconds       []int32
-	ProgressPercents []int32
+	TtlSeconds       []int
+	ProgressPercents []int
 	Steps            []string
 	TellsStep        []bool
 	IsProgress       []bool

@@ -15,19 +15,12 @@ const idempotentRequestAnswer = `-- name: IdempotentRequestAnswer :exec
 UPDATE idempotent_request SET answer = $1 WHERE workspace_id = $2 AND asker = $3 AND key = $4
 `
 
-type IdempotentRequestAnswerParams struct {
-	Answer      []byte
-	WorkspaceID uuid.UUID
-	Asker       uuid.UUID
-	Key         string
-}
-
-func (q *Queries) IdempotentRequestAnswer(ctx context.Context, db DBTX, arg IdempotentRequestAnswerParams) error {
+func (q *Queries) IdempotentRequestAnswer(ctx context.Context, db DBTX, answer []byte, workspaceID uuid.UUID, asker uuid.UUID, key string) error {
 	_, err := db.Exec(ctx, idempotentRequestAnswer,
-		arg.Answer,
-		arg.WorkspaceID,
-		arg.Asker,
-		arg.Key,
+		answer,
+		workspaceID,
+		asker,
+		key,
 	)
 	return err
 }
@@ -36,19 +29,13 @@ const idempotentRequestGet = `-- name: IdempotentRequestGet :one
 SELECT digest, answer FROM idempotent_request WHERE workspace_id = $1 AND asker = $2 AND key = $3
 `
 
-type IdempotentRequestGetParams struct {
-	WorkspaceID uuid.UUID
-	Asker       uuid.UUID
-	Key         string
-}
-
 type IdempotentRequestGetRow struct {
 	Digest []byte
 	Answer []byte
 }
 
-func (q *Queries) IdempotentRequestGet(ctx context.Context, db DBTX, arg IdempotentRequestGetParams) (IdempotentRequestGetRow, error) {
-	row := db.QueryRow(ctx, idempotentRequestGet, arg.WorkspaceID, arg.Asker, arg.Key)
+func (q *Queries) IdempotentRequestGet(ctx context.Context, db DBTX, workspaceID uuid.UUID, asker uuid.UUID, key string) (IdempotentRequestGetRow, error) {
+	row := db.QueryRow(ctx, idempotentRequestGet, workspaceID, asker, key)
 	var i IdempotentRequestGetRow
 	err := row.Scan(&i.Digest, &i.Answer)
 	return i, err
@@ -96,13 +83,8 @@ const jobRequestGet = `-- name: JobRequestGet :many
 SELECT digest FROM job_request WHERE workspace_id = $1 AND job_id = $2
 `
 
-type JobRequestGetParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) JobRequestGet(ctx context.Context, db DBTX, arg JobRequestGetParams) ([][]byte, error) {
-	rows, err := db.Query(ctx, jobRequestGet, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobRequestGet(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([][]byte, error) {
+	rows, err := db.Query(ctx, jobRequestGet, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -125,13 +107,7 @@ const jobRequestInsert = `-- name: JobRequestInsert :exec
 INSERT INTO job_request (workspace_id, job_id, digest) SELECT $1, unnest($2::uuid[]), unnest($3::bytea[])
 `
 
-type JobRequestInsertParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	Digests     [][]byte
-}
-
-func (q *Queries) JobRequestInsert(ctx context.Context, db DBTX, arg JobRequestInsertParams) error {
-	_, err := db.Exec(ctx, jobRequestInsert, arg.WorkspaceID, arg.JobIds, arg.Digests)
+func (q *Queries) JobRequestInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, digests [][]byte) error {
+	_, err := db.Exec(ctx, jobRequestInsert, workspaceID, jobIds, digests)
 	return err
 }

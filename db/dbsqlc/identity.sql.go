@@ -17,13 +17,8 @@ DELETE FROM account_identity WHERE account_id = $1 AND issuer = $2
 RETURNING email
 `
 
-type IdentityDeleteParams struct {
-	AccountID uuid.UUID
-	Issuer    string
-}
-
-func (q *Queries) IdentityDelete(ctx context.Context, db DBTX, arg IdentityDeleteParams) (string, error) {
-	row := db.QueryRow(ctx, identityDelete, arg.AccountID, arg.Issuer)
+func (q *Queries) IdentityDelete(ctx context.Context, db DBTX, accountID uuid.UUID, issuer string) (string, error) {
+	row := db.QueryRow(ctx, identityDelete, accountID, issuer)
 	var email string
 	err := row.Scan(&email)
 	return email, err
@@ -33,13 +28,8 @@ const identityHolder = `-- name: IdentityHolder :one
 SELECT i.account_id FROM account_identity i WHERE i.issuer = $1 AND i.subject = $2
 `
 
-type IdentityHolderParams struct {
-	Issuer  string
-	Subject string
-}
-
-func (q *Queries) IdentityHolder(ctx context.Context, db DBTX, arg IdentityHolderParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, identityHolder, arg.Issuer, arg.Subject)
+func (q *Queries) IdentityHolder(ctx context.Context, db DBTX, issuer string, subject string) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, identityHolder, issuer, subject)
 	var account_id uuid.UUID
 	err := row.Scan(&account_id)
 	return account_id, err
@@ -51,19 +41,12 @@ VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING
 `
 
-type IdentityInsertParams struct {
-	Issuer    string
-	Subject   string
-	AccountID uuid.UUID
-	Email     string
-}
-
-func (q *Queries) IdentityInsert(ctx context.Context, db DBTX, arg IdentityInsertParams) (int64, error) {
+func (q *Queries) IdentityInsert(ctx context.Context, db DBTX, issuer string, subject string, accountID uuid.UUID, email string) (int64, error) {
 	result, err := db.Exec(ctx, identityInsert,
-		arg.Issuer,
-		arg.Subject,
-		arg.AccountID,
-		arg.Email,
+		issuer,
+		subject,
+		accountID,
+		email,
 	)
 	if err != nil {
 		return 0, err
@@ -78,12 +61,6 @@ WHERE i.issuer = $2 AND i.subject = $3 AND a.id = i.account_id
 RETURNING a.id, a.email, a.name, a.session_epoch
 `
 
-type IdentityLogInParams struct {
-	Email   string
-	Issuer  string
-	Subject string
-}
-
 type IdentityLogInRow struct {
 	ID           uuid.UUID
 	Email        string
@@ -92,8 +69,8 @@ type IdentityLogInRow struct {
 }
 
 // Only the issuer and the subject tell who it is.
-func (q *Queries) IdentityLogIn(ctx context.Context, db DBTX, arg IdentityLogInParams) (IdentityLogInRow, error) {
-	row := db.QueryRow(ctx, identityLogIn, arg.Email, arg.Issuer, arg.Subject)
+func (q *Queries) IdentityLogIn(ctx context.Context, db DBTX, email string, issuer string, subject string) (IdentityLogInRow, error) {
+	row := db.QueryRow(ctx, identityLogIn, email, issuer, subject)
 	var i IdentityLogInRow
 	err := row.Scan(
 		&i.ID,
@@ -110,11 +87,6 @@ FROM account a LEFT JOIN account_identity i ON i.account_id = a.id AND i.issuer 
 WHERE a.id = $2
 `
 
-type IdentityOfParams struct {
-	Issuer    string
-	AccountID uuid.UUID
-}
-
 type IdentityOfRow struct {
 	HasPassword bool
 	Email       *string
@@ -123,8 +95,8 @@ type IdentityOfRow struct {
 }
 
 // Also an account without an identity at the issuer has a row.
-func (q *Queries) IdentityOf(ctx context.Context, db DBTX, arg IdentityOfParams) (IdentityOfRow, error) {
-	row := db.QueryRow(ctx, identityOf, arg.Issuer, arg.AccountID)
+func (q *Queries) IdentityOf(ctx context.Context, db DBTX, issuer string, accountID uuid.UUID) (IdentityOfRow, error) {
+	row := db.QueryRow(ctx, identityOf, issuer, accountID)
 	var i IdentityOfRow
 	err := row.Scan(
 		&i.HasPassword,

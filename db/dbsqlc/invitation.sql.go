@@ -17,13 +17,8 @@ SELECT count(*) FROM (
     SELECT 1 FROM invitation WHERE workspace_id = $1 AND used_at IS NULL AND revoked_at IS NULL LIMIT $2) AS open
 `
 
-type InvitationCountParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
-func (q *Queries) InvitationCount(ctx context.Context, db DBTX, arg InvitationCountParams) (int64, error) {
-	row := db.QueryRow(ctx, invitationCount, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) InvitationCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int64, error) {
+	row := db.QueryRow(ctx, invitationCount, workspaceID, maxRows)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -34,18 +29,13 @@ SELECT email, role FROM invitation
 WHERE workspace_id = $1 AND id = $2 AND used_at IS NULL AND revoked_at IS NULL
 `
 
-type InvitationGetParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 type InvitationGetRow struct {
 	Email string
 	Role  string
 }
 
-func (q *Queries) InvitationGet(ctx context.Context, db DBTX, arg InvitationGetParams) (InvitationGetRow, error) {
-	row := db.QueryRow(ctx, invitationGet, arg.WorkspaceID, arg.ID)
+func (q *Queries) InvitationGet(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (InvitationGetRow, error) {
+	row := db.QueryRow(ctx, invitationGet, workspaceID, iD)
 	var i InvitationGetRow
 	err := row.Scan(&i.Email, &i.Role)
 	return i, err
@@ -160,11 +150,6 @@ WHERE i.workspace_id = $1 AND i.token_hash = $2
     AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > now()
 `
 
-type InvitationOpenParams struct {
-	WorkspaceID uuid.UUID
-	TokenHash   []byte
-}
-
 type InvitationOpenRow struct {
 	ID            uuid.UUID
 	Email         string
@@ -175,8 +160,8 @@ type InvitationOpenRow struct {
 }
 
 // An open link with what its holder is shown.
-func (q *Queries) InvitationOpen(ctx context.Context, db DBTX, arg InvitationOpenParams) (InvitationOpenRow, error) {
-	row := db.QueryRow(ctx, invitationOpen, arg.WorkspaceID, arg.TokenHash)
+func (q *Queries) InvitationOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, tokenHash []byte) (InvitationOpenRow, error) {
+	row := db.QueryRow(ctx, invitationOpen, workspaceID, tokenHash)
 	var i InvitationOpenRow
 	err := row.Scan(
 		&i.ID,
@@ -194,14 +179,9 @@ UPDATE invitation SET revoked_at = now()
 WHERE workspace_id = $1 AND email = $2 AND used_at IS NULL AND revoked_at IS NULL
 `
 
-type InvitationReplaceParams struct {
-	WorkspaceID uuid.UUID
-	Email       string
-}
-
 // The person's older link.
-func (q *Queries) InvitationReplace(ctx context.Context, db DBTX, arg InvitationReplaceParams) error {
-	_, err := db.Exec(ctx, invitationReplace, arg.WorkspaceID, arg.Email)
+func (q *Queries) InvitationReplace(ctx context.Context, db DBTX, workspaceID uuid.UUID, email string) error {
+	_, err := db.Exec(ctx, invitationReplace, workspaceID, email)
 	return err
 }
 
@@ -210,13 +190,8 @@ UPDATE invitation SET revoked_at = now()
 WHERE workspace_id = $1 AND id = $2 AND used_at IS NULL AND revoked_at IS NULL
 `
 
-type InvitationRevokeParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) InvitationRevoke(ctx context.Context, db DBTX, arg InvitationRevokeParams) (int64, error) {
-	result, err := db.Exec(ctx, invitationRevoke, arg.WorkspaceID, arg.ID)
+func (q *Queries) InvitationRevoke(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, invitationRevoke, workspaceID, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -230,19 +205,14 @@ WHERE workspace_id = $1 AND token_hash = $2
 RETURNING id, email, role
 `
 
-type InvitationUseParams struct {
-	WorkspaceID uuid.UUID
-	TokenHash   []byte
-}
-
 type InvitationUseRow struct {
 	ID    uuid.UUID
 	Email string
 	Role  string
 }
 
-func (q *Queries) InvitationUse(ctx context.Context, db DBTX, arg InvitationUseParams) (InvitationUseRow, error) {
-	row := db.QueryRow(ctx, invitationUse, arg.WorkspaceID, arg.TokenHash)
+func (q *Queries) InvitationUse(ctx context.Context, db DBTX, workspaceID uuid.UUID, tokenHash []byte) (InvitationUseRow, error) {
+	row := db.QueryRow(ctx, invitationUse, workspaceID, tokenHash)
 	var i InvitationUseRow
 	err := row.Scan(&i.ID, &i.Email, &i.Role)
 	return i, err
@@ -268,12 +238,6 @@ WHERE workspace_id = $1 AND invited_by = $2 AND used_at IS NULL AND revoked_at I
 RETURNING id, email, role
 `
 
-type InvitationsEndOfParams struct {
-	WorkspaceID uuid.UUID
-	InvitedBy   uuid.UUID
-	StillGives  []string
-}
-
 type InvitationsEndOfRow struct {
 	ID    uuid.UUID
 	Email string
@@ -281,8 +245,8 @@ type InvitationsEndOfRow struct {
 }
 
 // The links of a member who may not give those roles any more.
-func (q *Queries) InvitationsEndOf(ctx context.Context, db DBTX, arg InvitationsEndOfParams) ([]InvitationsEndOfRow, error) {
-	rows, err := db.Query(ctx, invitationsEndOf, arg.WorkspaceID, arg.InvitedBy, arg.StillGives)
+func (q *Queries) InvitationsEndOf(ctx context.Context, db DBTX, workspaceID uuid.UUID, invitedBy uuid.UUID, stillGives []string) ([]InvitationsEndOfRow, error) {
+	rows, err := db.Query(ctx, invitationsEndOf, workspaceID, invitedBy, stillGives)
 	if err != nil {
 		return nil, err
 	}

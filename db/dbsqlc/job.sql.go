@@ -17,13 +17,8 @@ const jobByIdempotencyKey = `-- name: JobByIdempotencyKey :many
 SELECT id FROM job WHERE workspace_id = $1 AND idempotency_key = $2
 `
 
-type JobByIdempotencyKeyParams struct {
-	WorkspaceID    uuid.UUID
-	IdempotencyKey *string
-}
-
-func (q *Queries) JobByIdempotencyKey(ctx context.Context, db DBTX, arg JobByIdempotencyKeyParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobByIdempotencyKey, arg.WorkspaceID, arg.IdempotencyKey)
+func (q *Queries) JobByIdempotencyKey(ctx context.Context, db DBTX, workspaceID uuid.UUID, idempotencyKey *string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobByIdempotencyKey, workspaceID, idempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +64,7 @@ type JobDueRow struct {
 // as well are left to its end: they would stand before all others for ever. The
 // time is the statement's, which an index can be asked for: with another clock all
 // that is ever to come would be read each time.
-func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int32) ([]JobDueRow, error) {
+func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int) ([]JobDueRow, error) {
 	rows, err := db.Query(ctx, jobDue, maxRows)
 	if err != nil {
 		return nil, err
@@ -93,13 +88,8 @@ const jobFullByID = `-- name: JobFullByID :one
 SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full WHERE workspace_id = $1 AND id = $2
 `
 
-type JobFullByIDParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) JobFullByID(ctx context.Context, db DBTX, arg JobFullByIDParams) (JobFull, error) {
-	row := db.QueryRow(ctx, jobFullByID, arg.WorkspaceID, arg.ID)
+func (q *Queries) JobFullByID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (JobFull, error) {
+	row := db.QueryRow(ctx, jobFullByID, workspaceID, iD)
 	var i JobFull
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -204,15 +194,10 @@ SELECT f.workspace_id, f.id, f.key, f.title, f.kind, f.product_id, f.repo, f.pha
 CROSS JOIN LATERAL (SELECT workspace_id, id, key, title, kind, product_id, repo, phase, priority, capabilities, factory, lane_id, tags, status, wait_reason, blocked_reason, question, answer, status_by, status_at, epoch, attempts, failure_count, lost_count, max_retries, max_lost, retry_backoff_seconds, last_error, feedback, progress_percent, current_step, checkpoint, result, review_required, estimated_complexity, estimated_minutes, token_budget, not_before, idempotency_key, version, created_by, created_at, updated_at, ready_at, assigned_at, started_at, completed_at, failed_at, waits_for_children, files, files_touched, failure_kind, approved_head, merged_commit, url, status_by_kind, status_by_id, carried_out_by, budget_nanos, complexity, tier, body, acceptance, acceptance_met, input_context, secret_keys, product, review_needed, product_paused, one_job_per_repo, review_limit, depends_on, lease_epoch, lease_agent_id, lease_agent, lease_factory_id, lease_factory, lease_session_key, lease_ttl_seconds, lease_claimed_at, lease_expires_at, lease_progress_percent, lease_current_step, lease_progress_at, lease_checkpoint, lease_directive, lease_directive_reason, lease_directive_by, lease_directive_by_kind, lease_directive_by_id, lease_grace_ends_at, lease_warned_at, lease_reserved FROM job_full j WHERE j.workspace_id = $2 AND j.id = u.id OFFSET 0) f
 `
 
-type JobFullByIDsParams struct {
-	Ids         []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 // One look for each id, whatever the statistics say: as a join, tables of leases
 // and agents that look small would be read from end to end.
-func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, arg JobFullByIDsParams) ([]JobFull, error) {
-	rows, err := db.Query(ctx, jobFullByIDs, arg.Ids, arg.WorkspaceID)
+func (q *Queries) JobFullByIDs(ctx context.Context, db DBTX, ids []uuid.UUID, workspaceID uuid.UUID) ([]JobFull, error) {
+	rows, err := db.Query(ctx, jobFullByIDs, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -329,14 +314,9 @@ const jobID = `-- name: JobID :one
 SELECT id FROM job WHERE workspace_id = $1 AND key IN ($2::text, upper($2::text)) ORDER BY key <> $2::text LIMIT 1
 `
 
-type JobIDParams struct {
-	WorkspaceID uuid.UUID
-	Key         string
-}
-
 // A key is found as it is and, where no job has it so, in capitals, as the server makes keys.
-func (q *Queries) JobID(ctx context.Context, db DBTX, arg JobIDParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, jobID, arg.WorkspaceID, arg.Key)
+func (q *Queries) JobID(ctx context.Context, db DBTX, workspaceID uuid.UUID, key string) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, jobID, workspaceID, key)
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
@@ -346,19 +326,13 @@ const jobIDs = `-- name: JobIDs :many
 SELECT id, key FROM job WHERE workspace_id = $1 AND (key = ANY($2::text[]) OR id = ANY($3::uuid[]))
 `
 
-type JobIDsParams struct {
-	WorkspaceID uuid.UUID
-	Keys        []string
-	Ids         []uuid.UUID
-}
-
 type JobIDsRow struct {
 	ID  uuid.UUID
 	Key string
 }
 
-func (q *Queries) JobIDs(ctx context.Context, db DBTX, arg JobIDsParams) ([]JobIDsRow, error) {
-	rows, err := db.Query(ctx, jobIDs, arg.WorkspaceID, arg.Keys, arg.Ids)
+func (q *Queries) JobIDs(ctx context.Context, db DBTX, workspaceID uuid.UUID, keys []string, ids []uuid.UUID) ([]JobIDsRow, error) {
+	rows, err := db.Query(ctx, jobIDs, workspaceID, keys, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -381,13 +355,8 @@ const jobKeyTaken = `-- name: JobKeyTaken :many
 SELECT key FROM job WHERE workspace_id = $1 AND key = ANY($2::text[])
 `
 
-type JobKeyTakenParams struct {
-	WorkspaceID uuid.UUID
-	Keys        []string
-}
-
-func (q *Queries) JobKeyTaken(ctx context.Context, db DBTX, arg JobKeyTakenParams) ([]string, error) {
-	rows, err := db.Query(ctx, jobKeyTaken, arg.WorkspaceID, arg.Keys)
+func (q *Queries) JobKeyTaken(ctx context.Context, db DBTX, workspaceID uuid.UUID, keys []string) ([]string, error) {
+	rows, err := db.Query(ctx, jobKeyTaken, workspaceID, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -411,11 +380,6 @@ SELECT id, clock_timestamp()::timestamptz AS now FROM job
 WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE
 `
 
-type JobLockParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 type JobLockRow struct {
 	ID  uuid.UUID
 	Now time.Time
@@ -423,8 +387,8 @@ type JobLockRow struct {
 
 // Locks a job against every other change of it. Readers, and rows that merely
 // refer to it, go on.
-func (q *Queries) JobLock(ctx context.Context, db DBTX, arg JobLockParams) (JobLockRow, error) {
-	row := db.QueryRow(ctx, jobLock, arg.WorkspaceID, arg.ID)
+func (q *Queries) JobLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (JobLockRow, error) {
+	row := db.QueryRow(ctx, jobLock, workspaceID, iD)
 	var i JobLockRow
 	err := row.Scan(&i.ID, &i.Now)
 	return i, err
@@ -434,15 +398,10 @@ const jobLockReady = `-- name: JobLockReady :many
 SELECT job_id FROM job_ready WHERE workspace_id = $1 AND job_id = $2 FOR UPDATE NOWAIT
 `
 
-type JobLockReadyParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 // Takes a ready job out of reach of the claims, or fails at once where one is
 // taking it: waiting here while holding the job's lock would be a deadlock.
-func (q *Queries) JobLockReady(ctx context.Context, db DBTX, arg JobLockReadyParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobLockReady, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobLockReady(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobLockReady, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -503,7 +462,7 @@ type JobPlacesParams struct {
 	AfterAt       time.Time
 	Status        string
 	Within        bool
-	AfterPriority int32
+	AfterPriority int
 	Statuses      []string
 	Keys          []string
 	Product       string
@@ -514,15 +473,15 @@ type JobPlacesParams struct {
 	Agent         string
 	FailureKind   string
 	WaitReason    string
-	PriorityGte   int32
+	PriorityGte   int
 	UpdatedSince  *time.Time
 	Q             string
-	MaxRows       int32
+	MaxRows       int
 }
 
 type JobPlacesRow struct {
 	ID        uuid.UUID
-	Priority  int16
+	Priority  int
 	StatusAt  time.Time
 	UpdatedAt time.Time
 	CostNanos int64
@@ -587,19 +546,12 @@ UPDATE job SET max_retries = $1, review_required = $2
 WHERE workspace_id = $3 AND id = $4
 `
 
-type JobTermsUpdateParams struct {
-	MaxRetries     int32
-	ReviewRequired *bool
-	WorkspaceID    uuid.UUID
-	ID             uuid.UUID
-}
-
-func (q *Queries) JobTermsUpdate(ctx context.Context, db DBTX, arg JobTermsUpdateParams) error {
+func (q *Queries) JobTermsUpdate(ctx context.Context, db DBTX, maxRetries int, reviewRequired *bool, workspaceID uuid.UUID, iD uuid.UUID) error {
 	_, err := db.Exec(ctx, jobTermsUpdate,
-		arg.MaxRetries,
-		arg.ReviewRequired,
-		arg.WorkspaceID,
-		arg.ID,
+		maxRetries,
+		reviewRequired,
+		workspaceID,
+		iD,
 	)
 	return err
 }
@@ -632,18 +584,13 @@ const jobTitles = `-- name: JobTitles :many
 SELECT id, title FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 `
 
-type JobTitlesParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type JobTitlesRow struct {
 	ID    uuid.UUID
 	Title string
 }
 
-func (q *Queries) JobTitles(ctx context.Context, db DBTX, arg JobTitlesParams) ([]JobTitlesRow, error) {
-	rows, err := db.Query(ctx, jobTitles, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobTitles(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobTitlesRow, error) {
+	rows, err := db.Query(ctx, jobTitles, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -666,9 +613,9 @@ const leaseExpiredCount = `-- name: LeaseExpiredCount :one
 SELECT count(*)::int FROM job_lease WHERE workspace_id = $1 AND expires_at <= clock_timestamp()
 `
 
-func (q *Queries) LeaseExpiredCount(ctx context.Context, db DBTX, workspaceID uuid.UUID) (int32, error) {
+func (q *Queries) LeaseExpiredCount(ctx context.Context, db DBTX, workspaceID uuid.UUID) (int, error) {
 	row := db.QueryRow(ctx, leaseExpiredCount, workspaceID)
-	var column_1 int32
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }

@@ -20,21 +20,14 @@ WHERE c.workspace_id = $1 AND (c.ended_at, c.job_id) > ($2::timestamptz, $3::uui
 ORDER BY c.ended_at, c.job_id LIMIT $4
 `
 
-type JobCostAllParams struct {
-	WorkspaceID uuid.UUID
-	AfterAt     time.Time
-	AfterID     uuid.UUID
-	MaxRows     int32
-}
-
 type JobCostAllRow struct {
 	JobID              uuid.UUID
 	EndedAt            time.Time
 	Kind               string
 	Repo               string
-	Complexity         int16
-	Priority           int16
-	Failures           int32
+	Complexity         int
+	Priority           int
+	Failures           int
 	Model              string
 	InputTokens        int64
 	CacheReadTokens    int64
@@ -45,12 +38,12 @@ type JobCostAllRow struct {
 }
 
 // The history in the order in which jobs ended, after one of them.
-func (q *Queries) JobCostAll(ctx context.Context, db DBTX, arg JobCostAllParams) ([]JobCostAllRow, error) {
+func (q *Queries) JobCostAll(ctx context.Context, db DBTX, workspaceID uuid.UUID, afterAt time.Time, afterID uuid.UUID, maxRows int) ([]JobCostAllRow, error) {
 	rows, err := db.Query(ctx, jobCostAll,
-		arg.WorkspaceID,
-		arg.AfterAt,
-		arg.AfterID,
-		arg.MaxRows,
+		workspaceID,
+		afterAt,
+		afterID,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -141,26 +134,19 @@ WITH seen AS (
 SELECT count(*)::int FROM due
 `
 
-type JobCostExtendParams struct {
-	WorkspaceID   uuid.UUID
-	SettleSeconds float64
-	MaxRows       int32
-	Minutes       []int32
-}
-
 // The history that estimates go by.
 // Takes the jobs that ended after the last one that was looked at into the history, the
 // oldest first, once their end is some seconds ago, so that late usage is in there. A
 // job of which some usage has neither a price nor a reported cost is left out. Minutes
 // are the most of each step of complexity. Gives how many jobs were looked at.
-func (q *Queries) JobCostExtend(ctx context.Context, db DBTX, arg JobCostExtendParams) (int32, error) {
+func (q *Queries) JobCostExtend(ctx context.Context, db DBTX, workspaceID uuid.UUID, settleSeconds float64, maxRows int, minutes []int) (int, error) {
 	row := db.QueryRow(ctx, jobCostExtend,
-		arg.WorkspaceID,
-		arg.SettleSeconds,
-		arg.MaxRows,
-		arg.Minutes,
+		workspaceID,
+		settleSeconds,
+		maxRows,
+		minutes,
 	)
-	var column_1 int32
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -196,15 +182,15 @@ WHERE g.jobs > 0 ORDER BY 1, 2
 type JobCostGroupsParams struct {
 	Kinds        []string
 	Repos        []string
-	Complexities []int16
+	Complexities []int
 	WorkspaceID  uuid.UUID
-	Newest       int32
+	Newest       int
 }
 
 type JobCostGroupsRow struct {
-	Question int32
-	Level    int32
-	Jobs     int32
+	Question int
+	Level    int
+	Jobs     int
 	Costs    []float64
 	Tokens   float64
 }
@@ -250,25 +236,20 @@ FROM job_cost c WHERE c.workspace_id = $1
 ORDER BY c.ended_at DESC, c.job_id DESC LIMIT $2
 `
 
-type JobCostNewestParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type JobCostNewestRow struct {
 	Key        string
 	EndedAt    time.Time
 	Kind       string
 	Repo       string
-	Complexity int16
-	Priority   int16
+	Complexity int
+	Priority   int
 	CostNanos  int64
 	Tokens     int64
 }
 
 // The newest of the history with the jobs' keys, which are empty where a job was deleted.
-func (q *Queries) JobCostNewest(ctx context.Context, db DBTX, arg JobCostNewestParams) ([]JobCostNewestRow, error) {
-	rows, err := db.Query(ctx, jobCostNewest, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobCostNewest(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]JobCostNewestRow, error) {
+	rows, err := db.Query(ctx, jobCostNewest, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -65,16 +65,11 @@ WITH taken AS (
 SELECT count(*)::int AS settled FROM taken
 `
 
-type JobCountSettleParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Sums up changes of the counts, the oldest first, and returns how many. Two who do
 // so at once take different ones, and wait for each other in one order.
-func (q *Queries) JobCountSettle(ctx context.Context, db DBTX, arg JobCountSettleParams) (int32, error) {
-	row := db.QueryRow(ctx, jobCountSettle, arg.WorkspaceID, arg.MaxRows)
-	var settled int32
+func (q *Queries) JobCountSettle(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, jobCountSettle, workspaceID, maxRows)
+	var settled int
 	err := row.Scan(&settled)
 	return settled, err
 }

@@ -25,16 +25,10 @@ WITH RECURSIVE around AS (
 SELECT id::uuid AS id FROM around LIMIT $1
 `
 
-type JobAroundParams struct {
-	MaxRows     int32
-	ID          uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 // The jobs linked with one job in either direction, directly or by way of others,
 // the nearest first, the job itself foremost.
-func (q *Queries) JobAround(ctx context.Context, db DBTX, arg JobAroundParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobAround, arg.MaxRows, arg.ID, arg.WorkspaceID)
+func (q *Queries) JobAround(ctx context.Context, db DBTX, maxRows int, iD uuid.UUID, workspaceID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobAround, maxRows, iD, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +52,8 @@ SELECT job_id FROM job_dependency
 WHERE workspace_id = $1 AND depends_on_id = $2 AND type = 'parent'
 `
 
-type JobChildrenParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) JobChildren(ctx context.Context, db DBTX, arg JobChildrenParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobChildren, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobChildren(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobChildren, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +82,12 @@ WHERE j.workspace_id = $1 AND j.status = 'waiting' AND j.wait_reason = 'dependen
 ORDER BY j.id LIMIT $2
 `
 
-type JobDependencyFreedParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Jobs that wait for nothing any more although they say so: what a cap on
 // promotions, or a crash, left behind. What each waits for is looked at by its id;
 // as an anti-join it is planned by statistics, and reads whole tables where they
 // are missing.
-func (q *Queries) JobDependencyFreed(ctx context.Context, db DBTX, arg JobDependencyFreedParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobDependencyFreed, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobDependencyFreed(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobDependencyFreed, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +112,12 @@ SELECT $1, unnest($2::uuid[]), unnest($3::uuid[]), 'blocks', $4
 ON CONFLICT DO NOTHING
 `
 
-type JobDependencyInsertParams struct {
-	WorkspaceID  uuid.UUID
-	JobIds       []uuid.UUID
-	DependsOnIds []uuid.UUID
-	CreatedBy    string
-}
-
-func (q *Queries) JobDependencyInsert(ctx context.Context, db DBTX, arg JobDependencyInsertParams) error {
+func (q *Queries) JobDependencyInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, dependsOnIds []uuid.UUID, createdBy string) error {
 	_, err := db.Exec(ctx, jobDependencyInsert,
-		arg.WorkspaceID,
-		arg.JobIds,
-		arg.DependsOnIds,
-		arg.CreatedBy,
+		workspaceID,
+		jobIds,
+		dependsOnIds,
+		createdBy,
 	)
 	return err
 }
@@ -154,15 +131,10 @@ SELECT EXISTS (
 ) AS open
 `
 
-type JobDependencyOpenParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 // Whether a job still waits for another one: for what blocks it until that is
 // completed, for a child with a gate until that has ended.
-func (q *Queries) JobDependencyOpen(ctx context.Context, db DBTX, arg JobDependencyOpenParams) (bool, error) {
-	row := db.QueryRow(ctx, jobDependencyOpen, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobDependencyOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobDependencyOpen, workspaceID, jobID)
 	var open bool
 	err := row.Scan(&open)
 	return open, err
@@ -173,14 +145,9 @@ SELECT id FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
     AND status <> 'completed' AND NOT (status = 'archived' AND completed_at IS NOT NULL)
 `
 
-type JobDependencyOpenAmongParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Those of the jobs that do not yet satisfy a dependent.
-func (q *Queries) JobDependencyOpenAmong(ctx context.Context, db DBTX, arg JobDependencyOpenAmongParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobDependencyOpenAmong, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobDependencyOpenAmong(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobDependencyOpenAmong, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -207,22 +174,15 @@ WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = ANY($3::text[])
 ORDER BY x.job_id LIMIT $4
 `
 
-type JobDependentsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Types       []string
-	MaxRows     int32
-}
-
 // Jobs that wait for this one by links of some types, in the order in which they are
 // locked. Each is looked at by its id: as a join, all that wait are read where
 // statistics are missing.
-func (q *Queries) JobDependents(ctx context.Context, db DBTX, arg JobDependentsParams) ([]uuid.UUID, error) {
+func (q *Queries) JobDependents(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, types []string, maxRows int) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, jobDependents,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Types,
-		arg.MaxRows,
+		workspaceID,
+		jobID,
+		types,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -248,16 +208,10 @@ WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type IN ('blocks', 'par
 ORDER BY c.key LIMIT $3
 `
 
-type JobHoldersParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	MaxRows     int32
-}
-
 // The keys of the jobs that would lose something they wait for, or their parent, with
 // this one.
-func (q *Queries) JobHolders(ctx context.Context, db DBTX, arg JobHoldersParams) ([]string, error) {
-	rows, err := db.Query(ctx, jobHolders, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+func (q *Queries) JobHolders(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, maxRows int) ([]string, error) {
+	rows, err := db.Query(ctx, jobHolders, workspaceID, jobID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -281,15 +235,9 @@ SELECT EXISTS (SELECT FROM job_dependency
     WHERE workspace_id = $1 AND job_id = $2 AND depends_on_id = $3 AND type = 'gate')
 `
 
-type JobIsGatedParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	ChildID     uuid.UUID
-}
-
 // Whether a job waits for its child.
-func (q *Queries) JobIsGated(ctx context.Context, db DBTX, arg JobIsGatedParams) (bool, error) {
-	row := db.QueryRow(ctx, jobIsGated, arg.WorkspaceID, arg.JobID, arg.ChildID)
+func (q *Queries) JobIsGated(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, childID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobIsGated, workspaceID, jobID, childID)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
@@ -300,15 +248,10 @@ SELECT (status IN ('completed', 'failed', 'aborted', 'archived'))::boolean AS do
 WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE NOWAIT
 `
 
-type JobKeepChildParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Locks a child for which its parent is to wait, or no longer, as JobKeepOpen does, so
 // that its links can change too, and says whether it has ended.
-func (q *Queries) JobKeepChild(ctx context.Context, db DBTX, arg JobKeepChildParams) (bool, error) {
-	row := db.QueryRow(ctx, jobKeepChild, arg.WorkspaceID, arg.ID)
+func (q *Queries) JobKeepChild(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobKeepChild, workspaceID, iD)
 	var done bool
 	err := row.Scan(&done)
 	return done, err
@@ -319,15 +262,10 @@ SELECT (status = 'completed' OR status = 'archived' AND completed_at IS NOT NULL
 WHERE workspace_id = $1 AND id = $2 FOR SHARE NOWAIT
 `
 
-type JobKeepOpenParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Locks a job that another one is to wait for, or fails at once where somebody is
 // changing it, and says whether it satisfies a dependent.
-func (q *Queries) JobKeepOpen(ctx context.Context, db DBTX, arg JobKeepOpenParams) (bool, error) {
-	row := db.QueryRow(ctx, jobKeepOpen, arg.WorkspaceID, arg.ID)
+func (q *Queries) JobKeepOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobKeepOpen, workspaceID, iD)
 	var done bool
 	err := row.Scan(&done)
 	return done, err
@@ -338,18 +276,13 @@ SELECT FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
     AND status NOT IN ('waiting', 'completed', 'archived') ORDER BY id FOR SHARE
 `
 
-type JobKeepUncompletedParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Keeps those of the jobs from being completed that could be before the new edges
 // are committed, which their completion would overlook. Jobs that wait are left
 // alone: a completion locks them after its own job, whatever their ids, and has to
 // find them free; before one of them is completed it has to be claimed, and the
 // sweep stands behind.
-func (q *Queries) JobKeepUncompleted(ctx context.Context, db DBTX, arg JobKeepUncompletedParams) error {
-	_, err := db.Exec(ctx, jobKeepUncompleted, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobKeepUncompleted(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) error {
+	_, err := db.Exec(ctx, jobKeepUncompleted, workspaceID, ids)
 	return err
 }
 
@@ -360,21 +293,14 @@ WHERE workspace_id = $1 AND job_id = $2 AND depends_on_id = $3
 RETURNING type
 `
 
-type JobLinkDeleteParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	DependsOnID uuid.UUID
-	Type        string
-}
-
 // Takes links from one job to another away: of one type, or of every type where
 // it is empty, but gates, which are the other job's.
-func (q *Queries) JobLinkDelete(ctx context.Context, db DBTX, arg JobLinkDeleteParams) ([]string, error) {
+func (q *Queries) JobLinkDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, dependsOnID uuid.UUID, type_ string) ([]string, error) {
 	rows, err := db.Query(ctx, jobLinkDelete,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.DependsOnID,
-		arg.Type,
+		workspaceID,
+		jobID,
+		dependsOnID,
+		type_,
 	)
 	if err != nil {
 		return nil, err
@@ -431,11 +357,6 @@ WHERE x.workspace_id = $1 AND x.job_id = ANY($2::uuid[]) AND x.depends_on_id = A
 ORDER BY x.created_at, x.job_id, x.depends_on_id, x.type
 `
 
-type JobLinksAmongParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type JobLinksAmongRow struct {
 	JobID       uuid.UUID
 	DependsOnID uuid.UUID
@@ -444,8 +365,8 @@ type JobLinksAmongRow struct {
 }
 
 // The links between the jobs of a set, of parents with whether they wait for the child.
-func (q *Queries) JobLinksAmong(ctx context.Context, db DBTX, arg JobLinksAmongParams) ([]JobLinksAmongRow, error) {
-	rows, err := db.Query(ctx, jobLinksAmong, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobLinksAmong(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobLinksAmongRow, error) {
+	rows, err := db.Query(ctx, jobLinksAmong, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -473,11 +394,6 @@ const jobNodes = `-- name: JobNodes :many
 SELECT id, key, title, status FROM job WHERE workspace_id = $1 AND id = ANY($2::uuid[])
 `
 
-type JobNodesParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type JobNodesRow struct {
 	ID     uuid.UUID
 	Key    string
@@ -485,8 +401,8 @@ type JobNodesRow struct {
 	Status string
 }
 
-func (q *Queries) JobNodes(ctx context.Context, db DBTX, arg JobNodesParams) ([]JobNodesRow, error) {
-	rows, err := db.Query(ctx, jobNodes, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobNodes(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobNodesRow, error) {
+	rows, err := db.Query(ctx, jobNodes, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -517,15 +433,9 @@ WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'parent'
 ORDER BY c.key LIMIT $3
 `
 
-type JobOpenChildrenParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	MaxRows     int32
-}
-
 // The keys of a job's children that are not done with.
-func (q *Queries) JobOpenChildren(ctx context.Context, db DBTX, arg JobOpenChildrenParams) ([]string, error) {
-	rows, err := db.Query(ctx, jobOpenChildren, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+func (q *Queries) JobOpenChildren(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, maxRows int) ([]string, error) {
+	rows, err := db.Query(ctx, jobOpenChildren, workspaceID, jobID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -557,11 +467,6 @@ SELECT r.id::uuid AS from_id, unnest(ARRAY(SELECT x.depends_on_id FROM job_depen
 FROM reached r
 `
 
-type JobParentEdgesParams struct {
-	WorkspaceID uuid.UUID
-	FromID      uuid.UUID
-}
-
 type JobParentEdgesRow struct {
 	FromID uuid.UUID
 	ToID   uuid.UUID
@@ -569,8 +474,8 @@ type JobParentEdgesRow struct {
 
 // A job's parents, and theirs, each with the job that it is the parent of. Parents
 // are asked for as arrays: whatever the statistics say, they are found by their child.
-func (q *Queries) JobParentEdges(ctx context.Context, db DBTX, arg JobParentEdgesParams) ([]JobParentEdgesRow, error) {
-	rows, err := db.Query(ctx, jobParentEdges, arg.WorkspaceID, arg.FromID)
+func (q *Queries) JobParentEdges(ctx context.Context, db DBTX, workspaceID uuid.UUID, fromID uuid.UUID) ([]JobParentEdgesRow, error) {
+	rows, err := db.Query(ctx, jobParentEdges, workspaceID, fromID)
 	if err != nil {
 		return nil, err
 	}
@@ -596,15 +501,10 @@ WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type = 'gate'
 ORDER BY x.job_id
 `
 
-type JobReadyParentsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 // Ready jobs that are to wait for this one, their child, in the order in which they are
 // locked.
-func (q *Queries) JobReadyParents(ctx context.Context, db DBTX, arg JobReadyParentsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobReadyParents, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobReadyParents(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobReadyParents, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -631,16 +531,10 @@ WHERE x.workspace_id = $1 AND x.depends_on_id = $2 AND x.type IN ('blocks', 'gat
 ORDER BY x.job_id
 `
 
-type JobReleasedDependentsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Since       time.Time
-}
-
 // Jobs that are to wait for this one and are ready, or were claimed since a time, in the
 // order in which they are locked.
-func (q *Queries) JobReleasedDependents(ctx context.Context, db DBTX, arg JobReleasedDependentsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobReleasedDependents, arg.WorkspaceID, arg.JobID, arg.Since)
+func (q *Queries) JobReleasedDependents(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, since time.Time) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobReleasedDependents, workspaceID, jobID, since)
 	if err != nil {
 		return nil, err
 	}
@@ -682,19 +576,14 @@ SELECT r.id::uuid AS from_id, e.id::uuid AS to_id FROM reached r CROSS JOIN LATE
 ) e
 `
 
-type JobWaitEdgesParams struct {
-	WorkspaceID uuid.UUID
-	FromIds     []uuid.UUID
-}
-
 type JobWaitEdgesRow struct {
 	FromID uuid.UUID
 	ToID   uuid.UUID
 }
 
 // The edges that JobWaitsFor follows, for the path of a refusal.
-func (q *Queries) JobWaitEdges(ctx context.Context, db DBTX, arg JobWaitEdgesParams) ([]JobWaitEdgesRow, error) {
-	rows, err := db.Query(ctx, jobWaitEdges, arg.WorkspaceID, arg.FromIds)
+func (q *Queries) JobWaitEdges(ctx context.Context, db DBTX, workspaceID uuid.UUID, fromIds []uuid.UUID) ([]JobWaitEdgesRow, error) {
+	rows, err := db.Query(ctx, jobWaitEdges, workspaceID, fromIds)
 	if err != nil {
 		return nil, err
 	}
@@ -729,17 +618,11 @@ WITH RECURSIVE reached AS (
 SELECT EXISTS (SELECT 1 FROM reached WHERE reached.id = $1::uuid) AS waits
 `
 
-type JobWaitsForParams struct {
-	ToID        uuid.UUID
-	FromIds     []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 // Whether one of some jobs waits for another one, by way of any others: for what
 // blocks it, for children with a gate, and for all of them where it waits for them.
 // Statuses do not count.
-func (q *Queries) JobWaitsFor(ctx context.Context, db DBTX, arg JobWaitsForParams) (bool, error) {
-	row := db.QueryRow(ctx, jobWaitsFor, arg.ToID, arg.FromIds, arg.WorkspaceID)
+func (q *Queries) JobWaitsFor(ctx context.Context, db DBTX, toID uuid.UUID, fromIds []uuid.UUID, workspaceID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, jobWaitsFor, toID, fromIds, workspaceID)
 	var waits bool
 	err := row.Scan(&waits)
 	return waits, err

@@ -72,7 +72,7 @@ type JobInsertParams struct {
 	ProductIds          []string
 	Repos               []string
 	Phases              []string
-	Priorities          []int16
+	Priorities          []int
 	Capabilities        []string
 	Factories           []string
 	LaneIds             []int64
@@ -81,15 +81,15 @@ type JobInsertParams struct {
 	Statuses            []string
 	WaitReasons         []string
 	BlockedReasons      []string
-	MaxRetries          []int32
-	MaxLost             []int32
-	RetryBackoffSeconds []int32
+	MaxRetries          []int
+	MaxLost             []int
+	RetryBackoffSeconds []int
 	ReviewRequired      []string
 	EstimatedComplexity []string
-	EstimatedMinutes    []int32
+	EstimatedMinutes    []int
 	TokenBudgets        []int64
 	BudgetNanos         []int64
-	Complexities        []int16
+	Complexities        []int
 	Tiers               []string
 	NotBefore           []string
 	IdempotencyKeys     []string
@@ -170,19 +170,14 @@ RETURNING (next - $1::bigint)::bigint AS first,
     (SELECT w.job_prefix FROM workspace w WHERE w.id = $2)::text AS prefix
 `
 
-type JobKeysTakeParams struct {
-	N           int64
-	WorkspaceID uuid.UUID
-}
-
 type JobKeysTakeRow struct {
 	First  int64
 	Prefix string
 }
 
 // Takes n numbers for keys: the first of them, and what stands before it in a key.
-func (q *Queries) JobKeysTake(ctx context.Context, db DBTX, arg JobKeysTakeParams) (JobKeysTakeRow, error) {
-	row := db.QueryRow(ctx, jobKeysTake, arg.N, arg.WorkspaceID)
+func (q *Queries) JobKeysTake(ctx context.Context, db DBTX, n int64, workspaceID uuid.UUID) (JobKeysTakeRow, error) {
+	row := db.QueryRow(ctx, jobKeysTake, n, workspaceID)
 	var i JobKeysTakeRow
 	err := row.Scan(&i.First, &i.Prefix)
 	return i, err

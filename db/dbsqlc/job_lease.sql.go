@@ -26,7 +26,7 @@ type LeaseDirectParams struct {
 	Actor        string
 	ActorKind    string
 	ActorID      string
-	GraceSeconds int32
+	GraceSeconds int
 	WorkspaceID  uuid.UUID
 	JobID        uuid.UUID
 }
@@ -53,13 +53,8 @@ const leaseJobsOfAgent = `-- name: LeaseJobsOfAgent :many
 SELECT job_id FROM job_lease WHERE workspace_id = $1 AND agent_id = $2 ORDER BY job_id
 `
 
-type LeaseJobsOfAgentParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-}
-
-func (q *Queries) LeaseJobsOfAgent(ctx context.Context, db DBTX, arg LeaseJobsOfAgentParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, leaseJobsOfAgent, arg.WorkspaceID, arg.AgentID)
+func (q *Queries) LeaseJobsOfAgent(ctx context.Context, db DBTX, workspaceID uuid.UUID, agentID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, leaseJobsOfAgent, workspaceID, agentID)
 	if err != nil {
 		return nil, err
 	}
@@ -87,22 +82,17 @@ WHERE l.workspace_id = $1
 ORDER BY l.expires_at, l.job_id LIMIT $2
 `
 
-type LeaseLapsedParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type LeaseLapsedRow struct {
 	JobID  uuid.UUID
-	Lapsed int32
+	Lapsed int
 }
 
 // Leases that have to be taken back in one workspace: expired, of an agent that
 // is dead, or with a directive whose grace is over; and how many there are in all.
 // Dead agents are looked for apart, so that all leases are read in one go: by their
 // agents each one that has ended and cannot be removed yet is ten times as dear.
-func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, arg LeaseLapsedParams) ([]LeaseLapsedRow, error) {
-	rows, err := db.Query(ctx, leaseLapsed, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) LeaseLapsed(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]LeaseLapsedRow, error) {
+	rows, err := db.Query(ctx, leaseLapsed, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -162,11 +152,6 @@ WHERE l.workspace_id = $1 AND l.job_id = $2
 FOR UPDATE OF l
 `
 
-type LeaseLockParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type LeaseLockRow struct {
 	WorkspaceID     uuid.UUID
 	JobID           uuid.UUID
@@ -175,10 +160,10 @@ type LeaseLockRow struct {
 	FactoryID       uuid.UUID
 	SessionKey      string
 	RequestID       string
-	TtlSeconds      int32
+	TtlSeconds      int
 	ClaimedAt       time.Time
 	ExpiresAt       time.Time
-	ProgressPercent *int16
+	ProgressPercent *int
 	CurrentStep     string
 	ProgressAt      *time.Time
 	Checkpoint      json.RawMessage
@@ -204,8 +189,8 @@ type LeaseLockRow struct {
 }
 
 // The lease of a job that is locked already, with what decides whether it has lapsed.
-func (q *Queries) LeaseLock(ctx context.Context, db DBTX, arg LeaseLockParams) (LeaseLockRow, error) {
-	row := db.QueryRow(ctx, leaseLock, arg.WorkspaceID, arg.JobID)
+func (q *Queries) LeaseLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (LeaseLockRow, error) {
+	row := db.QueryRow(ctx, leaseLock, workspaceID, jobID)
 	var i LeaseLockRow
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -252,15 +237,9 @@ SELECT EXISTS (SELECT FROM job_dependency x
         AND l.agent_id = $3 AND l.expires_at > clock_timestamp())::boolean AS held
 `
 
-type LeaseOfOriginParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	AgentID     uuid.UUID
-}
-
 // Whether an agent holds, live, a job from which another one was discovered.
-func (q *Queries) LeaseOfOrigin(ctx context.Context, db DBTX, arg LeaseOfOriginParams) (bool, error) {
-	row := db.QueryRow(ctx, leaseOfOrigin, arg.WorkspaceID, arg.JobID, arg.AgentID)
+func (q *Queries) LeaseOfOrigin(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, agentID uuid.UUID) (bool, error) {
+	row := db.QueryRow(ctx, leaseOfOrigin, workspaceID, jobID, agentID)
 	var held bool
 	err := row.Scan(&held)
 	return held, err
@@ -274,12 +253,6 @@ FROM job j LEFT JOIN job_lease l ON l.workspace_id = j.workspace_id AND l.job_id
 WHERE j.workspace_id = $1 AND (j.key = $2::text OR j.id = $3::uuid)
 `
 
-type LeaseStateParams struct {
-	WorkspaceID uuid.UUID
-	Key         string
-	ID          *uuid.UUID
-}
-
 type LeaseStateRow struct {
 	ID              uuid.UUID
 	Key             string
@@ -287,7 +260,7 @@ type LeaseStateRow struct {
 	Epoch           int64
 	LeaseEpoch      *int64
 	AgentID         *uuid.UUID
-	ProgressPercent *int16
+	ProgressPercent *int
 	CurrentStep     *string
 	ExpiresAt       *time.Time
 	Now             time.Time
@@ -295,8 +268,8 @@ type LeaseStateRow struct {
 }
 
 // A job's status beside the lease it has, without a lock.
-func (q *Queries) LeaseState(ctx context.Context, db DBTX, arg LeaseStateParams) (LeaseStateRow, error) {
-	row := db.QueryRow(ctx, leaseState, arg.WorkspaceID, arg.Key, arg.ID)
+func (q *Queries) LeaseState(ctx context.Context, db DBTX, workspaceID uuid.UUID, key string, iD *uuid.UUID) (LeaseStateRow, error) {
+	row := db.QueryRow(ctx, leaseState, workspaceID, key, iD)
 	var i LeaseStateRow
 	err := row.Scan(
 		&i.ID,
@@ -321,11 +294,6 @@ WHERE l.warned_at <= clock_timestamp() - make_interval(mins => $1::int)
 ORDER BY l.warned_at, l.job_id LIMIT $2
 `
 
-type LeaseToTimeOutParams struct {
-	PatienceMinutes int32
-	MaxRows         int32
-}
-
 type LeaseToTimeOutRow struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
@@ -333,8 +301,8 @@ type LeaseToTimeOutRow struct {
 
 // Leases that were warned and have made no progress since for as long as given:
 // those that the role may see.
-func (q *Queries) LeaseToTimeOut(ctx context.Context, db DBTX, arg LeaseToTimeOutParams) ([]LeaseToTimeOutRow, error) {
-	rows, err := db.Query(ctx, leaseToTimeOut, arg.PatienceMinutes, arg.MaxRows)
+func (q *Queries) LeaseToTimeOut(ctx context.Context, db DBTX, patienceMinutes int, maxRows int) ([]LeaseToTimeOutRow, error) {
+	rows, err := db.Query(ctx, leaseToTimeOut, patienceMinutes, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -362,11 +330,6 @@ WHERE l.warned_at IS NULL AND l.directive IN ('', 'warn') AND l.expires_at > clo
 ORDER BY l.claimed_at, l.job_id LIMIT $2
 `
 
-type LeaseToWarnParams struct {
-	PatienceMinutes int32
-	MaxRows         int32
-}
-
 type LeaseToWarnRow struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
@@ -375,8 +338,8 @@ type LeaseToWarnRow struct {
 // Leases that are older than the job's estimate and the patience beyond it, and
 // of which nothing is asked yet: those that the role may see. The estimate is
 // asked for each by its id, and only where the lease is old enough for any.
-func (q *Queries) LeaseToWarn(ctx context.Context, db DBTX, arg LeaseToWarnParams) ([]LeaseToWarnRow, error) {
-	rows, err := db.Query(ctx, leaseToWarn, arg.PatienceMinutes, arg.MaxRows)
+func (q *Queries) LeaseToWarn(ctx context.Context, db DBTX, patienceMinutes int, maxRows int) ([]LeaseToWarnRow, error) {
+	rows, err := db.Query(ctx, leaseToWarn, patienceMinutes, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -401,14 +364,9 @@ UPDATE job_lease SET directive = CASE WHEN warned_at IS NULL THEN '' ELSE 'warn'
 WHERE workspace_id = $1 AND job_id = $2
 `
 
-type LeaseUndirectParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 // Takes a directive back that was not answered yet; a warning before it stands again.
-func (q *Queries) LeaseUndirect(ctx context.Context, db DBTX, arg LeaseUndirectParams) error {
-	_, err := db.Exec(ctx, leaseUndirect, arg.WorkspaceID, arg.JobID)
+func (q *Queries) LeaseUndirect(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) error {
+	_, err := db.Exec(ctx, leaseUndirect, workspaceID, jobID)
 	return err
 }
 

@@ -18,20 +18,15 @@ SELECT coalesce(j.root_id, j.id)::uuid AS root_id, j.depth, coalesce((SELECT r.k
 FROM job j WHERE j.workspace_id = $1 AND j.id = $2
 `
 
-type JobLineageParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 type JobLineageRow struct {
 	RootID  uuid.UUID
-	Depth   int16
+	Depth   int
 	RootKey string
 }
 
 // Jobs that agents filed, by the first job of their chain.
-func (q *Queries) JobLineage(ctx context.Context, db DBTX, arg JobLineageParams) (JobLineageRow, error) {
-	row := db.QueryRow(ctx, jobLineage, arg.WorkspaceID, arg.ID)
+func (q *Queries) JobLineage(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (JobLineageRow, error) {
+	row := db.QueryRow(ctx, jobLineage, workspaceID, iD)
 	var i JobLineageRow
 	err := row.Scan(&i.RootID, &i.Depth, &i.RootKey)
 	return i, err
@@ -41,19 +36,12 @@ const jobLineageSave = `-- name: JobLineageSave :exec
 UPDATE job SET root_id = $1, depth = $2 WHERE workspace_id = $3 AND id = $4
 `
 
-type JobLineageSaveParams struct {
-	RootID      *uuid.UUID
-	Depth       int16
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) JobLineageSave(ctx context.Context, db DBTX, arg JobLineageSaveParams) error {
+func (q *Queries) JobLineageSave(ctx context.Context, db DBTX, rootID *uuid.UUID, depth int, workspaceID uuid.UUID, iD uuid.UUID) error {
 	_, err := db.Exec(ctx, jobLineageSave,
-		arg.RootID,
-		arg.Depth,
-		arg.WorkspaceID,
-		arg.ID,
+		rootID,
+		depth,
+		workspaceID,
+		iD,
 	)
 	return err
 }
@@ -66,26 +54,19 @@ SELECT (SELECT count(*) FROM (SELECT FROM job j WHERE j.workspace_id = $1 AND j.
         ORDER BY j.workspace_id DESC, j.root_id DESC, j.created_at DESC LIMIT 1 OFFSET $4::int), 0)::float8 AS wait_seconds
 `
 
-type JobRootLoadParams struct {
-	WorkspaceID uuid.UUID
-	RootID      uuid.UUID
-	MostOpen    int32
-	Newer       int32
-}
-
 type JobRootLoadRow struct {
-	Open        int32
+	Open        int
 	WaitSeconds float64
 }
 
 // How many jobs below a root are open, up to the most that may be, and in how many seconds
 // the job with so many newer ones is an hour old; below 0 where it is older.
-func (q *Queries) JobRootLoad(ctx context.Context, db DBTX, arg JobRootLoadParams) (JobRootLoadRow, error) {
+func (q *Queries) JobRootLoad(ctx context.Context, db DBTX, workspaceID uuid.UUID, rootID uuid.UUID, mostOpen int, newer int) (JobRootLoadRow, error) {
 	row := db.QueryRow(ctx, jobRootLoad,
-		arg.WorkspaceID,
-		arg.RootID,
-		arg.MostOpen,
-		arg.Newer,
+		workspaceID,
+		rootID,
+		mostOpen,
+		newer,
 	)
 	var i JobRootLoadRow
 	err := row.Scan(&i.Open, &i.WaitSeconds)

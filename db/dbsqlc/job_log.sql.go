@@ -19,20 +19,13 @@ WHERE workspace_id = $1 AND job_id = $2 AND ($3::bigint = 0 OR epoch < $3)
 ORDER BY epoch DESC LIMIT $4
 `
 
-type AttemptOlderParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Before      int64
-	MaxRows     int32
-}
-
 // A job's attempts, newest first; before 0 is the newest.
-func (q *Queries) AttemptOlder(ctx context.Context, db DBTX, arg AttemptOlderParams) ([]Attempt, error) {
+func (q *Queries) AttemptOlder(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, before int64, maxRows int) ([]Attempt, error) {
 	rows, err := db.Query(ctx, attemptOlder,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Before,
-		arg.MaxRows,
+		workspaceID,
+		jobID,
+		before,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -85,20 +78,14 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid AND e.epoch = ANY($3::bigint[]
     AND e.type IN ('job.attempt_failed', 'job.failed') AND e.payload->>'stack' <> ''
 `
 
-type AttemptStacksParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Epochs      []int64
-}
-
 type AttemptStacksRow struct {
 	Epoch int64
 	Stack string
 }
 
 // The stacks that failing agents gave, as their events keep them.
-func (q *Queries) AttemptStacks(ctx context.Context, db DBTX, arg AttemptStacksParams) ([]AttemptStacksRow, error) {
-	rows, err := db.Query(ctx, attemptStacks, arg.WorkspaceID, arg.JobID, arg.Epochs)
+func (q *Queries) AttemptStacks(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, epochs []int64) ([]AttemptStacksRow, error) {
+	rows, err := db.Query(ctx, attemptStacks, workspaceID, jobID, epochs)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +117,7 @@ type LogAfterParams struct {
 	After       int64
 	Levels      []string
 	Epoch       int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogAfterRow struct {
@@ -227,25 +214,18 @@ SELECT e.epoch::bigint AS epoch, (SELECT count(*) FROM (SELECT 1 FROM job_log l
 FROM unnest($4::bigint[]) AS e (epoch)
 `
 
-type LogCountOfAttemptsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Most        int32
-	Epochs      []int64
-}
-
 type LogCountOfAttemptsRow struct {
 	Epoch int64
 	Lines int64
 }
 
 // How many lines attempts wrote, each counted up to a limit.
-func (q *Queries) LogCountOfAttempts(ctx context.Context, db DBTX, arg LogCountOfAttemptsParams) ([]LogCountOfAttemptsRow, error) {
+func (q *Queries) LogCountOfAttempts(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, most int, epochs []int64) ([]LogCountOfAttemptsRow, error) {
 	rows, err := db.Query(ctx, logCountOfAttempts,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Most,
-		arg.Epochs,
+		workspaceID,
+		jobID,
+		most,
+		epochs,
 	)
 	if err != nil {
 		return nil, err
@@ -273,14 +253,8 @@ DELETE FROM job_log l WHERE l.workspace_id = $1 AND l.id = ANY(ARRAY(
     ORDER BY o.received_at LIMIT $3))
 `
 
-type LogExpireParams struct {
-	WorkspaceID uuid.UUID
-	KeepSeconds float64
-	MaxRows     int32
-}
-
-func (q *Queries) LogExpire(ctx context.Context, db DBTX, arg LogExpireParams) (int64, error) {
-	result, err := db.Exec(ctx, logExpire, arg.WorkspaceID, arg.KeepSeconds, arg.MaxRows)
+func (q *Queries) LogExpire(ctx context.Context, db DBTX, workspaceID uuid.UUID, keepSeconds float64, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, logExpire, workspaceID, keepSeconds, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -445,19 +419,12 @@ const logMarkAgain = `-- name: LogMarkAgain :exec
 UPDATE job_log SET message = $1, details = $2 WHERE workspace_id = $3 AND id = $4
 `
 
-type LogMarkAgainParams struct {
-	Message     string
-	Details     json.RawMessage
-	WorkspaceID uuid.UUID
-	ID          int64
-}
-
-func (q *Queries) LogMarkAgain(ctx context.Context, db DBTX, arg LogMarkAgainParams) error {
+func (q *Queries) LogMarkAgain(ctx context.Context, db DBTX, message string, details json.RawMessage, workspaceID uuid.UUID, iD int64) error {
 	_, err := db.Exec(ctx, logMarkAgain,
-		arg.Message,
-		arg.Details,
-		arg.WorkspaceID,
-		arg.ID,
+		message,
+		details,
+		workspaceID,
+		iD,
 	)
 	return err
 }
@@ -474,7 +441,7 @@ type LogOlderParams struct {
 	JobID       uuid.UUID
 	Levels      []string
 	Before      int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogOlderRow struct {
@@ -540,7 +507,7 @@ type LogOlderOfAttemptParams struct {
 	Epoch       int64
 	Levels      []string
 	Before      int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogOlderOfAttemptRow struct {
@@ -598,20 +565,13 @@ WHERE workspace_id = $1 AND job_id = $2 AND ($3::bigint = 0 OR id < $3)
 ORDER BY id DESC OFFSET $4- 1 LIMIT 1
 `
 
-type LogScannedParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Before      int64
-	MaxScan     int32
-}
-
 // The last line that LogSearch looks at, where there may be more behind it.
-func (q *Queries) LogScanned(ctx context.Context, db DBTX, arg LogScannedParams) ([]int64, error) {
+func (q *Queries) LogScanned(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, before int64, maxScan int) ([]int64, error) {
 	rows, err := db.Query(ctx, logScanned,
-		arg.WorkspaceID,
-		arg.JobID,
-		arg.Before,
-		arg.MaxScan,
+		workspaceID,
+		jobID,
+		before,
+		maxScan,
 	)
 	if err != nil {
 		return nil, err
@@ -646,11 +606,11 @@ type LogSearchParams struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
 	Before      int64
-	MaxScan     int32
+	MaxScan     int
 	Epoch       int64
 	Levels      []string
 	Q           string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogSearchRow struct {

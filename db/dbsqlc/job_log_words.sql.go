@@ -26,7 +26,7 @@ type LogWordsAddParams struct {
 	Epoch       int64
 	FirstID     int64
 	LastID      int64
-	Era         int32
+	Era         int
 	Words       []string
 	LastAt      time.Time
 }
@@ -61,7 +61,7 @@ type LogWordsBlocksParams struct {
 	FirstIds    []int64
 	LastIds     []int64
 	WorkspaceID uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogWordsBlocksRow struct {
@@ -118,12 +118,6 @@ CROSS JOIN LATERAL (
 LIMIT $3
 `
 
-type LogWordsDueParams struct {
-	Jobs        []uuid.UUID
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type LogWordsDueRow struct {
 	JobID uuid.UUID
 	Epoch int64
@@ -132,8 +126,8 @@ type LogWordsDueRow struct {
 // Attempts of these jobs that have ended and have lines but no words yet. Each is looked up by
 // itself: as joins they would be planned by statistics, and read whole tables where they are
 // missing.
-func (q *Queries) LogWordsDue(ctx context.Context, db DBTX, arg LogWordsDueParams) ([]LogWordsDueRow, error) {
-	rows, err := db.Query(ctx, logWordsDue, arg.Jobs, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) LogWordsDue(ctx context.Context, db DBTX, jobs []uuid.UUID, workspaceID uuid.UUID, maxRows int) ([]LogWordsDueRow, error) {
+	rows, err := db.Query(ctx, logWordsDue, jobs, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +154,10 @@ DELETE FROM job_log_words w WHERE w.workspace_id = $1 AND w.ctid = ANY(ARRAY(
     ORDER BY o.last_at LIMIT $3))
 `
 
-type LogWordsExpireParams struct {
-	WorkspaceID uuid.UUID
-	KeepSeconds float64
-	MaxRows     int32
-}
-
 // Drops words of attempts whose last line is older than lines are kept. Nobody updates words,
 // so that a row stays where it is.
-func (q *Queries) LogWordsExpire(ctx context.Context, db DBTX, arg LogWordsExpireParams) error {
-	_, err := db.Exec(ctx, logWordsExpire, arg.WorkspaceID, arg.KeepSeconds, arg.MaxRows)
+func (q *Queries) LogWordsExpire(ctx context.Context, db DBTX, workspaceID uuid.UUID, keepSeconds float64, maxRows int) error {
+	_, err := db.Exec(ctx, logWordsExpire, workspaceID, keepSeconds, maxRows)
 	return err
 }
 
@@ -177,12 +165,6 @@ const logWordsFind = `-- name: LogWordsFind :many
 SELECT f.job_id::uuid AS job_id, f.epoch::bigint AS epoch, f.first_id::bigint AS first_id, f.last_id::bigint AS last_id
 FROM find_job_logs($1::uuid, cast($2::text AS tsquery), $3::int) f
 `
-
-type LogWordsFindParams struct {
-	WorkspaceID uuid.UUID
-	Wanted      string
-	MaxRows     int32
-}
 
 type LogWordsFindRow struct {
 	JobID   uuid.UUID
@@ -192,8 +174,8 @@ type LogWordsFindRow struct {
 }
 
 // The newest blocks of logs with these words, of each job one.
-func (q *Queries) LogWordsFind(ctx context.Context, db DBTX, arg LogWordsFindParams) ([]LogWordsFindRow, error) {
-	rows, err := db.Query(ctx, logWordsFind, arg.WorkspaceID, arg.Wanted, arg.MaxRows)
+func (q *Queries) LogWordsFind(ctx context.Context, db DBTX, workspaceID uuid.UUID, wanted string, maxRows int) ([]LogWordsFindRow, error) {
+	rows, err := db.Query(ctx, logWordsFind, workspaceID, wanted, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +210,7 @@ type LogWordsLinesParams struct {
 	JobID       uuid.UUID
 	Epoch       int64
 	After       int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogWordsLinesRow struct {
@@ -282,7 +264,7 @@ type LogWordsLinesBackParams struct {
 	Epoch       int64
 	After       int64
 	Before      int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogWordsLinesBackRow struct {
@@ -331,12 +313,6 @@ CROSS JOIN LATERAL (SELECT o.job_id, o.id, o.epoch, o.agent, o.level, o.event, o
     WHERE o.workspace_id = $3 AND o.job_id = n.job_id AND o.id = n.id OFFSET 0) l
 `
 
-type LogWordsLinesByIDParams struct {
-	Jobs        []uuid.UUID
-	Ids         []int64
-	WorkspaceID uuid.UUID
-}
-
 type LogWordsLinesByIDRow struct {
 	JobID      uuid.UUID
 	ID         int64
@@ -351,8 +327,8 @@ type LogWordsLinesByIDRow struct {
 }
 
 // Lines of jobs by their ids.
-func (q *Queries) LogWordsLinesByID(ctx context.Context, db DBTX, arg LogWordsLinesByIDParams) ([]LogWordsLinesByIDRow, error) {
-	rows, err := db.Query(ctx, logWordsLinesByID, arg.Jobs, arg.Ids, arg.WorkspaceID)
+func (q *Queries) LogWordsLinesByID(ctx context.Context, db DBTX, jobs []uuid.UUID, ids []int64, workspaceID uuid.UUID) ([]LogWordsLinesByIDRow, error) {
+	rows, err := db.Query(ctx, logWordsLinesByID, jobs, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -388,8 +364,8 @@ SELECT place, era, filled FROM job_log_words_place WHERE workspace_id = $1
 
 type LogWordsPlaceRow struct {
 	Place  string
-	Era    int32
-	Filled int32
+	Era    int
+	Filled int
 }
 
 // How far the log of events was looked at; nothing is its beginning.
@@ -418,19 +394,12 @@ INSERT INTO job_log_words_place (workspace_id, place, era, filled) VALUES ($1, $
 ON CONFLICT (workspace_id) DO UPDATE SET place = excluded.place, era = excluded.era, filled = excluded.filled
 `
 
-type LogWordsPlaceSaveParams struct {
-	WorkspaceID uuid.UUID
-	Place       string
-	Era         int32
-	Filled      int32
-}
-
-func (q *Queries) LogWordsPlaceSave(ctx context.Context, db DBTX, arg LogWordsPlaceSaveParams) error {
+func (q *Queries) LogWordsPlaceSave(ctx context.Context, db DBTX, workspaceID uuid.UUID, place string, era int, filled int) error {
 	_, err := db.Exec(ctx, logWordsPlaceSave,
-		arg.WorkspaceID,
-		arg.Place,
-		arg.Era,
-		arg.Filled,
+		workspaceID,
+		place,
+		era,
+		filled,
 	)
 	return err
 }

@@ -15,13 +15,8 @@ const jobMergeDecide = `-- name: JobMergeDecide :exec
 UPDATE job_merge SET decided_at = now() WHERE workspace_id = $1 AND merge_job_id = $2 AND decided_at IS NULL
 `
 
-type JobMergeDecideParams struct {
-	WorkspaceID uuid.UUID
-	MergeJobID  uuid.UUID
-}
-
-func (q *Queries) JobMergeDecide(ctx context.Context, db DBTX, arg JobMergeDecideParams) error {
-	_, err := db.Exec(ctx, jobMergeDecide, arg.WorkspaceID, arg.MergeJobID)
+func (q *Queries) JobMergeDecide(ctx context.Context, db DBTX, workspaceID uuid.UUID, mergeJobID uuid.UUID) error {
+	_, err := db.Exec(ctx, jobMergeDecide, workspaceID, mergeJobID)
 	return err
 }
 
@@ -32,16 +27,10 @@ ON CONFLICT (workspace_id, job_id) DO UPDATE SET tries = job_merge_hold.tries + 
     until = now() + least(interval '5 seconds' * power(2, least(job_merge_hold.tries, 20)), make_interval(secs => $3::int))
 `
 
-type JobMergeHoldParams struct {
-	WorkspaceID    uuid.UUID
-	JobID          uuid.UUID
-	LongestSeconds int32
-}
-
 // Leaves work alone for five seconds after a refusal, each time twice as long, at most so
 // many seconds.
-func (q *Queries) JobMergeHold(ctx context.Context, db DBTX, arg JobMergeHoldParams) error {
-	_, err := db.Exec(ctx, jobMergeHold, arg.WorkspaceID, arg.JobID, arg.LongestSeconds)
+func (q *Queries) JobMergeHold(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, longestSeconds int) error {
+	_, err := db.Exec(ctx, jobMergeHold, workspaceID, jobID, longestSeconds)
 	return err
 }
 
@@ -91,11 +80,6 @@ LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_job_id DESC LIMIT 1
 `
 
-type JobMergeLastParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type JobMergeLastRow struct {
 	Key    string
 	Status string
@@ -104,8 +88,8 @@ type JobMergeLastRow struct {
 
 // The job that merges a job, or did it last, and the address of its pull request as far as
 // it is known.
-func (q *Queries) JobMergeLast(ctx context.Context, db DBTX, arg JobMergeLastParams) (JobMergeLastRow, error) {
-	row := db.QueryRow(ctx, jobMergeLast, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobMergeLast(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (JobMergeLastRow, error) {
+	row := db.QueryRow(ctx, jobMergeLast, workspaceID, jobID)
 	var i JobMergeLastRow
 	err := row.Scan(&i.Key, &i.Status, &i.Url)
 	return i, err
@@ -116,16 +100,10 @@ SELECT id FROM job WHERE workspace_id = $1 AND id = $2 AND status = 'approved' A
 FOR NO KEY UPDATE
 `
 
-type JobMergeLockParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Commit      string
-}
-
 // Keeps approved work as it is until the transaction ends: no row where it is approved no
 // more, or as another commit.
-func (q *Queries) JobMergeLock(ctx context.Context, db DBTX, arg JobMergeLockParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobMergeLock, arg.WorkspaceID, arg.JobID, arg.Commit)
+func (q *Queries) JobMergeLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, commit string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobMergeLock, workspaceID, jobID, commit)
 	if err != nil {
 		return nil, err
 	}
@@ -158,11 +136,6 @@ WHERE m.workspace_id = $1 AND m.decided_at IS NULL
 ORDER BY m.merge_job_id LIMIT $2
 `
 
-type JobMergeOpenParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type JobMergeOpenRow struct {
 	MergeJobID   uuid.UUID
 	JobID        uuid.UUID
@@ -174,15 +147,15 @@ type JobMergeOpenRow struct {
 	Url          string
 	Key          string
 	Status       string
-	Version      int32
+	Version      int
 	ApprovedHead string
 }
 
 // Open merges about which something is to be decided: the merge job has ended, or the work
 // is not approved any more, or as another commit; not what is held after a refusal, nor a
 // merge job whose agent was asked to stop.
-func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, arg JobMergeOpenParams) ([]JobMergeOpenRow, error) {
-	rows, err := db.Query(ctx, jobMergeOpen, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobMergeOpen(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]JobMergeOpenRow, error) {
+	rows, err := db.Query(ctx, jobMergeOpen, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -229,11 +202,6 @@ WHERE m.decided_at IS NULL AND m.commit <> '' AND j.status = 'approved' AND j.ap
     AND own.repo = j.repo AND own.product_id = j.product_id
 `
 
-type JobMergeOrdersParams struct {
-	MergeJobIds []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type JobMergeOrdersRow struct {
 	MergeJobID uuid.UUID
 	Key        string
@@ -245,7 +213,7 @@ type JobMergeOrdersRow struct {
 	IntoBranch string
 	Checks     string
 	Url        string
-	PullNumber int32
+	PullNumber int
 	PullBranch string
 	PullCommit string
 }
@@ -253,8 +221,8 @@ type JobMergeOrdersRow struct {
 // What jobs are to merge: exactly what was approved and is approved still, in the repo and
 // the product that it was approved in, and the pull request that the merge before this one
 // opened of the work, with the commit that it was of. A job without a row has no order.
-func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, arg JobMergeOrdersParams) ([]JobMergeOrdersRow, error) {
-	rows, err := db.Query(ctx, jobMergeOrders, arg.MergeJobIds, arg.WorkspaceID)
+func (q *Queries) JobMergeOrders(ctx context.Context, db DBTX, mergeJobIds []uuid.UUID, workspaceID uuid.UUID) ([]JobMergeOrdersRow, error) {
+	rows, err := db.Query(ctx, jobMergeOrders, mergeJobIds, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -292,14 +260,9 @@ SELECT m.job_id FROM job_merge m
 WHERE m.workspace_id = $1 AND m.merge_job_id = $2 AND m.merge_by = 'pull_request' AND m.decided_at IS NULL
 `
 
-type JobMergePullParams struct {
-	WorkspaceID uuid.UUID
-	MergeJobID  uuid.UUID
-}
-
 // What a merge job merges by pull request, as long as that is not decided.
-func (q *Queries) JobMergePull(ctx context.Context, db DBTX, arg JobMergePullParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, jobMergePull, arg.WorkspaceID, arg.MergeJobID)
+func (q *Queries) JobMergePull(ctx context.Context, db DBTX, workspaceID uuid.UUID, mergeJobID uuid.UUID) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, jobMergePull, workspaceID, mergeJobID)
 	var job_id uuid.UUID
 	err := row.Scan(&job_id)
 	return job_id, err
@@ -312,7 +275,7 @@ WHERE workspace_id = $4 AND merge_job_id = $5
 
 type JobMergePullSaveParams struct {
 	Url         string
-	Number      int32
+	Number      int
 	Branch      string
 	WorkspaceID uuid.UUID
 	MergeJobID  uuid.UUID
@@ -334,13 +297,8 @@ const jobMergeRelease = `-- name: JobMergeRelease :exec
 DELETE FROM job_merge_hold WHERE workspace_id = $1 AND job_id = $2
 `
 
-type JobMergeReleaseParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) JobMergeRelease(ctx context.Context, db DBTX, arg JobMergeReleaseParams) error {
-	_, err := db.Exec(ctx, jobMergeRelease, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobMergeRelease(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) error {
+	_, err := db.Exec(ctx, jobMergeRelease, workspaceID, jobID)
 	return err
 }
 
@@ -355,11 +313,6 @@ LEFT JOIN job_lease l ON l.workspace_id = own.workspace_id AND l.job_id = own.id
 WHERE j.workspace_id = $1 AND j.id = $2
 `
 
-type JobMergeWaitsParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type JobMergeWaitsRow struct {
 	MergeBy    string
 	Method     string
@@ -372,8 +325,8 @@ type JobMergeWaitsRow struct {
 
 // Who merges approved work, and how: as its open merge was told or, without one, as its
 // product says; with the merge job, whoever works on it, and its last error.
-func (q *Queries) JobMergeWaits(ctx context.Context, db DBTX, arg JobMergeWaitsParams) (JobMergeWaitsRow, error) {
-	row := db.QueryRow(ctx, jobMergeWaits, arg.WorkspaceID, arg.JobID)
+func (q *Queries) JobMergeWaits(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (JobMergeWaitsRow, error) {
+	row := db.QueryRow(ctx, jobMergeWaits, workspaceID, jobID)
 	var i JobMergeWaitsRow
 	err := row.Scan(
 		&i.MergeBy,
@@ -399,18 +352,13 @@ WHERE p.workspace_id = $1 AND p.merge_by <> 'person' AND j.status = 'approved' A
 ORDER BY j.id LIMIT $2
 `
 
-type JobMergeWantedParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type JobMergeWantedRow struct {
 	ID           uuid.UUID
 	Key          string
 	Title        string
-	Version      int32
+	Version      int
 	Repo         string
-	Priority     int16
+	Priority     int
 	ApprovedHead string
 	Product      string
 	MergeBy      string
@@ -422,8 +370,8 @@ type JobMergeWantedRow struct {
 
 // Approved work that a factory is to merge, or that has nothing to merge, without an open
 // merge; not what is held after a refusal, nor a commit that its factory has yet to push.
-func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, arg JobMergeWantedParams) ([]JobMergeWantedRow, error) {
-	rows, err := db.Query(ctx, jobMergeWanted, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) JobMergeWanted(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]JobMergeWantedRow, error) {
+	rows, err := db.Query(ctx, jobMergeWanted, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -494,7 +442,7 @@ type LeaseFollowParams struct {
 	JobID       uuid.UUID
 	Epoch       int64
 	AgentID     uuid.UUID
-	Most        int32
+	Most        int
 }
 
 // Takes a lease off its seat, unless its agent follows as many pull requests as it may. The

@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
 
 type ReadyHeadsParams struct {
 	Lanes       []int64
-	Priorities  []int16
+	Priorities  []int
 	ReadyAts    []time.Time
 	JobIds      []uuid.UUID
 	WorkspaceID uuid.UUID
@@ -42,7 +42,7 @@ type ReadyHeadsParams struct {
 
 type ReadyHeadsRow struct {
 	LaneID   int64
-	Priority int16
+	Priority int
 	ReadyAt  time.Time
 	JobID    uuid.UUID
 	Blocks   int64
@@ -89,14 +89,9 @@ SELECT l.id FROM lane l WHERE l.workspace_id = $1 AND l.product_id = $2
 ORDER BY l.id
 `
 
-type ReadyLanesOfProductParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-}
-
 // The lanes of a product that have a claimable job.
-func (q *Queries) ReadyLanesOfProduct(ctx context.Context, db DBTX, arg ReadyLanesOfProductParams) ([]int64, error) {
-	rows, err := db.Query(ctx, readyLanesOfProduct, arg.WorkspaceID, arg.ProductID)
+func (q *Queries) ReadyLanesOfProduct(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID) ([]int64, error) {
+	rows, err := db.Query(ctx, readyLanesOfProduct, workspaceID, productID)
 	if err != nil {
 		return nil, err
 	}

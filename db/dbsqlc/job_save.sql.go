@@ -105,15 +105,9 @@ WITH d AS MATERIALIZED (
 SELECT id, version, status_at, updated_at, ready_at, started_at, completed_at, failed_at FROM saved
 `
 
-type JobsSaveParams struct {
-	Decisions   json.RawMessage
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type JobsSaveRow struct {
 	ID          uuid.UUID
-	Version     int32
+	Version     int
 	StatusAt    time.Time
 	UpdatedAt   time.Time
 	ReadyAt     *time.Time
@@ -127,8 +121,8 @@ type JobsSaveRow struct {
 // those decided on. A slot that is not the job's any more is given up. The ids are
 // handed on as an array once more, and the status is compared in a form that no
 // index serves: whatever the statistics say, rows are found by their ids.
-func (q *Queries) JobsSave(ctx context.Context, db DBTX, arg JobsSaveParams) ([]JobsSaveRow, error) {
-	rows, err := db.Query(ctx, jobsSave, arg.Decisions, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobsSave(ctx context.Context, db DBTX, decisions json.RawMessage, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobsSaveRow, error) {
+	rows, err := db.Query(ctx, jobsSave, decisions, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}

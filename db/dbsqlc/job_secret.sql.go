@@ -20,24 +20,18 @@ SELECT h.agent_id, s.job_id, s.name, s.key_id, s.sealed FROM held h
 JOIN job_secret s ON s.workspace_id = $1 AND s.job_id = h.job_id
 `
 
-type JobSecretHeldParams struct {
-	WorkspaceID uuid.UUID
-	Agents      []uuid.UUID
-	Factories   []uuid.UUID
-}
-
 type JobSecretHeldRow struct {
 	AgentID uuid.UUID
 	JobID   uuid.UUID
 	Name    string
-	KeyID   int32
+	KeyID   int
 	Sealed  []byte
 }
 
 // The secrets of jobs on which these agents have a lease, or agents for one of these
 // factories.
-func (q *Queries) JobSecretHeld(ctx context.Context, db DBTX, arg JobSecretHeldParams) ([]JobSecretHeldRow, error) {
-	rows, err := db.Query(ctx, jobSecretHeld, arg.WorkspaceID, arg.Agents, arg.Factories)
+func (q *Queries) JobSecretHeld(ctx context.Context, db DBTX, workspaceID uuid.UUID, agents []uuid.UUID, factories []uuid.UUID) ([]JobSecretHeldRow, error) {
+	rows, err := db.Query(ctx, jobSecretHeld, workspaceID, agents, factories)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +65,7 @@ type JobSecretInsertParams struct {
 	WorkspaceID uuid.UUID
 	JobIds      []uuid.UUID
 	Names       []string
-	KeyID       int32
+	KeyID       int
 	Sealed      [][]byte
 }
 
@@ -92,21 +86,16 @@ const jobSecretLeft = `-- name: JobSecretLeft :many
 UNION ALL (SELECT 1::int FROM blob_data d WHERE d.workspace_id = $1 AND d.key_id = $2 LIMIT 1)
 `
 
-type JobSecretLeftParams struct {
-	WorkspaceID uuid.UUID
-	KeyID       int32
-}
-
 // A row where a key still has a value, also one of a blob.
-func (q *Queries) JobSecretLeft(ctx context.Context, db DBTX, arg JobSecretLeftParams) ([]int32, error) {
-	rows, err := db.Query(ctx, jobSecretLeft, arg.WorkspaceID, arg.KeyID)
+func (q *Queries) JobSecretLeft(ctx context.Context, db DBTX, workspaceID uuid.UUID, keyID int) ([]int, error) {
+	rows, err := db.Query(ctx, jobSecretLeft, workspaceID, keyID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int32{}
+	items := []int{}
 	for rows.Next() {
-		var one int32
+		var one int
 		if err := rows.Scan(&one); err != nil {
 			return nil, err
 		}
@@ -123,20 +112,15 @@ SELECT job_id, name, key_id, sealed FROM job_secret
 WHERE workspace_id = $1 AND job_id = ANY($2::uuid[])
 `
 
-type JobSecretOfJobsParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-}
-
 type JobSecretOfJobsRow struct {
 	JobID  uuid.UUID
 	Name   string
-	KeyID  int32
+	KeyID  int
 	Sealed []byte
 }
 
-func (q *Queries) JobSecretOfJobs(ctx context.Context, db DBTX, arg JobSecretOfJobsParams) ([]JobSecretOfJobsRow, error) {
-	rows, err := db.Query(ctx, jobSecretOfJobs, arg.WorkspaceID, arg.JobIds)
+func (q *Queries) JobSecretOfJobs(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID) ([]JobSecretOfJobsRow, error) {
+	rows, err := db.Query(ctx, jobSecretOfJobs, workspaceID, jobIds)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +152,10 @@ ORDER BY workspace_id, key_id, job_id, name LIMIT $5
 
 type JobSecretPageParams struct {
 	WorkspaceID uuid.UUID
-	KeyID       int32
+	KeyID       int
 	AfterJob    uuid.UUID
 	AfterName   string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type JobSecretPageRow struct {
@@ -216,9 +200,9 @@ WHERE s.workspace_id = $2 AND s.job_id = n.job_id AND s.name = n.name
 `
 
 type JobSecretResealParams struct {
-	KeyID       int32
+	KeyID       int
 	WorkspaceID uuid.UUID
-	OldKeyID    int32
+	OldKeyID    int
 	JobIds      []uuid.UUID
 	Names       []string
 	OldSealed   [][]byte

@@ -17,25 +17,18 @@ FROM find_jobs($1::uuid, cast($2::text AS tsquery), $3::int) f
 ORDER BY rank DESC, job_id DESC LIMIT $4
 `
 
-type JobSearchParams struct {
-	WorkspaceID uuid.UUID
-	Wanted      string
-	Scan        int32
-	MaxRows     int32
-}
-
 type JobSearchRow struct {
 	JobID uuid.UUID
 	Rank  float32
 }
 
 // Jobs with these words: the best of the newest ones that have them.
-func (q *Queries) JobSearch(ctx context.Context, db DBTX, arg JobSearchParams) ([]JobSearchRow, error) {
+func (q *Queries) JobSearch(ctx context.Context, db DBTX, workspaceID uuid.UUID, wanted string, scan int, maxRows int) ([]JobSearchRow, error) {
 	rows, err := db.Query(ctx, jobSearch,
-		arg.WorkspaceID,
-		arg.Wanted,
-		arg.Scan,
-		arg.MaxRows,
+		workspaceID,
+		wanted,
+		scan,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -63,8 +56,8 @@ RETURNING place, era, filled, walked
 
 type JobWordsLockRow struct {
 	Place  string
-	Era    int32
-	Filled int32
+	Era    int
+	Filled int
 	Walked *uuid.UUID
 }
 
@@ -88,8 +81,8 @@ UPDATE job_words_place SET place = $1, era = $2, filled = $3, walked = $4 WHERE 
 
 type JobWordsPlaceSaveParams struct {
 	Place       string
-	Era         int32
-	Filled      int32
+	Era         int
+	Filled      int
 	Walked      *uuid.UUID
 	WorkspaceID uuid.UUID
 }
@@ -115,12 +108,6 @@ FROM unnest($2::uuid[]) n(id) CROSS JOIN LATERAL (
 ) j
 `
 
-type JobWordsTextsParams struct {
-	Most        int32
-	Jobs        []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type JobWordsTextsRow struct {
 	ID        uuid.UUID
 	Key       string
@@ -134,8 +121,8 @@ type JobWordsTextsRow struct {
 // The texts of jobs as they are now, of each as much as words are kept of. Each is looked up
 // by itself: as joins they would be planned by statistics, and read whole tables where they are
 // missing.
-func (q *Queries) JobWordsTexts(ctx context.Context, db DBTX, arg JobWordsTextsParams) ([]JobWordsTextsRow, error) {
-	rows, err := db.Query(ctx, jobWordsTexts, arg.Most, arg.Jobs, arg.WorkspaceID)
+func (q *Queries) JobWordsTexts(ctx context.Context, db DBTX, most int, jobs []uuid.UUID, workspaceID uuid.UUID) ([]JobWordsTextsRow, error) {
+	rows, err := db.Query(ctx, jobWordsTexts, most, jobs, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +153,9 @@ const jobWordsWalk = `-- name: JobWordsWalk :many
 SELECT id FROM job WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3
 `
 
-type JobWordsWalkParams struct {
-	WorkspaceID uuid.UUID
-	After       uuid.UUID
-	MaxRows     int32
-}
-
 // The next jobs by id.
-func (q *Queries) JobWordsWalk(ctx context.Context, db DBTX, arg JobWordsWalkParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobWordsWalk, arg.WorkspaceID, arg.After, arg.MaxRows)
+func (q *Queries) JobWordsWalk(ctx context.Context, db DBTX, workspaceID uuid.UUID, after uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobWordsWalk, workspaceID, after, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -200,20 +181,13 @@ FROM (SELECT unnest($3::uuid[]) AS id, unnest($4::text[]) AS words) i
 ON CONFLICT (workspace_id, job_id) DO UPDATE SET words = excluded.words
 `
 
-type JobWordsWriteParams struct {
-	WorkspaceID uuid.UUID
-	Era         int32
-	Jobs        []uuid.UUID
-	Words       []string
-}
-
 // Writes the words of jobs.
-func (q *Queries) JobWordsWrite(ctx context.Context, db DBTX, arg JobWordsWriteParams) error {
+func (q *Queries) JobWordsWrite(ctx context.Context, db DBTX, workspaceID uuid.UUID, era int, jobs []uuid.UUID, words []string) error {
 	_, err := db.Exec(ctx, jobWordsWrite,
-		arg.WorkspaceID,
-		arg.Era,
-		arg.Jobs,
-		arg.Words,
+		workspaceID,
+		era,
+		jobs,
+		words,
 	)
 	return err
 }

@@ -15,13 +15,8 @@ const laneByDigest = `-- name: LaneByDigest :one
 SELECT id FROM lane WHERE workspace_id = $1 AND digest = $2
 `
 
-type LaneByDigestParams struct {
-	WorkspaceID uuid.UUID
-	Digest      []byte
-}
-
-func (q *Queries) LaneByDigest(ctx context.Context, db DBTX, arg LaneByDigestParams) (int64, error) {
-	row := db.QueryRow(ctx, laneByDigest, arg.WorkspaceID, arg.Digest)
+func (q *Queries) LaneByDigest(ctx context.Context, db DBTX, workspaceID uuid.UUID, digest []byte) (int64, error) {
+	row := db.QueryRow(ctx, laneByDigest, workspaceID, digest)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -101,14 +96,9 @@ const laneOfProduct = `-- name: LaneOfProduct :many
 SELECT id FROM lane WHERE workspace_id = $1 AND product_id = $2
 `
 
-type LaneOfProductParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-}
-
 // The lanes of a product. Each of its jobs is in one of them.
-func (q *Queries) LaneOfProduct(ctx context.Context, db DBTX, arg LaneOfProductParams) ([]int64, error) {
-	rows, err := db.Query(ctx, laneOfProduct, arg.WorkspaceID, arg.ProductID)
+func (q *Queries) LaneOfProduct(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID) ([]int64, error) {
+	rows, err := db.Query(ctx, laneOfProduct, workspaceID, productID)
 	if err != nil {
 		return nil, err
 	}

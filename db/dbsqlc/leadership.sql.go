@@ -21,17 +21,11 @@ WHERE l.expires_at <= clock_timestamp() OR l.holder = excluded.holder
 RETURNING l.term
 `
 
-type LeadershipAcquireParams struct {
-	Name         string
-	Holder       string
-	LeaseSeconds float64
-}
-
 // Begins a term if nobody ever led, if the leader's lease has ended, or if
 // the holder asks again. No row where somebody else leads. The lease counts
 // from the moment the row is had, not from when it was asked for.
-func (q *Queries) LeadershipAcquire(ctx context.Context, db DBTX, arg LeadershipAcquireParams) (int64, error) {
-	row := db.QueryRow(ctx, leadershipAcquire, arg.Name, arg.Holder, arg.LeaseSeconds)
+func (q *Queries) LeadershipAcquire(ctx context.Context, db DBTX, name string, holder string, leaseSeconds float64) (int64, error) {
+	row := db.QueryRow(ctx, leadershipAcquire, name, holder, leaseSeconds)
 	var term int64
 	err := row.Scan(&term)
 	return term, err
@@ -93,20 +87,13 @@ UPDATE leadership SET renewed_at = clock_timestamp(),
 WHERE name = $2 AND holder = $3 AND term = $4 AND expires_at > clock_timestamp()
 `
 
-type LeadershipRenewParams struct {
-	LeaseSeconds float64
-	Name         string
-	Holder       string
-	Term         int64
-}
-
 // A lease that has ended is not renewed: a word that was held up changes nothing.
-func (q *Queries) LeadershipRenew(ctx context.Context, db DBTX, arg LeadershipRenewParams) (int64, error) {
+func (q *Queries) LeadershipRenew(ctx context.Context, db DBTX, leaseSeconds float64, name string, holder string, term int64) (int64, error) {
 	result, err := db.Exec(ctx, leadershipRenew,
-		arg.LeaseSeconds,
-		arg.Name,
-		arg.Holder,
-		arg.Term,
+		leaseSeconds,
+		name,
+		holder,
+		term,
 	)
 	if err != nil {
 		return 0, err
@@ -150,14 +137,8 @@ UPDATE leadership SET expires_at = clock_timestamp()
 WHERE name = $1 AND holder = $2 AND term = $3 AND expires_at > clock_timestamp()
 `
 
-type LeadershipResignParams struct {
-	Name   string
-	Holder string
-	Term   int64
-}
-
-func (q *Queries) LeadershipResign(ctx context.Context, db DBTX, arg LeadershipResignParams) (int64, error) {
-	result, err := db.Exec(ctx, leadershipResign, arg.Name, arg.Holder, arg.Term)
+func (q *Queries) LeadershipResign(ctx context.Context, db DBTX, name string, holder string, term int64) (int64, error) {
+	result, err := db.Exec(ctx, leadershipResign, name, holder, term)
 	if err != nil {
 		return 0, err
 	}

@@ -15,13 +15,8 @@ const agentWait = `-- name: AgentWait :exec
 SELECT FROM agent a WHERE a.workspace_id = $1 AND a.id = $2 FOR NO KEY UPDATE
 `
 
-type AgentWaitParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-}
-
-func (q *Queries) AgentWait(ctx context.Context, db DBTX, arg AgentWaitParams) error {
-	_, err := db.Exec(ctx, agentWait, arg.WorkspaceID, arg.AgentID)
+func (q *Queries) AgentWait(ctx context.Context, db DBTX, workspaceID uuid.UUID, agentID uuid.UUID) error {
+	_, err := db.Exec(ctx, agentWait, workspaceID, agentID)
 	return err
 }
 
@@ -32,16 +27,11 @@ SELECT FROM factory f WHERE f.workspace_id = $1
 FOR NO KEY UPDATE
 `
 
-type FactoryWaitParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-}
-
 // What a request waits for before it is run alone: each takes locks and writes nothing.
 // The order is factory, agent, jobs, leases; jobs and leases in the order of their ids.
 // The factory of an agent.
-func (q *Queries) FactoryWait(ctx context.Context, db DBTX, arg FactoryWaitParams) error {
-	_, err := db.Exec(ctx, factoryWait, arg.WorkspaceID, arg.AgentID)
+func (q *Queries) FactoryWait(ctx context.Context, db DBTX, workspaceID uuid.UUID, agentID uuid.UUID) error {
+	_, err := db.Exec(ctx, factoryWait, workspaceID, agentID)
 	return err
 }
 
@@ -53,15 +43,9 @@ WHERE j.workspace_id = $1 AND j.id = ANY(ARRAY(SELECT l.job_id FROM job_lease l
 ORDER BY j.id FOR NO KEY UPDATE
 `
 
-type JobsWaitParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	AgentID     uuid.UUID
-}
-
 // Those of the jobs that an agent holds and has not started.
-func (q *Queries) JobsWait(ctx context.Context, db DBTX, arg JobsWaitParams) error {
-	_, err := db.Exec(ctx, jobsWait, arg.WorkspaceID, arg.JobIds, arg.AgentID)
+func (q *Queries) JobsWait(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, agentID uuid.UUID) error {
+	_, err := db.Exec(ctx, jobsWait, workspaceID, jobIds, agentID)
 	return err
 }
 
@@ -74,21 +58,14 @@ WHERE l.workspace_id = $1 AND l.job_id = ANY(ARRAY(SELECT o.job_id FROM job_leas
 ORDER BY l.job_id FOR UPDATE
 `
 
-type LeasesWaitParams struct {
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-	Every       bool
-	JobIds      []uuid.UUID
-}
-
 // The leases of an agent: on these jobs, or all. They are found by their agent alone,
 // in a form that only one index serves, and locked by their ids.
-func (q *Queries) LeasesWait(ctx context.Context, db DBTX, arg LeasesWaitParams) error {
+func (q *Queries) LeasesWait(ctx context.Context, db DBTX, workspaceID uuid.UUID, agentID uuid.UUID, every bool, jobIds []uuid.UUID) error {
 	_, err := db.Exec(ctx, leasesWait,
-		arg.WorkspaceID,
-		arg.AgentID,
-		arg.Every,
-		arg.JobIds,
+		workspaceID,
+		agentID,
+		every,
+		jobIds,
 	)
 	return err
 }

@@ -17,13 +17,8 @@ const eventIDsOfJob = `-- name: EventIDsOfJob :many
 SELECT id FROM event WHERE workspace_id = $1 AND job_id = $2::uuid ORDER BY id
 `
 
-type EventIDsOfJobParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
-func (q *Queries) EventIDsOfJob(ctx context.Context, db DBTX, arg EventIDsOfJobParams) ([]int64, error) {
-	rows, err := db.Query(ctx, eventIDsOfJob, arg.WorkspaceID, arg.JobID)
+func (q *Queries) EventIDsOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) ([]int64, error) {
+	rows, err := db.Query(ctx, eventIDsOfJob, workspaceID, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +69,6 @@ WHERE workspace_id = $1 AND (removed_ids && $2::bigint[] OR event_id = ANY($2::b
 ORDER BY event_id
 `
 
-type LogFoldsParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []int64
-}
-
 type LogFoldsRow struct {
 	EventID     int64
 	EventDigest []byte
@@ -88,8 +78,8 @@ type LogFoldsRow struct {
 }
 
 // The folds that took some of the events away, or that one of them stands for.
-func (q *Queries) LogFolds(ctx context.Context, db DBTX, arg LogFoldsParams) ([]LogFoldsRow, error) {
-	rows, err := db.Query(ctx, logFolds, arg.WorkspaceID, arg.Ids)
+func (q *Queries) LogFolds(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []int64) ([]LogFoldsRow, error) {
+	rows, err := db.Query(ctx, logFolds, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -161,12 +151,6 @@ SELECT number, opens, to_xid::text AS to_xid, to_id, event_ids, event_digests, p
 FROM log_seal WHERE workspace_id = $1 AND number >= $2 ORDER BY number LIMIT $3
 `
 
-type LogSealBlocksParams struct {
-	WorkspaceID uuid.UUID
-	First       int64
-	MaxRows     int32
-}
-
 type LogSealBlocksRow struct {
 	Number       int64
 	Opens        bool
@@ -180,8 +164,8 @@ type LogSealBlocksRow struct {
 	Signature    []byte
 }
 
-func (q *Queries) LogSealBlocks(ctx context.Context, db DBTX, arg LogSealBlocksParams) ([]LogSealBlocksRow, error) {
-	rows, err := db.Query(ctx, logSealBlocks, arg.WorkspaceID, arg.First, arg.MaxRows)
+func (q *Queries) LogSealBlocks(ctx context.Context, db DBTX, workspaceID uuid.UUID, first int64, maxRows int) ([]LogSealBlocksRow, error) {
+	rows, err := db.Query(ctx, logSealBlocks, workspaceID, first, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -217,19 +201,14 @@ FROM (SELECT unnest($1::uuid[]) AS workspace_id, unnest($2::bigint[]) AS number)
 JOIN log_seal s ON s.workspace_id = m.workspace_id AND s.number = m.number
 `
 
-type LogSealDigestsParams struct {
-	Workspaces []uuid.UUID
-	Numbers    []int64
-}
-
 type LogSealDigestsRow struct {
 	WorkspaceID uuid.UUID
 	Digest      []byte
 }
 
 // The digests of named blocks, one of each workspace at most.
-func (q *Queries) LogSealDigests(ctx context.Context, db DBTX, arg LogSealDigestsParams) ([]LogSealDigestsRow, error) {
-	rows, err := db.Query(ctx, logSealDigests, arg.Workspaces, arg.Numbers)
+func (q *Queries) LogSealDigests(ctx context.Context, db DBTX, workspaces []uuid.UUID, numbers []int64) ([]LogSealDigestsRow, error) {
+	rows, err := db.Query(ctx, logSealDigests, workspaces, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -285,11 +264,6 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id, e.actor, e.actor_kind, e.acto
 FROM event e WHERE e.workspace_id = $1 AND e.id = $2
 `
 
-type LogSealEventParams struct {
-	WorkspaceID uuid.UUID
-	ID          int64
-}
-
 type LogSealEventRow struct {
 	ID        int64
 	Xid       string
@@ -305,8 +279,8 @@ type LogSealEventRow struct {
 	Payload   json.RawMessage
 }
 
-func (q *Queries) LogSealEvent(ctx context.Context, db DBTX, arg LogSealEventParams) (LogSealEventRow, error) {
-	row := db.QueryRow(ctx, logSealEvent, arg.WorkspaceID, arg.ID)
+func (q *Queries) LogSealEvent(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD int64) (LogSealEventRow, error) {
+	row := db.QueryRow(ctx, logSealEvent, workspaceID, iD)
 	var i LogSealEventRow
 	err := row.Scan(
 		&i.ID,
@@ -341,7 +315,7 @@ type LogSealEventsParams struct {
 	AfterID     int64
 	ToXid       string
 	ToID        int64
-	MaxRows     int32
+	MaxRows     int
 }
 
 type LogSealEventsRow struct {

@@ -14,7 +14,7 @@ DELETE FROM login_throttle WHERE subject IN (
     SELECT t.subject FROM login_throttle t WHERE t.last_failed_at < now() - interval '1 day' LIMIT $1)
 `
 
-func (q *Queries) LoginThrottleExpire(ctx context.Context, db DBTX, maxRows int32) (int64, error) {
+func (q *Queries) LoginThrottleExpire(ctx context.Context, db DBTX, maxRows int) (int64, error) {
 	result, err := db.Exec(ctx, loginThrottleExpire, maxRows)
 	if err != nil {
 		return 0, err
@@ -51,18 +51,12 @@ WHERE t.failures < $2::integer
 RETURNING failures
 `
 
-type LoginThrottleTakeParams struct {
-	Subject    []byte
-	Free       int32
-	MaxSeconds int32
-}
-
 // Counts an attempt as failed before it is checked, so that attempts made at
 // the same moment cannot all pass as the first. No row means: wait. A row that
 // saw nothing for a day starts again.
-func (q *Queries) LoginThrottleTake(ctx context.Context, db DBTX, arg LoginThrottleTakeParams) (int32, error) {
-	row := db.QueryRow(ctx, loginThrottleTake, arg.Subject, arg.Free, arg.MaxSeconds)
-	var failures int32
+func (q *Queries) LoginThrottleTake(ctx context.Context, db DBTX, subject []byte, free int, maxSeconds int) (int, error) {
+	row := db.QueryRow(ctx, loginThrottleTake, subject, free, maxSeconds)
+	var failures int
 	err := row.Scan(&failures)
 	return failures, err
 }
@@ -73,16 +67,10 @@ SELECT greatest(1, ceil(extract(epoch FROM t.last_failed_at - now())
 FROM login_throttle t WHERE t.subject = $3
 `
 
-type LoginThrottleWaitParams struct {
-	MaxSeconds int32
-	Free       int32
-	Subject    []byte
-}
-
 // Seconds until the next attempt of a subject may be made, at least one.
-func (q *Queries) LoginThrottleWait(ctx context.Context, db DBTX, arg LoginThrottleWaitParams) (int32, error) {
-	row := db.QueryRow(ctx, loginThrottleWait, arg.MaxSeconds, arg.Free, arg.Subject)
-	var seconds int32
+func (q *Queries) LoginThrottleWait(ctx context.Context, db DBTX, maxSeconds int, free int, subject []byte) (int, error) {
+	row := db.QueryRow(ctx, loginThrottleWait, maxSeconds, free, subject)
+	var seconds int
 	err := row.Scan(&seconds)
 	return seconds, err
 }

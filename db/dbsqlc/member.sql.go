@@ -17,15 +17,9 @@ INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, $3)
 ON CONFLICT (workspace_id, account_id) DO NOTHING
 `
 
-type MemberAddParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-	Role        string
-}
-
 // No row means that the account is a member already.
-func (q *Queries) MemberAdd(ctx context.Context, db DBTX, arg MemberAddParams) (int64, error) {
-	result, err := db.Exec(ctx, memberAdd, arg.WorkspaceID, arg.AccountID, arg.Role)
+func (q *Queries) MemberAdd(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID, role string) (int64, error) {
+	result, err := db.Exec(ctx, memberAdd, workspaceID, accountID, role)
 	if err != nil {
 		return 0, err
 	}
@@ -38,13 +32,8 @@ FROM membership m JOIN account a ON a.id = m.account_id
 WHERE m.workspace_id = $1 AND a.email = $2
 `
 
-type MemberByEmailParams struct {
-	WorkspaceID uuid.UUID
-	Email       string
-}
-
-func (q *Queries) MemberByEmail(ctx context.Context, db DBTX, arg MemberByEmailParams) (string, error) {
-	row := db.QueryRow(ctx, memberByEmail, arg.WorkspaceID, arg.Email)
+func (q *Queries) MemberByEmail(ctx context.Context, db DBTX, workspaceID uuid.UUID, email string) (string, error) {
+	row := db.QueryRow(ctx, memberByEmail, workspaceID, email)
 	var name string
 	err := row.Scan(&name)
 	return name, err
@@ -57,15 +46,9 @@ WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.role = $3
         WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
 `
 
-type MemberDeleteParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-	OldRole     string
-}
-
 // As MemberSetRole.
-func (q *Queries) MemberDelete(ctx context.Context, db DBTX, arg MemberDeleteParams) (int64, error) {
-	result, err := db.Exec(ctx, memberDelete, arg.WorkspaceID, arg.AccountID, arg.OldRole)
+func (q *Queries) MemberDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID, oldRole string) (int64, error) {
+	result, err := db.Exec(ctx, memberDelete, workspaceID, accountID, oldRole)
 	if err != nil {
 		return 0, err
 	}
@@ -79,14 +62,9 @@ WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.disabled_at IS NULL
         WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
 `
 
-type MemberDisableParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
 // As MemberSetRole.
-func (q *Queries) MemberDisable(ctx context.Context, db DBTX, arg MemberDisableParams) (int64, error) {
-	result, err := db.Exec(ctx, memberDisable, arg.WorkspaceID, arg.AccountID)
+func (q *Queries) MemberDisable(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, memberDisable, workspaceID, accountID)
 	if err != nil {
 		return 0, err
 	}
@@ -98,13 +76,8 @@ UPDATE membership SET disabled_at = NULL
 WHERE workspace_id = $1 AND account_id = $2 AND disabled_at IS NOT NULL
 `
 
-type MemberEnableParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
-func (q *Queries) MemberEnable(ctx context.Context, db DBTX, arg MemberEnableParams) (int64, error) {
-	result, err := db.Exec(ctx, memberEnable, arg.WorkspaceID, arg.AccountID)
+func (q *Queries) MemberEnable(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, memberEnable, workspaceID, accountID)
 	if err != nil {
 		return 0, err
 	}
@@ -161,21 +134,14 @@ WHERE m.workspace_id = $2 AND m.account_id = $3 AND m.role = $4
         WHERE o.workspace_id = m.workspace_id AND o.role = 'owner' AND o.disabled_at IS NULL AND o.account_id <> m.account_id))
 `
 
-type MemberSetRoleParams struct {
-	Role        string
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-	OldRole     string
-}
-
 // No row means that the role has changed, or that it is the last owner's. The
 // caller holds the lock of the workspace's members.
-func (q *Queries) MemberSetRole(ctx context.Context, db DBTX, arg MemberSetRoleParams) (int64, error) {
+func (q *Queries) MemberSetRole(ctx context.Context, db DBTX, role string, workspaceID uuid.UUID, accountID uuid.UUID, oldRole string) (int64, error) {
 	result, err := db.Exec(ctx, memberSetRole,
-		arg.Role,
-		arg.WorkspaceID,
-		arg.AccountID,
-		arg.OldRole,
+		role,
+		workspaceID,
+		accountID,
+		oldRole,
 	)
 	if err != nil {
 		return 0, err
@@ -188,13 +154,8 @@ UPDATE access_token SET revoked_at = now()
 WHERE workspace_id = $1 AND account_id = $2::uuid AND revoked_at IS NULL
 `
 
-type MemberTokensEndParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
 // Whoever comes back later does not find old tokens alive.
-func (q *Queries) MemberTokensEnd(ctx context.Context, db DBTX, arg MemberTokensEndParams) error {
-	_, err := db.Exec(ctx, memberTokensEnd, arg.WorkspaceID, arg.AccountID)
+func (q *Queries) MemberTokensEnd(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) error {
+	_, err := db.Exec(ctx, memberTokensEnd, workspaceID, accountID)
 	return err
 }

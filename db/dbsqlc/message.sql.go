@@ -18,14 +18,8 @@ DELETE FROM message_archive a WHERE a.workspace_id = $1 AND a.id IN (SELECT o.id
     WHERE o.workspace_id = $1 AND o.at < $2 LIMIT $3)
 `
 
-type ArchiveDropParams struct {
-	WorkspaceID uuid.UUID
-	Before      time.Time
-	MaxRows     int32
-}
-
-func (q *Queries) ArchiveDrop(ctx context.Context, db DBTX, arg ArchiveDropParams) (int64, error) {
-	result, err := db.Exec(ctx, archiveDrop, arg.WorkspaceID, arg.Before, arg.MaxRows)
+func (q *Queries) ArchiveDrop(ctx context.Context, db DBTX, workspaceID uuid.UUID, before time.Time, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, archiveDrop, workspaceID, before, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +36,7 @@ type ArchiveInsertParams struct {
 	ID          uuid.UUID
 	FirstSeq    int64
 	LastSeq     int64
-	Messages    int32
+	Messages    int
 	Blob        []byte
 }
 
@@ -65,25 +59,19 @@ WHERE a.workspace_id = $1 AND a.last_seq < $2
 ORDER BY a.last_seq DESC LIMIT $3
 `
 
-type ArchiveListParams struct {
-	WorkspaceID uuid.UUID
-	Before      int64
-	MaxRows     int32
-}
-
 type ArchiveListRow struct {
 	ID       uuid.UUID
 	FirstSeq int64
 	LastSeq  int64
-	Messages int32
+	Messages int
 	Blob     []byte
 	At       time.Time
 	Size     int64
 }
 
 // Archives before a place, the newest messages first.
-func (q *Queries) ArchiveList(ctx context.Context, db DBTX, arg ArchiveListParams) ([]ArchiveListRow, error) {
-	rows, err := db.Query(ctx, archiveList, arg.WorkspaceID, arg.Before, arg.MaxRows)
+func (q *Queries) ArchiveList(ctx context.Context, db DBTX, workspaceID uuid.UUID, before int64, maxRows int) ([]ArchiveListRow, error) {
+	rows, err := db.Query(ctx, archiveList, workspaceID, before, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -117,20 +105,14 @@ CROSS JOIN LATERAL (SELECT x.factory FROM attempt x
     WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch OFFSET 0) a
 `
 
-type BridgeHandedInParams struct {
-	Jobs        []uuid.UUID
-	Epochs      []int64
-	WorkspaceID uuid.UUID
-}
-
 type BridgeHandedInRow struct {
-	N       int32
+	N       int
 	Factory string
 }
 
 // The factories of attempts, each with its place in the list.
-func (q *Queries) BridgeHandedIn(ctx context.Context, db DBTX, arg BridgeHandedInParams) ([]BridgeHandedInRow, error) {
-	rows, err := db.Query(ctx, bridgeHandedIn, arg.Jobs, arg.Epochs, arg.WorkspaceID)
+func (q *Queries) BridgeHandedIn(ctx context.Context, db DBTX, jobs []uuid.UUID, epochs []int64, workspaceID uuid.UUID) ([]BridgeHandedInRow, error) {
+	rows, err := db.Query(ctx, bridgeHandedIn, jobs, epochs, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +149,8 @@ const bridgeSave = `-- name: BridgeSave :exec
 UPDATE message_bridge SET place = $1 WHERE workspace_id = $2
 `
 
-type BridgeSaveParams struct {
-	Place       string
-	WorkspaceID uuid.UUID
-}
-
-func (q *Queries) BridgeSave(ctx context.Context, db DBTX, arg BridgeSaveParams) error {
-	_, err := db.Exec(ctx, bridgeSave, arg.Place, arg.WorkspaceID)
+func (q *Queries) BridgeSave(ctx context.Context, db DBTX, place string, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, bridgeSave, place, workspaceID)
 	return err
 }
 
@@ -184,11 +161,6 @@ CROSS JOIN LATERAL (SELECT c.actor_kind, c.actor_id, c.actor, c.type FROM event 
 WHERE e.type = 'job.created'
 `
 
-type BridgeSubmittersParams struct {
-	Jobs        []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type BridgeSubmittersRow struct {
 	JobID     uuid.UUID
 	ActorKind string
@@ -197,8 +169,8 @@ type BridgeSubmittersRow struct {
 }
 
 // Who submitted jobs, by their first event.
-func (q *Queries) BridgeSubmitters(ctx context.Context, db DBTX, arg BridgeSubmittersParams) ([]BridgeSubmittersRow, error) {
-	rows, err := db.Query(ctx, bridgeSubmitters, arg.Jobs, arg.WorkspaceID)
+func (q *Queries) BridgeSubmitters(ctx context.Context, db DBTX, jobs []uuid.UUID, workspaceID uuid.UUID) ([]BridgeSubmittersRow, error) {
+	rows, err := db.Query(ctx, bridgeSubmitters, jobs, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -227,13 +199,8 @@ DELETE FROM message_delivery d USING message m
 WHERE m.workspace_id = $1 AND m.id = $2 AND d.workspace_id = m.workspace_id AND d.seq = m.seq AND d.dead_at IS NOT NULL
 `
 
-type DeadDiscardParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) DeadDiscard(ctx context.Context, db DBTX, arg DeadDiscardParams) (int64, error) {
-	result, err := db.Exec(ctx, deadDiscard, arg.WorkspaceID, arg.ID)
+func (q *Queries) DeadDiscard(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, deadDiscard, workspaceID, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -248,23 +215,17 @@ WHERE d.workspace_id = $1 AND d.dead_at IS NOT NULL AND d.seq < $2
 ORDER BY d.seq DESC LIMIT $3
 `
 
-type DeadLettersParams struct {
-	WorkspaceID uuid.UUID
-	Before      int64
-	MaxRows     int32
-}
-
 type DeadLettersRow struct {
 	Inbox      string
-	Deliveries int32
+	Deliveries int
 	Error      string
 	DeadAt     *time.Time
 	Message    Message
 	JobKey     *string
 }
 
-func (q *Queries) DeadLetters(ctx context.Context, db DBTX, arg DeadLettersParams) ([]DeadLettersRow, error) {
-	rows, err := db.Query(ctx, deadLetters, arg.WorkspaceID, arg.Before, arg.MaxRows)
+func (q *Queries) DeadLetters(ctx context.Context, db DBTX, workspaceID uuid.UUID, before int64, maxRows int) ([]DeadLettersRow, error) {
+	rows, err := db.Query(ctx, deadLetters, workspaceID, before, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -316,14 +277,9 @@ FROM message m WHERE m.workspace_id = $1 AND m.id = $2 AND d.workspace_id = m.wo
 RETURNING d.inbox
 `
 
-type DeadRedriveParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Lets dead letters of a message be handed out again, as if for the first time.
-func (q *Queries) DeadRedrive(ctx context.Context, db DBTX, arg DeadRedriveParams) ([]string, error) {
-	rows, err := db.Query(ctx, deadRedrive, arg.WorkspaceID, arg.ID)
+func (q *Queries) DeadRedrive(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) ([]string, error) {
+	rows, err := db.Query(ctx, deadRedrive, workspaceID, iD)
 	if err != nil {
 		return nil, err
 	}
@@ -406,13 +362,8 @@ DELETE FROM message_delivery d WHERE d.workspace_id = $1 AND d.seq IN (
     ORDER BY e.expires_at LIMIT $2) AND d.expires_at <= now()
 `
 
-type DeliveryExpireParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
-func (q *Queries) DeliveryExpire(ctx context.Context, db DBTX, arg DeliveryExpireParams) (int64, error) {
-	result, err := db.Exec(ctx, deliveryExpire, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) DeliveryExpire(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int64, error) {
+	result, err := db.Exec(ctx, deliveryExpire, workspaceID, maxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -426,15 +377,9 @@ SELECT EXISTS (SELECT FROM unnest($1::text[]) AS i(inbox) CROSS JOIN LATERAL (
     ORDER BY d.inbox, d.seq LIMIT 1) o)::boolean AS held_back
 `
 
-type DeliveryHeldBackParams struct {
-	Inboxes     []string
-	WorkspaceID uuid.UUID
-	After       int64
-}
-
 // Whether one of the inboxes holds something that a transaction still running keeps back.
-func (q *Queries) DeliveryHeldBack(ctx context.Context, db DBTX, arg DeliveryHeldBackParams) (bool, error) {
-	row := db.QueryRow(ctx, deliveryHeldBack, arg.Inboxes, arg.WorkspaceID, arg.After)
+func (q *Queries) DeliveryHeldBack(ctx context.Context, db DBTX, inboxes []string, workspaceID uuid.UUID, after int64) (bool, error) {
+	row := db.QueryRow(ctx, deliveryHeldBack, inboxes, workspaceID, after)
 	var held_back bool
 	err := row.Scan(&held_back)
 	return held_back, err
@@ -452,7 +397,7 @@ RETURNING (d.dead_at IS NOT NULL)::boolean AS dead
 type DeliveryNackParams struct {
 	Error        string
 	RetrySeconds float64
-	Most         int32
+	Most         int
 	WorkspaceID  uuid.UUID
 	Inboxes      []string
 	Seq          int64
@@ -538,7 +483,7 @@ ORDER BY u.seq
 
 type DeliveryTakeParams struct {
 	WorkspaceID uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 	Own         string
 	Limited     bool
 	Products    []uuid.UUID
@@ -546,13 +491,13 @@ type DeliveryTakeParams struct {
 	After       int64
 	Shared      []string
 	Reader      uuid.UUID
-	Most        int32
+	Most        int
 	HoldSeconds float64
 	Peek        bool
 }
 
 type DeliveryTakeRow struct {
-	Deliveries int32
+	Deliveries int
 	Dead       bool
 	Message    Message
 	JobKey     string
@@ -626,13 +571,8 @@ const exportByName = `-- name: ExportByName :one
 SELECT workspace_id, name, source, place, created_by, created_at, acked_at, handed FROM message_export WHERE workspace_id = $1 AND name = $2
 `
 
-type ExportByNameParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ExportByName(ctx context.Context, db DBTX, arg ExportByNameParams) (MessageExport, error) {
-	row := db.QueryRow(ctx, exportByName, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportByName(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportByName, workspaceID, name)
 	var i MessageExport
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -651,13 +591,8 @@ const exportDelete = `-- name: ExportDelete :exec
 DELETE FROM message_export WHERE workspace_id = $1 AND name = $2
 `
 
-type ExportDeleteParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ExportDelete(ctx context.Context, db DBTX, arg ExportDeleteParams) error {
-	_, err := db.Exec(ctx, exportDelete, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) error {
+	_, err := db.Exec(ctx, exportDelete, workspaceID, name)
 	return err
 }
 
@@ -665,15 +600,9 @@ const exportHandOut = `-- name: ExportHandOut :exec
 UPDATE message_export SET handed = $1 WHERE workspace_id = $2 AND name = $3
 `
 
-type ExportHandOutParams struct {
-	Handed      string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 // Says that lines up to a place were given out.
-func (q *Queries) ExportHandOut(ctx context.Context, db DBTX, arg ExportHandOutParams) error {
-	_, err := db.Exec(ctx, exportHandOut, arg.Handed, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportHandOut(ctx context.Context, db DBTX, handed string, workspaceID uuid.UUID, name string) error {
+	_, err := db.Exec(ctx, exportHandOut, handed, workspaceID, name)
 	return err
 }
 
@@ -683,19 +612,12 @@ ON CONFLICT (workspace_id, name) DO UPDATE SET name = excluded.name
 RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
 `
 
-type ExportInsertParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-	Source      string
-	CreatedBy   string
-}
-
-func (q *Queries) ExportInsert(ctx context.Context, db DBTX, arg ExportInsertParams) (MessageExport, error) {
+func (q *Queries) ExportInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string, source string, createdBy string) (MessageExport, error) {
 	row := db.QueryRow(ctx, exportInsert,
-		arg.WorkspaceID,
-		arg.Name,
-		arg.Source,
-		arg.CreatedBy,
+		workspaceID,
+		name,
+		source,
+		createdBy,
 	)
 	var i MessageExport
 	err := row.Scan(
@@ -748,13 +670,8 @@ const exportLock = `-- name: ExportLock :one
 SELECT workspace_id, name, source, place, created_by, created_at, acked_at, handed FROM message_export WHERE workspace_id = $1 AND name = $2 FOR NO KEY UPDATE
 `
 
-type ExportLockParams struct {
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ExportLock(ctx context.Context, db DBTX, arg ExportLockParams) (MessageExport, error) {
-	row := db.QueryRow(ctx, exportLock, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, name string) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportLock, workspaceID, name)
 	var i MessageExport
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -774,14 +691,8 @@ UPDATE message_export SET place = $1, acked_at = now() WHERE workspace_id = $2 A
 RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
 `
 
-type ExportMoveParams struct {
-	Place       string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ExportMove(ctx context.Context, db DBTX, arg ExportMoveParams) (MessageExport, error) {
-	row := db.QueryRow(ctx, exportMove, arg.Place, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportMove(ctx context.Context, db DBTX, place string, workspaceID uuid.UUID, name string) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportMove, place, workspaceID, name)
 	var i MessageExport
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -801,14 +712,8 @@ UPDATE message_export SET place = $1, handed = $1, acked_at = now() WHERE worksp
 RETURNING workspace_id, name, source, place, created_by, created_at, acked_at, handed
 `
 
-type ExportResetParams struct {
-	Place       string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ExportReset(ctx context.Context, db DBTX, arg ExportResetParams) (MessageExport, error) {
-	row := db.QueryRow(ctx, exportReset, arg.Place, arg.WorkspaceID, arg.Name)
+func (q *Queries) ExportReset(ctx context.Context, db DBTX, place string, workspaceID uuid.UUID, name string) (MessageExport, error) {
+	row := db.QueryRow(ctx, exportReset, place, workspaceID, name)
 	var i MessageExport
 	err := row.Scan(
 		&i.WorkspaceID,
@@ -829,20 +734,13 @@ WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.seq <= $3 AND d.dead_at IS NULL
     AND m.workspace_id = d.workspace_id AND m.seq = d.seq AND m.correlation_id = $4
 `
 
-type InboxSeenParams struct {
-	WorkspaceID   uuid.UUID
-	Inbox         string
-	Seq           int64
-	CorrelationID string
-}
-
 // Takes out of an inbox what it holds of a thread up to a place.
-func (q *Queries) InboxSeen(ctx context.Context, db DBTX, arg InboxSeenParams) (int64, error) {
+func (q *Queries) InboxSeen(ctx context.Context, db DBTX, workspaceID uuid.UUID, inbox string, seq int64, correlationID string) (int64, error) {
 	result, err := db.Exec(ctx, inboxSeen,
-		arg.WorkspaceID,
-		arg.Inbox,
-		arg.Seq,
-		arg.CorrelationID,
+		workspaceID,
+		inbox,
+		seq,
+		correlationID,
 	)
 	if err != nil {
 		return 0, err
@@ -857,15 +755,9 @@ WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.dead_at IS NULL
     AND (d.expires_at IS NULL OR d.expires_at > clock_timestamp()) AND m.correlation_id = ANY($3::text[])
 `
 
-type InboxThreadsParams struct {
-	WorkspaceID uuid.UUID
-	Inbox       string
-	Threads     []string
-}
-
 // Those of the threads of which an inbox holds something.
-func (q *Queries) InboxThreads(ctx context.Context, db DBTX, arg InboxThreadsParams) ([]string, error) {
-	rows, err := db.Query(ctx, inboxThreads, arg.WorkspaceID, arg.Inbox, arg.Threads)
+func (q *Queries) InboxThreads(ctx context.Context, db DBTX, workspaceID uuid.UUID, inbox string, threads []string) ([]string, error) {
+	rows, err := db.Query(ctx, inboxThreads, workspaceID, inbox, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -890,16 +782,10 @@ WHERE EXISTS (SELECT FROM message_delivery d WHERE d.workspace_id = $2 AND d.inb
     ORDER BY d.inbox, d.seq OFFSET $3 LIMIT 1)
 `
 
-type InboxesCrowdedParams struct {
-	Inboxes     []string
-	WorkspaceID uuid.UUID
-	Most        int32
-}
-
 // Those of the inboxes that hold more than so many messages: only there may the share of
 // somebody be used up.
-func (q *Queries) InboxesCrowded(ctx context.Context, db DBTX, arg InboxesCrowdedParams) ([]string, error) {
-	rows, err := db.Query(ctx, inboxesCrowded, arg.Inboxes, arg.WorkspaceID, arg.Most)
+func (q *Queries) InboxesCrowded(ctx context.Context, db DBTX, inboxes []string, workspaceID uuid.UUID, most int) ([]string, error) {
+	rows, err := db.Query(ctx, inboxesCrowded, inboxes, workspaceID, most)
 	if err != nil {
 		return nil, err
 	}
@@ -979,20 +865,15 @@ CROSS JOIN LATERAL (SELECT x.inbox, x.from_id FROM message_delivery x
 GROUP BY d.inbox, d.from_id
 `
 
-type InboxesHeldParams struct {
-	Inboxes     []string
-	WorkspaceID uuid.UUID
-}
-
 type InboxesHeldRow struct {
 	Inbox  string
 	FromID *uuid.UUID
-	Held   int32
+	Held   int
 }
 
 // How many messages of each sender inboxes hold; those of the server have none.
-func (q *Queries) InboxesHeld(ctx context.Context, db DBTX, arg InboxesHeldParams) ([]InboxesHeldRow, error) {
-	rows, err := db.Query(ctx, inboxesHeld, arg.Inboxes, arg.WorkspaceID)
+func (q *Queries) InboxesHeld(ctx context.Context, db DBTX, inboxes []string, workspaceID uuid.UUID) ([]InboxesHeldRow, error) {
+	rows, err := db.Query(ctx, inboxesHeld, inboxes, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -1038,12 +919,6 @@ CROSS JOIN LATERAL (SELECT (a.terminated_at IS NULL OR a.ended_gracefully)
 WHERE a.workspace_id = $1 AND (a.name = ANY($2::text[]) OR $3::boolean AND l.alive)
 `
 
-type MessageAgentsParams struct {
-	WorkspaceID uuid.UUID
-	Names       []string
-	Everybody   bool
-}
-
 type MessageAgentsRow struct {
 	ID       uuid.UUID
 	Name     string
@@ -1053,8 +928,8 @@ type MessageAgentsRow struct {
 }
 
 // Agents by name, or all that live: whom a message is for.
-func (q *Queries) MessageAgents(ctx context.Context, db DBTX, arg MessageAgentsParams) ([]MessageAgentsRow, error) {
-	rows, err := db.Query(ctx, messageAgents, arg.WorkspaceID, arg.Names, arg.Everybody)
+func (q *Queries) MessageAgents(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string, everybody bool) ([]MessageAgentsRow, error) {
+	rows, err := db.Query(ctx, messageAgents, workspaceID, names, everybody)
 	if err != nil {
 		return nil, err
 	}
@@ -1085,18 +960,13 @@ LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.id = $2
 `
 
-type MessageByIDParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 type MessageByIDRow struct {
 	Message Message
 	JobKey  *string
 }
 
-func (q *Queries) MessageByID(ctx context.Context, db DBTX, arg MessageByIDParams) (MessageByIDRow, error) {
-	row := db.QueryRow(ctx, messageByID, arg.WorkspaceID, arg.ID)
+func (q *Queries) MessageByID(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (MessageByIDRow, error) {
+	row := db.QueryRow(ctx, messageByID, workspaceID, iD)
 	var i MessageByIDRow
 	err := row.Scan(
 		&i.Message.WorkspaceID,
@@ -1133,15 +1003,9 @@ DELETE FROM message m WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[])
 RETURNING m.id
 `
 
-type MessageDropParams struct {
-	WorkspaceID uuid.UUID
-	Seqs        []int64
-	Before      time.Time
-}
-
 // Drops old messages that can go, after MessageOld, and gives their ids.
-func (q *Queries) MessageDrop(ctx context.Context, db DBTX, arg MessageDropParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, messageDrop, arg.WorkspaceID, arg.Seqs, arg.Before)
+func (q *Queries) MessageDrop(ctx context.Context, db DBTX, workspaceID uuid.UUID, seqs []int64, before time.Time) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, messageDrop, workspaceID, seqs, before)
 	if err != nil {
 		return nil, err
 	}
@@ -1164,18 +1028,13 @@ const messageFactories = `-- name: MessageFactories :many
 SELECT f.id, f.name FROM factory f WHERE f.workspace_id = $1 AND f.name = ANY($2::text[])
 `
 
-type MessageFactoriesParams struct {
-	WorkspaceID uuid.UUID
-	Names       []string
-}
-
 type MessageFactoriesRow struct {
 	ID   uuid.UUID
 	Name string
 }
 
-func (q *Queries) MessageFactories(ctx context.Context, db DBTX, arg MessageFactoriesParams) ([]MessageFactoriesRow, error) {
-	rows, err := db.Query(ctx, messageFactories, arg.WorkspaceID, arg.Names)
+func (q *Queries) MessageFactories(ctx context.Context, db DBTX, workspaceID uuid.UUID, names []string) ([]MessageFactoriesRow, error) {
+	rows, err := db.Query(ctx, messageFactories, workspaceID, names)
 	if err != nil {
 		return nil, err
 	}
@@ -1202,12 +1061,6 @@ SELECT j.id, j.key, j.product_id FROM unnest($3::uuid[]) AS n(id) CROSS JOIN LAT
     SELECT x.id, x.key, x.product_id FROM job x WHERE x.workspace_id = $2 AND x.id = n.id OFFSET 0) j
 `
 
-type MessageJobsParams struct {
-	Keys        []string
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type MessageJobsRow struct {
 	ID        uuid.UUID
 	Key       string
@@ -1215,8 +1068,8 @@ type MessageJobsRow struct {
 }
 
 // Jobs by key or id. One look for each, whatever the statistics say.
-func (q *Queries) MessageJobs(ctx context.Context, db DBTX, arg MessageJobsParams) ([]MessageJobsRow, error) {
-	rows, err := db.Query(ctx, messageJobs, arg.Keys, arg.WorkspaceID, arg.Ids)
+func (q *Queries) MessageJobs(ctx context.Context, db DBTX, keys []string, workspaceID uuid.UUID, ids []uuid.UUID) ([]MessageJobsRow, error) {
+	rows, err := db.Query(ctx, messageJobs, keys, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -1247,13 +1100,6 @@ FROM message m WHERE m.workspace_id = $2 AND m.seq = ANY(ARRAY(SELECT o.seq FROM
 ORDER BY m.seq
 `
 
-type MessageOldParams struct {
-	Before      time.Time
-	WorkspaceID uuid.UUID
-	After       int64
-	MaxRows     int32
-}
-
 type MessageOldRow struct {
 	Seq    int64
 	IsOld  bool
@@ -1263,12 +1109,12 @@ type MessageOldRow struct {
 // The oldest messages after a place, of which the first was said before a time: whether
 // each was, and whether it can go. One stays that an inbox holds, or that lies before an
 // export which has moved within that time.
-func (q *Queries) MessageOld(ctx context.Context, db DBTX, arg MessageOldParams) ([]MessageOldRow, error) {
+func (q *Queries) MessageOld(ctx context.Context, db DBTX, before time.Time, workspaceID uuid.UUID, after int64, maxRows int) ([]MessageOldRow, error) {
 	rows, err := db.Query(ctx, messageOld,
-		arg.Before,
-		arg.WorkspaceID,
-		arg.After,
-		arg.MaxRows,
+		before,
+		workspaceID,
+		after,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -1302,7 +1148,7 @@ type MessagePageParams struct {
 	Before      int64
 	Types       []string
 	Sender      string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type MessagePageRow struct {
@@ -1365,12 +1211,6 @@ WHERE m.workspace_id = $1 AND m.disabled_at IS NULL
     AND (a.email::text = ANY($2::text[]) OR m.account_id = ANY($3::uuid[]))
 `
 
-type MessagePersonsParams struct {
-	WorkspaceID uuid.UUID
-	Emails      []string
-	Ids         []uuid.UUID
-}
-
 type MessagePersonsRow struct {
 	ID    uuid.UUID
 	Name  string
@@ -1378,8 +1218,8 @@ type MessagePersonsRow struct {
 }
 
 // Members by e-mail address or by id.
-func (q *Queries) MessagePersons(ctx context.Context, db DBTX, arg MessagePersonsParams) ([]MessagePersonsRow, error) {
-	rows, err := db.Query(ctx, messagePersons, arg.WorkspaceID, arg.Emails, arg.Ids)
+func (q *Queries) MessagePersons(ctx context.Context, db DBTX, workspaceID uuid.UUID, emails []string, ids []uuid.UUID) ([]MessagePersonsRow, error) {
+	rows, err := db.Query(ctx, messagePersons, workspaceID, emails, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -1406,11 +1246,6 @@ SELECT a.id, a.factory_id, a.roles, a.boot_id, a.generation, (a.terminated_at IS
 FROM agent a WHERE a.workspace_id = $1 AND a.id = ANY($2::uuid[])
 `
 
-type MessageReadersParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type MessageReadersRow struct {
 	ID         uuid.UUID
 	FactoryID  uuid.UUID
@@ -1424,8 +1259,8 @@ type MessageReadersRow struct {
 
 // What agents may read: the messages of their roles, and those about these products. ended
 // is whom a person ended at once.
-func (q *Queries) MessageReaders(ctx context.Context, db DBTX, arg MessageReadersParams) ([]MessageReadersRow, error) {
-	rows, err := db.Query(ctx, messageReaders, arg.WorkspaceID, arg.Ids)
+func (q *Queries) MessageReaders(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]MessageReadersRow, error) {
+	rows, err := db.Query(ctx, messageReaders, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -1466,11 +1301,11 @@ ORDER BY f.rank DESC, m.seq DESC LIMIT $7
 type MessageSearchParams struct {
 	WorkspaceID uuid.UUID
 	Wanted      string
-	Scan        int32
+	Scan        int
 	Type        string
 	Sender      string
 	Job         string
-	MaxRows     int32
+	MaxRows     int
 }
 
 type MessageSearchRow struct {
@@ -1538,20 +1373,14 @@ WHERE m.workspace_id = $1 AND m.seq > $2 AND m.seq < log_horizon()::text::bigint
 ORDER BY m.seq LIMIT $3
 `
 
-type MessageTailParams struct {
-	WorkspaceID uuid.UUID
-	After       int64
-	MaxRows     int32
-}
-
 type MessageTailRow struct {
 	Message Message
 	JobKey  *string
 }
 
 // What was said after a place, up to the horizon of the log, the oldest first.
-func (q *Queries) MessageTail(ctx context.Context, db DBTX, arg MessageTailParams) ([]MessageTailRow, error) {
-	rows, err := db.Query(ctx, messageTail, arg.WorkspaceID, arg.After, arg.MaxRows)
+func (q *Queries) MessageTail(ctx context.Context, db DBTX, workspaceID uuid.UUID, after int64, maxRows int) ([]MessageTailRow, error) {
+	rows, err := db.Query(ctx, messageTail, workspaceID, after, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -1599,25 +1428,18 @@ WHERE m.workspace_id = $1 AND m.correlation_id = $2 AND m.seq > $3
 ORDER BY m.seq LIMIT $4
 `
 
-type MessageThreadParams struct {
-	WorkspaceID   uuid.UUID
-	CorrelationID string
-	After         int64
-	MaxRows       int32
-}
-
 type MessageThreadRow struct {
 	Message Message
 	JobKey  *string
 }
 
 // A thread from a place on, the oldest first.
-func (q *Queries) MessageThread(ctx context.Context, db DBTX, arg MessageThreadParams) ([]MessageThreadRow, error) {
+func (q *Queries) MessageThread(ctx context.Context, db DBTX, workspaceID uuid.UUID, correlationID string, after int64, maxRows int) ([]MessageThreadRow, error) {
 	rows, err := db.Query(ctx, messageThread,
-		arg.WorkspaceID,
-		arg.CorrelationID,
-		arg.After,
-		arg.MaxRows,
+		workspaceID,
+		correlationID,
+		after,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -1666,19 +1488,14 @@ CROSS JOIN LATERAL (SELECT m.product_id FROM message m
 WHERE f.product_id IS NOT NULL
 `
 
-type MessageThreadBeginsParams struct {
-	Names       []string
-	WorkspaceID uuid.UUID
-}
-
 type MessageThreadBeginsRow struct {
 	Name      string
 	ProductID uuid.UUID
 }
 
 // The products that the first messages of threads are about, where they are about one.
-func (q *Queries) MessageThreadBegins(ctx context.Context, db DBTX, arg MessageThreadBeginsParams) ([]MessageThreadBeginsRow, error) {
-	rows, err := db.Query(ctx, messageThreadBegins, arg.Names, arg.WorkspaceID)
+func (q *Queries) MessageThreadBegins(ctx context.Context, db DBTX, names []string, workspaceID uuid.UUID) ([]MessageThreadBeginsRow, error) {
+	rows, err := db.Query(ctx, messageThreadBegins, names, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -1701,14 +1518,9 @@ const messageWordsHeldBack = `-- name: MessageWordsHeldBack :one
 SELECT EXISTS (SELECT FROM message m WHERE m.workspace_id = $1 AND m.seq > $2 ORDER BY m.seq LIMIT 1)::boolean AS held
 `
 
-type MessageWordsHeldBackParams struct {
-	WorkspaceID uuid.UUID
-	After       int64
-}
-
 // Whether there are messages after a place that a transaction still running keeps back.
-func (q *Queries) MessageWordsHeldBack(ctx context.Context, db DBTX, arg MessageWordsHeldBackParams) (bool, error) {
-	row := db.QueryRow(ctx, messageWordsHeldBack, arg.WorkspaceID, arg.After)
+func (q *Queries) MessageWordsHeldBack(ctx context.Context, db DBTX, workspaceID uuid.UUID, after int64) (bool, error) {
+	row := db.QueryRow(ctx, messageWordsHeldBack, workspaceID, after)
 	var held bool
 	err := row.Scan(&held)
 	return held, err
@@ -1722,8 +1534,8 @@ RETURNING seq, era, filled
 
 type MessageWordsLockRow struct {
 	Seq    int64
-	Era    int32
-	Filled int32
+	Era    int
+	Filled int
 }
 
 // Locks up to which message there are words. A workspace begins with its first message.
@@ -1738,19 +1550,12 @@ const messageWordsPlaceSave = `-- name: MessageWordsPlaceSave :exec
 UPDATE message_words_place SET seq = $1, era = $2, filled = $3 WHERE workspace_id = $4
 `
 
-type MessageWordsPlaceSaveParams struct {
-	Seq         int64
-	Era         int32
-	Filled      int32
-	WorkspaceID uuid.UUID
-}
-
-func (q *Queries) MessageWordsPlaceSave(ctx context.Context, db DBTX, arg MessageWordsPlaceSaveParams) error {
+func (q *Queries) MessageWordsPlaceSave(ctx context.Context, db DBTX, seq int64, era int, filled int, workspaceID uuid.UUID) error {
 	_, err := db.Exec(ctx, messageWordsPlaceSave,
-		arg.Seq,
-		arg.Era,
-		arg.Filled,
-		arg.WorkspaceID,
+		seq,
+		era,
+		filled,
+		workspaceID,
 	)
 	return err
 }
@@ -1760,12 +1565,6 @@ SELECT m.seq, m.type, m.from_name, m.to_name, m.correlation_id, m.payload FROM m
 WHERE m.workspace_id = $1 AND m.seq > $2 AND m.seq < log_horizon()::text::bigint << 10
 ORDER BY m.seq LIMIT $3
 `
-
-type MessageWordsTextsParams struct {
-	WorkspaceID uuid.UUID
-	After       int64
-	MaxRows     int32
-}
 
 type MessageWordsTextsRow struct {
 	Seq           int64
@@ -1777,8 +1576,8 @@ type MessageWordsTextsRow struct {
 }
 
 // What the next messages are found by, up to the horizon of the log.
-func (q *Queries) MessageWordsTexts(ctx context.Context, db DBTX, arg MessageWordsTextsParams) ([]MessageWordsTextsRow, error) {
-	rows, err := db.Query(ctx, messageWordsTexts, arg.WorkspaceID, arg.After, arg.MaxRows)
+func (q *Queries) MessageWordsTexts(ctx context.Context, db DBTX, workspaceID uuid.UUID, after int64, maxRows int) ([]MessageWordsTextsRow, error) {
+	rows, err := db.Query(ctx, messageWordsTexts, workspaceID, after, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -1811,19 +1610,12 @@ FROM (SELECT unnest($3::bigint[]) AS seq, unnest($4::text[]) AS words) i
 ON CONFLICT (workspace_id, seq) DO NOTHING
 `
 
-type MessageWordsWriteParams struct {
-	WorkspaceID uuid.UUID
-	Era         int32
-	Seqs        []int64
-	Words       []string
-}
-
-func (q *Queries) MessageWordsWrite(ctx context.Context, db DBTX, arg MessageWordsWriteParams) error {
+func (q *Queries) MessageWordsWrite(ctx context.Context, db DBTX, workspaceID uuid.UUID, era int, seqs []int64, words []string) error {
 	_, err := db.Exec(ctx, messageWordsWrite,
-		arg.WorkspaceID,
-		arg.Era,
-		arg.Seqs,
-		arg.Words,
+		workspaceID,
+		era,
+		seqs,
+		words,
 	)
 	return err
 }
@@ -1849,13 +1641,6 @@ FROM (SELECT unnest($3::text[]) AS inbox, unnest($4::uuid[]) AS id) d JOIN writt
 SELECT w.id, w.seq, w.at FROM written w
 `
 
-type MessageWriteParams struct {
-	WorkspaceID uuid.UUID
-	Messages    json.RawMessage
-	Inboxes     []string
-	Ids         []uuid.UUID
-}
-
 type MessageWriteRow struct {
 	ID  uuid.UUID
 	Seq int64
@@ -1864,12 +1649,12 @@ type MessageWriteRow struct {
 
 // Inserts messages that are not there yet, of which no two have the same id or number, and
 // puts them into inboxes; gives those that were inserted.
-func (q *Queries) MessageWrite(ctx context.Context, db DBTX, arg MessageWriteParams) ([]MessageWriteRow, error) {
+func (q *Queries) MessageWrite(ctx context.Context, db DBTX, workspaceID uuid.UUID, messages json.RawMessage, inboxes []string, ids []uuid.UUID) ([]MessageWriteRow, error) {
 	rows, err := db.Query(ctx, messageWrite,
-		arg.WorkspaceID,
-		arg.Messages,
-		arg.Inboxes,
-		arg.Ids,
+		workspaceID,
+		messages,
+		inboxes,
+		ids,
 	)
 	if err != nil {
 		return nil, err
@@ -1895,18 +1680,13 @@ LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.id = ANY($2::uuid[])
 `
 
-type MessagesByIDsParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 type MessagesByIDsRow struct {
 	Message Message
 	JobKey  *string
 }
 
-func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, arg MessagesByIDsParams) ([]MessagesByIDsRow, error) {
-	rows, err := db.Query(ctx, messagesByIDs, arg.WorkspaceID, arg.Ids)
+func (q *Queries) MessagesByIDs(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]MessagesByIDsRow, error) {
+	rows, err := db.Query(ctx, messagesByIDs, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -1953,18 +1733,13 @@ LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[]) ORDER BY m.seq
 `
 
-type MessagesBySeqsParams struct {
-	WorkspaceID uuid.UUID
-	Seqs        []int64
-}
-
 type MessagesBySeqsRow struct {
 	Message Message
 	JobKey  *string
 }
 
-func (q *Queries) MessagesBySeqs(ctx context.Context, db DBTX, arg MessagesBySeqsParams) ([]MessagesBySeqsRow, error) {
-	rows, err := db.Query(ctx, messagesBySeqs, arg.WorkspaceID, arg.Seqs)
+func (q *Queries) MessagesBySeqs(ctx context.Context, db DBTX, workspaceID uuid.UUID, seqs []int64) ([]MessagesBySeqsRow, error) {
+	rows, err := db.Query(ctx, messagesBySeqs, workspaceID, seqs)
 	if err != nil {
 		return nil, err
 	}
@@ -2011,15 +1786,9 @@ DELETE FROM message_delivery d WHERE d.workspace_id = $1 AND d.inbox = $2 AND d.
     ORDER BY o.inbox, o.seq LIMIT $3))
 `
 
-type NoticesDropParams struct {
-	WorkspaceID uuid.UUID
-	Inbox       string
-	MaxRows     int32
-}
-
 // Takes the oldest notices of the server out of an inbox.
-func (q *Queries) NoticesDrop(ctx context.Context, db DBTX, arg NoticesDropParams) error {
-	_, err := db.Exec(ctx, noticesDrop, arg.WorkspaceID, arg.Inbox, arg.MaxRows)
+func (q *Queries) NoticesDrop(ctx context.Context, db DBTX, workspaceID uuid.UUID, inbox string, maxRows int) error {
+	_, err := db.Exec(ctx, noticesDrop, workspaceID, inbox, maxRows)
 	return err
 }
 
@@ -2029,14 +1798,9 @@ SELECT EXISTS (SELECT FROM agent a WHERE a.workspace_id = $1 AND $2::text = ANY(
     AND a.last_heartbeat_at > clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS lives
 `
 
-type RoleLivesParams struct {
-	WorkspaceID uuid.UUID
-	Role        string
-}
-
 // Whether an agent of a role lives.
-func (q *Queries) RoleLives(ctx context.Context, db DBTX, arg RoleLivesParams) (bool, error) {
-	row := db.QueryRow(ctx, roleLives, arg.WorkspaceID, arg.Role)
+func (q *Queries) RoleLives(ctx context.Context, db DBTX, workspaceID uuid.UUID, role string) (bool, error) {
+	row := db.QueryRow(ctx, roleLives, workspaceID, role)
 	var lives bool
 	err := row.Scan(&lives)
 	return lives, err
@@ -2050,20 +1814,14 @@ FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = $1 AN
 ORDER BY l.seq DESC
 `
 
-type ThreadEndsParams struct {
-	WorkspaceID uuid.UUID
-	Before      int64
-	MaxRows     int32
-}
-
 type ThreadEndsRow struct {
 	Seq  int64
 	Ends bool
 }
 
 // Messages before a place, the newest first, and of each whether its thread ends with it.
-func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, arg ThreadEndsParams) ([]ThreadEndsRow, error) {
-	rows, err := db.Query(ctx, threadEnds, arg.WorkspaceID, arg.Before, arg.MaxRows)
+func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, workspaceID uuid.UUID, before int64, maxRows int) ([]ThreadEndsRow, error) {
+	rows, err := db.Query(ctx, threadEnds, workspaceID, before, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -2089,25 +1847,18 @@ WHERE m.workspace_id = $1 AND m.correlation_id = $2 AND m.seq < $3
 ORDER BY m.seq DESC LIMIT $4
 `
 
-type ThreadNewestParams struct {
-	WorkspaceID   uuid.UUID
-	CorrelationID string
-	Before        int64
-	MaxRows       int32
-}
-
 type ThreadNewestRow struct {
 	Message Message
 	JobKey  *string
 }
 
 // The newest messages of a thread before a place, the newest first.
-func (q *Queries) ThreadNewest(ctx context.Context, db DBTX, arg ThreadNewestParams) ([]ThreadNewestRow, error) {
+func (q *Queries) ThreadNewest(ctx context.Context, db DBTX, workspaceID uuid.UUID, correlationID string, before int64, maxRows int) ([]ThreadNewestRow, error) {
 	rows, err := db.Query(ctx, threadNewest,
-		arg.WorkspaceID,
-		arg.CorrelationID,
-		arg.Before,
-		arg.MaxRows,
+		workspaceID,
+		correlationID,
+		before,
+		maxRows,
 	)
 	if err != nil {
 		return nil, err
@@ -2162,11 +1913,6 @@ WHERE m.workspace_id = $1 AND m.seq = ANY($2::bigint[])
 ORDER BY m.seq DESC
 `
 
-type ThreadsEndingParams struct {
-	WorkspaceID uuid.UUID
-	Seqs        []int64
-}
-
 type ThreadsEndingRow struct {
 	Message      Message
 	JobKey       *string
@@ -2177,8 +1923,8 @@ type ThreadsEndingRow struct {
 }
 
 // The threads that end with these messages: how they began, who wrote the newest messages.
-func (q *Queries) ThreadsEnding(ctx context.Context, db DBTX, arg ThreadsEndingParams) ([]ThreadsEndingRow, error) {
-	rows, err := db.Query(ctx, threadsEnding, arg.WorkspaceID, arg.Seqs)
+func (q *Queries) ThreadsEnding(ctx context.Context, db DBTX, workspaceID uuid.UUID, seqs []int64) ([]ThreadsEndingRow, error) {
+	rows, err := db.Query(ctx, threadsEnding, workspaceID, seqs)
 	if err != nil {
 		return nil, err
 	}

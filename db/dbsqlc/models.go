@@ -78,20 +78,20 @@ type Agent struct {
 	Name                     string
 	Model                    string
 	Capabilities             []string
-	MaxConcurrentJobs        int32
-	HeartbeatIntervalSeconds int32
-	StaleAfterSeconds        *int32
+	MaxConcurrentJobs        int
+	HeartbeatIntervalSeconds int
+	StaleAfterSeconds        *int
 	BootID                   string
 	Products                 []string
 	Status                   string
-	MemoryMb                 *int32
+	MemoryMb                 *int
 	CpuPercent               *float32
 	LastHeartbeatAt          time.Time
 	TerminatedAt             *time.Time
 	TerminateReason          string
 	CreatedAt                time.Time
 	RegisteredAt             time.Time
-	DeadAfterSeconds         int32
+	DeadAfterSeconds         int
 	HealthTold               string
 	EnrolmentID              *uuid.UUID
 	Generation               int64
@@ -117,19 +117,19 @@ type Attempt struct {
 	Outcome          string
 	Error            string
 	ErrorKind        string
-	ProgressPercent  *int16
+	ProgressPercent  *int
 	CurrentStep      string
 	Checkpoint       json.RawMessage
 	Result           json.RawMessage
 	ResultDigest     []byte
-	Submitted        int16
+	Submitted        int
 	AgentID          *uuid.UUID
 	Delivery         string
 	DeliveryBranch   string
 	DeliveryCommit   string
 	DeliveryDetail   string
 	DeliveryAt       *time.Time
-	DeliveryTellings int16
+	DeliveryTellings int
 }
 
 type Blob struct {
@@ -146,7 +146,7 @@ type Blob struct {
 type BlobChunk struct {
 	WorkspaceID uuid.UUID
 	DataID      uuid.UUID
-	N           int32
+	N           int
 	Data        []byte
 }
 
@@ -157,7 +157,7 @@ type BlobDatum struct {
 	Counted     int64
 	Size        int64
 	Digests     []byte
-	KeyID       *int32
+	KeyID       *int
 	SealedKey   []byte
 	MadeAt      time.Time
 	ExpiresAt   *time.Time
@@ -201,16 +201,16 @@ type Budget struct {
 	Hard           bool
 	SliceNanos     int64
 	SliceTokens    int64
-	AlertAt        []int16
+	AlertAt        []int
 	Throttle       bool
-	ThrottledBelow int16
+	ThrottledBelow int
 	BurnNanos1h    int64
 	BurnNanos24h   int64
 	BurnNanos7d    int64
 	ExhaustedP50   *time.Time
 	ExhaustedP90   *time.Time
 	Verdict        string
-	Version        int32
+	Version        int
 	CreatedBy      string
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -223,7 +223,7 @@ type BudgetAlert struct {
 	WorkspaceID uuid.UUID
 	BudgetID    uuid.UUID
 	PeriodStart time.Time
-	Threshold   int16
+	Threshold   int
 	FiredAt     time.Time
 }
 
@@ -353,7 +353,7 @@ type Factory struct {
 	Engines      []string
 	Capabilities []string
 	Repos        json.RawMessage
-	Seats        int32
+	Seats        int
 	Draining     bool
 	DrainedBy    string
 	DrainedAt    *time.Time
@@ -397,7 +397,7 @@ type Job struct {
 	ProductID           uuid.UUID
 	Repo                string
 	Phase               string
-	Priority            int16
+	Priority            int
 	Capabilities        []string
 	Factory             string
 	LaneID              int64
@@ -410,25 +410,25 @@ type Job struct {
 	StatusBy            string
 	StatusAt            time.Time
 	Epoch               int64
-	Attempts            int32
-	FailureCount        int32
-	LostCount           int32
-	MaxRetries          int32
-	MaxLost             int32
-	RetryBackoffSeconds int32
+	Attempts            int
+	FailureCount        int
+	LostCount           int
+	MaxRetries          int
+	MaxLost             int
+	RetryBackoffSeconds int
 	LastError           string
 	Feedback            string
-	ProgressPercent     *int16
+	ProgressPercent     *int
 	CurrentStep         string
 	Checkpoint          json.RawMessage
 	Result              json.RawMessage
 	ReviewRequired      *bool
 	EstimatedComplexity string
-	EstimatedMinutes    *int32
+	EstimatedMinutes    *int
 	TokenBudget         *int64
 	NotBefore           *time.Time
 	IdempotencyKey      *string
-	Version             int32
+	Version             int
 	CreatedBy           string
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
@@ -448,10 +448,10 @@ type Job struct {
 	StatusByID          string
 	CarriedOutBy        json.RawMessage
 	BudgetNanos         *int64
-	Complexity          *int16
+	Complexity          *int
 	Tier                string
 	RootID              *uuid.UUID
-	Depth               int16
+	Depth               int
 }
 
 type JobCost struct {
@@ -460,9 +460,9 @@ type JobCost struct {
 	EndedAt            time.Time
 	Kind               string
 	Repo               string
-	Complexity         int16
-	Priority           int16
-	Failures           int32
+	Complexity         int
+	Priority           int
+	Failures           int
 	Model              string
 	InputTokens        int64
 	CacheReadTokens    int64
@@ -512,7 +512,7 @@ type JobFull struct {
 	ProductID            uuid.UUID
 	Repo                 string
 	Phase                string
-	Priority             int16
+	Priority             int
 	Capabilities         []string
 	Factory              string
 	LaneID               int64
@@ -525,25 +525,25 @@ type JobFull struct {
 	StatusBy             string
 	StatusAt             time.Time
 	Epoch                int64
-	Attempts             int32
-	FailureCount         int32
-	LostCount            int32
-	MaxRetries           int32
-	MaxLost              int32
-	RetryBackoffSeconds  int32
+	Attempts             int
+	FailureCount         int
+	LostCount            int
+	MaxRetries           int
+	MaxLost              int
+	RetryBackoffSeconds  int
 	LastError            string
 	Feedback             string
-	ProgressPercent      *int16
+	ProgressPercent      *int
 	CurrentStep          string
 	Checkpoint           json.RawMessage
 	Result               json.RawMessage
 	ReviewRequired       *bool
 	EstimatedComplexity  string
-	EstimatedMinutes     *int32
+	EstimatedMinutes     *int
 	TokenBudget          *int64
 	NotBefore            *time.Time
 	IdempotencyKey       *string
-	Version              int32
+	Version              int
 	CreatedBy            string
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
@@ -563,7 +563,7 @@ type JobFull struct {
 	StatusByID           string
 	CarriedOutBy         json.RawMessage
 	BudgetNanos          *int64
-	Complexity           *int16
+	Complexity           *int
 	Tier                 string
 	Body                 string
 	Acceptance           json.RawMessage
@@ -574,7 +574,7 @@ type JobFull struct {
 	ReviewNeeded         bool
 	ProductPaused        bool
 	OneJobPerRepo        bool
-	ReviewLimit          *int32
+	ReviewLimit          *int
 	DependsOn            []string
 	LeaseEpoch           *int64
 	LeaseAgentID         *uuid.UUID
@@ -582,10 +582,10 @@ type JobFull struct {
 	LeaseFactoryID       *uuid.UUID
 	LeaseFactory         string
 	LeaseSessionKey      *string
-	LeaseTtlSeconds      *int32
+	LeaseTtlSeconds      *int
 	LeaseClaimedAt       *time.Time
 	LeaseExpiresAt       *time.Time
-	LeaseProgressPercent *int16
+	LeaseProgressPercent *int
 	LeaseCurrentStep     *string
 	LeaseProgressAt      *time.Time
 	LeaseCheckpoint      json.RawMessage
@@ -607,10 +607,10 @@ type JobLease struct {
 	FactoryID       uuid.UUID
 	SessionKey      string
 	RequestID       string
-	TtlSeconds      int32
+	TtlSeconds      int
 	ClaimedAt       time.Time
 	ExpiresAt       time.Time
-	ProgressPercent *int16
+	ProgressPercent *int
 	CurrentStep     string
 	ProgressAt      *time.Time
 	Checkpoint      json.RawMessage
@@ -668,8 +668,8 @@ type JobLogWord struct {
 type JobLogWordsPlace struct {
 	WorkspaceID uuid.UUID
 	Place       string
-	Era         int32
-	Filled      int32
+	Era         int
+	Filled      int
 }
 
 type JobMerge struct {
@@ -686,14 +686,14 @@ type JobMerge struct {
 	Checks      string
 	Url         string
 	PullUrl     string
-	PullNumber  int32
+	PullNumber  int
 	PullBranch  string
 }
 
 type JobMergeHold struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
-	Tries       int32
+	Tries       int
 	Until       time.Time
 }
 
@@ -705,7 +705,7 @@ type JobNumber struct {
 type JobReady struct {
 	WorkspaceID uuid.UUID
 	LaneID      int64
-	Priority    int16
+	Priority    int
 	ReadyAt     time.Time
 	JobID       uuid.UUID
 }
@@ -720,7 +720,7 @@ type JobSecret struct {
 	WorkspaceID uuid.UUID
 	JobID       uuid.UUID
 	Name        string
-	KeyID       int32
+	KeyID       int
 	Sealed      []byte
 }
 
@@ -763,8 +763,8 @@ type JobWord struct {
 type JobWordsPlace struct {
 	WorkspaceID uuid.UUID
 	Place       string
-	Era         int32
-	Filled      int32
+	Era         int
+	Filled      int
 	Walked      *uuid.UUID
 }
 
@@ -817,7 +817,7 @@ type LogSeal struct {
 
 type LoginThrottle struct {
 	Subject      []byte
-	Failures     int32
+	Failures     int
 	LastFailedAt time.Time
 }
 
@@ -857,7 +857,7 @@ type MessageArchive struct {
 	ID          uuid.UUID
 	FirstSeq    int64
 	LastSeq     int64
-	Messages    int32
+	Messages    int
 	Blob        []byte
 	At          time.Time
 }
@@ -872,7 +872,7 @@ type MessageDelivery struct {
 	Inbox          string
 	Seq            int64
 	ProductID      *uuid.UUID
-	Deliveries     int32
+	Deliveries     int
 	ReaderID       *uuid.UUID
 	TakenUntil     *time.Time
 	NotBefore      *time.Time
@@ -903,8 +903,8 @@ type MessageWord struct {
 type MessageWordsPlace struct {
 	WorkspaceID uuid.UUID
 	Seq         int64
-	Era         int32
-	Filled      int32
+	Era         int
+	Filled      int
 }
 
 type Price struct {
@@ -922,7 +922,7 @@ type Price struct {
 	Source        string
 	CreatedBy     string
 	CreatedAt     time.Time
-	BatchPermille int16
+	BatchPermille int
 }
 
 type Product struct {
@@ -931,7 +931,7 @@ type Product struct {
 	Name                string
 	ReviewRequired      bool
 	OneJobPerRepo       bool
-	ReviewLimit         *int32
+	ReviewLimit         *int
 	Paused              bool
 	CreatedAt           time.Time
 	UpdatedAt           time.Time
@@ -939,7 +939,7 @@ type Product struct {
 	MergeMethod         string
 	MergeInto           string
 	MergeChecks         string
-	BranchRetentionDays int32
+	BranchRetentionDays int
 }
 
 type ProductRepo struct {
@@ -1087,7 +1087,7 @@ type Workspace struct {
 
 type WorkspaceKey struct {
 	WorkspaceID uuid.UUID
-	ID          int32
+	ID          int
 	Wrapped     []byte
 	ServerKey   []byte
 	Moved       int64

@@ -35,27 +35,20 @@ SELECT
     ) f)::int AS failed
 `
 
-type NeedsCountParams struct {
-	WorkspaceID uuid.UUID
-	MaxScan     int32
-	MaxRows     int32
-	Lanes       []int64
-}
-
 type NeedsCountRow struct {
-	Questions  int32
-	Reviews    int32
-	Unroutable int32
-	Failed     int32
+	Questions  int
+	Reviews    int
+	Unroutable int
+	Failed     int
 }
 
 // How many jobs of each kind wait for a person, each counted up to a limit.
-func (q *Queries) NeedsCount(ctx context.Context, db DBTX, arg NeedsCountParams) (NeedsCountRow, error) {
+func (q *Queries) NeedsCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxScan int, maxRows int, lanes []int64) (NeedsCountRow, error) {
 	row := db.QueryRow(ctx, needsCount,
-		arg.WorkspaceID,
-		arg.MaxScan,
-		arg.MaxRows,
-		arg.Lanes,
+		workspaceID,
+		maxScan,
+		maxRows,
+		lanes,
 	)
 	var i NeedsCountRow
 	err := row.Scan(
@@ -99,8 +92,8 @@ SELECT n.kind::text AS kind, n.id::uuid AS id FROM (
 
 type NeedsListParams struct {
 	WorkspaceID uuid.UUID
-	MaxScan     int32
-	MaxRows     int32
+	MaxScan     int
+	MaxRows     int
 	InReview    string
 	Lanes       []int64
 }
@@ -149,15 +142,9 @@ SELECT b.id FROM (
 ORDER BY b.priority DESC, b.status_at, b.id LIMIT $3
 `
 
-type NeedsQuestionsParams struct {
-	WorkspaceID uuid.UUID
-	MaxScan     int32
-	MaxRows     int32
-}
-
 // The jobs that wait for an answer, the most urgent first.
-func (q *Queries) NeedsQuestions(ctx context.Context, db DBTX, arg NeedsQuestionsParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, needsQuestions, arg.WorkspaceID, arg.MaxScan, arg.MaxRows)
+func (q *Queries) NeedsQuestions(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxScan int, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, needsQuestions, workspaceID, maxScan, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ type PriceInsertParams struct {
 	CacheWrites    []int64
 	CacheWrites1h  []int64
 	Outputs        []int64
-	BatchPermilles []int16
+	BatchPermilles []int
 	FlatRates      []bool
 	Sources        []string
 }
@@ -104,7 +104,7 @@ type PriceListRow struct {
 	CacheWrite    int64
 	CacheWrite1h  int64
 	Output        int64
-	BatchPermille int16
+	BatchPermille int
 	FlatRate      bool
 	Source        string
 	CreatedBy     string
@@ -164,7 +164,7 @@ type UnpricedModelAskParams struct {
 	Providers   []string
 	Budgets     []string
 	Sources     []string
-	MaxOpen     int32
+	MaxOpen     int
 }
 
 type UnpricedModelAskRow struct {
@@ -299,14 +299,9 @@ ON CONFLICT (workspace_id) DO UPDATE SET since = least(u.since, excluded.since),
     was_locked = false, saved_at = excluded.saved_at
 `
 
-type UsagePricingAskParams struct {
-	WorkspaceID uuid.UUID
-	Since       time.Time
-}
-
 // Has what was booked since an instant priced, from the beginning.
-func (q *Queries) UsagePricingAsk(ctx context.Context, db DBTX, arg UsagePricingAskParams) error {
-	_, err := db.Exec(ctx, usagePricingAsk, arg.WorkspaceID, arg.Since)
+func (q *Queries) UsagePricingAsk(ctx context.Context, db DBTX, workspaceID uuid.UUID, since time.Time) error {
+	_, err := db.Exec(ctx, usagePricingAsk, workspaceID, since)
 	return err
 }
 

@@ -15,13 +15,8 @@ const productDelete = `-- name: ProductDelete :exec
 DELETE FROM product WHERE workspace_id = $1 AND id = $2
 `
 
-type ProductDeleteParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
-func (q *Queries) ProductDelete(ctx context.Context, db DBTX, arg ProductDeleteParams) error {
-	_, err := db.Exec(ctx, productDelete, arg.WorkspaceID, arg.ID)
+func (q *Queries) ProductDelete(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) error {
+	_, err := db.Exec(ctx, productDelete, workspaceID, iD)
 	return err
 }
 
@@ -38,13 +33,13 @@ type ProductListRow struct {
 	Name                string
 	ReviewRequired      bool
 	OneJobPerRepo       bool
-	ReviewLimit         *int32
+	ReviewLimit         *int
 	Paused              bool
 	MergeBy             string
 	MergeMethod         string
 	MergeInto           string
 	MergeChecks         string
-	BranchRetentionDays int32
+	BranchRetentionDays int
 	Repos               []string
 }
 
@@ -85,14 +80,9 @@ const productLock = `-- name: ProductLock :one
 SELECT id FROM product WHERE workspace_id = $1 AND id = $2 FOR UPDATE
 `
 
-type ProductLockParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-}
-
 // Locks a product against new jobs, before it is taken away.
-func (q *Queries) ProductLock(ctx context.Context, db DBTX, arg ProductLockParams) (uuid.UUID, error) {
-	row := db.QueryRow(ctx, productLock, arg.WorkspaceID, arg.ID)
+func (q *Queries) ProductLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID) (uuid.UUID, error) {
+	row := db.QueryRow(ctx, productLock, workspaceID, iD)
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
@@ -103,19 +93,14 @@ SELECT p.id, p.name FROM product_repo r JOIN product p ON p.workspace_id = r.wor
 WHERE r.workspace_id = $1 AND r.repo = $2
 `
 
-type ProductOfRepoParams struct {
-	WorkspaceID uuid.UUID
-	Repo        string
-}
-
 type ProductOfRepoRow struct {
 	ID   uuid.UUID
 	Name string
 }
 
 // The product that owns a repo; no row where none does.
-func (q *Queries) ProductOfRepo(ctx context.Context, db DBTX, arg ProductOfRepoParams) ([]ProductOfRepoRow, error) {
-	rows, err := db.Query(ctx, productOfRepo, arg.WorkspaceID, arg.Repo)
+func (q *Queries) ProductOfRepo(ctx context.Context, db DBTX, workspaceID uuid.UUID, repo string) ([]ProductOfRepoRow, error) {
+	rows, err := db.Query(ctx, productOfRepo, workspaceID, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -144,15 +129,9 @@ SELECT $1, unnest($2::text[]), $3
 ON CONFLICT DO NOTHING
 `
 
-type ProductReposSaveParams struct {
-	WorkspaceID uuid.UUID
-	Repos       []string
-	ProductID   uuid.UUID
-}
-
 // Gives a product exactly these repos.
-func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, arg ProductReposSaveParams) error {
-	_, err := db.Exec(ctx, productReposSave, arg.WorkspaceID, arg.Repos, arg.ProductID)
+func (q *Queries) ProductReposSave(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string, productID uuid.UUID) error {
+	_, err := db.Exec(ctx, productReposSave, workspaceID, repos, productID)
 	return err
 }
 
@@ -173,13 +152,13 @@ type ProductSaveParams struct {
 	Name                string
 	ReviewRequired      bool
 	OneJobPerRepo       bool
-	ReviewLimit         *int32
+	ReviewLimit         *int
 	Paused              bool
 	MergeBy             string
 	MergeMethod         string
 	MergeInto           string
 	MergeChecks         string
-	BranchRetentionDays int32
+	BranchRetentionDays int
 }
 
 // Makes a product or replaces its settings.

@@ -53,21 +53,14 @@ ON CONFLICT (workspace_id, provider, enrolment_id) DO UPDATE SET until = greates
 RETURNING until
 `
 
-type ProviderHoldParams struct {
-	Provider    string
-	Seconds     float64
-	WorkspaceID uuid.UUID
-	AgentID     uuid.UUID
-}
-
 // Holds a provider for some seconds from now, unless it is held for longer already, for
 // the agents of the same enrolment token.
-func (q *Queries) ProviderHold(ctx context.Context, db DBTX, arg ProviderHoldParams) (time.Time, error) {
+func (q *Queries) ProviderHold(ctx context.Context, db DBTX, provider string, seconds float64, workspaceID uuid.UUID, agentID uuid.UUID) (time.Time, error) {
 	row := db.QueryRow(ctx, providerHold,
-		arg.Provider,
-		arg.Seconds,
-		arg.WorkspaceID,
-		arg.AgentID,
+		provider,
+		seconds,
+		workspaceID,
+		agentID,
 	)
 	var until time.Time
 	err := row.Scan(&until)

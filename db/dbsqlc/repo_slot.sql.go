@@ -17,14 +17,9 @@ WHERE j.workspace_id = $1 AND j.repo = $2 AND j.status = 'waiting' AND j.wait_re
 ORDER BY j.priority DESC, j.status_at, j.id LIMIT 1
 `
 
-type HeldByRepoParams struct {
-	WorkspaceID uuid.UUID
-	Repo        string
-}
-
 // The most urgent job that waits for a repo.
-func (q *Queries) HeldByRepo(ctx context.Context, db DBTX, arg HeldByRepoParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, heldByRepo, arg.WorkspaceID, arg.Repo)
+func (q *Queries) HeldByRepo(ctx context.Context, db DBTX, workspaceID uuid.UUID, repo string) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, heldByRepo, workspaceID, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +45,9 @@ WHERE j.workspace_id = $1 AND j.product_id = $2
 ORDER BY j.priority DESC, j.status_at, j.id LIMIT $3
 `
 
-type HeldByReviewParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-	MaxRows     int32
-}
-
 // The most urgent jobs that wait for a place in a product's review queue.
-func (q *Queries) HeldByReview(ctx context.Context, db DBTX, arg HeldByReviewParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, heldByReview, arg.WorkspaceID, arg.ProductID, arg.MaxRows)
+func (q *Queries) HeldByReview(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, heldByReview, workspaceID, productID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +107,10 @@ WITH RECURSIVE busy AS (
 SELECT f.id FROM freed f ORDER BY f.priority DESC, f.status_at, f.id LIMIT $1
 `
 
-type HeldFreedParams struct {
-	MaxRows     int32
-	WorkspaceID uuid.UUID
-}
-
 // Held jobs whose reason is gone, the most urgent first. The repos that jobs wait
 // for are found by skipping from one to the next; each is asked for its head only.
-func (q *Queries) HeldFreed(ctx context.Context, db DBTX, arg HeldFreedParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, heldFreed, arg.MaxRows, arg.WorkspaceID)
+func (q *Queries) HeldFreed(ctx context.Context, db DBTX, maxRows int, workspaceID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, heldFreed, maxRows, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,16 +137,10 @@ SELECT count(*)::int FROM (
 ) capped
 `
 
-type InReviewCountParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-	MaxRows     int32
-}
-
 // How many jobs of a product are in review, counted up to its limit.
-func (q *Queries) InReviewCount(ctx context.Context, db DBTX, arg InReviewCountParams) (int32, error) {
-	row := db.QueryRow(ctx, inReviewCount, arg.WorkspaceID, arg.ProductID, arg.MaxRows)
-	var column_1 int32
+func (q *Queries) InReviewCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, inReviewCount, workspaceID, productID, maxRows)
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -174,15 +152,10 @@ DELETE FROM repo_slot o WHERE o.workspace_id = $1 AND o.repo = ANY(ARRAY(
     FOR UPDATE OF s SKIP LOCKED))
 `
 
-type SlotClearParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-}
-
 // Gives up the slots of a product that allows many jobs in a repo. One that is
 // being given up anyway is left to whoever does it.
-func (q *Queries) SlotClear(ctx context.Context, db DBTX, arg SlotClearParams) error {
-	_, err := db.Exec(ctx, slotClear, arg.WorkspaceID, arg.ProductID)
+func (q *Queries) SlotClear(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID) error {
+	_, err := db.Exec(ctx, slotClear, workspaceID, productID)
 	return err
 }
 
@@ -192,15 +165,9 @@ SELECT $1, unnest($2::text[]), unnest($3::uuid[])
 ON CONFLICT DO NOTHING
 `
 
-type SlotInsertParams struct {
-	WorkspaceID uuid.UUID
-	Repos       []string
-	JobIds      []uuid.UUID
-}
-
 // Takes free slots; those of the repos that are locked by SlotLock never conflict.
-func (q *Queries) SlotInsert(ctx context.Context, db DBTX, arg SlotInsertParams) (int64, error) {
-	result, err := db.Exec(ctx, slotInsert, arg.WorkspaceID, arg.Repos, arg.JobIds)
+func (q *Queries) SlotInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string, jobIds []uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, slotInsert, workspaceID, repos, jobIds)
 	if err != nil {
 		return 0, err
 	}
@@ -211,14 +178,9 @@ const slotLeave = `-- name: SlotLeave :execrows
 DELETE FROM repo_slot WHERE workspace_id = $1 AND job_id = $2
 `
 
-type SlotLeaveParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 // Gives up a job's slot while the job goes on.
-func (q *Queries) SlotLeave(ctx context.Context, db DBTX, arg SlotLeaveParams) (int64, error) {
-	result, err := db.Exec(ctx, slotLeave, arg.WorkspaceID, arg.JobID)
+func (q *Queries) SlotLeave(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, slotLeave, workspaceID, jobID)
 	if err != nil {
 		return 0, err
 	}
@@ -231,22 +193,17 @@ JOIN job j ON j.workspace_id = s.workspace_id AND j.id = s.job_id
 WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
 `
 
-type SlotListParams struct {
-	WorkspaceID uuid.UUID
-	Repos       []string
-}
-
 type SlotListRow struct {
 	Repo     string
 	JobID    uuid.UUID
 	Status   string
-	Priority int16
+	Priority int
 }
 
 // Whose slots these repos' are. A slot that is being given up at this moment
 // still shows.
-func (q *Queries) SlotList(ctx context.Context, db DBTX, arg SlotListParams) ([]SlotListRow, error) {
-	rows, err := db.Query(ctx, slotList, arg.WorkspaceID, arg.Repos)
+func (q *Queries) SlotList(ctx context.Context, db DBTX, workspaceID uuid.UUID, repos []string) ([]SlotListRow, error) {
+	rows, err := db.Query(ctx, slotList, workspaceID, repos)
 	if err != nil {
 		return nil, err
 	}
@@ -275,15 +232,10 @@ SELECT r.repo::text AS repo FROM unnest($1::text[]) AS r(repo)
 WHERE pg_try_advisory_xact_lock(hashtextextended('slot:' || $2::text || ':' || r.repo, 0))
 `
 
-type SlotLockParams struct {
-	Repos     []string
-	Workspace string
-}
-
 // Those of the repos whose slots nobody else is taking. It never waits: whoever
 // takes a slot holds the lock of a job, which others wait for.
-func (q *Queries) SlotLock(ctx context.Context, db DBTX, arg SlotLockParams) ([]string, error) {
-	rows, err := db.Query(ctx, slotLock, arg.Repos, arg.Workspace)
+func (q *Queries) SlotLock(ctx context.Context, db DBTX, repos []string, workspace string) ([]string, error) {
+	rows, err := db.Query(ctx, slotLock, repos, workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -312,16 +264,11 @@ WHERE r.workspace_id = $1
 ORDER BY r.priority DESC, r.ready_at, r.job_id LIMIT $2
 `
 
-type SlotSurplusParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // Ready jobs that are to have a slot and have none, the most urgent first: what
 // was ready when a product began to allow one job in a repo. The lanes of such
 // products are found first: where there are none, no job is looked at.
-func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, arg SlotSurplusParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, slotSurplus, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) SlotSurplus(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, slotSurplus, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -347,11 +294,6 @@ WHERE l.workspace_id = $1 AND j.product_id = $2 AND j.repo <> '' AND NOT l.follo
 ORDER BY l.claimed_at FOR KEY SHARE OF l SKIP LOCKED
 `
 
-type SlotWorkedParams struct {
-	WorkspaceID uuid.UUID
-	ProductID   uuid.UUID
-}
-
 type SlotWorkedRow struct {
 	Repo string
 	ID   uuid.UUID
@@ -360,8 +302,8 @@ type SlotWorkedRow struct {
 // The jobs of a product that are worked on in a repo. Their leases cannot end
 // until the transaction does: a slot given to a job that has just left it would be
 // nobody's to give up.
-func (q *Queries) SlotWorked(ctx context.Context, db DBTX, arg SlotWorkedParams) ([]SlotWorkedRow, error) {
-	rows, err := db.Query(ctx, slotWorked, arg.WorkspaceID, arg.ProductID)
+func (q *Queries) SlotWorked(ctx context.Context, db DBTX, workspaceID uuid.UUID, productID uuid.UUID) ([]SlotWorkedRow, error) {
+	rows, err := db.Query(ctx, slotWorked, workspaceID, productID)
 	if err != nil {
 		return nil, err
 	}
@@ -386,16 +328,10 @@ WHERE r.workspace_id = $1 AND r.job_id = $2 AND j.status = 'ready' AND j.priorit
 FOR UPDATE OF r SKIP LOCKED FOR NO KEY UPDATE OF j SKIP LOCKED
 `
 
-type SlotYieldParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	Priority    int16
-}
-
 // Locks the job that has a slot, where it is ready, less urgent, and neither
 // claimed nor changed at this moment. The ready row comes first, as in a claim.
-func (q *Queries) SlotYield(ctx context.Context, db DBTX, arg SlotYieldParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, slotYield, arg.WorkspaceID, arg.JobID, arg.Priority)
+func (q *Queries) SlotYield(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, priority int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, slotYield, workspaceID, jobID, priority)
 	if err != nil {
 		return nil, err
 	}

@@ -26,12 +26,6 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
 ORDER BY e.id DESC LIMIT $3
 `
 
-type JobTalkParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	MaxRows     int32
-}
-
 type JobTalkRow struct {
 	ID        int64
 	Type      string
@@ -45,8 +39,8 @@ type JobTalkRow struct {
 }
 
 // What agents and people last said to one another about a job, newest first.
-func (q *Queries) JobTalk(ctx context.Context, db DBTX, arg JobTalkParams) ([]JobTalkRow, error) {
-	rows, err := db.Query(ctx, jobTalk, arg.WorkspaceID, arg.JobID, arg.MaxRows)
+func (q *Queries) JobTalk(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, maxRows int) ([]JobTalkRow, error) {
+	rows, err := db.Query(ctx, jobTalk, workspaceID, jobID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +75,10 @@ SELECT count(*)::int AS jobs FROM (
 ) capped
 `
 
-type ReviewCountParams struct {
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 // How many jobs wait for a review, counted up to a limit.
-func (q *Queries) ReviewCount(ctx context.Context, db DBTX, arg ReviewCountParams) (int32, error) {
-	row := db.QueryRow(ctx, reviewCount, arg.WorkspaceID, arg.MaxRows)
-	var jobs int32
+func (q *Queries) ReviewCount(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int, error) {
+	row := db.QueryRow(ctx, reviewCount, workspaceID, maxRows)
+	var jobs int
 	err := row.Scan(&jobs)
 	return jobs, err
 }
@@ -111,12 +100,12 @@ ORDER BY j.status_at, j.id LIMIT $6
 `
 
 type ReviewQueueParams struct {
-	MaxResult   int32
+	MaxResult   int
 	Status      string
 	WorkspaceID uuid.UUID
 	AfterAt     time.Time
 	AfterID     uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 }
 
 type ReviewQueueRow struct {
@@ -125,7 +114,7 @@ type ReviewQueueRow struct {
 	Title    string
 	Repo     string
 	Product  string
-	Priority int16
+	Priority int
 	Status   string
 	StatusAt time.Time
 	Result   json.RawMessage

@@ -19,19 +19,13 @@ WHERE workspace_id = $2 AND name = $3
 RETURNING id, generation
 `
 
-type AgentCutOffParams struct {
-	Reason      string
-	WorkspaceID uuid.UUID
-	Name        string
-}
-
 type AgentCutOffRow struct {
 	ID         uuid.UUID
 	Generation int64
 }
 
-func (q *Queries) AgentCutOff(ctx context.Context, db DBTX, arg AgentCutOffParams) (AgentCutOffRow, error) {
-	row := db.QueryRow(ctx, agentCutOff, arg.Reason, arg.WorkspaceID, arg.Name)
+func (q *Queries) AgentCutOff(ctx context.Context, db DBTX, reason string, workspaceID uuid.UUID, name string) (AgentCutOffRow, error) {
+	row := db.QueryRow(ctx, agentCutOff, reason, workspaceID, name)
 	var i AgentCutOffRow
 	err := row.Scan(&i.ID, &i.Generation)
 	return i, err
@@ -43,14 +37,9 @@ WHERE workspace_id = $1 AND enrolment_id = $2::uuid AND cut_off_at IS NULL
 ORDER BY name
 `
 
-type AgentsOfEnrolmentParams struct {
-	WorkspaceID uuid.UUID
-	EnrolmentID uuid.UUID
-}
-
 // The agents that registered with an enrolment token and were not ended since.
-func (q *Queries) AgentsOfEnrolment(ctx context.Context, db DBTX, arg AgentsOfEnrolmentParams) ([]string, error) {
-	rows, err := db.Query(ctx, agentsOfEnrolment, arg.WorkspaceID, arg.EnrolmentID)
+func (q *Queries) AgentsOfEnrolment(ctx context.Context, db DBTX, workspaceID uuid.UUID, enrolmentID uuid.UUID) ([]string, error) {
+	rows, err := db.Query(ctx, agentsOfEnrolment, workspaceID, enrolmentID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +84,7 @@ SELECT DISTINCT o.workspace_id FROM (
 `
 
 // For the system role: where there are rows that no token outlives.
-func (q *Queries) RevocationOldWorkspaces(ctx context.Context, db DBTX, maxRows int32) ([]uuid.UUID, error) {
+func (q *Queries) RevocationOldWorkspaces(ctx context.Context, db DBTX, maxRows int) ([]uuid.UUID, error) {
 	rows, err := db.Query(ctx, revocationOldWorkspaces, maxRows)
 	if err != nil {
 		return nil, err
@@ -122,21 +111,14 @@ ON CONFLICT (workspace_id, subject) DO UPDATE SET reason = excluded.reason,
     floor = greatest(revocation.floor, excluded.floor), at = clock_timestamp()
 `
 
-type RevocationPutParams struct {
-	WorkspaceID uuid.UUID
-	Subject     uuid.UUID
-	Reason      string
-	Floor       int64
-}
-
 // Ends an enrolment token's agents (floor 0) or an agent's tokens below a
 // generation.
-func (q *Queries) RevocationPut(ctx context.Context, db DBTX, arg RevocationPutParams) error {
+func (q *Queries) RevocationPut(ctx context.Context, db DBTX, workspaceID uuid.UUID, subject uuid.UUID, reason string, floor int64) error {
 	_, err := db.Exec(ctx, revocationPut,
-		arg.WorkspaceID,
-		arg.Subject,
-		arg.Reason,
-		arg.Floor,
+		workspaceID,
+		subject,
+		reason,
+		floor,
 	)
 	return err
 }

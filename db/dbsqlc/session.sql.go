@@ -77,13 +77,8 @@ UPDATE session SET ended_at = now()
 WHERE id = $1 AND account_id = $2 AND NOT half AND ended_at IS NULL AND expires_at > now()
 `
 
-type SessionEndOneParams struct {
-	ID        uuid.UUID
-	AccountID *uuid.UUID
-}
-
-func (q *Queries) SessionEndOne(ctx context.Context, db DBTX, arg SessionEndOneParams) (int64, error) {
-	result, err := db.Exec(ctx, sessionEndOne, arg.ID, arg.AccountID)
+func (q *Queries) SessionEndOne(ctx context.Context, db DBTX, iD uuid.UUID, accountID *uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, sessionEndOne, iD, accountID)
 	if err != nil {
 		return 0, err
 	}
@@ -100,16 +95,10 @@ SELECT count(*) FROM ended WHERE NOT half AND expires_at > now()
     AND last_seen_at > now() - make_interval(secs => $1::double precision)
 `
 
-type SessionEndOthersParams struct {
-	IdleSeconds float64
-	AccountID   *uuid.UUID
-	TokenHash   []byte
-}
-
 // Ends all of an account but one, half ones too, and counts the whole ones that
 // were live.
-func (q *Queries) SessionEndOthers(ctx context.Context, db DBTX, arg SessionEndOthersParams) (int64, error) {
-	row := db.QueryRow(ctx, sessionEndOthers, arg.IdleSeconds, arg.AccountID, arg.TokenHash)
+func (q *Queries) SessionEndOthers(ctx context.Context, db DBTX, idleSeconds float64, accountID *uuid.UUID, tokenHash []byte) (int64, error) {
+	row := db.QueryRow(ctx, sessionEndOthers, idleSeconds, accountID, tokenHash)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -120,7 +109,7 @@ DELETE FROM session WHERE token_hash IN (
     SELECT s.token_hash FROM session s WHERE s.expires_at < now() ORDER BY s.expires_at LIMIT $1)
 `
 
-func (q *Queries) SessionExpire(ctx context.Context, db DBTX, maxRows int32) (int64, error) {
+func (q *Queries) SessionExpire(ctx context.Context, db DBTX, maxRows int) (int64, error) {
 	result, err := db.Exec(ctx, sessionExpire, maxRows)
 	if err != nil {
 		return 0, err
@@ -136,11 +125,6 @@ WHERE s.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.account_id IS NULL OR s.epoch = a.session_epoch)
 `
 
-type SessionFindParams struct {
-	TokenHash   []byte
-	IdleSeconds float64
-}
-
 type SessionFindRow struct {
 	Data        []byte
 	SeenLongAgo bool
@@ -148,8 +132,8 @@ type SessionFindRow struct {
 
 // A live session, and whether it was last seen so long ago that this is worth a
 // write. One of an account lives as long as the account's epoch is the same.
-func (q *Queries) SessionFind(ctx context.Context, db DBTX, arg SessionFindParams) (SessionFindRow, error) {
-	row := db.QueryRow(ctx, sessionFind, arg.TokenHash, arg.IdleSeconds)
+func (q *Queries) SessionFind(ctx context.Context, db DBTX, tokenHash []byte, idleSeconds float64) (SessionFindRow, error) {
+	row := db.QueryRow(ctx, sessionFind, tokenHash, idleSeconds)
 	var i SessionFindRow
 	err := row.Scan(&i.Data, &i.SeenLongAgo)
 	return i, err
@@ -165,12 +149,6 @@ ORDER BY s.token_hash = $1 DESC, s.last_seen_at DESC, s.id
 LIMIT 100
 `
 
-type SessionListParams struct {
-	TokenHash   []byte
-	AccountID   *uuid.UUID
-	IdleSeconds float64
-}
-
 type SessionListRow struct {
 	ID         uuid.UUID
 	IP         string
@@ -181,8 +159,8 @@ type SessionListRow struct {
 }
 
 // The live ones of an account, the one that asks first.
-func (q *Queries) SessionList(ctx context.Context, db DBTX, arg SessionListParams) ([]SessionListRow, error) {
-	rows, err := db.Query(ctx, sessionList, arg.TokenHash, arg.AccountID, arg.IdleSeconds)
+func (q *Queries) SessionList(ctx context.Context, db DBTX, tokenHash []byte, accountID *uuid.UUID, idleSeconds float64) ([]SessionListRow, error) {
+	rows, err := db.Query(ctx, sessionList, tokenHash, accountID, idleSeconds)
 	if err != nil {
 		return nil, err
 	}

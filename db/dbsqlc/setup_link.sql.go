@@ -25,7 +25,7 @@ DELETE FROM setup_link WHERE token_hash IN (
     SELECT l.token_hash FROM setup_link l WHERE l.expires_at < now() LIMIT $1)
 `
 
-func (q *Queries) SetupLinkExpire(ctx context.Context, db DBTX, maxRows int32) (int64, error) {
+func (q *Queries) SetupLinkExpire(ctx context.Context, db DBTX, maxRows int) (int64, error) {
 	result, err := db.Exec(ctx, setupLinkExpire, maxRows)
 	if err != nil {
 		return 0, err
@@ -38,14 +38,8 @@ INSERT INTO setup_link (token_hash, account_id, expires_at)
 VALUES ($1, $2, now() + make_interval(secs => $3::double precision))
 `
 
-type SetupLinkInsertParams struct {
-	TokenHash    []byte
-	AccountID    uuid.UUID
-	ValidSeconds float64
-}
-
-func (q *Queries) SetupLinkInsert(ctx context.Context, db DBTX, arg SetupLinkInsertParams) error {
-	_, err := db.Exec(ctx, setupLinkInsert, arg.TokenHash, arg.AccountID, arg.ValidSeconds)
+func (q *Queries) SetupLinkInsert(ctx context.Context, db DBTX, tokenHash []byte, accountID uuid.UUID, validSeconds float64) error {
+	_, err := db.Exec(ctx, setupLinkInsert, tokenHash, accountID, validSeconds)
 	return err
 }
 

@@ -36,11 +36,6 @@ WITH RECURSIVE origin AS MATERIALIZED (
 SELECT edge.job_id, edge.depends_on_id::uuid AS depends_on_id FROM edge LIMIT $1
 `
 
-type CycleEdgesParams struct {
-	MaxRows     int32
-	WorkspaceID uuid.UUID
-}
-
 type CycleEdgesRow struct {
 	JobID       uuid.UUID
 	DependsOnID uuid.UUID
@@ -51,8 +46,8 @@ type CycleEdgesRow struct {
 // are no more, and the edges that these lead to, so that each cycle with one of
 // them is whole. Edges and ends are looked at by their ids: as joins they cost the
 // square of what waits where statistics are missing.
-func (q *Queries) CycleEdges(ctx context.Context, db DBTX, arg CycleEdgesParams) ([]CycleEdgesRow, error) {
-	rows, err := db.Query(ctx, cycleEdges, arg.MaxRows, arg.WorkspaceID)
+func (q *Queries) CycleEdges(ctx context.Context, db DBTX, maxRows int, workspaceID uuid.UUID) ([]CycleEdgesRow, error) {
+	rows, err := db.Query(ctx, cycleEdges, maxRows, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +74,11 @@ JOIN job d ON d.workspace_id = x.workspace_id AND d.id = x.depends_on_id
 WHERE d.status = 'waiting' OR (x.type = 'blocks' AND d.status = 'failed' AND d.last_error LIKE 'dependency_cycle%')
 `
 
-type CycleEdgesLeftParams struct {
-	JobIds       []uuid.UUID
-	DependsOnIds []uuid.UUID
-	WorkspaceID  uuid.UUID
-}
-
 // How many of these edges still hold: a member that failed for the same cycle
 // holds it as well as one that waits, but for a parent with a gate.
-func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, arg CycleEdgesLeftParams) (int32, error) {
-	row := db.QueryRow(ctx, cycleEdgesLeft, arg.JobIds, arg.DependsOnIds, arg.WorkspaceID)
-	var column_1 int32
+func (q *Queries) CycleEdgesLeft(ctx context.Context, db DBTX, jobIds []uuid.UUID, dependsOnIds []uuid.UUID, workspaceID uuid.UUID) (int, error) {
+	row := db.QueryRow(ctx, cycleEdgesLeft, jobIds, dependsOnIds, workspaceID)
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }

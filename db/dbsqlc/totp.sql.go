@@ -25,13 +25,8 @@ INSERT INTO recovery_code (account_id, code_hash)
 SELECT $1, unnest($2::bytea[])
 `
 
-type RecoveryCodeInsertParams struct {
-	AccountID  uuid.UUID
-	CodeHashes [][]byte
-}
-
-func (q *Queries) RecoveryCodeInsert(ctx context.Context, db DBTX, arg RecoveryCodeInsertParams) error {
-	_, err := db.Exec(ctx, recoveryCodeInsert, arg.AccountID, arg.CodeHashes)
+func (q *Queries) RecoveryCodeInsert(ctx context.Context, db DBTX, accountID uuid.UUID, codeHashes [][]byte) error {
+	_, err := db.Exec(ctx, recoveryCodeInsert, accountID, codeHashes)
 	return err
 }
 
@@ -40,13 +35,8 @@ UPDATE recovery_code SET used_at = now()
 WHERE account_id = $1 AND code_hash = $2 AND used_at IS NULL
 `
 
-type RecoveryCodeUseParams struct {
-	AccountID uuid.UUID
-	CodeHash  []byte
-}
-
-func (q *Queries) RecoveryCodeUse(ctx context.Context, db DBTX, arg RecoveryCodeUseParams) (int64, error) {
-	result, err := db.Exec(ctx, recoveryCodeUse, arg.AccountID, arg.CodeHash)
+func (q *Queries) RecoveryCodeUse(ctx context.Context, db DBTX, accountID uuid.UUID, codeHash []byte) (int64, error) {
+	result, err := db.Exec(ctx, recoveryCodeUse, accountID, codeHash)
 	if err != nil {
 		return 0, err
 	}
@@ -59,14 +49,9 @@ ON CONFLICT (account_id) DO UPDATE SET sealed = excluded.sealed, last_step = 0, 
 WHERE t.confirmed_at IS NULL
 `
 
-type TotpBeginParams struct {
-	AccountID uuid.UUID
-	Sealed    []byte
-}
-
 // A new secret in place of one that was not confirmed.
-func (q *Queries) TotpBegin(ctx context.Context, db DBTX, arg TotpBeginParams) (int64, error) {
-	result, err := db.Exec(ctx, totpBegin, arg.AccountID, arg.Sealed)
+func (q *Queries) TotpBegin(ctx context.Context, db DBTX, accountID uuid.UUID, sealed []byte) (int64, error) {
+	result, err := db.Exec(ctx, totpBegin, accountID, sealed)
 	if err != nil {
 		return 0, err
 	}
@@ -78,15 +63,9 @@ UPDATE account_totp SET confirmed_at = now(), last_step = $1
 WHERE account_id = $2 AND confirmed_at IS NULL AND sealed = $3
 `
 
-type TotpConfirmParams struct {
-	Step      int64
-	AccountID uuid.UUID
-	Sealed    []byte
-}
-
 // Only of the secret that the code was checked against.
-func (q *Queries) TotpConfirm(ctx context.Context, db DBTX, arg TotpConfirmParams) (int64, error) {
-	result, err := db.Exec(ctx, totpConfirm, arg.Step, arg.AccountID, arg.Sealed)
+func (q *Queries) TotpConfirm(ctx context.Context, db DBTX, step int64, accountID uuid.UUID, sealed []byte) (int64, error) {
+	result, err := db.Exec(ctx, totpConfirm, step, accountID, sealed)
 	if err != nil {
 		return 0, err
 	}
@@ -133,15 +112,9 @@ const totpReseal = `-- name: TotpReseal :exec
 UPDATE account_totp SET sealed = $1 WHERE account_id = $2 AND sealed = $3
 `
 
-type TotpResealParams struct {
-	Anew      []byte
-	AccountID uuid.UUID
-	Sealed    []byte
-}
-
 // The same secret under another key of the server.
-func (q *Queries) TotpReseal(ctx context.Context, db DBTX, arg TotpResealParams) error {
-	_, err := db.Exec(ctx, totpReseal, arg.Anew, arg.AccountID, arg.Sealed)
+func (q *Queries) TotpReseal(ctx context.Context, db DBTX, anew []byte, accountID uuid.UUID, sealed []byte) error {
+	_, err := db.Exec(ctx, totpReseal, anew, accountID, sealed)
 	return err
 }
 
@@ -150,15 +123,9 @@ UPDATE account_totp SET last_step = $1
 WHERE account_id = $2 AND confirmed_at IS NOT NULL AND sealed = $3 AND last_step < $1
 `
 
-type TotpUseParams struct {
-	Step      int64
-	AccountID uuid.UUID
-	Sealed    []byte
-}
-
 // One code is taken once: of many at the same moment the row lets one through.
-func (q *Queries) TotpUse(ctx context.Context, db DBTX, arg TotpUseParams) (int64, error) {
-	result, err := db.Exec(ctx, totpUse, arg.Step, arg.AccountID, arg.Sealed)
+func (q *Queries) TotpUse(ctx context.Context, db DBTX, step int64, accountID uuid.UUID, sealed []byte) (int64, error) {
+	result, err := db.Exec(ctx, totpUse, step, accountID, sealed)
 	if err != nil {
 		return 0, err
 	}

@@ -23,11 +23,6 @@ LEFT JOIN job_lease l ON l.workspace_id = $2 AND l.job_id = n.id
 GROUP BY u.job_id
 `
 
-type JobsSpentParams struct {
-	JobIds      []uuid.UUID
-	WorkspaceID uuid.UUID
-}
-
 type JobsSpentRow struct {
 	JobID        uuid.UUID
 	ChargedNanos int64
@@ -37,8 +32,8 @@ type JobsSpentRow struct {
 }
 
 // What jobs have cost, and how much of that since the last progress of the lease that lasts.
-func (q *Queries) JobsSpent(ctx context.Context, db DBTX, arg JobsSpentParams) ([]JobsSpentRow, error) {
-	rows, err := db.Query(ctx, jobsSpent, arg.JobIds, arg.WorkspaceID)
+func (q *Queries) JobsSpent(ctx context.Context, db DBTX, jobIds []uuid.UUID, workspaceID uuid.UUID) ([]JobsSpentRow, error) {
+	rows, err := db.Query(ctx, jobsSpent, jobIds, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +67,10 @@ WHERE j.workspace_id = $1 AND j.id = ANY($2::uuid[]) AND l.job_id = ANY($2::uuid
         FROM job_usage s WHERE s.workspace_id = $1 AND s.job_id = j.id)
 `
 
-type JobsToPauseForBudgetParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []uuid.UUID
-}
-
 // Those of the jobs that have used more than their own ceilings and whose holder is not
 // asked to stop yet.
-func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, arg JobsToPauseForBudgetParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, jobsToPauseForBudget, arg.WorkspaceID, arg.Ids)
+func (q *Queries) JobsToPauseForBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, jobsToPauseForBudget, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +99,6 @@ FROM job j CROSS JOIN LATERAL (SELECT least(coalesce(sum(s.input_tokens + s.outp
 WHERE j.workspace_id = $1 AND j.id = $2
 `
 
-type UsageAgainstBudgetParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type UsageAgainstBudgetRow struct {
 	Key          string
 	TokenBudget  *int64
@@ -126,8 +111,8 @@ type UsageAgainstBudgetRow struct {
 
 // How many tokens of all kinds a job has used and what it has cost, and whether that is
 // more than its own ceilings.
-func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, arg UsageAgainstBudgetParams) (UsageAgainstBudgetRow, error) {
-	row := db.QueryRow(ctx, usageAgainstBudget, arg.WorkspaceID, arg.JobID)
+func (q *Queries) UsageAgainstBudget(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (UsageAgainstBudgetRow, error) {
+	row := db.QueryRow(ctx, usageAgainstBudget, workspaceID, jobID)
 	var i UsageAgainstBudgetRow
 	err := row.Scan(
 		&i.Key,
@@ -147,12 +132,6 @@ FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::bigint[]) AS epoch) n
 CROSS JOIN LATERAL (SELECT x.workspace_id, x.hour, x.job_id, x.epoch, x.provider, x.model, x.product_id, x.phase, x.repo, x.agent, x.factory, x.entries, x.input_tokens, x.output_tokens, x.cache_read_tokens, x.cache_write_tokens, x.cache_write_1h_tokens, x.charged_nanos, x.computed_nanos, x.reported_nanos, x.imputed_nanos, x.unpriced_tokens, x.unpriced FROM usage_hour x WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.epoch = n.epoch LIMIT 1) u
 `
 
-type UsageBookedParams struct {
-	JobIds      []uuid.UUID
-	Epochs      []int64
-	WorkspaceID uuid.UUID
-}
-
 type UsageBookedRow struct {
 	JobID   uuid.UUID
 	Epoch   int64
@@ -163,8 +142,8 @@ type UsageBookedRow struct {
 }
 
 // What the usage of leases was booked under before, one row for each lease.
-func (q *Queries) UsageBooked(ctx context.Context, db DBTX, arg UsageBookedParams) ([]UsageBookedRow, error) {
-	rows, err := db.Query(ctx, usageBooked, arg.JobIds, arg.Epochs, arg.WorkspaceID)
+func (q *Queries) UsageBooked(ctx context.Context, db DBTX, jobIds []uuid.UUID, epochs []int64, workspaceID uuid.UUID) ([]UsageBookedRow, error) {
+	rows, err := db.Query(ctx, usageBooked, jobIds, epochs, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -196,20 +175,14 @@ WHERE u.workspace_id = $1 AND u.job_id = ANY($2::uuid[]) AND u.epoch = ANY($3::b
 ORDER BY u.job_id, u.epoch FOR NO KEY UPDATE SKIP LOCKED
 `
 
-type UsageHoldParams struct {
-	WorkspaceID uuid.UUID
-	JobIds      []uuid.UUID
-	Epochs      []int64
-}
-
 type UsageHoldRow struct {
 	JobID uuid.UUID
 	Epoch int64
 }
 
 // Locks the sums of leases that nobody else has locked.
-func (q *Queries) UsageHold(ctx context.Context, db DBTX, arg UsageHoldParams) ([]UsageHoldRow, error) {
-	rows, err := db.Query(ctx, usageHold, arg.WorkspaceID, arg.JobIds, arg.Epochs)
+func (q *Queries) UsageHold(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobIds []uuid.UUID, epochs []int64) ([]UsageHoldRow, error) {
+	rows, err := db.Query(ctx, usageHold, workspaceID, jobIds, epochs)
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +217,6 @@ ON CONFLICT (workspace_id, job_id, id) DO NOTHING
 RETURNING job_id, id
 `
 
-type UsageInsertParams struct {
-	WorkspaceID uuid.UUID
-	Entries     json.RawMessage
-}
-
 type UsageInsertRow struct {
 	JobID uuid.UUID
 	ID    string
@@ -257,8 +225,8 @@ type UsageInsertRow struct {
 // Adds entries that are not there yet, of which no two are the same of one job, and names
 // those that were added. Everybody takes the entries in the order of their jobs and ids, and
 // the sums only then. An amount or a price of a null is unknown.
-func (q *Queries) UsageInsert(ctx context.Context, db DBTX, arg UsageInsertParams) ([]UsageInsertRow, error) {
-	rows, err := db.Query(ctx, usageInsert, arg.WorkspaceID, arg.Entries)
+func (q *Queries) UsageInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, entries json.RawMessage) ([]UsageInsertRow, error) {
+	rows, err := db.Query(ctx, usageInsert, workspaceID, entries)
 	if err != nil {
 		return nil, err
 	}
@@ -301,13 +269,6 @@ LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM atte
     WHERE t.workspace_id = $1 AND t.job_id = n.job_id AND t.epoch = n.epoch OFFSET 0) a ON true
 `
 
-type UsageLeasesParams struct {
-	WorkspaceID uuid.UUID
-	Hold        bool
-	JobIds      []uuid.UUID
-	Epochs      []int64
-}
-
 type UsageLeasesRow struct {
 	JobID        uuid.UUID
 	Epoch        int64
@@ -331,12 +292,12 @@ type UsageLeasesRow struct {
 // Leases that agents name, as they were or are: whose they were, and what their usage is
 // booked under. No agent: the job never had that epoch. With hold the sums of the leases
 // are locked, of those that nobody else has locked; one that somebody has is busy.
-func (q *Queries) UsageLeases(ctx context.Context, db DBTX, arg UsageLeasesParams) ([]UsageLeasesRow, error) {
+func (q *Queries) UsageLeases(ctx context.Context, db DBTX, workspaceID uuid.UUID, hold bool, jobIds []uuid.UUID, epochs []int64) ([]UsageLeasesRow, error) {
 	rows, err := db.Query(ctx, usageLeases,
-		arg.WorkspaceID,
-		arg.Hold,
-		arg.JobIds,
-		arg.Epochs,
+		workspaceID,
+		hold,
+		jobIds,
+		epochs,
 	)
 	if err != nil {
 		return nil, err
@@ -381,12 +342,6 @@ CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, 
     OFFSET 0 FOR NO KEY UPDATE) e
 `
 
-type UsageLockParams struct {
-	JobIds      []uuid.UUID
-	Ids         []string
-	WorkspaceID uuid.UUID
-}
-
 type UsageLockRow struct {
 	ID                 string
 	JobID              uuid.UUID
@@ -409,8 +364,8 @@ type UsageLockRow struct {
 // Locks entries that are there, in the order of their jobs and ids, and reads what may be
 // raised of them and what they are booked under. One look for each, whatever the statistics
 // say.
-func (q *Queries) UsageLock(ctx context.Context, db DBTX, arg UsageLockParams) ([]UsageLockRow, error) {
-	rows, err := db.Query(ctx, usageLock, arg.JobIds, arg.Ids, arg.WorkspaceID)
+func (q *Queries) UsageLock(ctx context.Context, db DBTX, jobIds []uuid.UUID, ids []string, workspaceID uuid.UUID) ([]UsageLockRow, error) {
+	rows, err := db.Query(ctx, usageLock, jobIds, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -454,12 +409,6 @@ CROSS JOIN LATERAL (SELECT x.workspace_id, x.id, x.job_id, x.epoch, x.agent_id, 
     OFFSET 0 FOR NO KEY UPDATE SKIP LOCKED) e
 `
 
-type UsageLockFreeParams struct {
-	JobIds      []uuid.UUID
-	Ids         []string
-	WorkspaceID uuid.UUID
-}
-
 type UsageLockFreeRow struct {
 	ID                 string
 	JobID              uuid.UUID
@@ -480,8 +429,8 @@ type UsageLockFreeRow struct {
 }
 
 // Those of the entries that nobody else has locked, locked, and what they are booked under.
-func (q *Queries) UsageLockFree(ctx context.Context, db DBTX, arg UsageLockFreeParams) ([]UsageLockFreeRow, error) {
-	rows, err := db.Query(ctx, usageLockFree, arg.JobIds, arg.Ids, arg.WorkspaceID)
+func (q *Queries) UsageLockFree(ctx context.Context, db DBTX, jobIds []uuid.UUID, ids []string, workspaceID uuid.UUID) ([]UsageLockFreeRow, error) {
+	rows, err := db.Query(ctx, usageLockFree, jobIds, ids, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -530,11 +479,6 @@ SELECT coalesce(sum(entries), 0)::bigint AS entries, coalesce(sum(input_tokens),
 FROM job_usage WHERE workspace_id = $1 AND job_id = $2
 `
 
-type UsageOfJobParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-}
-
 type UsageOfJobRow struct {
 	Entries            int64
 	InputTokens        int64
@@ -551,8 +495,8 @@ type UsageOfJobRow struct {
 }
 
 // The sums of all attempts on a job. A cost beyond the greatest number is that one.
-func (q *Queries) UsageOfJob(ctx context.Context, db DBTX, arg UsageOfJobParams) (UsageOfJobRow, error) {
-	row := db.QueryRow(ctx, usageOfJob, arg.WorkspaceID, arg.JobID)
+func (q *Queries) UsageOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) (UsageOfJobRow, error) {
+	row := db.QueryRow(ctx, usageOfJob, workspaceID, jobID)
 	var i UsageOfJobRow
 	err := row.Scan(
 		&i.Entries,
@@ -579,15 +523,9 @@ CROSS JOIN LATERAL (
 ) u
 `
 
-type UsageOfLeasesParams struct {
-	JobIds      []uuid.UUID
-	Epochs      []int64
-	WorkspaceID uuid.UUID
-}
-
 // One look for each lease, whatever the statistics say.
-func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, arg UsageOfLeasesParams) ([]JobUsage, error) {
-	rows, err := db.Query(ctx, usageOfLeases, arg.JobIds, arg.Epochs, arg.WorkspaceID)
+func (q *Queries) UsageOfLeases(ctx context.Context, db DBTX, jobIds []uuid.UUID, epochs []int64, workspaceID uuid.UUID) ([]JobUsage, error) {
+	rows, err := db.Query(ctx, usageOfLeases, jobIds, epochs, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -641,15 +579,10 @@ ON CONFLICT (workspace_id, job_id, id) DO UPDATE SET input_tokens = excluded.inp
     computed_nanos = excluded.computed_nanos, charged_nanos = excluded.charged_nanos, price_id = excluded.price_id
 `
 
-type UsageRaiseParams struct {
-	WorkspaceID uuid.UUID
-	Entries     json.RawMessage
-}
-
 // Writes the numbers of locked entries. They are there, and so nothing is added: a conflict
 // finds each by its key, whatever the statistics say.
-func (q *Queries) UsageRaise(ctx context.Context, db DBTX, arg UsageRaiseParams) error {
-	_, err := db.Exec(ctx, usageRaise, arg.WorkspaceID, arg.Entries)
+func (q *Queries) UsageRaise(ctx context.Context, db DBTX, workspaceID uuid.UUID, entries json.RawMessage) error {
+	_, err := db.Exec(ctx, usageRaise, workspaceID, entries)
 	return err
 }
 
@@ -704,15 +637,10 @@ ON CONFLICT (workspace_id, hour, job_id, epoch, provider, model, product_id) DO 
     unpriced_tokens = u.unpriced_tokens + excluded.unpriced_tokens, unpriced = u.unpriced + excluded.unpriced
 `
 
-type UsageSumParams struct {
-	WorkspaceID uuid.UUID
-	Raised      json.RawMessage
-}
-
 // Raises the sums of leases, and those of leases by the hour and the model, by what
 // entries were raised. Everybody takes first those and then these, in their orders.
-func (q *Queries) UsageSum(ctx context.Context, db DBTX, arg UsageSumParams) error {
-	_, err := db.Exec(ctx, usageSum, arg.WorkspaceID, arg.Raised)
+func (q *Queries) UsageSum(ctx context.Context, db DBTX, workspaceID uuid.UUID, raised json.RawMessage) error {
+	_, err := db.Exec(ctx, usageSum, workspaceID, raised)
 	return err
 }
 
@@ -728,7 +656,7 @@ type UsageToPriceParams struct {
 	AfterAt     time.Time
 	AfterID     string
 	AfterJob    uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 }
 
 type UsageToPriceRow struct {

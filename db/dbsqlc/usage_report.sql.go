@@ -65,7 +65,7 @@ type UsageEntriesParams struct {
 	Job         *string
 	BeforeID    string
 	BeforeJob   uuid.UUID
-	MaxRows     int32
+	MaxRows     int
 }
 
 type UsageEntriesRow struct {
@@ -174,12 +174,6 @@ FROM usage_hour h WHERE h.workspace_id = $1 AND h.job_id = $2
 GROUP BY h.provider, h.model ORDER BY charged_nanos DESC, h.provider, h.model LIMIT $3
 `
 
-type UsageModelsOfJobParams struct {
-	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
-	MaxGroups   int32
-}
-
 type UsageModelsOfJobRow struct {
 	Provider           string
 	Model              string
@@ -196,8 +190,8 @@ type UsageModelsOfJobRow struct {
 }
 
 // What a job used, by model, the dearest first.
-func (q *Queries) UsageModelsOfJob(ctx context.Context, db DBTX, arg UsageModelsOfJobParams) ([]UsageModelsOfJobRow, error) {
-	rows, err := db.Query(ctx, usageModelsOfJob, arg.WorkspaceID, arg.JobID, arg.MaxGroups)
+func (q *Queries) UsageModelsOfJob(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID, maxGroups int) ([]UsageModelsOfJobRow, error) {
+	rows, err := db.Query(ctx, usageModelsOfJob, workspaceID, jobID, maxGroups)
 	if err != nil {
 		return nil, err
 	}
@@ -374,13 +368,6 @@ FROM usage_hour h WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND
 GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT $4
 `
 
-type UsageUnpricedParams struct {
-	WorkspaceID uuid.UUID
-	Since       time.Time
-	Until       time.Time
-	MaxGroups   int32
-}
-
 type UsageUnpricedRow struct {
 	Provider string
 	Model    string
@@ -388,12 +375,12 @@ type UsageUnpricedRow struct {
 }
 
 // The models with entries of which no cost is known, those with the most tokens first.
-func (q *Queries) UsageUnpriced(ctx context.Context, db DBTX, arg UsageUnpricedParams) ([]UsageUnpricedRow, error) {
+func (q *Queries) UsageUnpriced(ctx context.Context, db DBTX, workspaceID uuid.UUID, since time.Time, until time.Time, maxGroups int) ([]UsageUnpricedRow, error) {
 	rows, err := db.Query(ctx, usageUnpriced,
-		arg.WorkspaceID,
-		arg.Since,
-		arg.Until,
-		arg.MaxGroups,
+		workspaceID,
+		since,
+		until,
+		maxGroups,
 	)
 	if err != nil {
 		return nil, err

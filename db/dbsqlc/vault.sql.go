@@ -16,9 +16,9 @@ const vaultKeyHighest = `-- name: VaultKeyHighest :one
 SELECT coalesce(max(id), 0)::int FROM workspace_key WHERE workspace_id = $1
 `
 
-func (q *Queries) VaultKeyHighest(ctx context.Context, db DBTX, workspaceID uuid.UUID) (int32, error) {
+func (q *Queries) VaultKeyHighest(ctx context.Context, db DBTX, workspaceID uuid.UUID) (int, error) {
 	row := db.QueryRow(ctx, vaultKeyHighest, workspaceID)
-	var column_1 int32
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -28,20 +28,13 @@ INSERT INTO workspace_key (workspace_id, id, wrapped, server_key)
 VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
 `
 
-type VaultKeyInsertParams struct {
-	WorkspaceID uuid.UUID
-	ID          int32
-	Wrapped     []byte
-	ServerKey   []byte
-}
-
 // No row means that somebody else has just made it.
-func (q *Queries) VaultKeyInsert(ctx context.Context, db DBTX, arg VaultKeyInsertParams) (int64, error) {
+func (q *Queries) VaultKeyInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD int, wrapped []byte, serverKey []byte) (int64, error) {
 	result, err := db.Exec(ctx, vaultKeyInsert,
-		arg.WorkspaceID,
-		arg.ID,
-		arg.Wrapped,
-		arg.ServerKey,
+		workspaceID,
+		iD,
+		wrapped,
+		serverKey,
 	)
 	if err != nil {
 		return 0, err
@@ -56,26 +49,20 @@ SELECT k.id, k.server_key, k.moved, k.made_at, k.retired_at, clock_timestamp()::
 FROM workspace_key k WHERE k.workspace_id = $2 ORDER BY k.id DESC LIMIT $3
 `
 
-type VaultKeyListParams struct {
-	Most        int32
-	WorkspaceID uuid.UUID
-	MaxRows     int32
-}
-
 type VaultKeyListRow struct {
-	ID        int32
+	ID        int
 	ServerKey []byte
 	Moved     int64
 	MadeAt    time.Time
 	RetiredAt *time.Time
 	Now       time.Time
-	Sealed    int32
+	Sealed    int
 }
 
 // Every generation of a workspace, the newest first, with how many values each
 // has sealed, counted up to a limit.
-func (q *Queries) VaultKeyList(ctx context.Context, db DBTX, arg VaultKeyListParams) ([]VaultKeyListRow, error) {
-	rows, err := db.Query(ctx, vaultKeyList, arg.Most, arg.WorkspaceID, arg.MaxRows)
+func (q *Queries) VaultKeyList(ctx context.Context, db DBTX, most int, workspaceID uuid.UUID, maxRows int) ([]VaultKeyListRow, error) {
+	rows, err := db.Query(ctx, vaultKeyList, most, workspaceID, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -107,19 +94,14 @@ SELECT id, moved FROM workspace_key
 WHERE workspace_id = $1 AND id = $2 AND retired_at IS NULL FOR UPDATE
 `
 
-type VaultKeyLockParams struct {
-	WorkspaceID uuid.UUID
-	ID          int32
-}
-
 type VaultKeyLockRow struct {
-	ID    int32
+	ID    int
 	Moved int64
 }
 
 // Waits for whoever writes with a key that is to be retired.
-func (q *Queries) VaultKeyLock(ctx context.Context, db DBTX, arg VaultKeyLockParams) ([]VaultKeyLockRow, error) {
-	rows, err := db.Query(ctx, vaultKeyLock, arg.WorkspaceID, arg.ID)
+func (q *Queries) VaultKeyLock(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD int) ([]VaultKeyLockRow, error) {
+	rows, err := db.Query(ctx, vaultKeyLock, workspaceID, iD)
 	if err != nil {
 		return nil, err
 	}
@@ -142,14 +124,8 @@ const vaultKeyMoved = `-- name: VaultKeyMoved :exec
 UPDATE workspace_key SET moved = moved + $1::bigint WHERE workspace_id = $2 AND id = $3
 `
 
-type VaultKeyMovedParams struct {
-	Values      int64
-	WorkspaceID uuid.UUID
-	ID          int32
-}
-
-func (q *Queries) VaultKeyMoved(ctx context.Context, db DBTX, arg VaultKeyMovedParams) error {
-	_, err := db.Exec(ctx, vaultKeyMoved, arg.Values, arg.WorkspaceID, arg.ID)
+func (q *Queries) VaultKeyMoved(ctx context.Context, db DBTX, values int64, workspaceID uuid.UUID, iD int) error {
+	_, err := db.Exec(ctx, vaultKeyMoved, values, workspaceID, iD)
 	return err
 }
 
@@ -160,7 +136,7 @@ ORDER BY id DESC LIMIT 1 FOR KEY SHARE
 `
 
 type VaultKeyNewestRow struct {
-	ID        int32
+	ID        int
 	Wrapped   []byte
 	ServerKey []byte
 }
@@ -191,13 +167,8 @@ const vaultKeyRetire = `-- name: VaultKeyRetire :execrows
 UPDATE workspace_key SET retired_at = now() WHERE workspace_id = $1 AND id = $2 AND retired_at IS NULL
 `
 
-type VaultKeyRetireParams struct {
-	WorkspaceID uuid.UUID
-	ID          int32
-}
-
-func (q *Queries) VaultKeyRetire(ctx context.Context, db DBTX, arg VaultKeyRetireParams) (int64, error) {
-	result, err := db.Exec(ctx, vaultKeyRetire, arg.WorkspaceID, arg.ID)
+func (q *Queries) VaultKeyRetire(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD int) (int64, error) {
+	result, err := db.Exec(ctx, vaultKeyRetire, workspaceID, iD)
 	if err != nil {
 		return 0, err
 	}
@@ -213,7 +184,7 @@ type VaultKeyRewrapParams struct {
 	Wrapped     []byte
 	ServerKey   []byte
 	WorkspaceID uuid.UUID
-	ID          int32
+	ID          int
 	OldWrapped  []byte
 }
 
@@ -236,19 +207,14 @@ const vaultKeysByID = `-- name: VaultKeysByID :many
 SELECT id, wrapped, server_key FROM workspace_key WHERE workspace_id = $1 AND id = ANY($2::int[])
 `
 
-type VaultKeysByIDParams struct {
-	WorkspaceID uuid.UUID
-	Ids         []int32
-}
-
 type VaultKeysByIDRow struct {
-	ID        int32
+	ID        int
 	Wrapped   []byte
 	ServerKey []byte
 }
 
-func (q *Queries) VaultKeysByID(ctx context.Context, db DBTX, arg VaultKeysByIDParams) ([]VaultKeysByIDRow, error) {
-	rows, err := db.Query(ctx, vaultKeysByID, arg.WorkspaceID, arg.Ids)
+func (q *Queries) VaultKeysByID(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []int) ([]VaultKeysByIDRow, error) {
+	rows, err := db.Query(ctx, vaultKeysByID, workspaceID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -274,15 +240,15 @@ ORDER BY k.id
 `
 
 // The live keys of a workspace that no longer write, the oldest first.
-func (q *Queries) VaultKeysOld(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]int32, error) {
+func (q *Queries) VaultKeysOld(ctx context.Context, db DBTX, workspaceID uuid.UUID) ([]int, error) {
 	rows, err := db.Query(ctx, vaultKeysOld, workspaceID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int32{}
+	items := []int{}
 	for rows.Next() {
-		var id int32
+		var id int
 		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
@@ -299,18 +265,13 @@ SELECT id, wrapped FROM workspace_key
 WHERE workspace_id = $1 AND server_key = ANY($2::bytea[]) ORDER BY id
 `
 
-type VaultKeysWrappedByParams struct {
-	WorkspaceID uuid.UUID
-	ServerKeys  [][]byte
-}
-
 type VaultKeysWrappedByRow struct {
-	ID      int32
+	ID      int
 	Wrapped []byte
 }
 
-func (q *Queries) VaultKeysWrappedBy(ctx context.Context, db DBTX, arg VaultKeysWrappedByParams) ([]VaultKeysWrappedByRow, error) {
-	rows, err := db.Query(ctx, vaultKeysWrappedBy, arg.WorkspaceID, arg.ServerKeys)
+func (q *Queries) VaultKeysWrappedBy(ctx context.Context, db DBTX, workspaceID uuid.UUID, serverKeys [][]byte) ([]VaultKeysWrappedByRow, error) {
+	rows, err := db.Query(ctx, vaultKeysWrappedBy, workspaceID, serverKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -334,9 +295,9 @@ SELECT count(*)::int FROM workspace_key WHERE server_key <> ALL($1::bytea[])
 `
 
 // For the system role: how many data keys none of these keys of the server wraps.
-func (q *Queries) VaultLocked(ctx context.Context, db DBTX, serverKeys [][]byte) (int32, error) {
+func (q *Queries) VaultLocked(ctx context.Context, db DBTX, serverKeys [][]byte) (int, error) {
 	row := db.QueryRow(ctx, vaultLocked, serverKeys)
-	var column_1 int32
+	var column_1 int
 	err := row.Scan(&column_1)
 	return column_1, err
 }
@@ -372,16 +333,10 @@ SELECT DISTINCT workspace_id FROM workspace_key
 WHERE server_key = ANY($1::bytea[]) AND workspace_id > $2 ORDER BY workspace_id LIMIT $3
 `
 
-type VaultWrappedByParams struct {
-	ServerKeys [][]byte
-	After      uuid.UUID
-	MaxRows    int32
-}
-
 // For the system role: workspaces with a data key that one of these keys of the
 // server wraps.
-func (q *Queries) VaultWrappedBy(ctx context.Context, db DBTX, arg VaultWrappedByParams) ([]uuid.UUID, error) {
-	rows, err := db.Query(ctx, vaultWrappedBy, arg.ServerKeys, arg.After, arg.MaxRows)
+func (q *Queries) VaultWrappedBy(ctx context.Context, db DBTX, serverKeys [][]byte, after uuid.UUID, maxRows int) ([]uuid.UUID, error) {
+	rows, err := db.Query(ctx, vaultWrappedBy, serverKeys, after, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ const analyzeGrownTables = `-- name: AnalyzeGrownTables :one
 SELECT analyze_grown_tables()::int AS counted
 `
 
-func (q *Queries) AnalyzeGrownTables(ctx context.Context, db DBTX) (int32, error) {
+func (q *Queries) AnalyzeGrownTables(ctx context.Context, db DBTX) (int, error) {
 	row := db.QueryRow(ctx, analyzeGrownTables)
-	var counted int32
+	var counted int
 	err := row.Scan(&counted)
 	return counted, err
 }
@@ -30,7 +30,7 @@ type DatabaseAgeRow struct {
 	OldestTransactionSeconds   float64
 	OldestSnapshotSeconds      float64
 	OldestSnapshotTransactions int64
-	UnseenSessions             int32
+	UnseenSessions             int
 }
 
 func (q *Queries) DatabaseAge(ctx context.Context, db DBTX) (DatabaseAgeRow, error) {

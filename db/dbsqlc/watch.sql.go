@@ -30,11 +30,6 @@ CROSS JOIN LATERAL (
 ) h
 `
 
-type LanesReadyParams struct {
-	Lanes       []int64
-	WorkspaceID uuid.UUID
-}
-
 type LanesReadyRow struct {
 	LaneID int64
 	JobID  uuid.UUID
@@ -42,8 +37,8 @@ type LanesReadyRow struct {
 
 // Those of the lanes that have a claimable job, and which comes first: one look at
 // the index for each.
-func (q *Queries) LanesReady(ctx context.Context, db DBTX, arg LanesReadyParams) ([]LanesReadyRow, error) {
-	rows, err := db.Query(ctx, lanesReady, arg.Lanes, arg.WorkspaceID)
+func (q *Queries) LanesReady(ctx context.Context, db DBTX, lanes []int64, workspaceID uuid.UUID) ([]LanesReadyRow, error) {
+	rows, err := db.Query(ctx, lanesReady, lanes, workspaceID)
 	if err != nil {
 		return nil, err
 	}

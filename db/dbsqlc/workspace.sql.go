@@ -94,14 +94,9 @@ const membershipRole = `-- name: MembershipRole :one
 SELECT role FROM membership WHERE workspace_id = $1 AND account_id = $2 AND disabled_at IS NULL
 `
 
-type MembershipRoleParams struct {
-	WorkspaceID uuid.UUID
-	AccountID   uuid.UUID
-}
-
 // No row of one who is disabled.
-func (q *Queries) MembershipRole(ctx context.Context, db DBTX, arg MembershipRoleParams) (string, error) {
-	row := db.QueryRow(ctx, membershipRole, arg.WorkspaceID, arg.AccountID)
+func (q *Queries) MembershipRole(ctx context.Context, db DBTX, workspaceID uuid.UUID, accountID uuid.UUID) (string, error) {
+	row := db.QueryRow(ctx, membershipRole, workspaceID, accountID)
 	var role string
 	err := row.Scan(&role)
 	return role, err
@@ -121,14 +116,8 @@ const productInsertFirst = `-- name: ProductInsertFirst :exec
 INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, $3)
 `
 
-type ProductInsertFirstParams struct {
-	WorkspaceID uuid.UUID
-	ID          uuid.UUID
-	Name        string
-}
-
-func (q *Queries) ProductInsertFirst(ctx context.Context, db DBTX, arg ProductInsertFirstParams) error {
-	_, err := db.Exec(ctx, productInsertFirst, arg.WorkspaceID, arg.ID, arg.Name)
+func (q *Queries) ProductInsertFirst(ctx context.Context, db DBTX, workspaceID uuid.UUID, iD uuid.UUID, name string) error {
+	_, err := db.Exec(ctx, productInsertFirst, workspaceID, iD, name)
 	return err
 }
 
@@ -172,15 +161,9 @@ INSERT INTO workspace (id, slug, name) VALUES ($1, $2, $3)
 ON CONFLICT (slug) DO NOTHING
 `
 
-type WorkspaceInsertParams struct {
-	ID   uuid.UUID
-	Slug string
-	Name string
-}
-
 // No row means that the slug is taken, maybe at this moment.
-func (q *Queries) WorkspaceInsert(ctx context.Context, db DBTX, arg WorkspaceInsertParams) (int64, error) {
-	result, err := db.Exec(ctx, workspaceInsert, arg.ID, arg.Slug, arg.Name)
+func (q *Queries) WorkspaceInsert(ctx context.Context, db DBTX, iD uuid.UUID, slug string, name string) (int64, error) {
+	result, err := db.Exec(ctx, workspaceInsert, iD, slug, name)
 	if err != nil {
 		return 0, err
 	}
@@ -191,15 +174,9 @@ const workspaceRename = `-- name: WorkspaceRename :execrows
 UPDATE workspace SET name = $1 WHERE id = $2 AND name = $3
 `
 
-type WorkspaceRenameParams struct {
-	Name    string
-	ID      uuid.UUID
-	OldName string
-}
-
 // No row means that somebody else has just renamed it.
-func (q *Queries) WorkspaceRename(ctx context.Context, db DBTX, arg WorkspaceRenameParams) (int64, error) {
-	result, err := db.Exec(ctx, workspaceRename, arg.Name, arg.ID, arg.OldName)
+func (q *Queries) WorkspaceRename(ctx context.Context, db DBTX, name string, iD uuid.UUID, oldName string) (int64, error) {
+	result, err := db.Exec(ctx, workspaceRename, name, iD, oldName)
 	if err != nil {
 		return 0, err
 	}
@@ -210,14 +187,9 @@ const workspaceRequireFactor = `-- name: WorkspaceRequireFactor :execrows
 UPDATE workspace SET require_second_factor = $1 WHERE id = $2 AND require_second_factor <> $1
 `
 
-type WorkspaceRequireFactorParams struct {
-	Required bool
-	ID       uuid.UUID
-}
-
 // No row means that it was so before.
-func (q *Queries) WorkspaceRequireFactor(ctx context.Context, db DBTX, arg WorkspaceRequireFactorParams) (int64, error) {
-	result, err := db.Exec(ctx, workspaceRequireFactor, arg.Required, arg.ID)
+func (q *Queries) WorkspaceRequireFactor(ctx context.Context, db DBTX, required bool, iD uuid.UUID) (int64, error) {
+	result, err := db.Exec(ctx, workspaceRequireFactor, required, iD)
 	if err != nil {
 		return 0, err
 	}

@@ -7,13 +7,13 @@ const version = 1
 
 // Sealed is a value as its row keeps it.
 type Sealed struct {
-	Key   int32 // the data key's id
+	Key   int // the data key's id
 	Bytes []byte
 }
 
 // Key is a data key of a workspace, for sealing.
 type Key struct {
-	ID    int32
+	ID    int
 	plain []byte
 }
 
@@ -24,7 +24,7 @@ func (k Key) Seal(place Place, plain []byte) Sealed {
 
 // Keys are data keys of one workspace by id, for opening; nil for one that this
 // process cannot use.
-type Keys map[int32][]byte
+type Keys map[int][]byte
 
 // Open decrypts a value in its place. ErrLocked where this process cannot use the
 // key; anything else that is wrong is ErrRefused: changed, moved from its place,

@@ -26,8 +26,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 	for after, more := ids.Nil, len(v.servers) > 1; more; {
 		var batch []ids.ID
 		err := v.db.InSystem(ctx, func(tx db.Tx) (err error) {
-			batch, err = q.VaultWrappedBy(ctx, tx, dbsqlc.VaultWrappedByParams{
-				ServerKeys: v.servers[1:], After: after, MaxRows: rewrapBatch})
+			batch, err = q.VaultWrappedBy(ctx, tx, v.servers[1:], after, rewrapBatch)
 			return err
 		})
 		if err != nil {
@@ -45,7 +44,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 	}
 	err := v.db.InSystem(ctx, func(tx db.Tx) error {
 		locked, err := q.VaultLocked(ctx, tx, v.servers)
-		all.Locked = int(locked)
+		all.Locked = locked
 		return err
 	})
 	if err != nil {
@@ -59,7 +58,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 func (v *Vault) rewrap(ctx context.Context, workspace ids.ID) (done int, err error) {
 	err = v.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		done = 0
-		rows, err := q.VaultKeysWrappedBy(ctx, tx, dbsqlc.VaultKeysWrappedByParams{WorkspaceID: workspace, ServerKeys: v.servers[1:]})
+		rows, err := q.VaultKeysWrappedBy(ctx, tx, workspace, v.servers[1:])
 		if err != nil {
 			return err
 		}

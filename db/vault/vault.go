@@ -37,7 +37,7 @@ type Vault struct {
 // generation names a data key.
 type generation struct {
 	workspace ids.ID
-	id        int32
+	id        int
 }
 
 // New returns the vault of the database. The first key is the server's, of
@@ -88,7 +88,7 @@ func (v *Vault) WriterTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Key, 
 // RenewTx makes the next key of a workspace, which writes from the end of the
 // transaction on, and returns its id. made is false where somebody else made it
 // at the same moment.
-func (v *Vault) RenewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (id int32, made bool, err error) {
+func (v *Vault) RenewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (id int, made bool, err error) {
 	highest, err := q.VaultKeyHighest(ctx, tx, workspace)
 	if err != nil {
 		return 0, false, fmt.Errorf("read data keys: %w", err)
@@ -99,8 +99,7 @@ func (v *Vault) RenewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (id int
 
 // insertTx makes a data key, unless somebody else has.
 func (v *Vault) insertTx(ctx context.Context, tx db.Tx, g generation) (made bool, err error) {
-	n, err := q.VaultKeyInsert(ctx, tx, dbsqlc.VaultKeyInsertParams{WorkspaceID: g.workspace, ID: g.id,
-		Wrapped: v.wrap.Seal(g.place(), newKey()), ServerKey: v.servers[0]})
+	n, err := q.VaultKeyInsert(ctx, tx, g.workspace, g.id, v.wrap.Seal(g.place(), newKey()), v.servers[0])
 	if err != nil {
 		return false, fmt.Errorf("make data key: %w", err)
 	}
@@ -110,9 +109,9 @@ func (v *Vault) insertTx(ctx context.Context, tx db.Tx, g generation) (made bool
 // KeysTx gives the keys of a workspace with these ids, for opening; one that does
 // not exist, or that this process cannot use, refuses what is opened with it. It
 // asks the database only for those that it does not remember.
-func (v *Vault) KeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...int32) (Keys, error) {
+func (v *Vault) KeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...int) (Keys, error) {
 	keys := Keys{}
-	var missing []int32
+	var missing []int
 	for _, id := range list {
 		if plain := v.remembered(generation{workspace, id}); plain != nil {
 			keys[id] = plain
@@ -123,7 +122,7 @@ func (v *Vault) KeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...
 	if len(missing) == 0 {
 		return keys, nil
 	}
-	rows, err := q.VaultKeysByID(ctx, tx, dbsqlc.VaultKeysByIDParams{WorkspaceID: workspace, Ids: missing})
+	rows, err := q.VaultKeysByID(ctx, tx, workspace, missing)
 	if err != nil {
 		return nil, fmt.Errorf("read data keys: %w", err)
 	}
@@ -144,7 +143,7 @@ func (v *Vault) Knows(serverKey []byte) bool {
 
 // place is where the wrapped key is stored.
 func (g generation) place() Place {
-	return Place{Table: "workspace_key", Column: "wrapped", Workspace: g.workspace, Name: strconv.Itoa(int(g.id))}
+	return Place{Table: "workspace_key", Column: "wrapped", Workspace: g.workspace, Name: strconv.Itoa(g.id)}
 }
 
 // unwrap opens a wrapped data key and remembers it; ErrLocked where this process

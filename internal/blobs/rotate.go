@@ -38,7 +38,7 @@ func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 
 // rotate does it in one workspace, the oldest key first.
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (total int, err error) {
-	var old []int32
+	var old []int
 	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		old, err = oldKeysTx(ctx, tx, workspace)
 		return err
@@ -60,7 +60,7 @@ func (s *Service) rotate(ctx context.Context, workspace ids.ID) (total int, err 
 
 // resealTx moves the next keys to the workspace's newest one. Those that do not open stay
 // where they are: a read says so.
-func (s *Service) resealTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, after ids.ID) (list []stored, moved int, err error) {
+func (s *Service) resealTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, after ids.ID) (list []stored, moved int, err error) {
 	if list, err = sealedByTx(ctx, tx, workspace, key, after); err != nil || len(list) == 0 {
 		return nil, 0, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 )
 
 // chunks is the store in PostgreSQL, a row a piece.
@@ -23,11 +22,10 @@ func (s chunks) Write(c Content) Writer { return &chunkWriter{chunks: s, content
 // Read returns pieces.
 func (s chunks) Read(ctx context.Context, c Content, first, past int) (pieces [][]byte, err error) {
 	err = s.db.OnceInWorkspace(ctx, c.Workspace, func(tx db.Tx) error {
-		rows, err := q.BlobChunkList(ctx, tx, dbsqlc.BlobChunkListParams{WorkspaceID: c.Workspace, DataID: c.ID,
-			First: int32(first), Past: int32(past)}) //nolint:gosec // a blob has few pieces
+		rows, err := q.BlobChunkList(ctx, tx, c.Workspace, c.ID, first, past)
 		pieces = nil
 		for i, r := range rows {
-			if int(r.N) != first+i {
+			if r.N != first+i {
 				break // one is missing
 			}
 			pieces = append(pieces, r.Data)
@@ -44,7 +42,7 @@ func (s chunks) Read(ctx context.Context, c Content, first, past int) (pieces []
 func (s chunks) Remove(ctx context.Context, c Content) error {
 	for n := int64(deleteAtOnce); n == deleteAtOnce; {
 		err := s.db.InWorkspace(ctx, c.Workspace, func(tx db.Tx) (err error) {
-			n, err = q.BlobChunkDelete(ctx, tx, dbsqlc.BlobChunkDeleteParams{WorkspaceID: c.Workspace, DataID: c.ID, MaxRows: deleteAtOnce})
+			n, err = q.BlobChunkDelete(ctx, tx, c.Workspace, c.ID, deleteAtOnce)
 			return err
 		})
 		if err != nil {
@@ -58,17 +56,19 @@ func (s chunks) Remove(ctx context.Context, c Content) error {
 type chunkWriter struct {
 	chunks
 	content Content
-	n       int32
+	n       int
 }
 
 // Write adds pieces.
 func (w *chunkWriter) Write(ctx context.Context, pieces [][]byte) error {
-	p := dbsqlc.BlobChunkInsertParams{WorkspaceID: w.content.Workspace, DataID: w.content.ID, Pieces: pieces}
+	var numbers []int
 	for range pieces {
-		p.Numbers = append(p.Numbers, w.n)
+		numbers = append(numbers, w.n)
 		w.n++
 	}
-	err := w.db.InWorkspace(ctx, w.content.Workspace, func(tx db.Tx) error { return q.BlobChunkInsert(ctx, tx, p) })
+	err := w.db.InWorkspace(ctx, w.content.Workspace, func(tx db.Tx) error {
+		return q.BlobChunkInsert(ctx, tx, w.content.Workspace, w.content.ID, numbers, pieces)
+	})
 	if err != nil {
 		return fmt.Errorf("write pieces: %w", err)
 	}

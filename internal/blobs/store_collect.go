@@ -11,8 +11,7 @@ import (
 
 // collectableTx lists workspaces in which there is something to collect.
 func collectableTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.BlobCollectWorkspaces(ctx, tx, dbsqlc.BlobCollectWorkspacesParams{GraceSeconds: Grace.Seconds(),
-		MaxRows: collectWorkspaces})
+	list, err := q.BlobCollectWorkspaces(ctx, tx, collectWorkspaces, Grace.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("look for blobs to collect: %w", err)
 	}
@@ -23,21 +22,20 @@ func collectableTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 // returns how many it looked at and which bytes lost their name. Whoever refers to one of
 // them at this moment has it locked, or waits and finds it gone.
 func freeTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, data []ids.ID, err error) {
-	list, err := q.BlobFreeLock(ctx, tx, dbsqlc.BlobFreeLockParams{WorkspaceID: workspace, GraceSeconds: Grace.Seconds(),
-		MaxRows: collectBlobs})
+	list, err := q.BlobFreeLock(ctx, tx, workspace, Grace.Seconds(), collectBlobs)
 	if err != nil || len(list) == 0 {
 		return 0, nil, err
 	}
-	if err := q.BlobFreeNot(ctx, tx, dbsqlc.BlobFreeNotParams{WorkspaceID: workspace, List: list}); err != nil {
+	if err := q.BlobFreeNot(ctx, tx, workspace, list); err != nil {
 		return 0, nil, err
 	}
-	data, err = q.BlobDelete(ctx, tx, dbsqlc.BlobDeleteParams{WorkspaceID: workspace, List: list})
+	data, err = q.BlobDelete(ctx, tx, workspace, list)
 	return len(list), data, err
 }
 
 // expiredTx lists bytes of some stores that have expired. No upload goes on with them.
 func expiredTx(ctx context.Context, tx db.Tx, workspace ids.ID, stores []string) ([]stored, error) {
-	rows, err := q.BlobDataExpired(ctx, tx, dbsqlc.BlobDataExpiredParams{WorkspaceID: workspace, Stores: stores, MaxRows: collectData})
+	rows, err := q.BlobDataExpired(ctx, tx, workspace, stores, collectData)
 	list := make([]stored, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, stored{id: r.ID, store: r.Store})
@@ -47,7 +45,7 @@ func expiredTx(ctx context.Context, tx db.Tx, workspace ids.ID, stores []string)
 
 // deleteTx deletes the row of bytes that have expired, and gives their room back.
 func deleteTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
-	counted, err := q.BlobDataDelete(ctx, tx, dbsqlc.BlobDataDeleteParams{WorkspaceID: workspace, ID: id})
+	counted, err := q.BlobDataDelete(ctx, tx, workspace, id)
 	if err != nil || len(counted) == 0 {
 		return err
 	}
@@ -64,13 +62,13 @@ func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 }
 
 // oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
-func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int32, error) {
+func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int, error) {
 	return q.VaultKeysOld(ctx, tx, workspace)
 }
 
 // sealedByTx lists bytes whose key one of the workspace's keys has sealed, after an id.
-func sealedByTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, after ids.ID) ([]stored, error) {
-	rows, err := q.BlobSealedBy(ctx, tx, dbsqlc.BlobSealedByParams{WorkspaceID: workspace, KeyID: &key, After: after, MaxRows: resealBatch})
+func sealedByTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, after ids.ID) ([]stored, error) {
+	rows, err := q.BlobSealedBy(ctx, tx, workspace, &key, after, resealBatch)
 	list := make([]stored, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, stored{id: r.ID, key: &key, sealedKey: r.SealedKey})
@@ -80,11 +78,11 @@ func sealedByTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, afte
 
 // resealTx puts the key of bytes under another key of the workspace, unless somebody else
 // has just done it.
-func resealTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored, key int32, sealed []byte) error {
+func resealTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored, key int, sealed []byte) error {
 	n, err := q.BlobReseal(ctx, tx, dbsqlc.BlobResealParams{WorkspaceID: workspace, ID: of.id, KeyID: &key, SealedKey: sealed,
 		OldSealedKey: of.sealedKey})
 	if err != nil || n == 0 {
 		return err
 	}
-	return q.VaultKeyMoved(ctx, tx, dbsqlc.VaultKeyMovedParams{WorkspaceID: workspace, ID: *of.key, Values: n})
+	return q.VaultKeyMoved(ctx, tx, n, workspace, *of.key)
 }

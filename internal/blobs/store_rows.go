@@ -25,7 +25,7 @@ type stored struct {
 	id        ids.ID
 	store     string
 	digests   []byte
-	key       *int32 // nil where they are not sealed
+	key       *int // nil where they are not sealed
 	sealedKey []byte
 }
 
@@ -34,7 +34,7 @@ func holdsSecretsTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (bool,
 	if who.Kind != tenancy.KindAgent {
 		return false, nil
 	}
-	return q.BlobSeals(ctx, tx, dbsqlc.BlobSealsParams{WorkspaceID: who.Workspace, AgentID: who.Agent})
+	return q.BlobSeals(ctx, tx, who.Workspace, who.Agent)
 }
 
 // beginTx adds bytes that are to be uploaded.
@@ -52,15 +52,14 @@ func beginTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored) error {
 
 // growTx counts more bytes of an upload, of which a workspace has at most a total.
 func growTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, bytes, most int64) error {
-	n, err := q.BlobDataGrow(ctx, tx, dbsqlc.BlobDataGrowParams{WorkspaceID: workspace, ID: id, Bytes: bytes,
-		Seconds: uploadLife.Seconds()})
+	n, err := q.BlobDataGrow(ctx, tx, bytes, uploadLife.Seconds(), workspace, id)
 	if err != nil {
 		return fmt.Errorf("count an upload: %w", err)
 	}
 	if n == 0 {
 		return expired()
 	}
-	n, err = q.BlobRoomTake(ctx, tx, dbsqlc.BlobRoomTakeParams{WorkspaceID: workspace, Bytes: bytes, Most: most})
+	n, err = q.BlobRoomTake(ctx, tx, bytes, workspace, most)
 	if err != nil {
 		return fmt.Errorf("take room: %w", err)
 	}
@@ -77,7 +76,7 @@ func expired() error {
 
 // keepTx ends an upload with its bytes kept.
 func keepTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, size int64, digests []byte) error {
-	n, err := q.BlobDataKeep(ctx, tx, dbsqlc.BlobDataKeepParams{WorkspaceID: workspace, ID: id, Size: size, Digests: digests})
+	n, err := q.BlobDataKeep(ctx, tx, size, digests, workspace, id)
 	if err != nil {
 		return fmt.Errorf("end an upload: %w", err)
 	}
@@ -89,7 +88,7 @@ func keepTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, size int64, dig
 
 // dropTx gives up bytes that no blob names, after a while, and their room at once.
 func dropTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, after time.Duration) error {
-	counted, err := q.BlobDataDrop(ctx, tx, dbsqlc.BlobDataDropParams{WorkspaceID: workspace, ID: id, Seconds: after.Seconds()})
+	counted, err := q.BlobDataDrop(ctx, tx, after.Seconds(), workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // collected already
 	}
@@ -103,7 +102,7 @@ func giveTx(ctx context.Context, tx db.Tx, workspace ids.ID, bytes int64) error 
 	if bytes == 0 {
 		return nil
 	}
-	if err := q.BlobRoomGive(ctx, tx, dbsqlc.BlobRoomGiveParams{WorkspaceID: workspace, Bytes: bytes}); err != nil {
+	if err := q.BlobRoomGive(ctx, tx, bytes, workspace); err != nil {
 		return fmt.Errorf("give room back: %w", err)
 	}
 	return nil
@@ -121,7 +120,7 @@ func nameTx(ctx context.Context, tx db.Tx, who tenancy.Principal, b Blob, id ids
 
 // replaceTx gives a name to other bytes of the same content.
 func replaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
-	err := q.BlobReplace(ctx, tx, dbsqlc.BlobReplaceParams{WorkspaceID: workspace, Sha256: sum[:], DataID: id})
+	err := q.BlobReplace(ctx, tx, id, workspace, sum[:])
 	if err != nil {
 		return fmt.Errorf("replace bytes: %w", err)
 	}
@@ -133,7 +132,7 @@ func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) e
 	if who.Kind != tenancy.KindAgent {
 		return nil
 	}
-	err := q.BlobPutterInsert(ctx, tx, dbsqlc.BlobPutterInsertParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	err := q.BlobPutterInsert(ctx, tx, who.Workspace, sum[:], who.Agent)
 	if err != nil {
 		return fmt.Errorf("note who put a blob: %w", err)
 	}
@@ -142,7 +141,7 @@ func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) e
 
 // getTx reads a blob and where its bytes are. NotFound.
 func getTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (b Blob, of stored, isPutter bool, err error) {
-	row, err := q.BlobGet(ctx, tx, dbsqlc.BlobGetParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	row, err := q.BlobGet(ctx, tx, who.Agent, who.Workspace, sum[:])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Blob{}, stored{}, false, notFound()
 	}
@@ -155,7 +154,7 @@ func getTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (b Blo
 
 // lockTx keeps a blob from being collected until the transaction ends. NotFound.
 func lockTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (isPutter bool, err error) {
-	isPutter, err = q.BlobLock(ctx, tx, dbsqlc.BlobLockParams{WorkspaceID: who.Workspace, Sha256: sum[:], AgentID: who.Agent})
+	isPutter, err = q.BlobLock(ctx, tx, who.Agent, who.Workspace, sum[:])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, notFound()
 	}
@@ -167,7 +166,7 @@ func lockTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (isPu
 
 // referrersTx lists what refers to a blob, the newest first.
 func referrersTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum) (jobs, messages []ids.ID, err error) {
-	rows, err := q.BlobRefs(ctx, tx, dbsqlc.BlobRefsParams{WorkspaceID: workspace, Sha256: sum[:], MaxRows: maxReferrers})
+	rows, err := q.BlobRefs(ctx, tx, workspace, sum[:], maxReferrers)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what refers to a blob: %w", err)
 	}
@@ -198,7 +197,7 @@ func orNil(id ids.ID) *ids.ID {
 }
 
 func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
-	err := q.BlobRefDropMessages(ctx, tx, dbsqlc.BlobRefDropMessagesParams{WorkspaceID: workspace, Messages: messages})
+	err := q.BlobRefDropMessages(ctx, tx, workspace, messages)
 	if err != nil {
 		return fmt.Errorf("drop what refers to blobs: %w", err)
 	}
@@ -207,7 +206,7 @@ func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.
 
 // noteDamageTx notes that bytes are not those that were put.
 func noteDamageTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
-	return q.BlobDamaged(ctx, tx, dbsqlc.BlobDamagedParams{WorkspaceID: workspace, Sha256: sum[:], DataID: id})
+	return q.BlobDamaged(ctx, tx, workspace, sum[:], id)
 }
 
 // sizesTx reads how many bytes blobs have.
@@ -216,7 +215,7 @@ func sizesTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []Sum) (map[S
 	for _, sum := range sums {
 		list = append(list, sum[:])
 	}
-	rows, err := q.BlobSizes(ctx, tx, dbsqlc.BlobSizesParams{WorkspaceID: workspace, List: list})
+	rows, err := q.BlobSizes(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("read sizes of blobs: %w", err)
 	}

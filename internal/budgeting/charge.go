@@ -103,7 +103,7 @@ type held struct {
 type crossing struct {
 	budget    *budget
 	start     time.Time
-	threshold int16
+	threshold int
 }
 
 // read locks the periods that the charges fall into, all at once in the order in which all

@@ -38,7 +38,7 @@ type budget struct {
 	hard           bool
 	slice          spend.Nanos
 	sliceTokens    int64
-	alertAt        []int16
+	alertAt        []int
 	throttledBelow int
 	period         budgets.Period
 	zone           *time.Location
@@ -152,8 +152,8 @@ func (b *budget) usedUp() string {
 }
 
 // reached are the thresholds, in per cent, that a settlement has brought the budget to.
-func (b *budget) reached(before budgets.State) []int16 {
-	var list []int16
+func (b *budget) reached(before budgets.State) []int {
+	var list []int
 	for _, at := range b.alertAt {
 		if percent(b.state, at) && !percent(before, at) {
 			list = append(list, at)
@@ -163,14 +163,14 @@ func (b *budget) reached(before budgets.State) []int16 {
 }
 
 // percent reports whether so many per cent of one of the limits are settled.
-func percent(s budgets.State, at int16) bool {
+func percent(s budgets.State, at int) bool {
 	money, tokens, runs := s.Limits.Money, s.Limits.Tokens, s.Limits.Runs
 	return money != nil && share(int64(s.Settled.Money), int64(*money), at) ||
 		tokens != nil && share(s.Settled.Tokens, *tokens, at) || runs != nil && share(s.Settled.Runs, *runs, at)
 }
 
 // share reports whether part is at least that many per cent of a whole. Neither is below 0.
-func share(part, whole int64, at int16) bool {
+func share(part, whole int64, at int) bool {
 	high, low := bits.Mul64(uint64(part), 100)                 //nolint:gosec // not below 0
 	wantHigh, wantLow := bits.Mul64(uint64(whole), uint64(at)) //nolint:gosec // not below 0
 	return high > wantHigh || high == wantHigh && low >= wantLow

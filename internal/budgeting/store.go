@@ -44,7 +44,7 @@ type covered struct {
 // coveredTx reads the budgets that jobs count for, without the state of their periods.
 func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (covered, error) {
 	c := covered{asks: map[ids.ID]*ask{}}
-	rows, err := q.BudgetsOfJobs(ctx, tx, dbsqlc.BudgetsOfJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	rows, err := q.BudgetsOfJobs(ctx, tx, jobs, workspace)
 	if err != nil {
 		return c, fmt.Errorf("budgets of jobs: %w", err)
 	}
@@ -53,7 +53,7 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 		last := len(c.budgets) - 1
 		if last < 0 || c.budgets[last].id != r.BudgetID {
 			b := &budget{id: r.BudgetID, name: r.Name, hard: r.Hard, slice: spend.Nanos(r.SliceNanos), sliceTokens: r.SliceTokens,
-				alertAt: r.AlertAt, throttledBelow: int(r.ThrottledBelow)}
+				alertAt: r.AlertAt, throttledBelow: r.ThrottledBelow}
 			if err := b.setPeriod(r.Period, r.Timezone, r.Now); err != nil {
 				return c, err
 			}
@@ -62,7 +62,7 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 		}
 		a := c.asks[r.JobID]
 		if a == nil {
-			a = &ask{job: r.JobID, epoch: r.Epoch + 1, priority: int(r.Priority)}
+			a = &ask{job: r.JobID, epoch: r.Epoch + 1, priority: r.Priority}
 			c.asks[r.JobID] = a
 		}
 		a.budgets = append(a.budgets, c.budgets[last])
@@ -142,10 +142,10 @@ func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []periodKey,
 	var rows []dbsqlc.BudgetPeriodsLockRow
 	var err error
 	if lock {
-		rows, err = q.BudgetPeriodsLock(ctx, tx, dbsqlc.BudgetPeriodsLockParams{WorkspaceID: workspace, BudgetIds: named, Starts: starts})
+		rows, err = q.BudgetPeriodsLock(ctx, tx, named, starts, workspace)
 	} else {
 		var read []dbsqlc.BudgetPeriodsRow
-		read, err = q.BudgetPeriods(ctx, tx, dbsqlc.BudgetPeriodsParams{WorkspaceID: workspace, BudgetIds: named, Starts: starts})
+		read, err = q.BudgetPeriods(ctx, tx, named, starts, workspace)
 		for _, r := range read {
 			rows = append(rows, dbsqlc.BudgetPeriodsLockRow(r))
 		}
@@ -188,7 +188,7 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 	if err != nil {
 		return fmt.Errorf("encode reservations: %w", err)
 	}
-	if err := q.BudgetReserve(ctx, tx, dbsqlc.BudgetReserveParams{WorkspaceID: workspace, Slices: encoded}); err != nil {
+	if err := q.BudgetReserve(ctx, tx, workspace, encoded); err != nil {
 		return fmt.Errorf("reserve: %w", err)
 	}
 	return nil
@@ -198,11 +198,8 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 // nothing it changes nothing. What they held beyond what was reserved is returned, for
 // budgets.AdjustedTx.
 func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) ([]budgets.Adjustment, error) {
-	p := dbsqlc.BudgetFreeParams{WorkspaceID: workspace}
-	for _, l := range leases {
-		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
-	}
-	rows, err := q.BudgetFree(ctx, tx, p)
+	in, epochs := spend.SplitLeases(leases)
+	rows, err := q.BudgetFree(ctx, tx, workspace, in, epochs)
 	if err != nil {
 		return nil, fmt.Errorf("free reservations: %w", err)
 	}
@@ -216,8 +213,8 @@ func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Leas
 
 // heldTx are jobs that wait for a budget and that no hard one is short for by itself, the
 // most urgent first.
-func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]ids.ID, error) {
-	list, err := q.JobsHeldByBudget(ctx, tx, dbsqlc.JobsHeldByBudgetParams{WorkspaceID: workspace, MaxRows: most})
+func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
+	list, err := q.JobsHeldByBudget(ctx, tx, workspace, most)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that wait for a budget: %w", err)
 	}
@@ -225,8 +222,8 @@ func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]ids.
 }
 
 // pausedTx are jobs that a budget paused.
-func pausedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]ids.ID, error) {
-	list, err := q.JobsPausedByBudget(ctx, tx, dbsqlc.JobsPausedByBudgetParams{WorkspaceID: workspace, MaxRows: most})
+func pausedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
+	list, err := q.JobsPausedByBudget(ctx, tx, workspace, most)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that a budget paused: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
@@ -45,7 +44,7 @@ func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlemen
 	for i, r := range rows {
 		jobs[i] = r.Job
 	}
-	err = q.BudgetSettle(ctx, tx, dbsqlc.BudgetSettleParams{WorkspaceID: workspace, Settlements: encoded, JobIds: jobs})
+	err = q.BudgetSettle(ctx, tx, workspace, encoded, jobs)
 	if err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}
@@ -54,7 +53,7 @@ func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlemen
 
 // reservedTx reads what the leases of jobs have reserved and not used.
 func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[reservationKey]*held, error) {
-	rows, err := q.BudgetReservations(ctx, tx, dbsqlc.BudgetReservationsParams{WorkspaceID: workspace, JobIds: jobs})
+	rows, err := q.BudgetReservations(ctx, tx, workspace, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("read reservations: %w", err)
 	}
@@ -72,11 +71,8 @@ func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.L
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	p := dbsqlc.BudgetLeasesHoldParams{WorkspaceID: workspace}
-	for _, l := range leases {
-		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
-	}
-	rows, err := q.BudgetLeasesHold(ctx, tx, p)
+	in, epochs := spend.SplitLeases(leases)
+	rows, err := q.BudgetLeasesHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
 		return nil, fmt.Errorf("leases that last: %w", err)
 	}
@@ -89,8 +85,7 @@ func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.L
 
 // fireTx notes a threshold, and reports whether it was not known.
 func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, error) {
-	fired, err := q.BudgetAlertFire(ctx, tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: workspace, Threshold: f.threshold,
-		BudgetIds: []ids.ID{f.budget.id}, Starts: []time.Time{f.start}})
+	fired, err := q.BudgetAlertFire(ctx, tx, workspace, f.threshold, []ids.ID{f.budget.id}, []time.Time{f.start})
 	if err != nil {
 		return false, fmt.Errorf("fire an alert: %w", err)
 	}
@@ -98,8 +93,8 @@ func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, 
 }
 
 // warnedTx are the leases whose holders a budget has warned, as charges of nothing.
-func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) ([]spend.Charge, error) {
-	rows, err := q.LeasesWarnedByBudget(ctx, tx, dbsqlc.LeasesWarnedByBudgetParams{WorkspaceID: workspace, MaxRows: most})
+func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]spend.Charge, error) {
+	rows, err := q.LeasesWarnedByBudget(ctx, tx, workspace, most)
 	if err != nil {
 		return nil, fmt.Errorf("leases that a budget has warned: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -31,7 +30,7 @@ type asking struct {
 
 // askingTx reads which jobs count for a budget that asks about models without a price.
 func askingTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]asking, error) {
-	rows, err := q.BudgetsAskingForJobs(ctx, tx, dbsqlc.BudgetsAskingForJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	rows, err := q.BudgetsAskingForJobs(ctx, tx, workspace, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("budgets that ask about models: %w", err)
 	}

@@ -86,8 +86,7 @@ func (d *deliveries) add(inbox string, r row) {
 // writeTx inserts messages that are not there yet, puts them into inboxes, and gives where
 // they stand.
 func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]place, error) {
-	list, err := q.MessageWrite(ctx, tx, dbsqlc.MessageWriteParams{WorkspaceID: workspace, Messages: rows, Inboxes: orEmpty(d.inboxes),
-		Ids: orEmpty(d.ids)})
+	list, err := q.MessageWrite(ctx, tx, workspace, rows, orEmpty(d.inboxes), orEmpty(d.ids))
 	if err != nil {
 		return nil, fmt.Errorf("write messages: %w", err)
 	}
@@ -100,7 +99,7 @@ func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessa
 
 // knownTx reads those of the messages that are there.
 func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]knownMessage, error) {
-	rows, err := q.MessagesByIDs(ctx, tx, dbsqlc.MessagesByIDsParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.MessagesByIDs(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("read messages: %w", err)
 	}
@@ -112,7 +111,7 @@ func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (ma
 }
 
 func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error) {
-	r, err := q.MessageByID(ctx, tx, dbsqlc.MessageByIDParams{WorkspaceID: workspace, ID: id})
+	r, err := q.MessageByID(ctx, tx, workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Message{}, fault.New(fault.NotFound, "There is no such message in this workspace.")
 	}
@@ -123,8 +122,7 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 }
 
 func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageAgents(ctx, tx, dbsqlc.MessageAgentsParams{WorkspaceID: workspace, Names: orEmpty(w.agents),
-		Everybody: w.everybody})
+	rows, err := q.MessageAgents(ctx, tx, workspace, orEmpty(w.agents), w.everybody)
 	if err != nil {
 		return fmt.Errorf("agents addressed: %w", err)
 	}
@@ -140,7 +138,7 @@ func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, 
 }
 
 func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageFactories(ctx, tx, dbsqlc.MessageFactoriesParams{WorkspaceID: workspace, Names: w.factories})
+	rows, err := q.MessageFactories(ctx, tx, workspace, w.factories)
 	if err != nil {
 		return fmt.Errorf("factories addressed: %w", err)
 	}
@@ -154,7 +152,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	rows, err := q.MessagePersons(
 		ctx,
 		tx,
-		dbsqlc.MessagePersonsParams{WorkspaceID: workspace, Emails: orEmpty(w.emails), Ids: orEmpty(w.people)},
+		workspace, orEmpty(w.emails), orEmpty(w.people),
 	)
 	if err != nil {
 		return fmt.Errorf("people addressed: %w", err)
@@ -167,7 +165,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 }
 
 func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageJobs(ctx, tx, dbsqlc.MessageJobsParams{WorkspaceID: workspace, Keys: orEmpty(w.jobKeys), Ids: orEmpty(w.jobs)})
+	rows, err := q.MessageJobs(ctx, tx, orEmpty(w.jobKeys), workspace, orEmpty(w.jobs))
 	if err != nil {
 		return fmt.Errorf("jobs of messages: %w", err)
 	}
@@ -187,7 +185,7 @@ func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID
 }
 
 func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
-	rows, err := q.MessageThreadBegins(ctx, tx, dbsqlc.MessageThreadBeginsParams{WorkspaceID: workspace, Names: w.threads})
+	rows, err := q.MessageThreadBegins(ctx, tx, w.threads, workspace)
 	if err != nil {
 		return fmt.Errorf("begins of threads: %w", err)
 	}

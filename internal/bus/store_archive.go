@@ -13,11 +13,11 @@ import (
 
 // dropTx takes expired messages out of inboxes and drops archives from before a time.
 func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
-	expired, err := q.DeliveryExpire(ctx, tx, dbsqlc.DeliveryExpireParams{WorkspaceID: workspace, MaxRows: sweepRows})
+	expired, err := q.DeliveryExpire(ctx, tx, workspace, sweepRows)
 	if err != nil {
 		return 0, fmt.Errorf("expire messages: %w", err)
 	}
-	archives, err := q.ArchiveDrop(ctx, tx, dbsqlc.ArchiveDropParams{WorkspaceID: workspace, Before: before, MaxRows: sweepRows})
+	archives, err := q.ArchiveDrop(ctx, tx, workspace, before, sweepRows)
 	if err != nil {
 		return 0, fmt.Errorf("drop archives: %w", err)
 	}
@@ -28,7 +28,7 @@ func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (
 func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, before time.Time) (free []int64, next int64, more bool,
 	err error,
 ) {
-	rows, err := q.MessageOld(ctx, tx, dbsqlc.MessageOldParams{WorkspaceID: workspace, After: after, Before: before, MaxRows: sweepRows})
+	rows, err := q.MessageOld(ctx, tx, before, workspace, after, sweepRows)
 	if err != nil {
 		return nil, after, false, fmt.Errorf("look for old messages: %w", err)
 	}
@@ -42,7 +42,7 @@ func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, bef
 }
 
 func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]Message, error) {
-	rows, err := q.MessagesBySeqs(ctx, tx, dbsqlc.MessagesBySeqsParams{WorkspaceID: workspace, Seqs: seqs})
+	rows, err := q.MessagesBySeqs(ctx, tx, workspace, seqs)
 	if err != nil {
 		return nil, fmt.Errorf("read messages to archive: %w", err)
 	}
@@ -56,7 +56,7 @@ func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]
 // insertArchiveTx adds the archive of messages, in their order.
 func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs []int64, packed blobs.Sum) error {
 	err := q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0],
-		LastSeq: seqs[len(seqs)-1], Messages: int32(len(seqs)), Blob: packed[:]}) //nolint:gosec // at most sweepRows
+		LastSeq: seqs[len(seqs)-1], Messages: len(seqs), Blob: packed[:]})
 	if err != nil {
 		return fmt.Errorf("insert archive: %w", err)
 	}
@@ -65,7 +65,7 @@ func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs [
 
 // dropMessagesTx drops those of the messages that can still go, and gives their ids.
 func dropMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64, before time.Time) ([]ids.ID, error) {
-	gone, err := q.MessageDrop(ctx, tx, dbsqlc.MessageDropParams{WorkspaceID: workspace, Seqs: seqs, Before: before})
+	gone, err := q.MessageDrop(ctx, tx, workspace, seqs, before)
 	if err != nil {
 		return nil, fmt.Errorf("drop old messages: %w", err)
 	}
@@ -73,14 +73,13 @@ func dropMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int6
 }
 
 func archivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]Archive, error) {
-	rows, err := q.ArchiveList(ctx, tx, dbsqlc.ArchiveListParams{WorkspaceID: workspace, Before: before,
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.ArchiveList(ctx, tx, workspace, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list archives: %w", err)
 	}
 	list := make([]Archive, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Archive{First: r.FirstSeq, Last: r.LastSeq, Messages: int(r.Messages), Blob: blobs.Sum(r.Blob), Size: r.Size,
+		list = append(list, Archive{First: r.FirstSeq, Last: r.LastSeq, Messages: r.Messages, Blob: blobs.Sum(r.Blob), Size: r.Size,
 			At: r.At})
 	}
 	return list, nil

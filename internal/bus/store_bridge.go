@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -32,7 +31,7 @@ func lockBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID) (eventlog.Cur
 }
 
 func saveBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor) error {
-	if err := q.BridgeSave(ctx, tx, dbsqlc.BridgeSaveParams{WorkspaceID: workspace, Place: at.String()}); err != nil {
+	if err := q.BridgeSave(ctx, tx, at.String(), workspace); err != nil {
 		return fmt.Errorf("save the bridge: %w", err)
 	}
 	return nil
@@ -42,7 +41,7 @@ func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	rows, err := q.BridgeSubmitters(ctx, tx, dbsqlc.BridgeSubmittersParams{WorkspaceID: workspace, Jobs: jobs})
+	rows, err := q.BridgeSubmitters(ctx, tx, jobs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("who submitted jobs: %w", err)
 	}
@@ -58,11 +57,14 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []event
 	if len(events) == 0 {
 		return nil, nil
 	}
-	p := dbsqlc.BridgeHandedInParams{WorkspaceID: workspace}
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
 	for _, e := range events {
-		p.Jobs, p.Epochs = append(p.Jobs, *e.JobID), append(p.Epochs, *e.Epoch)
+		in, epochs = append(in, *e.JobID), append(epochs, *e.Epoch)
 	}
-	rows, err := q.BridgeHandedIn(ctx, tx, p)
+	rows, err := q.BridgeHandedIn(ctx, tx, in, epochs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("who handed work in: %w", err)
 	}
@@ -74,7 +76,7 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []event
 }
 
 func roleLivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, role string) (bool, error) {
-	lives, err := q.RoleLives(ctx, tx, dbsqlc.RoleLivesParams{WorkspaceID: workspace, Role: role})
+	lives, err := q.RoleLives(ctx, tx, workspace, role)
 	if err != nil {
 		return false, fmt.Errorf("look for agents of a role: %w", err)
 	}

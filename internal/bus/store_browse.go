@@ -11,8 +11,7 @@ import (
 )
 
 func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, after int64, limit int) ([]Message, error) {
-	rows, err := q.MessageThread(ctx, tx, dbsqlc.MessageThreadParams{WorkspaceID: workspace, CorrelationID: name, After: after,
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.MessageThread(ctx, tx, workspace, name, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read thread: %w", err)
 	}
@@ -25,7 +24,7 @@ func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, afte
 
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before int64, limit int) ([]Message, error) {
 	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: orEmpty(f.Types),
-		Sender: f.From, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+		Sender: f.From, MaxRows: limit})
 	if err != nil {
 		return nil, fmt.Errorf("read messages: %w", err)
 	}
@@ -42,7 +41,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 		kind = f.Types[0]
 	}
 	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
-		Type: kind, Sender: f.From, Job: f.Job, MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+		Type: kind, Sender: f.From, Job: f.Job, MaxRows: limit})
 	if err != nil {
 		return nil, fmt.Errorf("search messages: %w", err)
 	}
@@ -58,15 +57,14 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 }
 
 func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {
-	rows, err := q.DeadLetters(ctx, tx, dbsqlc.DeadLettersParams{WorkspaceID: workspace, Before: before,
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.DeadLetters(ctx, tx, workspace, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read dead letters: %w", err)
 	}
 	list := make([]DeadLetter, 0, len(rows))
 	for _, r := range rows {
 		l := DeadLetter{Message: messageFrom(r.Message, r.JobKey), Inbox: r.Inbox, Error: r.Error}
-		l.Deliveries = int(r.Deliveries)
+		l.Deliveries = r.Deliveries
 		if r.DeadAt != nil {
 			l.At = *r.DeadAt
 		}
@@ -76,7 +74,7 @@ func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64
 }
 
 func redriveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) ([]string, error) {
-	inboxes, err := q.DeadRedrive(ctx, tx, dbsqlc.DeadRedriveParams{WorkspaceID: workspace, ID: id})
+	inboxes, err := q.DeadRedrive(ctx, tx, workspace, id)
 	if err != nil {
 		return nil, fmt.Errorf("redrive a dead letter: %w", err)
 	}
@@ -84,7 +82,7 @@ func redriveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) ([]string, e
 }
 
 func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, error) {
-	n, err := q.DeadDiscard(ctx, tx, dbsqlc.DeadDiscardParams{WorkspaceID: workspace, ID: id})
+	n, err := q.DeadDiscard(ctx, tx, workspace, id)
 	if err != nil {
 		return 0, fmt.Errorf("discard a dead letter: %w", err)
 	}

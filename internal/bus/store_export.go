@@ -55,7 +55,7 @@ func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name s
 	r, err := q.ExportInsert(
 		ctx,
 		tx,
-		dbsqlc.ExportInsertParams{WorkspaceID: who.Workspace, Name: name, Source: string(source), CreatedBy: who.Name},
+		who.Workspace, name, string(source), who.Name,
 	)
 	if err != nil {
 		return e, fmt.Errorf("insert export: %w", err)
@@ -68,11 +68,9 @@ func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name s
 func exportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, lock bool) (Export, error) {
 	read := q.ExportByName
 	if lock {
-		read = func(ctx context.Context, tx dbsqlc.DBTX, p dbsqlc.ExportByNameParams) (dbsqlc.MessageExport, error) {
-			return q.ExportLock(ctx, tx, dbsqlc.ExportLockParams(p))
-		}
+		read = q.ExportLock
 	}
-	r, err := read(ctx, tx, dbsqlc.ExportByNameParams{WorkspaceID: workspace, Name: name})
+	r, err := read(ctx, tx, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Export{}, fault.New(fault.NotFound, "There is no export %.64s in this workspace.", name)
 	}
@@ -83,7 +81,7 @@ func exportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, lock
 }
 
 func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
-	r, err := q.ExportMove(ctx, tx, dbsqlc.ExportMoveParams{WorkspaceID: workspace, Name: name, Place: position})
+	r, err := q.ExportMove(ctx, tx, position, workspace, name)
 	if err != nil {
 		return Export{}, fmt.Errorf("move export: %w", err)
 	}
@@ -92,14 +90,14 @@ func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positio
 
 // handOutTx keeps that lines up to a position were given out.
 func handOutTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) error {
-	if err := q.ExportHandOut(ctx, tx, dbsqlc.ExportHandOutParams{WorkspaceID: workspace, Name: name, Handed: position}); err != nil {
+	if err := q.ExportHandOut(ctx, tx, position, workspace, name); err != nil {
 		return fmt.Errorf("keep what an export gave out: %w", err)
 	}
 	return nil
 }
 
 func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
-	r, err := q.ExportReset(ctx, tx, dbsqlc.ExportResetParams{WorkspaceID: workspace, Name: name, Place: position})
+	r, err := q.ExportReset(ctx, tx, position, workspace, name)
 	if err != nil {
 		return Export{}, fmt.Errorf("reset export: %w", err)
 	}
@@ -107,15 +105,14 @@ func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positi
 }
 
 func deleteExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) error {
-	if err := q.ExportDelete(ctx, tx, dbsqlc.ExportDeleteParams{WorkspaceID: workspace, Name: name}); err != nil {
+	if err := q.ExportDelete(ctx, tx, workspace, name); err != nil {
 		return fmt.Errorf("delete export: %w", err)
 	}
 	return nil
 }
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
-	params := dbsqlc.MessageTailParams{WorkspaceID: workspace, After: after, MaxRows: int32(limit)} //nolint:gosec // bounded by the caller
-	rows, err := q.MessageTail(ctx, tx, params)
+	rows, err := q.MessageTail(ctx, tx, workspace, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read messages to export: %w", err)
 	}

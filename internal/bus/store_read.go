@@ -25,7 +25,7 @@ type readerRow struct {
 
 // readersTx reads agents.
 func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID) (map[ids.ID]readerRow, error) {
-	rows, err := q.MessageReaders(ctx, tx, dbsqlc.MessageReadersParams{WorkspaceID: workspace, Ids: agents})
+	rows, err := q.MessageReaders(ctx, tx, workspace, agents)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
@@ -42,7 +42,7 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
 	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
 		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
-		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: int32(in.Limit)}) //nolint:gosec // bounded by the caller
+		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: in.Limit})
 	if err != nil {
 		return nil, false, fmt.Errorf("read inbox: %w", err)
 	}
@@ -51,7 +51,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 			continue
 		}
 		m := messageFrom(row.Message, &row.JobKey)
-		m.Deliveries = int(row.Deliveries)
+		m.Deliveries = row.Deliveries
 		list = append(list, m)
 	}
 	return list, len(rows) > 0 && len(list) == 0, nil
@@ -60,7 +60,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 // heldBackTx reports whether inboxes have something after a position that a transaction
 // still running keeps back.
 func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, after int64) (bool, error) {
-	held, err := q.DeliveryHeldBack(ctx, tx, dbsqlc.DeliveryHeldBackParams{WorkspaceID: workspace, Inboxes: inboxes, After: after})
+	held, err := q.DeliveryHeldBack(ctx, tx, inboxes, workspace, after)
 	if err != nil {
 		return false, fmt.Errorf("look for what is held back: %w", err)
 	}

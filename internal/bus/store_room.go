@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -18,7 +17,7 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 		return nil, nil
 	}
 	inboxes := slices.Sorted(maps.Keys(adds))
-	list, err := q.InboxesCrowded(ctx, tx, dbsqlc.InboxesCrowdedParams{WorkspaceID: workspace, Inboxes: inboxes, Most: crowded})
+	list, err := q.InboxesCrowded(ctx, tx, inboxes, workspace, crowded)
 	if err != nil {
 		return nil, fmt.Errorf("look for crowded inboxes: %w", err)
 	}
@@ -33,19 +32,18 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 		}
 		r[inbox] = map[ids.ID]int{}
 	}
-	rows, err := q.InboxesHeld(ctx, tx, dbsqlc.InboxesHeldParams{WorkspaceID: workspace, Inboxes: list})
+	rows, err := q.InboxesHeld(ctx, tx, list, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("count crowded inboxes: %w", err)
 	}
 	for _, row := range rows {
-		r[row.Inbox][orNil(row.FromID)] = int(row.Held)
+		r[row.Inbox][orNil(row.FromID)] = row.Held
 	}
 	return r, nil
 }
 
 func dropNoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, n int) error {
-	err := q.NoticesDrop(ctx, tx, dbsqlc.NoticesDropParams{WorkspaceID: workspace, Inbox: inbox,
-		MaxRows: int32(n)}) //nolint:gosec // one transaction's
+	err := q.NoticesDrop(ctx, tx, workspace, inbox, n)
 	if err != nil {
 		return fmt.Errorf("drop old notices: %w", err)
 	}

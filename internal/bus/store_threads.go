@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -16,7 +15,7 @@ type threadEnd struct {
 }
 
 func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64) ([]threadEnd, error) {
-	rows, err := q.ThreadEnds(ctx, tx, dbsqlc.ThreadEndsParams{WorkspaceID: workspace, Before: before, MaxRows: threadScan})
+	rows, err := q.ThreadEnds(ctx, tx, workspace, before, threadScan)
 	if err != nil {
 		return nil, fmt.Errorf("ends of threads: %w", err)
 	}
@@ -29,7 +28,7 @@ func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64)
 
 // threadsTx reads the threads that end with messages, for who has an inbox.
 func threadsTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, ends []int64) ([]Conversation, error) {
-	rows, err := q.ThreadsEnding(ctx, tx, dbsqlc.ThreadsEndingParams{WorkspaceID: workspace, Seqs: ends})
+	rows, err := q.ThreadsEnding(ctx, tx, workspace, ends)
 	if err != nil {
 		return nil, fmt.Errorf("read threads: %w", err)
 	}
@@ -47,7 +46,7 @@ func threadsTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, en
 }
 
 func unreadTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, threads []string) (map[string]bool, error) {
-	rows, err := q.InboxThreads(ctx, tx, dbsqlc.InboxThreadsParams{WorkspaceID: workspace, Inbox: inbox, Threads: threads})
+	rows, err := q.InboxThreads(ctx, tx, workspace, inbox, threads)
 	if err != nil {
 		return nil, fmt.Errorf("threads of an inbox: %w", err)
 	}
@@ -59,8 +58,7 @@ func unreadTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, thr
 }
 
 func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, before int64, limit int) ([]Message, error) {
-	rows, err := q.ThreadNewest(ctx, tx, dbsqlc.ThreadNewestParams{WorkspaceID: workspace, CorrelationID: thread, Before: before,
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.ThreadNewest(ctx, tx, workspace, thread, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("end of a thread: %w", err)
 	}
@@ -72,7 +70,7 @@ func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, be
 }
 
 func seenTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox, thread string, seq int64) (int64, error) {
-	n, err := q.InboxSeen(ctx, tx, dbsqlc.InboxSeenParams{WorkspaceID: workspace, Inbox: inbox, Seq: seq, CorrelationID: thread})
+	n, err := q.InboxSeen(ctx, tx, workspace, inbox, seq, thread)
 	if err != nil {
 		return 0, fmt.Errorf("acknowledge a thread: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fulltext"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -22,7 +21,7 @@ func lockWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (after int64, 
 
 // unfoundTx reads what the next messages after a place are found by, and the place after them.
 func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (list []Message, end int64, err error) {
-	rows, err := q.MessageWordsTexts(ctx, tx, dbsqlc.MessageWordsTextsParams{WorkspaceID: workspace, After: after, MaxRows: wordsPage})
+	rows, err := q.MessageWordsTexts(ctx, tx, workspace, after, wordsPage)
 	if err != nil {
 		return nil, after, fmt.Errorf("read messages without words: %w", err)
 	}
@@ -38,7 +37,7 @@ func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (li
 // wordsHeldBackTx reports whether messages after a place are kept back by a transaction that
 // still runs.
 func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (bool, error) {
-	held, err := q.MessageWordsHeldBack(ctx, tx, dbsqlc.MessageWordsHeldBackParams{WorkspaceID: workspace, After: after})
+	held, err := q.MessageWordsHeldBack(ctx, tx, workspace, after)
 	if err != nil {
 		return false, fmt.Errorf("messages held back: %w", err)
 	}
@@ -47,16 +46,18 @@ func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int6
 
 // writeWordsTx writes the words of messages and moves the place on behind them.
 func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Message, end int64, era fulltext.Era) error {
-	written := dbsqlc.MessageWordsWriteParams{WorkspaceID: workspace, Era: era.Number}
+	var (
+		seqs  []int64
+		words []string
+	)
 	for _, m := range list {
-		written.Seqs, written.Words = append(written.Seqs, m.Seq), append(written.Words, joinWords(m))
+		seqs, words = append(seqs, m.Seq), append(words, joinWords(m))
 	}
-	if err := q.MessageWordsWrite(ctx, tx, written); err != nil {
+	if err := q.MessageWordsWrite(ctx, tx, workspace, era.Number, seqs, words); err != nil {
 		return fmt.Errorf("write the words of messages: %w", err)
 	}
 	era = era.After(len(list))
-	err := q.MessageWordsPlaceSave(ctx, tx, dbsqlc.MessageWordsPlaceSaveParams{WorkspaceID: workspace, Seq: end, Era: era.Number,
-		Filled: era.Filled})
+	err := q.MessageWordsPlaceSave(ctx, tx, end, era.Number, era.Filled, workspace)
 	if err != nil {
 		return fmt.Errorf("save how far messages have words: %w", err)
 	}

@@ -117,7 +117,7 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 		scan = scanLines
 	}
 	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
-		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[from:], int32(scan), int32(limit)) //nolint:gosec // bounded above
+		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[from:], scan, limit)
 		list, next = page(lines, levels[from:], limit, scan)
 		return err
 	})

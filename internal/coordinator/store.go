@@ -20,12 +20,12 @@ type scannedLine struct {
 }
 
 // linesTx reads the lines of some levels that are older than one, newest first.
-func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, levels []string, scan, limit int32) ([]scannedLine, error) {
+func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, levels []string, scan, limit int) ([]scannedLine, error) {
 	rows, err := q.CoordinatorLogList(ctx, tx, dbsqlc.CoordinatorLogListParams{WorkspaceID: workspace, Before: before,
 		Levels: levels, MaxScan: scan, MaxRows: limit})
 	list := make([]scannedLine, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, scannedLine{scanned: int(r.Looked), LogLine: LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID,
+		list = append(list, scannedLine{scanned: r.Looked, LogLine: LogLine{ID: r.ID, At: r.At, InstanceID: r.InstanceID,
 			Term: r.Term, Level: r.Level, Message: r.Message, Details: r.Details}})
 	}
 	return list, err
@@ -57,13 +57,13 @@ func workspacesWith(ctx context.Context, d *db.DB, what string, find func(contex
 // withOldLines lists workspaces with lines to delete.
 func withOldLines(ctx context.Context, d *db.DB) ([]ids.ID, error) {
 	return workspacesWith(ctx, d, "old lines", func(ctx context.Context, tx dbsqlc.DBTX) ([]ids.ID, error) {
-		return q.CoordinatorLogOldWorkspaces(ctx, tx, dbsqlc.CoordinatorLogOldWorkspacesParams{Days: keepDays, MaxRows: expireBatch})
+		return q.CoordinatorLogOldWorkspaces(ctx, tx, keepDays, expireBatch)
 	})
 }
 
 // expireLinesTx deletes old lines of the transaction's workspace, or of none.
 func expireLinesTx(ctx context.Context, tx db.Tx) (int, error) {
-	n, err := q.CoordinatorLogExpire(ctx, tx, dbsqlc.CoordinatorLogExpireParams{Days: keepDays, MaxRows: expireBatch})
+	n, err := q.CoordinatorLogExpire(ctx, tx, keepDays, expireBatch)
 	return int(n), err
 }
 
@@ -74,8 +74,8 @@ func withChangedCounts(ctx context.Context, d *db.DB) ([]ids.ID, error) {
 
 // sumUpTx sums up a batch of changes, and returns how many there were.
 func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	n, err := q.JobCountSettle(ctx, tx, dbsqlc.JobCountSettleParams{WorkspaceID: workspace, MaxRows: countBatch})
-	return int(n), err
+	n, err := q.JobCountSettle(ctx, tx, workspace, countBatch)
+	return n, err
 }
 
 // withChangedHealth lists workspaces with agents whose health is not the recorded one.
@@ -85,7 +85,7 @@ func withChangedHealth(ctx context.Context, d *db.DB) ([]ids.ID, error) {
 
 // recordHealthTx records the present health of agents, and returns the changes.
 func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthChange, error) {
-	rows, err := q.AgentHealthTell(ctx, tx, dbsqlc.AgentHealthTellParams{WorkspaceID: workspace, MaxRows: maxHealthChanges})
+	rows, err := q.AgentHealthTell(ctx, tx, workspace, maxHealthChanges)
 	list := make([]healthChange, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, healthChange{Agent: r.Name, Factory: r.Factory, LastHeartbeatAt: r.LastHeartbeatAt,
@@ -98,7 +98,7 @@ func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthCh
 func analyzeGrownTables(ctx context.Context, d *db.DB) (n int, err error) {
 	err = d.InSystem(ctx, func(tx db.Tx) error {
 		counted, err := q.AnalyzeGrownTables(ctx, tx)
-		n = int(counted)
+		n = counted
 		return err
 	})
 	if err != nil {

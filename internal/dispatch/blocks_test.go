@@ -70,16 +70,16 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			var n int64
 			err := tx.QueryRow(ctx, `SELECT lane_id FROM job_ready WHERE workspace_id = $1 AND job_id = $2`, workspace, ready).Scan(&lane)
 			if err == nil {
-				n, err = q.ReadyTakeOne(ctx, tx, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
+				n, err = q.ReadyTakeOne(ctx, tx, workspace, ready, lane)
 			}
 			return int(n), err
 		}},
 		"read a job": {30, true, func(tx db.Tx) (int, error) {
-			rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{running}})
+			rows, err := q.JobFullByIDs(ctx, tx, []ids.ID{running}, workspace)
 			return len(rows), err
 		}},
 		"read a job that waits for another": {30, true, func(tx db.Tx) (int, error) {
-			rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{waiting}})
+			rows, err := q.JobFullByIDs(ctx, tx, []ids.ID{waiting}, workspace)
 			return len(rows), err
 		}},
 	} {

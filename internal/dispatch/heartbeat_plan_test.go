@@ -70,34 +70,34 @@ func assertTogether(t *testing.T, d *db.DB, workspace ids.ID, when string, but .
 	for name, ask := range map[string]func(*capture) error{
 		"heartbeats": func(c *capture) error {
 			_, err := q.AgentsBeat(ctx, c, dbsqlc.AgentsBeatParams{WorkspaceID: workspace, Ids: agents, BootIds: []string{"b", "b"},
-				Generations: []int64{0, 0}, Statuses: []string{"idle", "idle"}, MemoryMb: []int32{-1, -1}, CpuPercent: []float32{-1, -1}})
+				Generations: []int64{0, 0}, Statuses: []string{"idle", "idle"}, MemoryMb: []int{-1, -1}, CpuPercent: []float32{-1, -1}})
 			return err
 		},
 		"callers": func(c *capture) error {
-			_, err := q.AgentsTouch(ctx, c, dbsqlc.AgentsTouchParams{WorkspaceID: workspace, Ids: agents, Boots: []string{"b", "b"}, Generations: []int64{0, 0}})
+			_, err := q.AgentsTouch(ctx, c, agents, []string{"b", "b"}, []int64{0, 0}, workspace)
 			return err
 		},
 		"leases that are locked": func(c *capture) error {
-			_, err := q.LeasesLock(ctx, c, dbsqlc.LeasesLockParams{WorkspaceID: workspace, JobIds: list, AgentIds: agents})
+			_, err := q.LeasesLock(ctx, c, agents, workspace, list)
 			return err
 		},
 		"reports": func(c *capture) error {
 			_, err := q.LeasesReport(ctx, c, dbsqlc.LeasesReportParams{WorkspaceID: workspace, JobIds: list, Epochs: []int64{1, 1}, AgentIds: agents,
-				TtlSeconds: []int32{0, 0}, ProgressPercents: []int32{1, 1}, Steps: []string{"", ""}, TellsStep: []bool{false, false}, IsProgress: []bool{true, true},
+				TtlSeconds: []int{0, 0}, ProgressPercents: []int{1, 1}, Steps: []string{"", ""}, TellsStep: []bool{false, false}, IsProgress: []bool{true, true},
 				Checkpoints: []string{"", ""}})
 			return err
 		},
 		"jobs that are waited for": func(c *capture) error {
-			return q.JobsWait(ctx, c, dbsqlc.JobsWaitParams{WorkspaceID: workspace, AgentID: agents[0], JobIds: list})
+			return q.JobsWait(ctx, c, workspace, list, agents[0])
 		},
 		"leases that are waited for": func(c *capture) error {
-			return q.LeasesWait(ctx, c, dbsqlc.LeasesWaitParams{WorkspaceID: workspace, AgentID: agents[0], JobIds: list})
+			return q.LeasesWait(ctx, c, workspace, agents[0], false, list)
 		},
 		"leases of an agent that are waited for": func(c *capture) error {
-			return q.LeasesWait(ctx, c, dbsqlc.LeasesWaitParams{WorkspaceID: workspace, AgentID: agents[0], Every: true})
+			return q.LeasesWait(ctx, c, workspace, agents[0], true, nil)
 		},
 		"jobs by name": func(c *capture) error {
-			_, err := q.JobIDs(ctx, c, dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{"running-20-100"}, Ids: list})
+			_, err := q.JobIDs(ctx, c, workspace, []string{"running-20-100"}, list)
 			return err
 		},
 	} {

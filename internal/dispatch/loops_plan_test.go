@@ -42,7 +42,7 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		is  func(t *testing.T, name string, plan map[string]any)
 	}{
 		"lanes that are watched": {of, func(c *capture) error {
-			_, err := q.LanesReady(ctx, c, dbsqlc.LanesReadyParams{WorkspaceID: workspace, Lanes: lanes})
+			_, err := q.LanesReady(ctx, c, lanes, workspace)
 			return err
 		}, assertSkips},
 		"newest lane": {of, func(c *capture) error { _, err := q.LaneNewest(ctx, c, workspace); return err }, assertSkips},
@@ -54,20 +54,20 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		}, assertSkips},
 		"summing up": {of, func(c *capture) error {
-			_, err := q.JobCountSettle(ctx, c, dbsqlc.JobCountSettleParams{WorkspaceID: workspace, MaxRows: 10})
+			_, err := q.JobCountSettle(ctx, c, workspace, 10)
 			return err
 		}, assertSkips},
 		"longest ready": {of, func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},
 		"freed by others": {of, func(c *capture) error {
-			_, err := q.JobDependencyFreed(ctx, c, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: 200})
+			_, err := q.JobDependencyFreed(ctx, c, workspace, 200)
 			return err
 		}, assertOnlyWhatWaits},
 		"edges of cycles": {of, func(c *capture) error {
-			_, err := q.CycleEdges(ctx, c, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: 100_000})
+			_, err := q.CycleEdges(ctx, c, 100_000, workspace)
 			return err
 		}, assertOnlyWhatWaits},
 		"lapsed leases": {of, func(c *capture) error {
-			_, err := q.LeaseLapsed(ctx, c, dbsqlc.LeaseLapsedParams{WorkspaceID: workspace, MaxRows: 5})
+			_, err := q.LeaseLapsed(ctx, c, workspace, 5)
 			return err
 		}, assertOneGo},
 		"where leases lapsed": {d.InSystem, func(c *capture) error { _, err := q.LeaseLapsedWorkspaces(ctx, c); return err }, assertOneGo},
@@ -181,7 +181,7 @@ func assertWholeCycles(t *testing.T, d *db.DB, workspace ids.ID) {
 	for look := range 6 {
 		found, edges := 0, 0
 		err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
-			rows, err := dbsqlc.New().CycleEdges(t.Context(), tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: 100_000})
+			rows, err := dbsqlc.New().CycleEdges(t.Context(), tx, 100_000, workspace)
 			for _, r := range rows {
 				if between[r.JobID] && between[r.DependsOnID] {
 					found++

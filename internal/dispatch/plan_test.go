@@ -285,11 +285,11 @@ func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) e
 			return err
 		},
 		"products": func(c *capture) error {
-			_, err := dbsqlc.New().ProductsForClaim(ctx, c, dbsqlc.ProductsForClaimParams{WorkspaceID: workspace, Names: []string{"default"}})
+			_, err := dbsqlc.New().ProductsForClaim(ctx, c, workspace, []string{"default"})
 			return err
 		},
 		"lanes of a product": func(c *capture) error {
-			_, err := dbsqlc.New().ReadyLanesOfProduct(ctx, c, dbsqlc.ReadyLanesOfProductParams{WorkspaceID: workspace, ProductID: product})
+			_, err := dbsqlc.New().ReadyLanesOfProduct(ctx, c, workspace, product)
 			return err
 		},
 		"heads": func(c *capture) error {
@@ -301,42 +301,42 @@ func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) e
 			return err
 		},
 		"claim by name": func(c *capture) error {
-			_, err := dbsqlc.New().ReadyTakeOne(ctx, c, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: lane, JobID: ready})
+			_, err := dbsqlc.New().ReadyTakeOne(ctx, c, workspace, ready, lane)
 			return err
 		},
 		"leases": func(c *capture) error {
 			_, err := dbsqlc.New().LeasesInsert(ctx, c, dbsqlc.LeasesInsertParams{WorkspaceID: workspace, JobIds: []ids.ID{ready},
 				AgentIds: []ids.ID{a}, Agents: []string{"claude-1"}, FactoryIds: []ids.ID{f}, Factories: []string{"mac-1"},
-				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int32{900}})
+				Models: []string{""}, SessionKeys: []string{""}, RequestIds: []string{""}, TtlSeconds: []int{900}})
 			return err
 		},
 		"locks": func(c *capture) error {
-			_, err := dbsqlc.New().AgentsLock(ctx, c, dbsqlc.AgentsLockParams{WorkspaceID: workspace, Factories: []ids.ID{f}, Agents: []ids.ID{a}})
+			_, err := dbsqlc.New().AgentsLock(ctx, c, workspace, []ids.ID{f}, []ids.ID{a})
 			return err
 		},
 		"job": func(c *capture) error {
-			_, err := dbsqlc.New().JobFullByIDs(ctx, c, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: []ids.ID{running}})
+			_, err := dbsqlc.New().JobFullByIDs(ctx, c, []ids.ID{running}, workspace)
 			return err
 		},
 		"end of a lease": func(c *capture) error {
-			_, err := dbsqlc.New().LeasesEnd(ctx, c, dbsqlc.LeasesEndParams{WorkspaceID: workspace, JobIds: []ids.ID{running},
-				Endings: json.RawMessage(fmt.Sprintf(`[{"job_id": %q, "epoch": 1, "outcome": "released", "error": "", "error_kind": ""}]`, running))})
+			_, err := dbsqlc.New().LeasesEnd(ctx, c, json.RawMessage(fmt.Sprintf(`[{"job_id": %q, "epoch": 1, "outcome": "released", "error": "", "error_kind": ""}]`, running)),
+				workspace, []ids.ID{running})
 			return err
 		},
 		"saved decision": func(c *capture) error {
-			_, err := dbsqlc.New().JobsSave(ctx, c, dbsqlc.JobsSaveParams{WorkspaceID: workspace, Ids: []ids.ID{running}, Decisions: decision})
+			_, err := dbsqlc.New().JobsSave(ctx, c, decision, workspace, []ids.ID{running})
 			return err
 		},
 		"dependents": func(c *capture) error {
-			_, err := dbsqlc.New().JobDependents(ctx, c, dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: waited, Types: []string{"blocks", "gate"}, MaxRows: 100})
+			_, err := dbsqlc.New().JobDependents(ctx, c, workspace, waited, []string{"blocks", "gate"}, 100)
 			return err
 		},
 		"parents that are to wait": func(c *capture) error {
-			_, err := dbsqlc.New().JobReadyParents(ctx, c, dbsqlc.JobReadyParentsParams{WorkspaceID: workspace, JobID: waited})
+			_, err := dbsqlc.New().JobReadyParents(ctx, c, workspace, waited)
 			return err
 		},
 		"who waits on the board": func(c *capture) error {
-			_, err := dbsqlc.New().BoardWaitingOn(ctx, c, dbsqlc.BoardWaitingOnParams{WorkspaceID: workspace, Ids: []ids.ID{waited}, MaxRows: 50})
+			_, err := dbsqlc.New().BoardWaitingOn(ctx, c, []ids.ID{waited}, workspace, 50)
 			return err
 		},
 		"review queue": func(c *capture) error {
@@ -344,7 +344,7 @@ func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) e
 			return err
 		},
 		"surplus": func(c *capture) error {
-			_, err := dbsqlc.New().SlotSurplus(ctx, c, dbsqlc.SlotSurplusParams{WorkspaceID: workspace, MaxRows: 200})
+			_, err := dbsqlc.New().SlotSurplus(ctx, c, workspace, 200)
 			return err
 		},
 	}

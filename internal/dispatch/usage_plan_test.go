@@ -56,44 +56,44 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	tellers, _ := ids.Parse(dbfactory.Text(t, d, `SELECT min(job_id::text) FROM usage_entry WHERE id = $1`, told))
 	for name, ask := range map[string]func(*capture) error{
 		"leases": func(c *capture) error {
-			_, err := q.UsageLeases(ctx, c, dbsqlc.UsageLeasesParams{WorkspaceID: workspace, Hold: true, JobIds: list, Epochs: ones})
+			_, err := q.UsageLeases(ctx, c, workspace, true, list, ones)
 			return err
 		},
 		"entries": func(c *capture) error {
-			_, err := q.UsageInsert(ctx, c, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Entries: []byte(fmt.Sprintf(
+			_, err := q.UsageInsert(ctx, c, workspace, []byte(fmt.Sprintf(
 				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "provider_session": "",
 				"input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
 				"charged_nanos": 1, "late": false, "batch": false, "operation": "", "at": "2026-11-21T10:00:00Z", "booked_at": "2026-11-21T10:00:00Z"}]`,
-				when, job, job, job))})
+				when, job, job, job)))
 			return err
 		},
 		"sums": func(c *capture) error {
-			return q.UsageSum(ctx, c, dbsqlc.UsageSumParams{WorkspaceID: workspace, Raised: []byte(fmt.Sprintf(
+			return q.UsageSum(ctx, c, workspace, []byte(fmt.Sprintf(
 				`[{"job_id": %q, "epoch": 1, "hour": "2026-11-21T10:00:00Z", "provider": "p", "model": "m", "product_id": %q, "phase": "", "repo": "",
 				"agent": "ada", "factory": "desk", "entries": 1, "unpriced": 0, "input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1,
 				"cache_write_tokens": 1, "cache_write_1h_tokens": 1, "charged_nanos": 1, "computed_nanos": 1, "reported_nanos": 1,
-				"imputed_nanos": 0, "unpriced_tokens": 0}]`, job, job))})
+				"imputed_nanos": 0, "unpriced_tokens": 0}]`, job, job)))
 		},
 		"raise": func(c *capture) error {
-			return q.UsageRaise(ctx, c, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: []byte(fmt.Sprintf(
+			return q.UsageRaise(ctx, c, workspace, []byte(fmt.Sprintf(
 				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "input_tokens": 2,
 				"output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1, "charged_nanos": 1}]`,
-				told, tellers, job, job))})
+				told, tellers, job, job)))
 		},
 		"booked": func(c *capture) error {
-			_, err := q.UsageBooked(ctx, c, dbsqlc.UsageBookedParams{WorkspaceID: workspace, JobIds: list, Epochs: ones})
+			_, err := q.UsageBooked(ctx, c, list, ones, workspace)
 			return err
 		},
 		"entries that are there": func(c *capture) error {
-			_, err := q.UsageLock(ctx, c, dbsqlc.UsageLockParams{WorkspaceID: workspace, JobIds: []ids.ID{tellers, job}, Ids: []string{told, "none"}})
+			_, err := q.UsageLock(ctx, c, []ids.ID{tellers, job}, []string{told, "none"}, workspace)
 			return err
 		},
 		"a job's": func(c *capture) error {
-			_, err := q.UsageOfJob(ctx, c, dbsqlc.UsageOfJobParams{WorkspaceID: workspace, JobID: job})
+			_, err := q.UsageOfJob(ctx, c, workspace, job)
 			return err
 		},
 		"leases' sums": func(c *capture) error {
-			_, err := q.UsageOfLeases(ctx, c, dbsqlc.UsageOfLeasesParams{WorkspaceID: workspace, JobIds: list, Epochs: ones})
+			_, err := q.UsageOfLeases(ctx, c, list, ones, workspace)
 			return err
 		},
 	} {

@@ -95,7 +95,7 @@ func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, mo
 }
 
 // compactTx folds the old events of a job, and returns how many.
-func (l *Log) compactTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (folded int32, err error) {
+func (l *Log) compactTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (folded int, err error) {
 	before, folded, err := foldTx(ctx, tx, workspace, job)
 	if err != nil || folded == 0 || l.folds == nil {
 		return folded, err

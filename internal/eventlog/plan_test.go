@@ -44,7 +44,7 @@ func TestTheLogIsReadAlongItsIndex(t *testing.T) {
 	q := dbsqlc.New()
 	for what, run := range map[string]func(tx db.Tx) error{
 		"tail": func(tx db.Tx) error {
-			_, err := q.EventTail(t.Context(), tx, dbsqlc.EventTailParams{WorkspaceID: workspace, AfterXid: "17", AfterID: 1700, MaxRows: 50})
+			_, err := q.EventTail(t.Context(), tx, workspace, "17", 1700, 50)
 			return err
 		},
 		"tail of some types": func(tx db.Tx) error {

@@ -36,7 +36,7 @@ func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) 
 	if len(sums) == 0 {
 		return nil, nil
 	}
-	rows, err := q.Contents(ctx, tx, dbsqlc.ContentsParams{WorkspaceID: workspace, Sums: sums})
+	rows, err := q.Contents(ctx, tx, workspace, sums)
 	if err != nil {
 		return nil, fmt.Errorf("read contents: %w", err)
 	}
@@ -65,7 +65,7 @@ func HeadTx(ctx context.Context, tx db.Tx) (Cursor, error) {
 
 // placeAtTx returns the place before the first transaction that began at a time or later.
 func placeAtTx(ctx context.Context, tx db.Tx, workspace ids.ID, at time.Time) (place Cursor, err error) {
-	xid, err := q.EventPlaceAt(ctx, tx, dbsqlc.EventPlaceAtParams{WorkspaceID: workspace, At: at})
+	xid, err := q.EventPlaceAt(ctx, tx, at, workspace)
 	if err != nil {
 		return Cursor{}, fmt.Errorf("place of %s in the log: %w", at, err)
 	}
@@ -75,8 +75,7 @@ func placeAtTx(ctx context.Context, tx db.Tx, workspace ids.ID, at time.Time) (p
 
 // tailTx reads what follows a place, oldest first.
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int) ([]Event, error) {
-	rows, err := q.EventTail(ctx, tx, dbsqlc.EventTailParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
-		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+	rows, err := q.EventTail(ctx, tx, workspace, after.text(), after.id, limit)
 	return eventsFrom(rows), err
 }
 
@@ -96,7 +95,7 @@ type Page struct {
 // than limit: those of other types than usual, and all of jobs that agents submitted.
 func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, usual []string, scan, limit int) (Page, error) {
 	rows, err := q.EventTailUnusual(ctx, tx, dbsqlc.EventTailUnusualParams{WorkspaceID: workspace, Usual: usual, AfterXid: after.text(),
-		AfterID: after.id, MaxScan: int32(scan), MaxRows: int32(limit)}) //nolint:gosec // both are the caller's constants
+		AfterID: after.id, MaxScan: scan, MaxRows: limit})
 	if err != nil {
 		return Page{}, fmt.Errorf("tail of the log: %w", err)
 	}
@@ -108,7 +107,7 @@ func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor
 			page.More = true
 			return page, nil
 		}
-		page.End, page.More = e.Cursor, int(r.Looked) == scan
+		page.End, page.More = e.Cursor, r.Looked == scan
 		if r.Fits {
 			page.Events = append(page.Events, e)
 		}
@@ -119,7 +118,7 @@ func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor
 // HeldBackTx reports whether events after the end of a tail are kept back by a transaction
 // that still runs, so that they appear later without a wake-up of their own.
 func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bool, error) {
-	held, err := q.EventFollows(ctx, tx, dbsqlc.EventFollowsParams{WorkspaceID: workspace, AfterXid: end.text(), AfterID: end.id})
+	held, err := q.EventFollows(ctx, tx, workspace, end.text(), end.id)
 	if err != nil {
 		return false, fmt.Errorf("events held back: %w", err)
 	}
@@ -131,7 +130,7 @@ func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bo
 func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, limit int, fields ...string) (jobs []ids.ID, n int,
 	end Cursor, err error) {
 	rows, err := q.EventTailJobs(ctx, tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
-		Fields: append([]string{}, fields...), MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+		Fields: append([]string{}, fields...), MaxRows: limit})
 	if err != nil {
 		return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
 	}
@@ -151,8 +150,7 @@ func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, l
 
 // OfJobTx reads the events of a job before one of them, 0 for the newest, newest first.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, before int64, limit int) ([]Event, error) {
-	rows, err := q.EventOfJob(ctx, tx, dbsqlc.EventOfJobParams{WorkspaceID: workspace, JobID: job, Before: before,
-		MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+	rows, err := q.EventOfJob(ctx, tx, workspace, job, before, limit)
 	list := make([]Event, 0, len(rows))
 	for _, r := range rows {
 		e := eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid, Type: r.Type, JobID: r.JobID, Actor: r.Actor, ActorKind: r.ActorKind,
@@ -177,7 +175,7 @@ func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []
 	error) {
 	rows, err := q.EventScan(ctx, tx, dbsqlc.EventScanParams{
 		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, Settings: hidden, AfterXid: after.text(), AfterID: after.id,
-		Since: f.Since, MaxScan: int32(size), MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+		Since: f.Since, MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
 }
 
@@ -187,7 +185,7 @@ func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidde
 	rows, err := q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
 		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, Settings: hidden, BeforeXid: in.before.text(),
 		BeforeID: in.before.id, FromXid: in.from.text(), Since: f.Since,
-		MaxScan: int32(size), MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+		MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
 }
 
@@ -195,7 +193,7 @@ func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidde
 func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
 		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, AfterXid: after.text(),
-		AfterID: after.id, MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+		AfterID: after.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
 
@@ -203,7 +201,7 @@ func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after 
 func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
 		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),
-		BeforeID: before.id, MaxRows: int32(limit)}) //nolint:gosec // limit is checked at the edge
+		BeforeID: before.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
 
@@ -211,7 +209,7 @@ func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, be
 func auditTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before AuditPlace, limit int) ([]Event, error) {
 	rows, err := q.AuditEvents(ctx, tx, dbsqlc.AuditEventsParams{
 		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, BeforeAt: before.at, BeforeID: before.id,
-		MaxRows: int32(limit)}) //nolint:gosec // limit is the caller's constant
+		MaxRows: limit})
 	list := make([]Event, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, eventFrom(dbsqlc.EventTailRow{ID: r.ID, Type: r.Type, Actor: r.Actor, ActorKind: r.ActorKind,
@@ -237,7 +235,7 @@ func scannedFrom[R dbsqlc.EventScanRow | dbsqlc.EventScanBackRow](rows []R) []sc
 	list := make([]scannedEvent, 0, len(rows))
 	for _, row := range rows {
 		r := dbsqlc.EventScanRow(row)
-		list = append(list, scannedEvent{fits: r.Fits, scanned: int(r.Looked), Event: eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid,
+		list = append(list, scannedEvent{fits: r.Fits, scanned: r.Looked, Event: eventFrom(dbsqlc.EventTailRow{ID: r.ID, Xid: r.Xid,
 			Type: r.Type, JobID: r.JobID, JobKey: r.JobKey, Actor: r.Actor, ActorKind: r.ActorKind, ActorID: r.ActorID, Epoch: r.Epoch,
 			At: r.At, Changes: r.Changes, Payload: r.Payload})})
 	}

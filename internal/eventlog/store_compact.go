@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -29,7 +28,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 
 // compactableTx reads the jobs that follow one by id, a page of them.
 func compactableTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]compactable, error) {
-	rows, err := q.EventCompactable(ctx, tx, dbsqlc.EventCompactableParams{WorkspaceID: workspace, After: after, MaxRows: compactPage})
+	rows, err := q.EventCompactable(ctx, tx, workspace, after, compactPage)
 	page := make([]compactable, 0, len(rows))
 	for _, r := range rows {
 		page = append(page, compactable{r.ID, r.Due})
@@ -39,17 +38,17 @@ func compactableTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]co
 
 // foldTx folds the old events of a job. It returns the ids of all its events before,
 // oldest first, and how many of them, from the first on, were folded.
-func foldTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (before []int64, folded int32, err error) {
-	before, err = q.EventIDsOfJob(ctx, tx, dbsqlc.EventIDsOfJobParams{WorkspaceID: workspace, JobID: job})
+func foldTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (before []int64, folded int, err error) {
+	before, err = q.EventIDsOfJob(ctx, tx, workspace, job)
 	if err != nil {
 		return nil, 0, fmt.Errorf("events of a job: %w", err)
 	}
-	folded, err = q.EventCompact(ctx, tx, dbsqlc.EventCompactParams{WorkspaceID: workspace, JobID: job})
+	folded, err = q.EventCompact(ctx, tx, workspace, job)
 	return before, folded, err
 }
 
 // collectTx deletes contents of which no event has told for a day.
 func collectTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	_, err := q.ContentsCollect(ctx, tx, dbsqlc.ContentsCollectParams{WorkspaceID: workspace, MaxRows: collectBatch})
+	_, err := q.ContentsCollect(ctx, tx, workspace, collectBatch)
 	return err
 }

@@ -49,7 +49,7 @@ func assertPagesAreShort(t *testing.T, d *db.DB, workspace ids.ID, when string) 
 	q := dbsqlc.New()
 	for what, read := range map[string]func(tx db.Tx) error{
 		"tail": func(tx db.Tx) error {
-			_, err := q.EventTail(t.Context(), tx, dbsqlc.EventTailParams{WorkspaceID: workspace, AfterXid: "17", MaxRows: 50})
+			_, err := q.EventTail(t.Context(), tx, workspace, "17", 0, 50)
 			return err
 		},
 		"unusual events of the tail": func(tx db.Tx) error {

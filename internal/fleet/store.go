@@ -38,9 +38,9 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	}
 	taken, follows := map[ids.ID]int{}, map[ids.ID]int{} // by factory and by agent
 	for _, l := range leases {
-		taken[l.FactoryID] += int(l.Taken)
-		taken[l.AgentID] += int(l.Taken)
-		follows[l.AgentID] += int(l.Follows)
+		taken[l.FactoryID] += l.Taken
+		taken[l.AgentID] += l.Taken
+		follows[l.AgentID] += l.Follows
 	}
 	at := map[ids.ID]int{}
 	for i, r := range factories {
@@ -66,14 +66,14 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 
 // AgentTx reads one agent by name. NotFound where the workspace has none.
 func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agent, error) {
-	r, err := q.AgentByName(ctx, tx, dbsqlc.AgentByNameParams{WorkspaceID: workspace, Name: name})
+	r, err := q.AgentByName(ctx, tx, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
 	}
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent: %w", err)
 	}
-	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, int(r.Taken), int(r.Follows))
+	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, r.Taken, r.Follows)
 	a.Health = a.HealthAt(r.Now)
 	return a, nil
 }
@@ -98,7 +98,7 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Factory, er
 // agentKindsTx reads the kinds of living agents of each factory, as agents without a
 // name. The capabilities of agents count for some factories only.
 func agentKindsTx(ctx context.Context, tx db.Tx, workspace ids.ID, withCapabilities []ids.ID) (map[ids.ID][]Agent, error) {
-	kinds, err := q.AgentKinds(ctx, tx, dbsqlc.AgentKindsParams{WorkspaceID: workspace, Factories: withCapabilities})
+	kinds, err := q.AgentKinds(ctx, tx, workspace, withCapabilities)
 	if err != nil {
 		return nil, fmt.Errorf("list kinds of agents: %w", err)
 	}
@@ -113,15 +113,14 @@ func agentKindsTx(ctx context.Context, tx db.Tx, workspace ids.ID, withCapabilit
 func countHealthsTx(ctx context.Context, tx db.Tx, workspace ids.ID, into map[Health]int) error {
 	rows, err := q.AgentCountPerHealth(ctx, tx, workspace)
 	for _, r := range rows {
-		into[Health(r.Health)] = int(r.Agents)
+		into[Health(r.Health)] = r.Agents
 	}
 	return err
 }
 
 // setDrainingTx reports whether the factory is there and was in the other state.
 func setDrainingTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, draining bool, actor string) (bool, error) {
-	_, err := q.FactorySetDraining(ctx, tx, dbsqlc.FactorySetDrainingParams{
-		WorkspaceID: workspace, Name: name, Draining: draining, Actor: actor})
+	_, err := q.FactorySetDraining(ctx, tx, draining, actor, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -134,7 +133,7 @@ func setDrainingTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 func factoryFrom(r dbsqlc.FactoryListRow) (Factory, error) {
 	f := Factory{
 		ID: r.ID, Name: r.Name, OS: r.Os, Host: r.Host, Engines: r.Engines, Capabilities: r.Capabilities,
-		Seats: int(r.Seats), Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
+		Seats: r.Seats, Draining: r.Draining, DrainedBy: r.DrainedBy, DrainedAt: r.DrainedAt,
 		EndedAt: r.EndedAt, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Health: Dead,
 	}
 	if f.EndedAt != nil {
@@ -152,8 +151,8 @@ func agentFrom(r dbsqlc.Agent, heldUntil *time.Time, factory string, taken, foll
 	a := Agent{
 		ID: r.ID, Name: r.Name, Model: r.Model, Provider: r.Provider, HeldUntil: heldUntil, Roles: r.Roles, Factory: factory,
 		Capabilities: r.Capabilities, Products: r.Products,
-		MaxConcurrentJobs: int(r.MaxConcurrentJobs), HeartbeatIntervalSeconds: int(r.HeartbeatIntervalSeconds),
-		StaleAfterSeconds: db.Int(r.StaleAfterSeconds), BootID: r.BootID, Status: r.Status, MemoryMB: db.Int(r.MemoryMb),
+		MaxConcurrentJobs: r.MaxConcurrentJobs, HeartbeatIntervalSeconds: r.HeartbeatIntervalSeconds,
+		StaleAfterSeconds: r.StaleAfterSeconds, BootID: r.BootID, Status: r.Status, MemoryMB: r.MemoryMb,
 		LastHeartbeatAt: r.LastHeartbeatAt, Terminated: r.TerminatedAt != nil && !r.HasEnded, Graceful: r.EndedGracefully,
 		HasEnded: r.HasEnded, Host: r.Host,
 		TerminateReason: r.TerminateReason,

@@ -14,11 +14,11 @@ const (
 
 // Era is the era that a workspace writes words in, and how many rows it has. A search looks at
 // the newest era first, so that what all rows have costs no more than one of them.
-type Era struct{ Number, Filled int32 }
+type Era struct{ Number, Filled int }
 
 // After is the era after further rows.
 func (e Era) After(rows int) Era {
-	if e.Filled += int32(rows); e.Filled >= eraRows { //nolint:gosec // a page of rows
+	if e.Filled += rows; e.Filled >= eraRows {
 		return Era{Number: e.Number + 1}
 	}
 	return e

@@ -29,3 +29,16 @@ func Parse(s string) (ID, bool) {
 	id, err := uuid.Parse(s)
 	return id, err == nil
 }
+
+// ParseAll tells the IDs of a list from the other names in it. Neither result is nil.
+func ParseAll(list []string) (parsed []ID, others []string) {
+	parsed, others = []ID{}, []string{}
+	for _, s := range list {
+		if id, ok := Parse(s); ok {
+			parsed = append(parsed, id)
+		} else {
+			others = append(others, s)
+		}
+	}
+	return parsed, others
+}

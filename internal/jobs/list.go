@@ -124,7 +124,7 @@ func (f Filter) placesByCostTx(ctx context.Context, tx db.Tx, workspace ids.ID, 
 // place is where a job stands in an order.
 type place struct {
 	id       ids.ID
-	priority int32
+	priority int
 	at       time.Time // UpdatedAt where it is sorted by it, else StatusAt
 	cost     int64     // in billionths of a dollar; 0 where it is not sorted by it
 }
@@ -157,7 +157,7 @@ func parsePlace(s Sort, cursor string) (place, error) {
 	_, err := fmt.Sscanf(strings.ReplaceAll(cursor, ".", " "), "%s %d %d %d %s", &of, &p.priority, &micros, &p.cost, &id)
 	parsed, ok := ids.Parse(id)
 	switch {
-	case err != nil || !ok || micros < 0 || micros > LastMicro:
+	case err != nil || !ok || p.priority < 0 || p.priority > MaxPriority+1 || micros < 0 || micros > LastMicro:
 		return p, fault.Invalid("cursor", "It must be one that this server gave out.")
 	case of != string(s):
 		return p, fault.Invalid("cursor", "It must be one that was given out for this order.")

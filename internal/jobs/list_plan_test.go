@@ -51,7 +51,7 @@ func (b *bundle) assertLists(when string) {
 			change(&p)
 			c := &capture{}
 			_, _ = q.JobPlaces(ctx, c, p)
-			b.assertWalk(fmt.Sprintf("%s %s with %s, start %t", sort, p.Status, when, start), c, int(p.MaxRows))
+			b.assertWalk(fmt.Sprintf("%s %s with %s, start %t", sort, p.Status, when, start), c, p.MaxRows)
 		}
 	}
 	agent := b.agent("agent-2")

@@ -70,47 +70,47 @@ func (b *bundle) assertPlans(when string) {
 	product := some(`SELECT id FROM product WHERE workspace_id = $1 AND name = 'p2'`)
 	for name, ask := range map[string]func(dbsqlc.DBTX) error{
 		"waits for": func(c dbsqlc.DBTX) error {
-			_, err := q.JobWaitsFor(ctx, c, dbsqlc.JobWaitsForParams{WorkspaceID: w, FromIds: []ids.ID{last}, ToID: first})
+			_, err := q.JobWaitsFor(ctx, c, first, []ids.ID{last}, w)
 			return err
 		},
 		"parents": func(c dbsqlc.DBTX) error {
-			_, err := q.JobParentEdges(ctx, c, dbsqlc.JobParentEdgesParams{WorkspaceID: w, FromID: last})
+			_, err := q.JobParentEdges(ctx, c, w, last)
 			return err
 		},
 		"around": func(c dbsqlc.DBTX) error {
-			_, err := q.JobAround(ctx, c, dbsqlc.JobAroundParams{WorkspaceID: w, ID: last, MaxRows: 101})
+			_, err := q.JobAround(ctx, c, 101, last, w)
 			return err
 		},
 		"links among": func(c dbsqlc.DBTX) error {
-			_, err := q.JobLinksAmong(ctx, c, dbsqlc.JobLinksAmongParams{WorkspaceID: w, Ids: []ids.ID{first, last}})
+			_, err := q.JobLinksAmong(ctx, c, w, []ids.ID{first, last})
 			return err
 		},
 		"open children": func(c dbsqlc.DBTX) error {
-			_, err := q.JobOpenChildren(ctx, c, dbsqlc.JobOpenChildrenParams{WorkspaceID: w, JobID: last, MaxRows: 20})
+			_, err := q.JobOpenChildren(ctx, c, w, last, 20)
 			return err
 		},
 		"held by repo": func(c dbsqlc.DBTX) error {
-			_, err := q.HeldByRepo(ctx, c, dbsqlc.HeldByRepoParams{WorkspaceID: w, Repo: "repo-7"})
+			_, err := q.HeldByRepo(ctx, c, w, "repo-7")
 			return err
 		},
 		"held by review": func(c dbsqlc.DBTX) error {
-			_, err := q.HeldByReview(ctx, c, dbsqlc.HeldByReviewParams{WorkspaceID: w, ProductID: product, MaxRows: 1})
+			_, err := q.HeldByReview(ctx, c, w, product, 1)
 			return err
 		},
 		"held freed": func(c dbsqlc.DBTX) error {
-			_, err := q.HeldFreed(ctx, c, dbsqlc.HeldFreedParams{WorkspaceID: w, MaxRows: 200})
+			_, err := q.HeldFreed(ctx, c, 200, w)
 			return err
 		},
 		"in review": func(c dbsqlc.DBTX) error {
-			_, err := q.InReviewCount(ctx, c, dbsqlc.InReviewCountParams{WorkspaceID: w, ProductID: product, MaxRows: 3})
+			_, err := q.InReviewCount(ctx, c, w, product, 3)
 			return err
 		},
 		"slots": func(c dbsqlc.DBTX) error {
-			_, err := q.SlotList(ctx, c, dbsqlc.SlotListParams{WorkspaceID: w, Repos: []string{"repo-7", "repo-8"}})
+			_, err := q.SlotList(ctx, c, w, []string{"repo-7", "repo-8"})
 			return err
 		},
 		"surplus": func(c dbsqlc.DBTX) error {
-			_, err := q.SlotSurplus(ctx, c, dbsqlc.SlotSurplusParams{WorkspaceID: w, MaxRows: 200})
+			_, err := q.SlotSurplus(ctx, c, w, 200)
 			return err
 		},
 	} {

@@ -25,7 +25,7 @@ func find(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (ids.
 	if id, ok := ids.Parse(keyOrID); ok {
 		return id, nil
 	}
-	id, err := q.JobID(ctx, tx, dbsqlc.JobIDParams{WorkspaceID: workspace, Key: keyOrID})
+	id, err := q.JobID(ctx, tx, workspace, keyOrID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids.Nil, notFound(keyOrID)
 	}
@@ -43,7 +43,7 @@ func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Jo
 	if err != nil {
 		return Job{}, err
 	}
-	row, err := q.JobFullByID(ctx, tx, dbsqlc.JobFullByIDParams{WorkspaceID: workspace, ID: id})
+	row, err := q.JobFullByID(ctx, tx, workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Job{}, notFound(keyOrID)
 	}
@@ -55,7 +55,7 @@ func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Jo
 
 // titlesTx reads the titles of jobs by id; unknown ids are left out.
 func titlesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
-	rows, err := q.JobTitles(ctx, tx, dbsqlc.JobTitlesParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.JobTitles(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("read titles: %w", err)
 	}
@@ -68,7 +68,7 @@ func titlesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (m
 
 // LoadManyTx reads jobs by id, in no particular order; unknown ids are left out.
 func LoadManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]Job, error) {
-	rows, err := q.JobFullByIDs(ctx, tx, dbsqlc.JobFullByIDsParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.JobFullByIDs(ctx, tx, list, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("load jobs: %w", err)
 	}
@@ -81,15 +81,8 @@ func FindManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, keysOrIDs []str
 	if len(keysOrIDs) == 0 {
 		return nil, nil
 	}
-	p := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: []ids.ID{}}
-	for _, one := range keysOrIDs {
-		if id, ok := ids.Parse(one); ok {
-			p.Ids = append(p.Ids, id)
-		} else {
-			p.Keys = append(p.Keys, one)
-		}
-	}
-	rows, err := q.JobIDs(ctx, tx, p)
+	list, keys := ids.ParseAll(keysOrIDs)
+	rows, err := q.JobIDs(ctx, tx, workspace, keys, list)
 	if err != nil {
 		return nil, fmt.Errorf("find jobs: %w", err)
 	}
@@ -114,7 +107,7 @@ func LockTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Lo
 	if err != nil {
 		return Locked{}, err
 	}
-	lock, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: workspace, ID: id})
+	lock, err := q.JobLock(ctx, tx, workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Locked{}, notFound(keyOrID)
 	}
@@ -133,13 +126,13 @@ func WithdrawTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Locked) error
 	if j.Status != Ready {
 		return nil
 	}
-	_, err := q.JobLockReady(ctx, tx, dbsqlc.JobLockReadyParams{WorkspaceID: workspace, JobID: j.ID})
+	_, err := q.JobLockReady(ctx, tx, workspace, j.ID)
 	return err
 }
 
 // DependencyOpenTx reports whether a job still waits for another one.
 func DependencyOpenTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (bool, error) {
-	return q.JobDependencyOpen(ctx, tx, dbsqlc.JobDependencyOpenParams{WorkspaceID: workspace, JobID: job})
+	return q.JobDependencyOpen(ctx, tx, workspace, job)
 }
 
 // Locks are jobs that no other transaction can change until this one ends, by id,
@@ -149,15 +142,8 @@ type Locks map[ids.ID]time.Time
 // LockManyTx locks, in one statement, those of the jobs, by key or id, that exist and
 // that nobody else has locked; it never waits. ReadLockedTx reads them.
 func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string) (Locks, error) {
-	params := dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: []ids.ID{}}
-	for _, name := range called {
-		if id, ok := ids.Parse(name); ok {
-			params.Ids = append(params.Ids, id)
-		} else {
-			params.Keys = append(params.Keys, name)
-		}
-	}
-	rows, err := q.JobsLock(ctx, tx, params)
+	list, keys := ids.ParseAll(called)
+	rows, err := q.JobsLock(ctx, tx, workspace, list, keys)
 	if err != nil {
 		return nil, fmt.Errorf("lock jobs: %w", err)
 	}
@@ -199,25 +185,25 @@ func fromRows(rows []dbsqlc.JobFull) ([]Job, error) {
 func fromRow(r dbsqlc.JobFull) (Job, error) {
 	j := Job{
 		ID: r.ID, Key: r.Key, Spec: Spec{Title: r.Title, Body: r.Body,
-			Repo: r.Repo, Phase: r.Phase, Priority: int(r.Priority), Capabilities: r.Capabilities, Factory: r.Factory,
+			Repo: r.Repo, Phase: r.Phase, Priority: r.Priority, Capabilities: r.Capabilities, Factory: r.Factory,
 			DependsOn: r.DependsOn, Tags: r.Tags, Files: r.Files,
-			MaxRetries: int(r.MaxRetries), ReviewOverride: r.ReviewRequired,
+			MaxRetries: r.MaxRetries, ReviewOverride: r.ReviewRequired,
 			WaitsForChildren:    r.WaitsForChildren,
-			EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: db.Int(r.EstimatedMinutes), TokenBudget: r.TokenBudget,
-			BudgetNanos: r.BudgetNanos, Complexity: db.Int(r.Complexity), Tier: Tier(r.Tier),
+			EstimatedComplexity: r.EstimatedComplexity, EstimatedMinutes: r.EstimatedMinutes, TokenBudget: r.TokenBudget,
+			BudgetNanos: r.BudgetNanos, Complexity: r.Complexity, Tier: Tier(r.Tier),
 			NotBefore: r.NotBefore,
 		}, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
 		LaneID: r.LaneID, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
 		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
 		Question: r.Question, Answer: r.Answer, StatusBy: tenancy.ParseActor(r.StatusByKind, r.StatusByID, r.StatusBy),
 		StatusAt: r.StatusAt,
-		Epoch:    r.Epoch, Attempts: int(r.Attempts), FailureCount: int(r.FailureCount), LostCount: int(r.LostCount),
-		MaxLost: int(r.MaxLost), RetryBackoffSeconds: int(r.RetryBackoffSeconds),
-		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: db.Int(r.ProgressPercent), CurrentStep: r.CurrentStep,
+		Epoch:    r.Epoch, Attempts: r.Attempts, FailureCount: r.FailureCount, LostCount: r.LostCount,
+		MaxLost: r.MaxLost, RetryBackoffSeconds: r.RetryBackoffSeconds,
+		LastError: r.LastError, Feedback: r.Feedback, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result, ReviewRequired: r.ReviewNeeded,
-		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit),
+		ProductPaused: r.ProductPaused, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit,
 		FailureKind: FailureKind(r.FailureKind), FilesTouched: r.FilesTouched, ApprovedHead: r.ApprovedHead,
-		MergedCommit: r.MergedCommit, URL: r.Url, Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+		MergedCommit: r.MergedCommit, URL: r.Url, Version: r.Version, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 		UpdatedAt: r.UpdatedAt, ReadyAt: r.ReadyAt, AssignedAt: r.AssignedAt, StartedAt: r.StartedAt,
 		CompletedAt: r.CompletedAt, FailedAt: r.FailedAt,
 	}
@@ -254,7 +240,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 	}
 	j.Lease = &Lease{
 		AgentID: *r.LeaseAgentID, Agent: r.LeaseAgent, FactoryID: *r.LeaseFactoryID, Factory: r.LeaseFactory,
-		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: int(*r.LeaseTtlSeconds),
+		Epoch: *r.LeaseEpoch, SessionKey: *r.LeaseSessionKey, TTLSeconds: *r.LeaseTtlSeconds,
 		ClaimedAt: *r.LeaseClaimedAt, ExpiresAt: *r.LeaseExpiresAt, Directive: *r.LeaseDirective,
 		DirectiveReason: *r.LeaseDirectiveReason,
 		DirectiveBy:     tenancy.ParseActor(*r.LeaseDirectiveByKind, *r.LeaseDirectiveByID, *r.LeaseDirectiveBy),
@@ -262,15 +248,15 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 		WarnedAt:        r.LeaseWarnedAt,
 		Reserved:        r.LeaseReserved,
 	}
-	j.ProgressPercent, j.CurrentStep, j.ProgressAt = db.Int(r.LeaseProgressPercent), *r.LeaseCurrentStep, r.LeaseProgressAt
+	j.ProgressPercent, j.CurrentStep, j.ProgressAt = r.LeaseProgressPercent, *r.LeaseCurrentStep, r.LeaseProgressAt
 	if r.LeaseCheckpoint != nil {
 		j.Checkpoint = r.LeaseCheckpoint
 	}
 }
 
 // dependentsTx gives the keys of jobs that wait for a job or have it as their parent.
-func dependentsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int32) ([]string, error) {
-	keys, err := q.JobHolders(ctx, tx, dbsqlc.JobHoldersParams{WorkspaceID: workspace, JobID: job, MaxRows: limit})
+func dependentsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int) ([]string, error) {
+	keys, err := q.JobHolders(ctx, tx, workspace, job, limit)
 	if err != nil {
 		return nil, fmt.Errorf("dependents of a job: %w", err)
 	}

@@ -5,13 +5,11 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func endedBranchesTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string, keys []string) ([]EndedBranch, error) {
-	rows, err := q.BranchesEnded(ctx, tx, dbsqlc.BranchesEndedParams{WorkspaceID: workspace, Repo: repo, Keys: keys,
-		MaxAttempts: maxBranchAttempts})
+	rows, err := q.BranchesEnded(ctx, tx, maxBranchAttempts, workspace, keys, repo)
 	if err != nil {
 		return nil, fmt.Errorf("branches of ended jobs: %w", err)
 	}

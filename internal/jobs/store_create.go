@@ -39,21 +39,21 @@ func addState(p *dbsqlc.JobInsertParams, j Job) {
 	p.Ids, p.ProductIds = append(p.Ids, j.ID.String()), append(p.ProductIds, j.ProductID.String())
 	p.Keys, p.Titles, p.Kinds = append(p.Keys, j.Key), append(p.Titles, j.Title), append(p.Kinds, j.Kind)
 	p.Repos, p.Phases = append(p.Repos, j.Repo), append(p.Phases, j.Phase)
-	p.Priorities = append(p.Priorities, int16(j.Priority)) //nolint:gosec // 0..10
+	p.Priorities = append(p.Priorities, j.Priority)
 	p.Capabilities, p.Factories = append(p.Capabilities, literal(j.Capabilities)), append(p.Factories, j.Factory)
 	p.LaneIds, p.Tags = append(p.LaneIds, j.LaneID), append(p.Tags, literal(j.Tags))
 	p.Files = append(p.Files, literal(j.Files))
 	p.Statuses, p.WaitReasons = append(p.Statuses, string(j.Status)), append(p.WaitReasons, string(j.WaitReason))
 	p.BlockedReasons = append(p.BlockedReasons, j.BlockedReason)
-	p.MaxRetries = append(p.MaxRetries, int32(j.MaxRetries))                            //nolint:gosec // 0..100
-	p.MaxLost = append(p.MaxLost, int32(j.MaxLost))                                     //nolint:gosec // 0..100
-	p.RetryBackoffSeconds = append(p.RetryBackoffSeconds, int32(j.RetryBackoffSeconds)) //nolint:gosec // at most a day
+	p.MaxRetries = append(p.MaxRetries, j.MaxRetries)
+	p.MaxLost = append(p.MaxLost, j.MaxLost)
+	p.RetryBackoffSeconds = append(p.RetryBackoffSeconds, j.RetryBackoffSeconds)
 	p.ReviewRequired = append(p.ReviewRequired, optionalText(j.ReviewOverride, strconv.FormatBool))
 	p.EstimatedComplexity = append(p.EstimatedComplexity, j.EstimatedComplexity)
-	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(db.Int32(j.EstimatedMinutes), 0))
+	p.EstimatedMinutes = append(p.EstimatedMinutes, orDefault(j.EstimatedMinutes, 0))
 	p.TokenBudgets = append(p.TokenBudgets, orDefault(j.TokenBudget, 0))
 	p.BudgetNanos, p.Tiers = append(p.BudgetNanos, orDefault(j.BudgetNanos, 0)), append(p.Tiers, string(j.Tier))
-	p.Complexities = append(p.Complexities, int16(orDefault(j.Complexity, 0))) //nolint:gosec // 1..5
+	p.Complexities = append(p.Complexities, orDefault(j.Complexity, 0))
 	p.NotBefore = append(p.NotBefore, optionalText(j.NotBefore, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }))
 	p.IdempotencyKeys = append(p.IdempotencyKeys, j.IdempotencyKey)
 	p.WaitsForChildren = append(p.WaitsForChildren, j.WaitsForChildren)
@@ -108,11 +108,14 @@ func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests m
 	if len(digests) == 0 {
 		return nil
 	}
-	p := dbsqlc.JobRequestInsertParams{WorkspaceID: workspace}
+	var (
+		in    []ids.ID
+		asked [][]byte
+	)
 	for job, digest := range digests {
-		p.JobIds, p.Digests = append(p.JobIds, job), append(p.Digests, digest)
+		in, asked = append(in, job), append(asked, digest)
 	}
-	if err := q.JobRequestInsert(ctx, tx, p); err != nil {
+	if err := q.JobRequestInsert(ctx, tx, workspace, in, asked); err != nil {
 		return fmt.Errorf("insert requests: %w", err)
 	}
 	return nil
@@ -120,7 +123,7 @@ func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests m
 
 // requestDigestTx gives the digest that insertRequestsTx kept of a job, if any.
 func requestDigestTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([][]byte, error) {
-	kept, err := q.JobRequestGet(ctx, tx, dbsqlc.JobRequestGetParams{WorkspaceID: workspace, JobID: job})
+	kept, err := q.JobRequestGet(ctx, tx, workspace, job)
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
@@ -129,7 +132,7 @@ func requestDigestTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([][]
 
 // madeWithKeyTx gives the job that was made with an idempotency key, if any.
 func madeWithKeyTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) ([]ids.ID, error) {
-	list, err := q.JobByIdempotencyKey(ctx, tx, dbsqlc.JobByIdempotencyKeyParams{WorkspaceID: workspace, IdempotencyKey: &key})
+	list, err := q.JobByIdempotencyKey(ctx, tx, workspace, &key)
 	if err != nil {
 		return nil, fmt.Errorf("look for idempotency key: %w", err)
 	}
@@ -140,11 +143,11 @@ func insertDependenciesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 	if len(list) == 0 {
 		return nil
 	}
-	p := dbsqlc.JobDependencyInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name}
+	var from, to []ids.ID
 	for _, l := range list {
-		p.JobIds, p.DependsOnIds = append(p.JobIds, l.job), append(p.DependsOnIds, l.dependsOn)
+		from, to = append(from, l.job), append(to, l.dependsOn)
 	}
-	if err := q.JobDependencyInsert(ctx, tx, p); err != nil {
+	if err := q.JobDependencyInsert(ctx, tx, who.Workspace, from, to, who.Name); err != nil {
 		return fmt.Errorf("insert dependencies: %w", err)
 	}
 	return nil
@@ -153,11 +156,11 @@ func insertDependenciesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 // lockDependenciesTx keeps jobs from being completed until the transaction ends, and gives
 // those that new jobs have to wait for.
 func lockDependenciesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (open []ids.ID, err error) {
-	if err := q.JobKeepUncompleted(ctx, tx, dbsqlc.JobKeepUncompletedParams{WorkspaceID: workspace, Ids: list}); err != nil {
+	if err := q.JobKeepUncompleted(ctx, tx, workspace, list); err != nil {
 		return nil, fmt.Errorf("keep dependencies: %w", err)
 	}
 	// A second statement: the first one's snapshot is from before the wait.
-	open, err = q.JobDependencyOpenAmong(ctx, tx, dbsqlc.JobDependencyOpenAmongParams{WorkspaceID: workspace, Ids: list})
+	open, err = q.JobDependencyOpenAmong(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("look at dependencies: %w", err)
 	}
@@ -174,7 +177,7 @@ func clockTx(ctx context.Context, tx db.Tx) (time.Time, error) {
 
 // takenKeysTx gives those of the keys that jobs have already.
 func takenKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []string) ([]string, error) {
-	taken, err := q.JobKeyTaken(ctx, tx, dbsqlc.JobKeyTakenParams{WorkspaceID: workspace, Keys: keys})
+	taken, err := q.JobKeyTaken(ctx, tx, workspace, keys)
 	if err != nil {
 		return nil, fmt.Errorf("look for keys: %w", err)
 	}
@@ -183,7 +186,7 @@ func takenKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []string)
 
 // takeNumbersTx takes the next n numbers of a workspace's keys.
 func takeNumbersTx(ctx context.Context, tx db.Tx, workspace ids.ID, n int) (prefix string, first int64, err error) {
-	row, err := q.JobKeysTake(ctx, tx, dbsqlc.JobKeysTakeParams{WorkspaceID: workspace, N: int64(n)})
+	row, err := q.JobKeysTake(ctx, tx, int64(n), workspace)
 	if err != nil {
 		return "", 0, fmt.Errorf("take numbers: %w", err)
 	}
@@ -212,7 +215,7 @@ func makeLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64
 
 // laneTx finds the lane of these needs, which is there.
 func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
-	lane, err := q.LaneByDigest(ctx, tx, dbsqlc.LaneByDigestParams{WorkspaceID: workspace, Digest: n.digest()})
+	lane, err := q.LaneByDigest(ctx, tx, workspace, n.digest())
 	if err != nil {
 		return 0, fmt.Errorf("find lane: %w", err)
 	}

@@ -40,8 +40,7 @@ func insertLinkTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l link) 
 // deleteLinkTx deletes the link, or all links to that job where it has no type, and gives
 // the types of those that were there.
 func deleteLinkTx(ctx context.Context, tx db.Tx, workspace ids.ID, l link) ([]string, error) {
-	gone, err := q.JobLinkDelete(ctx, tx, dbsqlc.JobLinkDeleteParams{WorkspaceID: workspace,
-		JobID: l.job, DependsOnID: l.dependsOn, Type: string(l.kind)})
+	gone, err := q.JobLinkDelete(ctx, tx, workspace, l.job, l.dependsOn, string(l.kind))
 	if err != nil {
 		return nil, fmt.Errorf("delete link: %w", err)
 	}
@@ -51,7 +50,7 @@ func deleteLinkTx(ctx context.Context, tx db.Tx, workspace ids.ID, l link) ([]st
 // lockDependencyTx keeps a job from being completed until the transaction ends, and
 // reports whether it is already.
 func lockDependencyTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (completed bool, err error) {
-	completed, err = q.JobKeepOpen(ctx, tx, dbsqlc.JobKeepOpenParams{WorkspaceID: workspace, ID: y.ID})
+	completed, err = q.JobKeepOpen(ctx, tx, workspace, y.ID)
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", y.Key, err)
 	}
@@ -61,7 +60,7 @@ func lockDependencyTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (c
 // lockChildTx keeps a child from ending until the transaction ends, and reports whether it
 // has ended already.
 func lockChildTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (ended bool, err error) {
-	ended, err = q.JobKeepChild(ctx, tx, dbsqlc.JobKeepChildParams{WorkspaceID: workspace, ID: y.ID})
+	ended, err = q.JobKeepChild(ctx, tx, workspace, y.ID)
 	if err != nil {
 		return false, fmt.Errorf("lock %s: %w", y.Key, err)
 	}
@@ -70,7 +69,7 @@ func lockChildTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (ended 
 
 // isGatedTx reports whether a parent is to wait for its child.
 func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (bool, error) {
-	gated, err := q.JobIsGated(ctx, tx, dbsqlc.JobIsGatedParams{WorkspaceID: workspace, JobID: parent, ChildID: child})
+	gated, err := q.JobIsGated(ctx, tx, workspace, parent, child)
 	if err != nil {
 		return false, fmt.Errorf("gate of a job: %w", err)
 	}
@@ -79,7 +78,7 @@ func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (
 
 // childrenTx gives the children of a job.
 func childrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) ([]ids.ID, error) {
-	children, err := q.JobChildren(ctx, tx, dbsqlc.JobChildrenParams{WorkspaceID: workspace, JobID: parent})
+	children, err := q.JobChildren(ctx, tx, workspace, parent)
 	if err != nil {
 		return nil, fmt.Errorf("children of a job: %w", err)
 	}
@@ -87,8 +86,8 @@ func childrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) ([]ids.
 }
 
 // openChildrenTx gives the keys of the children of a job that have not ended, at most limit.
-func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limit int32) ([]string, error) {
-	keys, err := q.JobOpenChildren(ctx, tx, dbsqlc.JobOpenChildrenParams{WorkspaceID: workspace, JobID: j.ID, MaxRows: limit})
+func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limit int) ([]string, error) {
+	keys, err := q.JobOpenChildren(ctx, tx, workspace, j.ID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("children of %s: %w", j.Key, err)
 	}
@@ -97,7 +96,7 @@ func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limi
 
 // parentEdgesTx gives the links from jobs to their parents, from a job upwards.
 func parentEdgesTx(ctx context.Context, tx db.Tx, workspace, from ids.ID) ([]graph.Edge, error) {
-	rows, err := q.JobParentEdges(ctx, tx, dbsqlc.JobParentEdgesParams{WorkspaceID: workspace, FromID: from})
+	rows, err := q.JobParentEdges(ctx, tx, workspace, from)
 	if err != nil {
 		return nil, fmt.Errorf("parents of a job: %w", err)
 	}
@@ -110,7 +109,7 @@ func parentEdgesTx(ctx context.Context, tx db.Tx, workspace, from ids.ID) ([]gra
 
 // waitsForTx reports whether one of some jobs waits for another one, directly or not.
 func waitsForTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, to ids.ID) (bool, error) {
-	waits, err := q.JobWaitsFor(ctx, tx, dbsqlc.JobWaitsForParams{WorkspaceID: workspace, FromIds: from, ToID: to})
+	waits, err := q.JobWaitsFor(ctx, tx, to, from, workspace)
 	if err != nil {
 		return false, fmt.Errorf("jobs that wait: %w", err)
 	}
@@ -119,7 +118,7 @@ func waitsForTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, 
 
 // waitEdgesTx gives what makes jobs wait, from some jobs on.
 func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID) ([]graph.Edge, error) {
-	rows, err := q.JobWaitEdges(ctx, tx, dbsqlc.JobWaitEdgesParams{WorkspaceID: workspace, FromIds: from})
+	rows, err := q.JobWaitEdges(ctx, tx, workspace, from)
 	if err != nil {
 		return nil, fmt.Errorf("what jobs wait for: %w", err)
 	}
@@ -131,8 +130,8 @@ func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID)
 }
 
 // aroundTx gives the jobs around a job, the nearest ones first, the job itself first of all.
-func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int32) ([]ids.ID, error) {
-	around, err := q.JobAround(ctx, tx, dbsqlc.JobAroundParams{WorkspaceID: workspace, ID: job, MaxRows: limit})
+func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int) ([]ids.ID, error) {
+	around, err := q.JobAround(ctx, tx, limit, job, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("jobs around a job: %w", err)
 	}
@@ -141,7 +140,7 @@ func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int32)
 
 // nodesTx reads key, title and status of jobs by their ids.
 func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]Node, error) {
-	rows, err := q.JobNodes(ctx, tx, dbsqlc.JobNodesParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.JobNodes(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("read keys and titles: %w", err)
 	}
@@ -154,7 +153,7 @@ func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (ma
 
 // edgesAmongTx reads the links between jobs.
 func edgesAmongTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID, nodes map[ids.ID]Node) ([]Edge, error) {
-	rows, err := q.JobLinksAmong(ctx, tx, dbsqlc.JobLinksAmongParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.JobLinksAmong(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("links among jobs: %w", err)
 	}
@@ -173,18 +172,11 @@ type named struct {
 
 // findNamedTx finds jobs by their keys and ids; unknown ones are left out.
 func findNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]named, error) {
-	params := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: []ids.ID{}}
-	for _, name := range names {
-		if id, ok := ids.Parse(name); ok {
-			params.Ids = append(params.Ids, id)
-		} else {
-			params.Keys = append(params.Keys, name)
-		}
-	}
-	if len(params.Keys)+len(params.Ids) == 0 {
+	if len(names) == 0 {
 		return nil, nil
 	}
-	rows, err := q.JobIDs(ctx, tx, params)
+	parsed, keys := ids.ParseAll(names)
+	rows, err := q.JobIDs(ctx, tx, workspace, keys, parsed)
 	if err != nil {
 		return nil, fmt.Errorf("look up dependencies: %w", err)
 	}

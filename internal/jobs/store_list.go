@@ -28,7 +28,7 @@ func (f Filter) readPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, w 
 	}
 	places := make([]place, 0, len(rows))
 	for _, r := range rows {
-		p := place{id: r.ID, priority: int32(r.Priority), at: r.StatusAt, cost: r.CostNanos}
+		p := place{id: r.ID, priority: r.Priority, at: r.StatusAt, cost: r.CostNanos}
 		if f.Sort == SortUpdated {
 			p.at = r.UpdatedAt
 		}
@@ -42,8 +42,8 @@ func (f Filter) params(workspace ids.ID, w window) dbsqlc.JobPlacesParams {
 		WorkspaceID: workspace, Sort: string(f.Sort), AfterID: w.after.id, AfterAt: w.after.at, AfterPriority: w.after.priority,
 		Status: string(w.status), Within: w.within, Statuses: []string{}, Keys: orEmpty(f.Keys),
 		Product: f.Product, Repo: f.Repo, Phase: f.Phase, Tag: f.Tag, Factory: f.Factory, Agent: f.Agent,
-		PriorityGte: int32(orDefault(f.PriorityGTE, 0)), FailureKind: f.FailureKind, WaitReason: f.WaitReason, //nolint:gosec // any
-		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: int32(w.rows), //nolint:gosec // a constant or 1..201
+		PriorityGte: orDefault(f.PriorityGTE, 0), FailureKind: f.FailureKind, WaitReason: f.WaitReason,
+		UpdatedSince: f.UpdatedSince, Q: db.EscapeLike(f.Query), MaxRows: w.rows,
 	}
 	for _, s := range f.Statuses {
 		p.Statuses = append(p.Statuses, string(s))
@@ -84,7 +84,7 @@ func statsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Stats, error) {
 	if err != nil {
 		return stats, fmt.Errorf("count expired leases: %w", err)
 	}
-	stats.ExpiredLeases = int(expired)
+	stats.ExpiredLeases = expired
 	return stats, nil
 }
 

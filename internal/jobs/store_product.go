@@ -17,9 +17,9 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: db.Int(r.ReviewLimit), Paused: r.Paused,
+			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit, Paused: r.Paused,
 			Merge:           MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
-			BranchRetention: int(r.BranchRetentionDays)})
+			BranchRetention: r.BranchRetentionDays})
 	}
 	return list, nil
 }
@@ -34,7 +34,7 @@ func lockProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 
 // ownersOfRepoTx gives the product that owns a repo, if any.
 func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) ([]Product, error) {
-	rows, err := q.ProductOfRepo(ctx, tx, dbsqlc.ProductOfRepoParams{WorkspaceID: workspace, Repo: repo})
+	rows, err := q.ProductOfRepo(ctx, tx, workspace, repo)
 	if err != nil {
 		return nil, fmt.Errorf("product of a repo: %w", err)
 	}
@@ -46,7 +46,7 @@ func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string
 }
 
 func lanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	lanes, err := q.LaneOfProduct(ctx, tx, dbsqlc.LaneOfProductParams{WorkspaceID: workspace, ProductID: product})
+	lanes, err := q.LaneOfProduct(ctx, tx, workspace, product)
 	if err != nil {
 		return nil, fmt.Errorf("lanes of a product: %w", err)
 	}
@@ -56,7 +56,7 @@ func lanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) 
 // lockLanesOfProductTx gives the lanes of a product for which no job can be made any more
 // until the transaction ends: a new job locks its product's row.
 func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	if _, err := q.ProductLock(ctx, tx, dbsqlc.ProductLockParams{WorkspaceID: workspace, ID: product}); err != nil {
+	if _, err := q.ProductLock(ctx, tx, workspace, product); err != nil {
 		return nil, fmt.Errorf("lock product: %w", err)
 	}
 	return lanesOfProductTx(ctx, tx, workspace, product)
@@ -65,13 +65,13 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 // writeProductTx inserts a product or replaces its settings and repos.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: db.Int32(p.ReviewLimit), Paused: p.Paused,
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, Paused: p.Paused,
 		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks,
-		BranchRetentionDays: int32(p.BranchRetention)}) //nolint:gosec // at most MaxBranchRetention
+		BranchRetentionDays: p.BranchRetention})
 	if err != nil {
 		return fmt.Errorf("save product: %w", err)
 	}
-	err = q.ProductReposSave(ctx, tx, dbsqlc.ProductReposSaveParams{WorkspaceID: workspace, ProductID: p.ID, Repos: p.Repos})
+	err = q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
 	if err != nil {
 		return fmt.Errorf("save repos of a product: %w", err)
 	}
@@ -79,7 +79,7 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 }
 
 func deleteProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	if err := q.ProductDelete(ctx, tx, dbsqlc.ProductDeleteParams{WorkspaceID: workspace, ID: product}); err != nil {
+	if err := q.ProductDelete(ctx, tx, workspace, product); err != nil {
 		return fmt.Errorf("delete product: %w", err)
 	}
 	return nil

@@ -42,21 +42,21 @@ type written struct {
 // saveRowsTx writes decisions. A job whose status or epoch is not what was decided on is
 // not written, and not among the result.
 func saveRowsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []jobRow) (map[ids.ID]written, error) {
-	params := dbsqlc.JobsSaveParams{WorkspaceID: workspace}
+	var list []ids.ID
 	for _, row := range rows {
-		params.Ids = append(params.Ids, row.ID)
+		list = append(list, row.ID)
 	}
-	var err error
-	if params.Decisions, err = json.Marshal(rows); err != nil {
+	decisions, err := json.Marshal(rows)
+	if err != nil {
 		return nil, fmt.Errorf("encode decisions: %w", err)
 	}
-	saved, err := q.JobsSave(ctx, tx, params)
+	saved, err := q.JobsSave(ctx, tx, decisions, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("save jobs: %w", err)
 	}
 	found := make(map[ids.ID]written, len(saved))
 	for _, r := range saved {
-		found[r.ID] = written{version: int(r.Version), statusAt: r.StatusAt, updatedAt: r.UpdatedAt,
+		found[r.ID] = written{version: r.Version, statusAt: r.StatusAt, updatedAt: r.UpdatedAt,
 			readyAt: r.ReadyAt, startedAt: r.StartedAt, completedAt: r.CompletedAt, failedAt: r.FailedAt}
 	}
 	return found, nil
@@ -82,8 +82,7 @@ func writeTextTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
 
 // writeTermsTx writes how often a job is retried and whether it is reviewed.
 func writeTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
-	err := q.JobTermsUpdate(ctx, tx, dbsqlc.JobTermsUpdateParams{WorkspaceID: workspace, ID: j.ID,
-		MaxRetries: int32(j.MaxRetries), ReviewRequired: j.ReviewOverride}) //nolint:gosec // 0 to MaxTries
+	err := q.JobTermsUpdate(ctx, tx, j.MaxRetries, j.ReviewOverride, workspace, j.ID)
 	if err != nil {
 		return fmt.Errorf("save retries and review: %w", err)
 	}

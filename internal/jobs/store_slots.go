@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -22,20 +21,20 @@ func (s slot) String() string { return s.repo }
 
 // slotsTx reads whose the slots of repos are. One that is nobody's is left out.
 func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([]slot, error) {
-	rows, err := q.SlotList(ctx, tx, dbsqlc.SlotListParams{WorkspaceID: workspace, Repos: repos})
+	rows, err := q.SlotList(ctx, tx, workspace, repos)
 	if err != nil {
 		return nil, fmt.Errorf("look at slots: %w", err)
 	}
 	list := make([]slot, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, slot{repo: r.Repo, job: r.JobID, status: Status(r.Status), priority: int(r.Priority)})
+		list = append(list, slot{repo: r.Repo, job: r.JobID, status: Status(r.Status), priority: r.Priority})
 	}
 	return list, nil
 }
 
 // lockSlotsTx locks the slots of those repos that nobody else has locked.
 func lockSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([]string, error) {
-	locked, err := q.SlotLock(ctx, tx, dbsqlc.SlotLockParams{Workspace: workspace.String(), Repos: repos})
+	locked, err := q.SlotLock(ctx, tx, repos, workspace.String())
 	if err != nil {
 		return nil, fmt.Errorf("lock slots: %w", err)
 	}
@@ -45,8 +44,7 @@ func lockSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string
 // yieldSlotTx locks the ready job that has a slot, where its priority is less. It reports
 // false where the job is being claimed or changed at this moment.
 func yieldSlotTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, priority int) (bool, error) {
-	locked, err := q.SlotYield(ctx, tx, dbsqlc.SlotYieldParams{
-		WorkspaceID: workspace, JobID: job, Priority: int16(priority)}) //nolint:gosec // 0..10
+	locked, err := q.SlotYield(ctx, tx, workspace, job, priority)
 	if err != nil {
 		return false, fmt.Errorf("ask for a slot: %w", err)
 	}
@@ -55,11 +53,14 @@ func yieldSlotTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, priority 
 
 // insertSlotsTx takes slots, and returns how many were free.
 func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot) (int, error) {
-	p := dbsqlc.SlotInsertParams{WorkspaceID: workspace}
+	var (
+		repos []string
+		in    []ids.ID
+	)
 	for _, s := range list {
-		p.Repos, p.JobIds = append(p.Repos, s.repo), append(p.JobIds, s.job)
+		repos, in = append(repos, s.repo), append(in, s.job)
 	}
-	n, err := q.SlotInsert(ctx, tx, p)
+	n, err := q.SlotInsert(ctx, tx, workspace, repos, in)
 	if err != nil {
 		return 0, fmt.Errorf("take slots: %w", err)
 	}
@@ -68,7 +69,7 @@ func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot)
 
 // clearSlotsTx gives up the slots of all repos of a product.
 func clearSlotsTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	if err := q.SlotClear(ctx, tx, dbsqlc.SlotClearParams{WorkspaceID: workspace, ProductID: product}); err != nil {
+	if err := q.SlotClear(ctx, tx, workspace, product); err != nil {
 		return fmt.Errorf("give up slots: %w", err)
 	}
 	return nil
@@ -76,7 +77,7 @@ func clearSlotsTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) erro
 
 // workedTx gives the jobs of a product that are worked on in a repo, by id and repo.
 func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job, error) {
-	rows, err := q.SlotWorked(ctx, tx, dbsqlc.SlotWorkedParams{WorkspaceID: workspace, ProductID: product})
+	rows, err := q.SlotWorked(ctx, tx, workspace, product)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that are worked on: %w", err)
 	}
@@ -89,17 +90,16 @@ func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job,
 
 // inReviewTx counts the jobs of a product that are in review, up to a limit.
 func inReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) (int, error) {
-	n, err := q.InReviewCount(ctx, tx, dbsqlc.InReviewCountParams{
-		WorkspaceID: workspace, ProductID: product, MaxRows: int32(limit)}) //nolint:gosec // from an integer column
+	n, err := q.InReviewCount(ctx, tx, workspace, product, limit)
 	if err != nil {
 		return 0, fmt.Errorf("count jobs in review: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // readyWithoutSlotTx gives jobs that are ready although another job of their repo has its slot.
-func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int32) ([]ids.ID, error) {
-	list, err := q.SlotSurplus(ctx, tx, dbsqlc.SlotSurplusParams{WorkspaceID: workspace, MaxRows: limit})
+func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
+	list, err := q.SlotSurplus(ctx, tx, workspace, limit)
 	if err != nil {
 		return nil, fmt.Errorf("ready jobs without a slot: %w", err)
 	}
@@ -110,7 +110,7 @@ func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit i
 // whether the repo is free or not; ok is false where none waits. To promote it:
 // PromoteTx, in a transaction that holds no other job.
 func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) (id ids.ID, ok bool, err error) {
-	list, err := q.HeldByRepo(ctx, tx, dbsqlc.HeldByRepoParams{WorkspaceID: workspace, Repo: repo})
+	list, err := q.HeldByRepo(ctx, tx, workspace, repo)
 	if err != nil {
 		return ids.Nil, false, fmt.Errorf("jobs that wait for a repo: %w", err)
 	}
@@ -123,8 +123,7 @@ func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) 
 // HeldByReviewTx gives the most urgent jobs of a product that wait for a place in
 // its review queue (review_backlog), at most limit, whether there is one or not.
 func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldByReview(ctx, tx, dbsqlc.HeldByReviewParams{
-		WorkspaceID: workspace, ProductID: product, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
+	list, err := q.HeldByReview(ctx, tx, workspace, product, limit)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that wait for review: %w", err)
 	}
@@ -135,8 +134,7 @@ func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, li
 // although the reason is gone, the most urgent first, at most limit. Of each repo
 // it names one, the next to have it.
 func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldFreed(ctx, tx, dbsqlc.HeldFreedParams{
-		WorkspaceID: workspace, MaxRows: int32(limit)}) //nolint:gosec // the caller's constant
+	list, err := q.HeldFreed(ctx, tx, limit, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that are held for nothing: %w", err)
 	}

@@ -24,8 +24,7 @@ type store struct {
 func (s *store) acquire(ctx context.Context) (term int64, left time.Duration, err error) {
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
 		var err error
-		term, err = q.LeadershipAcquire(ctx, tx, dbsqlc.LeadershipAcquireParams{
-			Name: s.name, Holder: s.holder, LeaseSeconds: leaseDuration.Seconds()})
+		term, err = q.LeadershipAcquire(ctx, tx, s.name, s.holder, leaseDuration.Seconds())
 		if err == nil {
 			return nil
 		}
@@ -47,8 +46,7 @@ func (s *store) acquire(ctx context.Context) (term int64, left time.Duration, er
 
 func (s *store) renew(ctx context.Context, term int64) (granted bool, err error) {
 	err = s.db.InNone(ctx, func(tx db.Tx) error {
-		n, err := q.LeadershipRenew(ctx, tx, dbsqlc.LeadershipRenewParams{
-			Name: s.name, Holder: s.holder, Term: term, LeaseSeconds: leaseDuration.Seconds()})
+		n, err := q.LeadershipRenew(ctx, tx, leaseDuration.Seconds(), s.name, s.holder, term)
 		granted = n == 1
 		return err
 	})
@@ -57,7 +55,7 @@ func (s *store) renew(ctx context.Context, term int64) (granted bool, err error)
 
 func (s *store) resign(ctx context.Context, term int64) error {
 	return s.db.InNone(ctx, func(tx db.Tx) error {
-		_, err := q.LeadershipResign(ctx, tx, dbsqlc.LeadershipResignParams{Name: s.name, Holder: s.holder, Term: term})
+		_, err := q.LeadershipResign(ctx, tx, s.name, s.holder, term)
 		return err
 	})
 }

@@ -24,7 +24,7 @@ const (
 // place is a job's place in a column.
 type place struct {
 	id       ids.ID
-	priority int32
+	priority int
 	at       time.Time
 }
 

@@ -12,7 +12,7 @@ import (
 
 // cursor is a place in a column: after the job with that priority, time and id.
 type cursor struct {
-	priority int32
+	priority int
 	at       time.Time
 	id       ids.ID
 	start    bool
@@ -35,7 +35,7 @@ func parseCursor(s string) (cursor, error) {
 	var id string
 	_, err := fmt.Sscanf(strings.ReplaceAll(s, ".", " "), "%d %d %s", &c.priority, &micros, &id)
 	parsed, ok := ids.Parse(id)
-	if err != nil || !ok || micros < 0 || micros > lastMicro {
+	if err != nil || !ok || c.priority < 0 || c.priority > 11 || micros < 0 || micros > lastMicro {
 		return c, fault.New(fault.Malformed, "The place in the column is not one that this server gave out.")
 	}
 	c.at, c.id = time.UnixMicro(micros), parsed

@@ -130,9 +130,9 @@ func (r *reader) menus(b *PageContext) error {
 	return err
 }
 
-func (f Filter) priority() int32 {
+func (f Filter) priority() int {
 	if f.PriorityGTE == nil {
 		return 0
 	}
-	return int32(*f.PriorityGTE) //nolint:gosec // any number narrows
+	return *f.PriorityGTE
 }

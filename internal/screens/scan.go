@@ -73,7 +73,7 @@ func (s scan) none() bool { return len(s.inColumn)+len(s.byLane) == 0 }
 
 func (s scan) finished() bool { return s.column == Done || s.column == Failed }
 
-func (s scan) days() int32 {
+func (s scan) days() int {
 	if s.column == Failed {
 		return failedDays
 	}
@@ -82,7 +82,7 @@ func (s scan) days() int32 {
 
 // most is how many jobs of a status are looked at: with a filter that no index
 // answers not all of them.
-func (s scan) most() int32 {
+func (s scan) most() int {
 	if s.filter.IsZero() {
 		return pageSize + 1
 	}
@@ -119,12 +119,12 @@ func (s scan) withNamed(list []place, at cursor) ([]place, error) {
 	j, err := s.namedBy(f.Query)
 	if err != nil || j == nil || StatusColumn(j.Status) != s.column || s.column == Done && time.Since(j.StatusAt) > DoneDays*24*time.Hour ||
 		f.Product != "" && j.Product != f.Product || f.Repo != "" && j.Repo != f.Repo || f.Phase != "" && j.Phase != f.Phase ||
-		f.Factory != "" || f.Unroutable || j.Priority < int(f.priority()) {
+		f.Factory != "" || f.Unroutable || j.Priority < f.priority() {
 		return list, err
 	}
 	list = slices.DeleteFunc(list, func(p place) bool { return p.id == j.ID })
 	if at.start {
-		list = append(list, place{j.ID, int32(j.Priority), j.StatusAt}) //nolint:gosec // 0..10
+		list = append(list, place{j.ID, j.Priority, j.StatusAt})
 		slices.SortFunc(list, s.column.inOrder)
 	}
 	return list, nil
@@ -164,7 +164,7 @@ func (s scan) edge(at cursor) (*place, error) {
 
 // count counts what passes, each status up to countCap.
 func (s scan) count() (n int, capped bool, err error) {
-	counts := map[string]int32{}
+	counts := map[string]int{}
 	if len(s.inColumn) > 0 {
 		if err := s.countInColumn(counts); err != nil {
 			return 0, false, err
@@ -176,7 +176,7 @@ func (s scan) count() (n int, capped bool, err error) {
 		}
 	}
 	for _, jobs := range counts {
-		n += int(min(jobs, countCap))
+		n += min(jobs, countCap)
 		capped = capped || jobs > countCap
 	}
 	return n, capped, nil

@@ -33,7 +33,7 @@ type product struct {
 
 // mergeTx reads the job that merges another one.
 func mergeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Merge, error) {
-	row, err := q.JobMergeLast(ctx, tx, dbsqlc.JobMergeLastParams{WorkspaceID: workspace, JobID: job})
+	row, err := q.JobMergeLast(ctx, tx, workspace, job)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Merge{}, nil
 	}
@@ -86,8 +86,7 @@ func (r *reader) phases() ([]string, error) {
 
 // firstReadyIn finds the most urgent ready jobs of some lanes.
 func (r *reader) firstReadyIn(lanes []int64) ([]ids.ID, error) {
-	list, err := q.BoardUnroutable(r.ctx, r.tx, dbsqlc.BoardUnroutableParams{
-		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: namedUnroutable})
+	list, err := q.BoardUnroutable(r.ctx, r.tx, lanes, r.workspace, namedUnroutable)
 	if err != nil {
 		return nil, fmt.Errorf("unroutable jobs: %w", err)
 	}
@@ -96,17 +95,16 @@ func (r *reader) firstReadyIn(lanes []int64) ([]ids.ID, error) {
 
 // countReadyIn counts the ready jobs of some lanes, up to one more than countCap.
 func (r *reader) countReadyIn(lanes []int64) (int, error) {
-	n, err := q.BoardUnroutableCount(r.ctx, r.tx, dbsqlc.BoardUnroutableCountParams{
-		WorkspaceID: r.workspace, Lanes: lanes, MaxRows: countCap + 1})
+	n, err := q.BoardUnroutableCount(r.ctx, r.tx, lanes, r.workspace, countCap+1)
 	if err != nil {
 		return 0, fmt.Errorf("count unroutable jobs: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // idsWaitingOn finds jobs whose reason names one of the jobs, a page of them.
 func (r *reader) idsWaitingOn(list []ids.ID) ([]ids.ID, error) {
-	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, dbsqlc.BoardWaitingOnParams{WorkspaceID: r.workspace, Ids: list, MaxRows: pageSize})
+	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, list, r.workspace, pageSize)
 	if err != nil {
 		return nil, fmt.Errorf("jobs that wait for others: %w", err)
 	}
@@ -115,8 +113,7 @@ func (r *reader) idsWaitingOn(list []ids.ID) ([]ids.ID, error) {
 
 // idsOfKey finds the job with a key, in any case of letters.
 func (r *reader) idsOfKey(key string) ([]ids.ID, error) {
-	rows, err := q.JobIDs(r.ctx, r.tx, dbsqlc.JobIDsParams{WorkspaceID: r.workspace, Keys: []string{key, strings.ToUpper(key)},
-		Ids: []ids.ID{}})
+	rows, err := q.JobIDs(r.ctx, r.tx, r.workspace, []string{key, strings.ToUpper(key)}, []ids.ID{})
 	if err != nil {
 		return nil, fmt.Errorf("job by key: %w", err)
 	}
@@ -129,6 +126,6 @@ func (r *reader) idsOfKey(key string) ([]ids.ID, error) {
 
 // leasedTx finds the jobs that agents work on, at most maxLeased.
 func leasedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ids.ID, error) {
-	found, err := q.BoardLeased(ctx, tx, dbsqlc.BoardLeasedParams{WorkspaceID: workspace, MaxRows: maxLeased})
+	found, err := q.BoardLeased(ctx, tx, workspace, maxLeased)
 	return found, wrapped("leased jobs", err)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -20,7 +19,7 @@ func (r *reader) readDependencies(f facts, list []ids.ID) error {
 	if len(list) == 0 {
 		return nil
 	}
-	rows, err := q.BoardOpenDependencies(r.ctx, r.tx, dbsqlc.BoardOpenDependenciesParams{WorkspaceID: r.workspace, Ids: list})
+	rows, err := q.BoardOpenDependencies(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
 		return fmt.Errorf("open dependencies: %w", err)
 	}
@@ -34,7 +33,7 @@ func (r *reader) readLost(f facts, list []ids.ID) error {
 	if len(list) == 0 {
 		return nil
 	}
-	lost, err := q.BoardLost(r.ctx, r.tx, dbsqlc.BoardLostParams{WorkspaceID: r.workspace, Ids: list})
+	lost, err := q.BoardLost(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
 		return fmt.Errorf("lost jobs: %w", err)
 	}
@@ -48,7 +47,7 @@ func (r *reader) readRepos(f facts, repos []string) error {
 	if len(repos) == 0 {
 		return nil
 	}
-	rows, err := q.BoardRepoHolders(r.ctx, r.tx, dbsqlc.BoardRepoHoldersParams{WorkspaceID: r.workspace, Repos: repos})
+	rows, err := q.BoardRepoHolders(r.ctx, r.tx, r.workspace, repos)
 	if err != nil {
 		return fmt.Errorf("holders of repos: %w", err)
 	}
@@ -62,13 +61,12 @@ func (r *reader) readBacklog(f facts, products []ids.ID) error {
 	if len(products) == 0 {
 		return nil
 	}
-	rows, err := q.BoardReviewBacklog(r.ctx, r.tx, dbsqlc.BoardReviewBacklogParams{
-		WorkspaceID: r.workspace, Products: products, MaxRows: countCap})
+	rows, err := q.BoardReviewBacklog(r.ctx, r.tx, r.workspace, countCap, products)
 	if err != nil {
 		return fmt.Errorf("review backlog: %w", err)
 	}
 	for _, row := range rows {
-		f.backlog[row.ProductID] = int(row.Jobs)
+		f.backlog[row.ProductID] = row.Jobs
 	}
 	return nil
 }
@@ -77,7 +75,7 @@ func (r *reader) readOverBudget(f facts, list []ids.ID) error {
 	if len(list) == 0 {
 		return nil
 	}
-	over, err := q.BoardOverBudget(r.ctx, r.tx, dbsqlc.BoardOverBudgetParams{WorkspaceID: r.workspace, Ids: list})
+	over, err := q.BoardOverBudget(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
 		return fmt.Errorf("jobs over their budget: %w", err)
 	}
@@ -117,7 +115,7 @@ func (r *reader) readDelivery(j jobs.Job) (delivered, error) {
 	if !slices.Contains(handedIn, j.Status) || j.MergedCommit != "" || j.Attempts == 0 {
 		return delivered{}, nil
 	}
-	row, err := q.AttemptDeliveryOfJob(r.ctx, r.tx, dbsqlc.AttemptDeliveryOfJobParams{WorkspaceID: r.workspace, JobID: j.ID})
+	row, err := q.AttemptDeliveryOfJob(r.ctx, r.tx, r.workspace, j.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return delivered{}, nil
 	}
@@ -139,7 +137,7 @@ func (d delivered) refusal() *Reason {
 // mergeReason reads who merges an approved job, how, and why the last merge failed or the
 // next one waits.
 func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
-	row, err := q.JobMergeWaits(r.ctx, r.tx, dbsqlc.JobMergeWaitsParams{WorkspaceID: r.workspace, JobID: j.ID})
+	row, err := q.JobMergeWaits(r.ctx, r.tx, r.workspace, j.ID)
 	if err != nil {
 		return nil, fmt.Errorf("who merges: %w", err)
 	}
@@ -166,8 +164,7 @@ func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
 
 // jobsOnSeats reads the keys of jobs that sit on seats of the factories.
 func (r *reader) jobsOnSeats(factories []ids.ID) ([]string, error) {
-	keys, err := q.BoardSeatHolders(r.ctx, r.tx, dbsqlc.BoardSeatHoldersParams{
-		WorkspaceID: r.workspace, Factories: factories, MaxRows: namedHolders})
+	keys, err := q.BoardSeatHolders(r.ctx, r.tx, factories, r.workspace, namedHolders)
 	if err != nil {
 		return nil, fmt.Errorf("holders of seats: %w", err)
 	}

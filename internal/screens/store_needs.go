@@ -10,13 +10,12 @@ import (
 
 // countNeeds counts what waits for a person, each kind up to needsCap.
 func (r *reader) countNeeds(unroutable []int64) (Needs, error) {
-	row, err := q.NeedsCount(r.ctx, r.tx, dbsqlc.NeedsCountParams{
-		WorkspaceID: r.workspace, Lanes: orEmpty(unroutable), MaxScan: needsScan, MaxRows: needsCap})
+	row, err := q.NeedsCount(r.ctx, r.tx, r.workspace, needsScan, needsCap, orEmpty(unroutable))
 	if err != nil {
 		return Needs{}, fmt.Errorf("count what waits for a person: %w", err)
 	}
-	return Needs{Questions: capped(int(row.Questions)), Reviews: capped(int(row.Reviews)),
-		Unroutable: capped(int(row.Unroutable)), Failed: capped(int(row.Failed))}, nil
+	return Needs{Questions: capped(row.Questions), Reviews: capped(row.Reviews),
+		Unroutable: capped(row.Unroutable), Failed: capped(row.Failed)}, nil
 }
 
 // oldestNeeds finds the jobs that wait longest for a person, one more than are listed.
@@ -36,8 +35,7 @@ func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind,
 
 // openQuestions finds the most urgent jobs that wait for an answer, at most a page.
 func (r *reader) openQuestions() ([]ids.ID, error) {
-	list, err := q.NeedsQuestions(r.ctx, r.tx, dbsqlc.NeedsQuestionsParams{
-		WorkspaceID: r.workspace, MaxScan: needsScan, MaxRows: pageSize})
+	list, err := q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, pageSize)
 	if err != nil {
 		return nil, fmt.Errorf("open questions: %w", err)
 	}

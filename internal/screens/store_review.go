@@ -14,7 +14,7 @@ import (
 )
 
 // oldestTx reads the oldest jobs in a status after a place.
-func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status, at cursor, limit int32) ([]Handed, error) {
+func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status, at cursor, limit int) ([]Handed, error) {
 	rows, err := q.ReviewQueue(ctx, tx, dbsqlc.ReviewQueueParams{WorkspaceID: workspace, Status: string(status),
 		AfterAt: at.at, AfterID: at.id, MaxResult: maxListedResult, MaxRows: limit})
 	if err != nil {
@@ -22,7 +22,7 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	}
 	list := make([]Handed, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Handed{ID: r.ID, Key: r.Key, Title: r.Title, Repo: r.Repo, Product: r.Product, Priority: int(r.Priority),
+		list = append(list, Handed{ID: r.ID, Key: r.Key, Title: r.Title, Repo: r.Repo, Product: r.Product, Priority: r.Priority,
 			Status: jobs.Status(r.Status), Since: r.StatusAt, Agent: r.Agent, Result: r.Result})
 	}
 	return list, nil
@@ -30,17 +30,17 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 
 // countReviewTx counts the jobs in review, up to needsCap.
 func countReviewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	n, err := q.ReviewCount(ctx, tx, dbsqlc.ReviewCountParams{WorkspaceID: workspace, MaxRows: needsCap})
+	n, err := q.ReviewCount(ctx, tx, workspace, needsCap)
 	if err != nil {
 		return 0, fmt.Errorf("count reviews: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // conversationTx reads the latest events of a job's conversation, with long values in
 // their places.
 func conversationTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]eventlog.Event, error) {
-	rows, err := q.JobTalk(ctx, tx, dbsqlc.JobTalkParams{WorkspaceID: workspace, JobID: job, MaxRows: maxConversation})
+	rows, err := q.JobTalk(ctx, tx, workspace, job, maxConversation)
 	if err != nil {
 		return nil, fmt.Errorf("conversation: %w", err)
 	}

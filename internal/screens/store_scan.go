@@ -16,7 +16,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 			PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
 			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: pageSize + 1})
 		for _, r := range rows {
-			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+			list = append(list, place{r.ID, r.Priority, r.StatusAt})
 		}
 		return list, wrapped("finished jobs", err)
 	}
@@ -25,7 +25,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 		PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
 		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: pageSize + 1})
 	for _, r := range rows {
-		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		list = append(list, place{r.ID, r.Priority, r.StatusAt})
 	}
 	return list, wrapped("open jobs", err)
 }
@@ -37,7 +37,7 @@ func (s scan) inLanes(at cursor) (list []place, err error) {
 			WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
 			MaxRows: pageSize + 1})
 		for _, r := range rows {
-			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+			list = append(list, place{r.ID, r.Priority, r.StatusAt})
 		}
 		return list, wrapped("finished jobs of lanes", err)
 	}
@@ -45,7 +45,7 @@ func (s scan) inLanes(at cursor) (list []place, err error) {
 		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
 		MaxRows: pageSize + 1})
 	for _, r := range rows {
-		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		list = append(list, place{r.ID, r.Priority, r.StatusAt})
 	}
 	return list, wrapped("open jobs of lanes", err)
 }
@@ -58,20 +58,20 @@ func (s scan) findEdge(at cursor) (list []place, err error) {
 			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
 			MaxScan: scanRows})
 		for _, r := range rows {
-			list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+			list = append(list, place{r.ID, r.Priority, r.StatusAt})
 		}
 		return list, err
 	}
 	rows, err := q.BoardOpenEdge(s.ctx, s.tx, dbsqlc.BoardOpenEdgeParams{
 		WorkspaceID: s.workspace, Statuses: s.inColumn, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id, MaxScan: scanRows})
 	for _, r := range rows {
-		list = append(list, place{r.ID, int32(r.Priority), r.StatusAt})
+		list = append(list, place{r.ID, r.Priority, r.StatusAt})
 	}
 	return list, err
 }
 
 // countInColumn counts what passes along the column, by status.
-func (s scan) countInColumn(counts map[string]int32) error {
+func (s scan) countInColumn(counts map[string]int) error {
 	f := s.filter
 	rows, err := q.BoardCount(s.ctx, s.tx, dbsqlc.BoardCountParams{
 		WorkspaceID: s.workspace, Statuses: s.inColumn, Days: DoneDays, PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo,
@@ -86,7 +86,7 @@ func (s scan) countInColumn(counts map[string]int32) error {
 }
 
 // countLanes counts what passes in the lanes, by status.
-func (s scan) countByLane(counts map[string]int32) error {
+func (s scan) countByLane(counts map[string]int) error {
 	rows, err := q.BoardLaneCount(s.ctx, s.tx, dbsqlc.BoardLaneCountParams{
 		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: DoneDays, MaxRows: countCap + 1})
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 func readStartTx(ctx context.Context, tx db.Tx, workspace ids.ID, offers []fleet.Offer, query StartQuery, start *Start) error {
 	in := dbsqlc.BoardStartParams{WorkspaceID: workspace, Product: query.Product, Repo: query.Needs.Repo,
 		DefaultProduct: jobs.DefaultProduct,
-		Priority:       int16(query.Priority), JobID: query.Job, MaxRows: maxAhead + 1, //nolint:gosec // 0 to 10
-		Offers: []int32{}, Factories: []string{}, Tokens: []string{}}
+		Priority:       query.Priority, JobID: query.Job, MaxRows: maxAhead + 1,
+		Offers: []int{}, Factories: []string{}, Tokens: []string{}}
 	for n, o := range offers {
 		for _, token := range append([]string{""}, o.Tokens...) {
-			in.Offers, in.Factories, in.Tokens = append(in.Offers, int32(n)), append(in.Factories, o.Factory), append(in.Tokens, token)
+			in.Offers, in.Factories, in.Tokens = append(in.Offers, n), append(in.Factories, o.Factory), append(in.Tokens, token)
 		}
 	}
 	row, err := q.BoardStart(ctx, tx, in)
@@ -29,13 +29,13 @@ func readStartTx(ctx context.Context, tx db.Tx, workspace ids.ID, offers []fleet
 	if row.Paused {
 		start.Reasons = append(start.Reasons, Reason{Code: CodeProductPaused, Product: row.Product})
 	}
-	if limit := int(row.ReviewLimit); limit > 0 && int(row.InReview) >= limit {
-		start.Reasons = append(start.Reasons, Reason{Code: CodeReviewBacklog, Product: row.Product, Count: int(row.InReview), Limit: limit})
+	if limit := row.ReviewLimit; limit > 0 && row.InReview >= limit {
+		start.Reasons = append(start.Reasons, Reason{Code: CodeReviewBacklog, Product: row.Product, Count: row.InReview, Limit: limit})
 	}
 	if row.Holder != "" {
 		start.Reasons = append(start.Reasons, Reason{Code: CodeRepoBusy, Keys: []string{row.Holder},
 			By: tenancy.Actor{Kind: tenancy.KindAgent, Name: row.Agent}})
 	}
-	start.Ahead, start.More = min(int(row.Ahead), maxAhead), row.Ahead > maxAhead
+	start.Ahead, start.More = min(row.Ahead, maxAhead), row.Ahead > maxAhead
 	return nil
 }

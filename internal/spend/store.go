@@ -71,7 +71,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) 
 	if err != nil {
 		return nil, fmt.Errorf("encode usage: %w", err)
 	}
-	added, err := q.UsageInsert(ctx, tx, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Entries: encoded})
+	added, err := q.UsageInsert(ctx, tx, workspace, encoded)
 	if err != nil {
 		return nil, fmt.Errorf("record usage: %w", err)
 	}
@@ -97,11 +97,14 @@ func (k keptEntry) key() entryKey { return entryKey{k.Job, k.id} }
 
 // lockTx locks entries that are there, and reads what they are booked under.
 func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[entryKey]keptEntry, error) {
-	p := dbsqlc.UsageLockParams{WorkspaceID: workspace}
+	var (
+		in    []ids.ID
+		names []string
+	)
 	for _, t := range list {
-		p.JobIds, p.Ids = append(p.JobIds, t.Job), append(p.Ids, t.ID)
+		in, names = append(in, t.Job), append(names, t.ID)
 	}
-	rows, err := q.UsageLock(ctx, tx, p)
+	rows, err := q.UsageLock(ctx, tx, in, names, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage: %w", err)
 	}
@@ -132,11 +135,14 @@ func toKeptEntry(r dbsqlc.UsageLockRow, booked map[Lease]Booking) keptEntry {
 
 // bookedTx reads what the usage of the entries' leases is booked under.
 func bookedTx(ctx context.Context, tx db.Tx, workspace ids.ID, entries []dbsqlc.UsageLockRow) (map[Lease]Booking, error) {
-	p := dbsqlc.UsageBookedParams{WorkspaceID: workspace}
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
 	for _, e := range entries {
-		p.JobIds, p.Epochs = append(p.JobIds, e.JobID), append(p.Epochs, e.Epoch)
+		in, epochs = append(in, e.JobID), append(epochs, e.Epoch)
 	}
-	rows, err := q.UsageBooked(ctx, tx, p)
+	rows, err := q.UsageBooked(ctx, tx, in, epochs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read what usage is booked under: %w", err)
 	}
@@ -161,7 +167,7 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	if err := q.UsageRaise(ctx, tx, dbsqlc.UsageRaiseParams{WorkspaceID: workspace, Entries: encoded}); err != nil {
+	if err := q.UsageRaise(ctx, tx, workspace, encoded); err != nil {
 		return fmt.Errorf("raise usage: %w", err)
 	}
 	return nil
@@ -170,7 +176,7 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 // OfJobTx is the usage of all attempts on a job. An amount that is beyond a number is the
 // greatest one.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error) {
-	r, err := q.UsageOfJob(ctx, tx, dbsqlc.UsageOfJobParams{WorkspaceID: workspace, JobID: job})
+	r, err := q.UsageOfJob(ctx, tx, workspace, job)
 	if err != nil {
 		return Usage{}, fmt.Errorf("usage of a job: %w", err)
 	}
@@ -185,7 +191,7 @@ func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	rows, err := q.JobsSpent(ctx, tx, dbsqlc.JobsSpentParams{WorkspaceID: workspace, JobIds: jobs})
+	rows, err := q.JobsSpent(ctx, tx, jobs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("what jobs have cost: %w", err)
 	}
@@ -222,13 +228,18 @@ func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs [
 	return used, err
 }
 
+// SplitLeases gives the jobs and the epochs of leases as two columns.
+func SplitLeases(leases []Lease) (in []ids.ID, epochs []int64) {
+	for _, l := range leases {
+		in, epochs = append(in, l.Job), append(epochs, l.Epoch)
+	}
+	return in, epochs
+}
+
 // OfLeasesTx is the usage under leases; those that used nothing are not in there.
 func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease) (map[Lease]Usage, error) {
-	p := dbsqlc.UsageOfLeasesParams{WorkspaceID: workspace}
-	for _, l := range leases {
-		p.JobIds, p.Epochs = append(p.JobIds, l.Job), append(p.Epochs, l.Epoch)
-	}
-	rows, err := q.UsageOfLeases(ctx, tx, p)
+	in, epochs := SplitLeases(leases)
+	rows, err := q.UsageOfLeases(ctx, tx, in, epochs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("usage of leases: %w", err)
 	}

@@ -63,7 +63,7 @@ func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 // toPriceTx reads entries of which no cost is known.
 func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]unpriced, error) {
 	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{
-		WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job, MaxRows: int32(most)}) //nolint:gosec // a batch
+		WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job, MaxRows: most})
 	if err != nil {
 		return nil, fmt.Errorf("find usage without a price: %w", err)
 	}
@@ -77,11 +77,14 @@ func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, mos
 // lockFreeTx locks the sums and then the entries that nobody else has locked, and reads
 // those entries.
 func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced) ([]keptEntry, error) {
-	p := dbsqlc.UsageHoldParams{WorkspaceID: workspace}
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
 	for _, u := range list {
-		p.JobIds, p.Epochs = append(p.JobIds, u.job), append(p.Epochs, u.epoch)
+		in, epochs = append(in, u.job), append(epochs, u.epoch)
 	}
-	sums, err := q.UsageHold(ctx, tx, p)
+	sums, err := q.UsageHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
 		return nil, fmt.Errorf("lock sums of usage: %w", err)
 	}
@@ -89,13 +92,16 @@ func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced
 	for _, s := range sums {
 		held[Lease{s.JobID, s.Epoch}] = true
 	}
-	free := dbsqlc.UsageLockFreeParams{WorkspaceID: workspace}
+	var (
+		free  []ids.ID
+		names []string
+	)
 	for _, u := range list {
 		if held[Lease{u.job, u.epoch}] {
-			free.JobIds, free.Ids = append(free.JobIds, u.job), append(free.Ids, u.id)
+			free, names = append(free, u.job), append(names, u.id)
 		}
 	}
-	rows, err := q.UsageLockFree(ctx, tx, free)
+	rows, err := q.UsageLockFree(ctx, tx, free, names, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("lock usage: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -80,7 +79,7 @@ func sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []raise) error 
 	if err != nil {
 		return fmt.Errorf("encode sums of usage: %w", err)
 	}
-	if err := q.UsageSum(ctx, tx, dbsqlc.UsageSumParams{WorkspaceID: workspace, Raised: encoded}); err != nil {
+	if err := q.UsageSum(ctx, tx, workspace, encoded); err != nil {
 		return fmt.Errorf("raise the sums of usage: %w", err)
 	}
 	return nil

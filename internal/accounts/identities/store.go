@@ -16,7 +16,7 @@ var q = dbsqlc.New()
 
 // logInTx finds whose an identity is and notes its use.
 func logInTx(ctx context.Context, tx db.Tx, c oidc.Claims) (login.LoggedIn, bool, error) {
-	row, err := q.IdentityLogIn(ctx, tx, dbsqlc.IdentityLogInParams{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email})
+	row, err := q.IdentityLogIn(ctx, tx, c.Email, c.Issuer, c.Subject)
 	if ok, err := db.Found(err); !ok {
 		return login.LoggedIn{}, false, err
 	}
@@ -24,7 +24,7 @@ func logInTx(ctx context.Context, tx db.Tx, c oidc.Claims) (login.LoggedIn, bool
 }
 
 func ofTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) (Identity, error) {
-	row, err := q.IdentityOf(ctx, tx, dbsqlc.IdentityOfParams{AccountID: account, Issuer: issuer})
+	row, err := q.IdentityOf(ctx, tx, issuer, account)
 	if err != nil {
 		return Identity{}, fmt.Errorf("identity: %w", err)
 	}
@@ -37,7 +37,7 @@ func ofTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) (Identit
 
 // holderTx says whose an identity is, without noting a use.
 func holderTx(ctx context.Context, tx db.Tx, c oidc.Claims) (ids.ID, bool, error) {
-	account, err := q.IdentityHolder(ctx, tx, dbsqlc.IdentityHolderParams{Issuer: c.Issuer, Subject: c.Subject})
+	account, err := q.IdentityHolder(ctx, tx, c.Issuer, c.Subject)
 	ok, err := db.Found(err)
 	return account, ok, err
 }
@@ -45,16 +45,14 @@ func holderTx(ctx context.Context, tx db.Tx, c oidc.Claims) (ids.ID, bool, error
 // insertTx reports false where the identity is somebody's already, or
 // the account has another one at this provider.
 func insertTx(ctx context.Context, tx db.Tx, account ids.ID, c oidc.Claims) (bool, error) {
-	n, err := q.IdentityInsert(ctx, tx, dbsqlc.IdentityInsertParams{
-		Issuer: c.Issuer, Subject: c.Subject, AccountID: account, Email: c.Email,
-	})
+	n, err := q.IdentityInsert(ctx, tx, c.Issuer, c.Subject, account, c.Email)
 	return n > 0, err
 }
 
 // deleteTx gives the e-mail that the provider knew; false where there
 // was nothing to delete.
 func deleteTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) (string, bool, error) {
-	email, err := q.IdentityDelete(ctx, tx, dbsqlc.IdentityDeleteParams{AccountID: account, Issuer: issuer})
+	email, err := q.IdentityDelete(ctx, tx, account, issuer)
 	ok, err := db.Found(err)
 	return email, ok, err
 }

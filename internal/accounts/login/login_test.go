@@ -90,8 +90,8 @@ func TestLogInThrottleHoldsAtOnce(t *testing.T) {
 		}
 	}
 	// A slow machine may see a wait of a second or two end.
-	if tried < int(throttle.PerNeighbour.Free) || tried > int(throttle.PerNeighbour.Free)+3 {
-		t.Errorf("%d of %d attempts were tried, want %d", tried, attempts, int(throttle.PerNeighbour.Free))
+	if tried < throttle.PerNeighbour.Free || tried > throttle.PerNeighbour.Free+3 {
+		t.Errorf("%d of %d attempts were tried, want %d", tried, attempts, throttle.PerNeighbour.Free)
 	}
 }
 

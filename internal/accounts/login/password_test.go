@@ -166,7 +166,7 @@ func TestSetPasswordReplacesNone(t *testing.T) {
 func TestConfirmingAPasswordIsThrottled(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	who := s.Owner(t)
-	for range int(throttle.PerNeighbour.Free) {
+	for range throttle.PerNeighbour.Free {
 		accountstest.WantFault(t, s.SecondFactors.Drop(t.Context(), who, "not the password", "192.0.2.1"), fault.Validation)
 	}
 	// The last hash may have outlasted the first wait.

@@ -39,18 +39,18 @@ func accountByEmailTx(ctx context.Context, tx db.Tx, email string) (credentials,
 }
 
 func rehashTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) error {
-	return q.AccountRehash(ctx, tx, dbsqlc.AccountRehashParams{ID: account, OldHash: old, PasswordHash: hash})
+	return q.AccountRehash(ctx, tx, hash, account, old)
 }
 
 // changePasswordTx returns false where the password is not the old one any more.
 func changePasswordTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) (epoch int64, ok bool, err error) {
-	epoch, err = q.AccountPassword(ctx, tx, dbsqlc.AccountPasswordParams{ID: account, OldHash: old, PasswordHash: hash})
+	epoch, err = q.AccountPassword(ctx, tx, hash, account, old)
 	ok, err = db.Found(err)
 	return epoch, ok, err
 }
 
 // ExpireTx deletes log ins that nobody needs to know any more, at most so many.
-func ExpireTx(ctx context.Context, tx db.Tx, rows int32) error {
+func ExpireTx(ctx context.Context, tx db.Tx, rows int) error {
 	_, err := q.AccountLoginExpire(ctx, tx, rows)
 	return err
 }
@@ -65,7 +65,7 @@ func insertLogInTx(ctx context.Context, tx db.Tx, account ids.ID, from devices.O
 }
 
 func newLogInsTx(ctx context.Context, tx db.Tx, account ids.ID, token string) ([]LogInNews, error) {
-	rows, err := q.AccountLoginNews(ctx, tx, dbsqlc.AccountLoginNewsParams{AccountID: account, TokenHash: secrets.Hash(token)})
+	rows, err := q.AccountLoginNews(ctx, tx, account, secrets.Hash(token))
 	if err != nil {
 		return nil, fmt.Errorf("new log ins: %w", err)
 	}
@@ -80,8 +80,7 @@ func newLogInsTx(ctx context.Context, tx db.Tx, account ids.ID, token string) ([
 // one; false where it is settled or the token's own.
 func settleLogInTx(ctx context.Context, tx db.Tx, account, login ids.ID, token string) (address string, session *ids.ID, ok bool,
 	err error) {
-	row, err := q.AccountLoginSettle(ctx, tx, dbsqlc.AccountLoginSettleParams{AccountID: account, ID: login,
-		TokenHash: secrets.Hash(token)})
+	row, err := q.AccountLoginSettle(ctx, tx, account, login, secrets.Hash(token))
 	ok, err = db.Found(err)
 	return row.Address, row.SessionID, ok, err
 }

@@ -20,11 +20,11 @@ func insertInvitationTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in
 }
 
 func replaceInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) error {
-	return q.InvitationReplace(ctx, tx, dbsqlc.InvitationReplaceParams{WorkspaceID: workspace, Email: email})
+	return q.InvitationReplace(ctx, tx, workspace, email)
 }
 
 func countInvitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64, error) {
-	return q.InvitationCount(ctx, tx, dbsqlc.InvitationCountParams{WorkspaceID: workspace, MaxRows: maxInvitations})
+	return q.InvitationCount(ctx, tx, workspace, maxInvitations)
 }
 
 func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingInvitation, error) {
@@ -41,13 +41,13 @@ func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingIn
 }
 
 func invitationTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (PendingInvitation, bool, error) {
-	row, err := q.InvitationGet(ctx, tx, dbsqlc.InvitationGetParams{WorkspaceID: workspace, ID: id})
+	row, err := q.InvitationGet(ctx, tx, workspace, id)
 	ok, err := db.Found(err)
 	return PendingInvitation{ID: id, Email: row.Email, Role: tenancy.Role(row.Role)}, ok, err
 }
 
 func revokeInvitationTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (bool, error) {
-	n, err := q.InvitationRevoke(ctx, tx, dbsqlc.InvitationRevokeParams{WorkspaceID: workspace, ID: id})
+	n, err := q.InvitationRevoke(ctx, tx, workspace, id)
 	return n > 0, err
 }
 
@@ -58,7 +58,7 @@ func endInvitationsTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, 
 	for _, r := range giveable(role) {
 		gives = append(gives, string(r))
 	}
-	rows, err := q.InvitationsEndOf(ctx, tx, dbsqlc.InvitationsEndOfParams{WorkspaceID: workspace, InvitedBy: account, StillGives: gives})
+	rows, err := q.InvitationsEndOf(ctx, tx, workspace, account, gives)
 	if err != nil {
 		return nil, fmt.Errorf("end the invitations of a member: %w", err)
 	}
@@ -77,7 +77,7 @@ func invitedToTx(ctx context.Context, tx db.Tx, token string) (ids.ID, bool, err
 }
 
 func openInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, token string) (Invitation, bool, error) {
-	row, err := q.InvitationOpen(ctx, tx, dbsqlc.InvitationOpenParams{WorkspaceID: workspace, TokenHash: secrets.Hash(token)})
+	row, err := q.InvitationOpen(ctx, tx, workspace, secrets.Hash(token))
 	if ok, err := db.Found(err); !ok {
 		return Invitation{}, false, err
 	}
@@ -87,7 +87,7 @@ func openInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, token str
 
 // useInvitationTx uses a link up and gives its role; false where it is over.
 func useInvitationTx(ctx context.Context, tx db.Tx, in Invitation) (tenancy.Role, bool, error) {
-	row, err := q.InvitationUse(ctx, tx, dbsqlc.InvitationUseParams{WorkspaceID: in.Workspace, TokenHash: secrets.Hash(in.token)})
+	row, err := q.InvitationUse(ctx, tx, in.Workspace, secrets.Hash(in.token))
 	ok, err := db.Found(err)
 	return tenancy.Role(row.Role), ok, err
 }

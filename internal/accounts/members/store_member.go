@@ -14,7 +14,7 @@ var q = dbsqlc.New()
 
 // roleTx is a member's role; false of one who is disabled.
 func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, bool, error) {
-	role, err := q.MembershipRole(ctx, tx, dbsqlc.MembershipRoleParams{WorkspaceID: workspace, AccountID: account})
+	role, err := q.MembershipRole(ctx, tx, workspace, account)
 	ok, err := db.Found(err)
 	return tenancy.Role(role), ok, err
 }
@@ -34,41 +34,37 @@ func listTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error) {
 
 // AddTx reports false where the account is a member already.
 func AddTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, role tenancy.Role) (bool, error) {
-	n, err := q.MemberAdd(ctx, tx, dbsqlc.MemberAddParams{WorkspaceID: workspace, AccountID: account, Role: string(role)})
+	n, err := q.MemberAdd(ctx, tx, workspace, account, string(role))
 	return n > 0, err
 }
 
 func setRoleTx(ctx context.Context, tx db.Tx, workspace ids.ID, m Member, role tenancy.Role) (bool, error) {
-	n, err := q.MemberSetRole(ctx, tx, dbsqlc.MemberSetRoleParams{
-		WorkspaceID: workspace, AccountID: m.Account, OldRole: string(m.Role), Role: string(role),
-	})
+	n, err := q.MemberSetRole(ctx, tx, string(role), workspace, m.Account, string(m.Role))
 	return n > 0, err
 }
 
 func deleteMemberTx(ctx context.Context, tx db.Tx, workspace ids.ID, m Member) (bool, error) {
-	n, err := q.MemberDelete(ctx, tx, dbsqlc.MemberDeleteParams{
-		WorkspaceID: workspace, AccountID: m.Account, OldRole: string(m.Role),
-	})
+	n, err := q.MemberDelete(ctx, tx, workspace, m.Account, string(m.Role))
 	return n > 0, err
 }
 
 func disableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
-	n, err := q.MemberDisable(ctx, tx, dbsqlc.MemberDisableParams{WorkspaceID: workspace, AccountID: account})
+	n, err := q.MemberDisable(ctx, tx, workspace, account)
 	return n > 0, err
 }
 
 func enableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (bool, error) {
-	n, err := q.MemberEnable(ctx, tx, dbsqlc.MemberEnableParams{WorkspaceID: workspace, AccountID: account})
+	n, err := q.MemberEnable(ctx, tx, workspace, account)
 	return n > 0, err
 }
 
 func endMemberTokensTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) error {
-	return q.MemberTokensEnd(ctx, tx, dbsqlc.MemberTokensEndParams{WorkspaceID: workspace, AccountID: account})
+	return q.MemberTokensEnd(ctx, tx, workspace, account)
 }
 
 // memberByEmailTx gives the name of the member with an address.
 func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) (string, bool, error) {
-	name, err := q.MemberByEmail(ctx, tx, dbsqlc.MemberByEmailParams{WorkspaceID: workspace, Email: email})
+	name, err := q.MemberByEmail(ctx, tx, workspace, email)
 	ok, err := db.Found(err)
 	return name, ok, err
 }

@@ -24,7 +24,7 @@ func ProfileTx(ctx context.Context, tx db.Tx, account ids.ID) (Profile, string, 
 }
 
 func renameTx(ctx context.Context, tx db.Tx, account ids.ID, name string) error {
-	return q.AccountRename(ctx, tx, dbsqlc.AccountRenameParams{ID: account, Name: name})
+	return q.AccountRename(ctx, tx, name, account)
 }
 
 // FindTx finds an account by its id, also one that is in no workspace; false where
@@ -38,11 +38,11 @@ func FindTx(ctx context.Context, tx db.Tx, account ids.ID) (Account, bool, error
 // InsertTx makes an account; an empty hash is one without a password.
 // AlreadyExists where another has the address.
 func InsertTx(ctx context.Context, tx db.Tx, a Account, hash string) error {
-	if err := q.AccountInsert(ctx, tx, dbsqlc.AccountInsertParams{ID: a.ID, Email: a.Email, Name: a.Name}); err != nil {
+	if err := q.AccountInsert(ctx, tx, a.ID, a.Email, a.Name); err != nil {
 		return db.Fault(err)
 	}
 	if hash == "" {
 		return nil
 	}
-	return q.AccountSetUp(ctx, tx, dbsqlc.AccountSetUpParams{ID: a.ID, Email: a.Email, Name: a.Name, PasswordHash: hash})
+	return q.AccountSetUp(ctx, tx, a.Email, a.Name, hash, a.ID)
 }

@@ -14,7 +14,7 @@ var q = dbsqlc.New()
 // findTx also says whether the session was last seen so long ago that this is
 // to be noted.
 func findTx(ctx context.Context, tx db.Tx, hash []byte) (data []byte, found, unseen bool, err error) {
-	row, err := q.SessionFind(ctx, tx, dbsqlc.SessionFindParams{TokenHash: hash, IdleSeconds: idle.Seconds()})
+	row, err := q.SessionFind(ctx, tx, hash, idle.Seconds())
 	found, err = db.Found(err)
 	return row.Data, found, row.SeenLongAgo, err
 }
@@ -45,9 +45,7 @@ func endTx(ctx context.Context, tx db.Tx, hash []byte) (bool, error) {
 }
 
 func listTx(ctx context.Context, tx db.Tx, account ids.ID, this []byte) ([]Session, error) {
-	rows, err := q.SessionList(ctx, tx, dbsqlc.SessionListParams{
-		TokenHash: this, AccountID: &account, IdleSeconds: idle.Seconds(),
-	})
+	rows, err := q.SessionList(ctx, tx, this, &account, idle.Seconds())
 	if err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
 	}
@@ -63,7 +61,7 @@ func listTx(ctx context.Context, tx db.Tx, account ids.ID, this []byte) ([]Sessi
 
 // EndOneTx ends a session of an account; false where it is over already.
 func EndOneTx(ctx context.Context, tx db.Tx, account, session ids.ID) (bool, error) {
-	n, err := q.SessionEndOne(ctx, tx, dbsqlc.SessionEndOneParams{ID: session, AccountID: &account})
+	n, err := q.SessionEndOne(ctx, tx, session, &account)
 	return n > 0, err
 }
 
@@ -73,9 +71,7 @@ func EndOthersTx(ctx context.Context, tx db.Tx, account ids.ID, spared []byte) (
 	if spared == nil {
 		spared = []byte{}
 	}
-	n, err := q.SessionEndOthers(ctx, tx, dbsqlc.SessionEndOthersParams{
-		AccountID: &account, TokenHash: spared, IdleSeconds: idle.Seconds(),
-	})
+	n, err := q.SessionEndOthers(ctx, tx, idle.Seconds(), &account, spared)
 	return int(n), err
 }
 
@@ -91,7 +87,7 @@ func EpochTx(ctx context.Context, tx db.Tx, account ids.ID) (int64, error) {
 }
 
 // ExpireTx deletes sessions that are over, at most so many.
-func ExpireTx(ctx context.Context, tx db.Tx, rows int32) error {
+func ExpireTx(ctx context.Context, tx db.Tx, rows int) error {
 	_, err := q.SessionExpire(ctx, tx, rows)
 	return err
 }

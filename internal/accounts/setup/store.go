@@ -46,7 +46,7 @@ func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID) (owner ids.ID, set
 
 // setUpFirstTx gives the owner e-mail and password unless a person chose them.
 func setUpFirstTx(ctx context.Context, tx db.Tx, owner ids.ID, email, hash string) error {
-	n, err := q.AccountSetUpFirst(ctx, tx, dbsqlc.AccountSetUpFirstParams{ID: owner, Email: email, PasswordHash: hash})
+	n, err := q.AccountSetUpFirst(ctx, tx, email, hash, owner)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -73,15 +73,13 @@ func replaceSetupLinkTx(ctx context.Context, tx db.Tx, account ids.ID, hash []by
 	if err := q.SetupLinkEndOfAccount(ctx, tx, account); err != nil {
 		return err
 	}
-	return q.SetupLinkInsert(ctx, tx, dbsqlc.SetupLinkInsertParams{
-		TokenHash: hash, AccountID: account, ValidSeconds: life.Seconds(),
-	})
+	return q.SetupLinkInsert(ctx, tx, hash, account, life.Seconds())
 }
 
 // setUpTx saves name, e-mail and password, and ends what was open under the
 // account before.
 func setUpTx(ctx context.Context, tx db.Tx, a people.Account, hash string) error {
-	err := q.AccountSetUp(ctx, tx, dbsqlc.AccountSetUpParams{ID: a.ID, Email: a.Email, Name: a.Name, PasswordHash: hash})
+	err := q.AccountSetUp(ctx, tx, a.Email, a.Name, hash, a.ID)
 	if err != nil {
 		// The constraint's meaning, before the caller looks for it.
 		return db.Fault(err)
@@ -93,7 +91,7 @@ func setUpTx(ctx context.Context, tx db.Tx, a people.Account, hash string) error
 }
 
 // ExpireTx deletes set-up links that are over, at most so many.
-func ExpireTx(ctx context.Context, tx db.Tx, rows int32) error {
+func ExpireTx(ctx context.Context, tx db.Tx, rows int) error {
 	_, err := q.SetupLinkExpire(ctx, tx, rows)
 	return err
 }

@@ -14,8 +14,8 @@ import (
 // Limit is how many failures are free, before each next attempt waits 1, 2, 4, ...
 // seconds, and the longest of these waits.
 type Limit struct {
-	Free       int32
-	MaxSeconds int32
+	Free       int
+	MaxSeconds int
 }
 
 // The limits of attempts at a secret of an account. A known device is counted by

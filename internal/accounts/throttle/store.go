@@ -11,20 +11,16 @@ var q = dbsqlc.New()
 
 // countTx counts one attempt, or returns the seconds to wait.
 func countTx(ctx context.Context, tx db.Tx, t counter) (wait int, err error) {
-	_, err = q.LoginThrottleTake(ctx, tx, dbsqlc.LoginThrottleTakeParams{
-		Subject: t.Subject, Free: t.Free, MaxSeconds: t.MaxSeconds,
-	})
+	_, err = q.LoginThrottleTake(ctx, tx, t.Subject, t.Free, t.MaxSeconds)
 	if taken, err := db.Found(err); taken || err != nil {
 		return 0, err
 	}
-	seconds, err := q.LoginThrottleWait(ctx, tx, dbsqlc.LoginThrottleWaitParams{
-		Subject: t.Subject, Free: t.Free, MaxSeconds: t.MaxSeconds,
-	})
+	seconds, err := q.LoginThrottleWait(ctx, tx, t.MaxSeconds, t.Free, t.Subject)
 	if found, err := db.Found(err); !found {
 		// Forgotten between the two statements: the next attempt is free.
 		return 1, err
 	}
-	return int(seconds), nil
+	return seconds, nil
 }
 
 // RightTx takes back what countTx counted, or all that was counted
@@ -53,7 +49,7 @@ func undoTx(ctx context.Context, tx db.Tx, try Attempt) error {
 }
 
 // ExpireTx deletes counts of a day ago, at most so many.
-func ExpireTx(ctx context.Context, tx db.Tx, rows int32) error {
+func ExpireTx(ctx context.Context, tx db.Tx, rows int) error {
 	_, err := q.LoginThrottleExpire(ctx, tx, rows)
 	return err
 }

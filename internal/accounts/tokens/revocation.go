@@ -225,7 +225,7 @@ func (s *Service) Watch(ctx context.Context) error {
 
 // ExpireRevocations deletes those that no token outlives, in at most so many
 // workspaces as there are rows to look at.
-func (s *Service) ExpireRevocations(ctx context.Context, rows int32) error {
+func (s *Service) ExpireRevocations(ctx context.Context, rows int) error {
 	var workspaces []ids.ID
 	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
 		workspaces, err = oldRevocationsTx(ctx, tx, rows)

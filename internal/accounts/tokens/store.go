@@ -67,13 +67,11 @@ func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewT
 }
 
 func tokenUsedTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
-	return q.AccessTokenUsed(ctx, tx, dbsqlc.AccessTokenUsedParams{WorkspaceID: workspace, ID: id})
+	return q.AccessTokenUsed(ctx, tx, workspace, id)
 }
 
 func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolment bool) ([]Token, error) {
-	rows, err := q.AccessTokenList(ctx, tx, dbsqlc.AccessTokenListParams{
-		WorkspaceID: who.Workspace, AccountID: who.Account, Enrolment: enrolment, MaxRows: maxListed,
-	})
+	rows, err := q.AccessTokenList(ctx, tx, who.Workspace, who.Account, enrolment, maxListed)
 	if err != nil {
 		return nil, fmt.Errorf("list tokens: %w", err)
 	}
@@ -83,7 +81,7 @@ func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolmen
 			ID: row.ID, Kind: tenancy.Kind(row.Kind), Name: row.Name, Hint: row.Hint,
 			Scope:     tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory},
 			CreatedBy: row.CreatedBy, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt,
-			MaySubmit: row.MaySubmit, Roles: row.Roles, Agents: int(row.Agents), Now: row.Now, State: Live,
+			MaySubmit: row.MaySubmit, Roles: row.Roles, Agents: row.Agents, Now: row.Now, State: Live,
 		}
 		switch {
 		case row.RevokedAt != nil:
@@ -101,26 +99,22 @@ func liveTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind ten
 	if err := q.NamedLock(ctx, tx, "tokens:"+who.Workspace.String()); err != nil {
 		return 0, err
 	}
-	n, err := q.AccessTokenLive(ctx, tx, dbsqlc.AccessTokenLiveParams{
-		WorkspaceID: who.Workspace, Kind: string(kind), AccountID: who.Account,
-	})
-	return int(n), err
+	n, err := q.AccessTokenLive(ctx, tx, who.Workspace, string(kind), who.Account)
+	return n, err
 }
 
 func unknownProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return q.ProductNamesUnknown(ctx, tx, dbsqlc.ProductNamesUnknownParams{WorkspaceID: workspace, Names: names})
+	return q.ProductNamesUnknown(ctx, tx, names, workspace)
 }
 
 // revokeTokenTx reports what it ended; before is set where it had ended already,
 // and found is false where there is none for who asks.
 func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, anyOwner bool) (t Token, before, found bool,
 	err error) {
-	row, err := q.AccessTokenRevoke(ctx, tx, dbsqlc.AccessTokenRevokeParams{
-		WorkspaceID: who.Workspace, ID: id, AnyOwner: anyOwner, AccountID: who.Account,
-	})
+	row, err := q.AccessTokenRevoke(ctx, tx, anyOwner, who.Account, who.Workspace, id)
 	if found, err = db.Found(err); !found {
 		return Token{}, false, false, err
 	}
@@ -145,7 +139,7 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 
 // revokeOwnTokensTx ends a person's live tokens of one workspace.
 func revokeOwnTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]Token, error) {
-	rows, err := q.AccessTokenRevokeOwn(ctx, tx, dbsqlc.AccessTokenRevokeOwnParams{WorkspaceID: who.Workspace, AccountID: who.Account})
+	rows, err := q.AccessTokenRevokeOwn(ctx, tx, who.Workspace, who.Account)
 	if err != nil {
 		return nil, fmt.Errorf("revoke own tokens: %w", err)
 	}
@@ -159,9 +153,7 @@ func revokeOwnTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]
 // RevokeNamedTx ends the live tokens of a kind and name, and the agents of
 // enrolment tokens with them.
 func RevokeNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, kind tenancy.Kind, name string) error {
-	ended, err := q.AccessTokenRevokeNamed(ctx, tx, dbsqlc.AccessTokenRevokeNamedParams{
-		WorkspaceID: workspace, Kind: string(kind), Name: name,
-	})
+	ended, err := q.AccessTokenRevokeNamed(ctx, tx, workspace, string(kind), name)
 	if err != nil || kind != tenancy.KindEnrolment {
 		return err
 	}

@@ -6,14 +6,11 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 func putRevocationTx(ctx context.Context, tx db.Tx, workspace, subject ids.ID, why Ended, floor int64) error {
-	err := q.RevocationPut(ctx, tx, dbsqlc.RevocationPutParams{
-		WorkspaceID: workspace, Subject: subject, Reason: string(why), Floor: floor,
-	})
+	err := q.RevocationPut(ctx, tx, workspace, subject, string(why), floor)
 	if err != nil {
 		return fmt.Errorf("write revocation: %w", err)
 	}
@@ -41,7 +38,7 @@ func revocationsSinceTx(ctx context.Context, tx db.Tx, since time.Time) ([]revoc
 }
 
 // oldRevocationsTx names the workspaces of revocations that no token outlives.
-func oldRevocationsTx(ctx context.Context, tx db.Tx, rows int32) ([]ids.ID, error) {
+func oldRevocationsTx(ctx context.Context, tx db.Tx, rows int) ([]ids.ID, error) {
 	return q.RevocationOldWorkspaces(ctx, tx, rows)
 }
 

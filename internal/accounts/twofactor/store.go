@@ -11,7 +11,7 @@ import (
 var q = dbsqlc.New()
 
 func beginTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte) (bool, error) {
-	n, err := q.TotpBegin(ctx, tx, dbsqlc.TotpBeginParams{AccountID: account, Sealed: sealed})
+	n, err := q.TotpBegin(ctx, tx, account, sealed)
 	return n > 0, err
 }
 
@@ -22,7 +22,7 @@ func pendingTotpTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, bool,
 }
 
 func confirmTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, step int64) (bool, error) {
-	n, err := q.TotpConfirm(ctx, tx, dbsqlc.TotpConfirmParams{AccountID: account, Sealed: sealed, Step: step})
+	n, err := q.TotpConfirm(ctx, tx, step, account, sealed)
 	return n > 0, err
 }
 
@@ -33,13 +33,13 @@ func totpTx(ctx context.Context, tx db.Tx, account ids.ID) ([]byte, bool, error)
 }
 
 func useTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed []byte, step int64) (bool, error) {
-	n, err := q.TotpUse(ctx, tx, dbsqlc.TotpUseParams{AccountID: account, Sealed: sealed, Step: step})
+	n, err := q.TotpUse(ctx, tx, step, account, sealed)
 	return n > 0, err
 }
 
 // resealTotpTx does nothing where another transaction has done it meanwhile.
 func resealTotpTx(ctx context.Context, tx db.Tx, account ids.ID, sealed, anew []byte) error {
-	return q.TotpReseal(ctx, tx, dbsqlc.TotpResealParams{AccountID: account, Sealed: sealed, Anew: anew})
+	return q.TotpReseal(ctx, tx, anew, account, sealed)
 }
 
 // dropTotpTx takes the second factor and its recovery codes away.
@@ -52,7 +52,7 @@ func dropTotpTx(ctx context.Context, tx db.Tx, account ids.ID) (bool, error) {
 }
 
 func useRecoveryCodeTx(ctx context.Context, tx db.Tx, account ids.ID, hash []byte) (bool, error) {
-	n, err := q.RecoveryCodeUse(ctx, tx, dbsqlc.RecoveryCodeUseParams{AccountID: account, CodeHash: hash})
+	n, err := q.RecoveryCodeUse(ctx, tx, account, hash)
 	return n > 0, err
 }
 
@@ -60,5 +60,5 @@ func replaceRecoveryCodesTx(ctx context.Context, tx db.Tx, account ids.ID, hashe
 	if err := q.RecoveryCodeDelete(ctx, tx, account); err != nil {
 		return err
 	}
-	return q.RecoveryCodeInsert(ctx, tx, dbsqlc.RecoveryCodeInsertParams{AccountID: account, CodeHashes: hashes})
+	return q.RecoveryCodeInsert(ctx, tx, account, hashes)
 }

@@ -28,22 +28,21 @@ func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, 
 
 // requireFactorTx reports false where it was so before.
 func requireFactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, required bool) (bool, error) {
-	n, err := q.WorkspaceRequireFactor(ctx, tx, dbsqlc.WorkspaceRequireFactorParams{ID: workspace, Required: required})
+	n, err := q.WorkspaceRequireFactor(ctx, tx, required, workspace)
 	return n > 0, err
 }
 
 // MakeTx makes a workspace with its counter and first product. False
 // where the slug is taken.
 func MakeTx(ctx context.Context, tx db.Tx, w Workspace) (bool, error) {
-	n, err := q.WorkspaceInsert(ctx, tx, dbsqlc.WorkspaceInsertParams{ID: w.ID, Slug: w.Slug, Name: w.Name})
+	n, err := q.WorkspaceInsert(ctx, tx, w.ID, w.Slug, w.Name)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	if err := q.JobNumberInsert(ctx, tx, w.ID); err != nil {
 		return false, err
 	}
-	product := dbsqlc.ProductInsertFirstParams{WorkspaceID: w.ID, ID: ids.New(), Name: FirstProduct}
-	if err := q.ProductInsertFirst(ctx, tx, product); err != nil {
+	if err := q.ProductInsertFirst(ctx, tx, w.ID, ids.New(), FirstProduct); err != nil {
 		return false, err
 	}
 	return true, nil
@@ -55,6 +54,6 @@ func getTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Facts, error) {
 }
 
 func renameTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, name string) (bool, error) {
-	n, err := q.WorkspaceRename(ctx, tx, dbsqlc.WorkspaceRenameParams{ID: workspace, OldName: old, Name: name})
+	n, err := q.WorkspaceRename(ctx, tx, name, workspace, old)
 	return n > 0, err
 }

@@ -28,8 +28,7 @@ func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer
 
 // answerTx writes the answer of a request that was taken.
 func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer []byte) error {
-	if err := q.IdempotentRequestAnswer(ctx, tx, dbsqlc.IdempotentRequestAnswerParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName(), Answer: answer}); err != nil {
+	if err := q.IdempotentRequestAnswer(ctx, tx, answer, who.Workspace, who.Asker(), k.storedName()); err != nil {
 		return fmt.Errorf("keep result of idempotency key: %w", err)
 	}
 	return nil
@@ -38,8 +37,7 @@ func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answ
 // answeredTx reads what was asked with a key, and the answer. Fault: Unavailable where it
 // became too old at this moment.
 func answeredTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (digest, answer []byte, err error) {
-	found, err := q.IdempotentRequestGet(ctx, tx, dbsqlc.IdempotentRequestGetParams{
-		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName()})
+	found, err := q.IdempotentRequestGet(ctx, tx, who.Workspace, who.Asker(), k.storedName())
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil, fault.New(fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer.")
 	}

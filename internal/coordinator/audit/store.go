@@ -40,8 +40,8 @@ func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) 
 }
 
 // recordsTx reads the jobs that follow one by id, at most limit.
-func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]record, error) {
-	rows, err := q.AuditJobs(ctx, tx, dbsqlc.AuditJobsParams{WorkspaceID: in, After: after, MaxRows: limit})
+func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]record, error) {
+	rows, err := q.AuditJobs(ctx, tx, in, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
@@ -50,7 +50,7 @@ func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]
 
 // strayTx finds rows without their job between two ids, the last included.
 func strayTx(ctx context.Context, tx db.Tx, in, after, last ids.ID) ([]strayRow, error) {
-	rows, err := q.AuditStray(ctx, tx, dbsqlc.AuditStrayParams{WorkspaceID: in, After: after, Last: last})
+	rows, err := q.AuditStray(ctx, tx, in, after, last)
 	if err != nil {
 		return nil, fmt.Errorf("stray rows: %w", err)
 	}
@@ -69,7 +69,7 @@ func wrongCountsTx(ctx context.Context, tx db.Tx, in ids.ID) ([]wrongCount, erro
 
 // jobTx finds a job by its key.
 func jobTx(ctx context.Context, tx db.Tx, in ids.ID, key string) (id ids.ID, found bool, err error) {
-	rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: in, Keys: []string{key}})
+	rows, err := q.JobIDs(ctx, tx, in, []string{key}, nil)
 	if err != nil || len(rows) == 0 {
 		return ids.Nil, false, err
 	}
@@ -78,7 +78,7 @@ func jobTx(ctx context.Context, tx db.Tx, in ids.ID, key string) (id ids.ID, fou
 
 // lockTx locks a job; false where it is gone.
 func lockTx(ctx context.Context, tx db.Tx, in, job ids.ID) (bool, error) {
-	_, err := q.JobLock(ctx, tx, dbsqlc.JobLockParams{WorkspaceID: in, ID: job})
+	_, err := q.JobLock(ctx, tx, in, job)
 	found, err := db.Found(err)
 	if err != nil {
 		err = fmt.Errorf("lock job: %w", err)
@@ -97,8 +97,8 @@ type history struct {
 }
 
 // historiesTx reads the jobs that follow one by id, at most limit, with their events.
-func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) ([]history, error) {
-	rows, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: in, After: after, MaxRows: limit})
+func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]history, error) {
+	rows, err := q.AuditHistories(ctx, tx, in, after, nil, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read histories: %w", err)
 	}
@@ -115,7 +115,7 @@ func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int32) (
 
 // historyTx reads one job with its events; false where it is gone.
 func historyTx(ctx context.Context, tx db.Tx, in, job ids.ID) (history, bool, error) {
-	rows, err := q.AuditHistories(ctx, tx, dbsqlc.AuditHistoriesParams{WorkspaceID: in, Only: &job, MaxRows: 1})
+	rows, err := q.AuditHistories(ctx, tx, in, ids.ID{}, &job, 1)
 	if err != nil {
 		return history{}, false, fmt.Errorf("read a history: %w", err)
 	}

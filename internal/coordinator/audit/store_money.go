@@ -76,7 +76,7 @@ func adjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget,
 // lockPeriodsTx locks a budget and those of its periods, and says of each that is there whether its ledger has the
 // line that it began with.
 func lockPeriodsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) (map[time.Time]bool, error) {
-	rows, err := q.BudgetRepairLock(ctx, tx, dbsqlc.BudgetRepairLockParams{WorkspaceID: workspace, BudgetID: budget, Starts: starts})
+	rows, err := q.BudgetRepairLock(ctx, tx, workspace, starts, budget)
 	if err != nil {
 		return nil, fmt.Errorf("lock the periods of a budget: %w", err)
 	}
@@ -91,7 +91,7 @@ func lockPeriodsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, star
 type reservation = dbsqlc.BudgetRepairLeasesRow
 
 func reservationsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]reservation, error) {
-	rows, err := q.BudgetRepairLeases(ctx, tx, dbsqlc.BudgetRepairLeasesParams{WorkspaceID: workspace, BudgetID: budget, Starts: starts})
+	rows, err := q.BudgetRepairLeases(ctx, tx, workspace, budget, starts)
 	if err != nil {
 		return nil, fmt.Errorf("reservations of a budget: %w", err)
 	}
@@ -106,11 +106,14 @@ type lease struct {
 
 // lastingTx are those of the leases that last, and now do until the transaction ends.
 func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []reservation) (map[lease]bool, error) {
-	p := dbsqlc.BudgetLeasesHoldParams{WorkspaceID: workspace}
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
 	for _, r := range list {
-		p.JobIds, p.Epochs = append(p.JobIds, r.JobID), append(p.Epochs, r.Epoch)
+		in, epochs = append(in, r.JobID), append(epochs, r.Epoch)
 	}
-	rows, err := q.BudgetLeasesHold(ctx, tx, p)
+	rows, err := q.BudgetLeasesHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
 		return nil, fmt.Errorf("leases that last: %w", err)
 	}
@@ -139,8 +142,7 @@ func holdTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, rows []held
 	if err != nil {
 		return fmt.Errorf("encode reservations: %w", err)
 	}
-	if err := q.BudgetRepairReservations(ctx, tx, dbsqlc.BudgetRepairReservationsParams{
-		WorkspaceID: workspace, BudgetID: budget, Rows: encoded}); err != nil {
+	if err := q.BudgetRepairReservations(ctx, tx, workspace, budget, encoded); err != nil {
 		return fmt.Errorf("write reservations: %w", err)
 	}
 	return nil
@@ -176,7 +178,7 @@ func adjustTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, lines []a
 type putSum = dbsqlc.BudgetRepairPeriodsRow
 
 func putSumsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]putSum, error) {
-	rows, err := q.BudgetRepairPeriods(ctx, tx, dbsqlc.BudgetRepairPeriodsParams{WorkspaceID: workspace, BudgetID: budget, Starts: starts})
+	rows, err := q.BudgetRepairPeriods(ctx, tx, workspace, budget, starts)
 	if err != nil {
 		return nil, fmt.Errorf("write the sums of a budget: %w", err)
 	}

@@ -19,7 +19,7 @@ func sampleTx(ctx context.Context, tx db.Tx) (Sample, error) {
 		return sample, fmt.Errorf("age of transactions: %w", err)
 	}
 	sample.OldestTransaction, sample.OldestSnapshot = seconds(age.OldestTransactionSeconds), seconds(age.OldestSnapshotSeconds)
-	sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, int(age.UnseenSessions)
+	sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, age.UnseenSessions
 	rows, err := q.TableVitals(ctx, tx)
 	if err != nil {
 		return sample, fmt.Errorf("counters of tables: %w", err)

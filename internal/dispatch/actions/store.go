@@ -14,7 +14,7 @@ var q = dbsqlc.New()
 
 // holdsOrigin reports whether an agent holds a job from which another one was discovered.
 func holdsOrigin(ctx context.Context, tx db.Tx, workspace, agent ids.ID, job jobs.Job) (bool, error) {
-	held, err := q.LeaseOfOrigin(ctx, tx, dbsqlc.LeaseOfOriginParams{WorkspaceID: workspace, JobID: job.ID, AgentID: agent})
+	held, err := q.LeaseOfOrigin(ctx, tx, workspace, job.ID, agent)
 	if err != nil {
 		return false, fmt.Errorf("look for the lease of the origin: %w", err)
 	}
@@ -23,7 +23,7 @@ func holdsOrigin(ctx context.Context, tx db.Tx, workspace, agent ids.ID, job job
 
 // rejectAttempt marks a job's last attempt as rejected.
 func rejectAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
-	err := q.AttemptReject(ctx, tx, dbsqlc.AttemptRejectParams{WorkspaceID: workspace, JobID: job.ID, Epoch: job.Epoch})
+	err := q.AttemptReject(ctx, tx, workspace, job.ID, job.Epoch)
 	if err != nil {
 		return fmt.Errorf("reject attempt: %w", err)
 	}
@@ -32,7 +32,7 @@ func rejectAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job
 
 // acceptAttempt takes back that a job's last attempt was rejected.
 func acceptAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) error {
-	err := q.AttemptAccept(ctx, tx, dbsqlc.AttemptAcceptParams{WorkspaceID: workspace, JobID: job.ID, Epoch: job.Epoch})
+	err := q.AttemptAccept(ctx, tx, workspace, job.ID, job.Epoch)
 	if err != nil {
 		return fmt.Errorf("accept attempt: %w", err)
 	}
@@ -41,7 +41,7 @@ func acceptAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job
 
 // withdrawDirective takes back what was asked of a job's lease.
 func withdrawDirective(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
-	err := q.LeaseUndirect(ctx, tx, dbsqlc.LeaseUndirectParams{WorkspaceID: workspace, JobID: job})
+	err := q.LeaseUndirect(ctx, tx, workspace, job)
 	if err != nil {
 		return fmt.Errorf("withdraw directive: %w", err)
 	}

@@ -152,7 +152,7 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 // takeLane takes up to n jobs for a claim from the lane of the first head, in its order.
 func (b *claimBatch) takeLane(c *claimItem, heads []head, n int) ([]readyKey, error) {
 	lane := heads[0].lane
-	var least int16
+	var least int
 	if len(heads) > 1 {
 		least = heads[1].priority
 	}

@@ -20,10 +20,10 @@ var q = dbsqlc.New()
 
 // waitForAgent waits for the lock of an agent's factory, then for its own.
 func waitForAgent(ctx context.Context, tx db.Tx, workspace, agent ids.ID) error {
-	if err := q.FactoryWait(ctx, tx, dbsqlc.FactoryWaitParams{WorkspaceID: workspace, AgentID: agent}); err != nil {
+	if err := q.FactoryWait(ctx, tx, workspace, agent); err != nil {
 		return fmt.Errorf("lock factory: %w", err)
 	}
-	if err := q.AgentWait(ctx, tx, dbsqlc.AgentWaitParams{WorkspaceID: workspace, AgentID: agent}); err != nil {
+	if err := q.AgentWait(ctx, tx, workspace, agent); err != nil {
 		return fmt.Errorf("lock agent: %w", err)
 	}
 	return nil
@@ -32,7 +32,7 @@ func waitForAgent(ctx context.Context, tx db.Tx, workspace, agent ids.ID) error 
 // lockAgents locks agents and their factories as far as nobody else has, and returns
 // the agents that it locked.
 func lockAgents(ctx context.Context, tx db.Tx, workspace ids.ID, factories, agents []ids.ID) ([]ids.ID, error) {
-	locked, err := q.AgentsLock(ctx, tx, dbsqlc.AgentsLockParams{WorkspaceID: workspace, Factories: factories, Agents: agents})
+	locked, err := q.AgentsLock(ctx, tx, workspace, factories, agents)
 	if err != nil {
 		return nil, fmt.Errorf("lock agents: %w", err)
 	}
@@ -98,9 +98,9 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
 			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil,
 			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
-			enrolmentRevoked: a.EnrolmentRevoked, seats: int(a.MaxConcurrentJobs), taken: int(a.AgentTaken),
-			factorySeats: int(a.Seats), factoryTaken: int(a.FactoryTaken),
-			follows: int(a.AgentFollows), factoryFollows: int(a.FactoryFollows),
+			enrolmentRevoked: a.EnrolmentRevoked, seats: a.MaxConcurrentJobs, taken: a.AgentTaken,
+			factorySeats: a.Seats, factoryTaken: a.FactoryTaken,
+			follows: a.AgentFollows, factoryFollows: a.FactoryFollows,
 			oldestLease: a.OldestLease, factoryOldestLease: a.FactoryOldestLease,
 		}
 	}
@@ -117,7 +117,7 @@ type product struct {
 
 // readProducts reads the products that give nothing now, and those with these names.
 func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]product, error) {
-	rows, err := q.ProductsForClaim(ctx, tx, dbsqlc.ProductsForClaimParams{WorkspaceID: workspace, Names: names})
+	rows, err := q.ProductsForClaim(ctx, tx, workspace, names)
 	if err != nil {
 		return nil, fmt.Errorf("read products: %w", err)
 	}
@@ -164,9 +164,9 @@ func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, f
 
 // takeReady takes up to n jobs of a lane out of the queue that nobody else is taking,
 // from a key on and with at least a priority.
-func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from readyKey, least int16, n int) ([]readyKey, error) {
+func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from readyKey, least int, n int) ([]readyKey, error) {
 	rows, err := q.ReadyTake(ctx, tx, dbsqlc.ReadyTakeParams{WorkspaceID: workspace, LaneID: lane,
-		MaxRows: int32(n), MinPriority: least, //nolint:gosec // bounded by maxClaimed
+		MaxRows: n, MinPriority: least,
 		FromPriority: from.priority, FromReadyAt: from.readyAt, FromJobID: from.job})
 	if err != nil {
 		return nil, fmt.Errorf("claim: %w", err)
@@ -181,10 +181,10 @@ func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from
 // takeReadyOutside is takeReady from the top of a lane, of jobs that count for none of some
 // scopes of budgets.
 func takeReadyOutside(
-	ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, scopes []string, least int16, n int,
+	ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, scopes []string, least int, n int,
 ) ([]readyKey, error) {
 	rows, err := q.ReadyTakeOutside(ctx, tx, dbsqlc.ReadyTakeOutsideParams{WorkspaceID: workspace, LaneID: lane, Scopes: scopes,
-		MaxScan: maxPassedOver, MaxRows: int32(n), MinPriority: least}) //nolint:gosec // bounded by maxClaimed
+		MaxScan: maxPassedOver, MaxRows: n, MinPriority: least})
 	if err != nil {
 		return nil, fmt.Errorf("claim outside of budgets: %w", err)
 	}
@@ -198,7 +198,7 @@ func takeReadyOutside(
 // takeJob takes one job out of the queue; false where it is not ready, or another claim
 // is taking it.
 func takeJob(ctx context.Context, tx db.Tx, job jobs.Job, workspace ids.ID) (bool, error) {
-	n, err := q.ReadyTakeOne(ctx, tx, dbsqlc.ReadyTakeOneParams{WorkspaceID: workspace, LaneID: job.LaneID, JobID: job.ID})
+	n, err := q.ReadyTakeOne(ctx, tx, workspace, job.ID, job.LaneID)
 	if err != nil {
 		return false, fmt.Errorf("claim %s: %w", job.Key, err)
 	}
@@ -221,7 +221,7 @@ func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) 
 // readyLanes are the first jobs of those of the lanes that have a claimable one, and
 // the workspace's newest lane.
 func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
-	rows, err := q.LanesReady(ctx, tx, dbsqlc.LanesReadyParams{WorkspaceID: workspace, Lanes: lanes})
+	rows, err := q.LanesReady(ctx, tx, lanes, workspace)
 	if err != nil {
 		return nil, 0, fmt.Errorf("look at lanes: %w", err)
 	}
@@ -238,7 +238,7 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) 
 
 // mergeOrdersTx reads what the jobs are to merge; one that nothing orders is left out.
 func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID) (map[ids.ID]lease.Order, error) {
-	rows, err := q.JobMergeOrders(ctx, tx, dbsqlc.JobMergeOrdersParams{WorkspaceID: workspace, MergeJobIds: asked})
+	rows, err := q.JobMergeOrders(ctx, tx, asked, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("orders to merge: %w", err)
 	}
@@ -247,7 +247,7 @@ func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.
 		order := &lease.MergeOrder{Job: r.Key, Title: r.Title, URL: r.Url, By: r.MergeBy,
 			Commit: r.Commit, Branch: r.Branch, Into: r.IntoBranch, Method: r.Method, Checks: r.Checks}
 		if r.PullNumber > 0 {
-			order.Opened = &lease.OpenedPullRequest{Number: int(r.PullNumber), Branch: r.PullBranch, Commit: r.PullCommit}
+			order.Opened = &lease.OpenedPullRequest{Number: r.PullNumber, Branch: r.PullBranch, Commit: r.PullCommit}
 		}
 		orders[r.MergeJobID] = lease.Order{Merge: order}
 	}

@@ -28,7 +28,7 @@ func leasesOfRequests(ctx context.Context, tx db.Tx, workspace ids.ID, list []re
 	params := dbsqlc.LeasesOfRequestsParams{WorkspaceID: workspace}
 	for i, r := range list {
 		for _, digest := range r.digests {
-			params.Asks, params.FromNumbers = append(params.Asks, int32(i)), append(params.FromNumbers, r.fromNumber)
+			params.Asks, params.FromNumbers = append(params.Asks, i), append(params.FromNumbers, r.fromNumber)
 			params.Agents = append(params.Agents, r.claim.Req.who.Agent)
 			params.Requests, params.Digests = append(params.Requests, r.claim.Req.in.RequestID), append(params.Digests, digest)
 		}
@@ -64,7 +64,7 @@ func insertLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []newLea
 		p.FactoryIds, p.Factories = append(p.FactoryIds, l.factoryID), append(p.Factories, l.factory)
 		p.Models, p.SessionKeys = append(p.Models, l.model), append(p.SessionKeys, l.session)
 		p.RequestIds, p.RequestDigests = append(p.RequestIds, l.request), append(p.RequestDigests, l.digest)
-		p.TtlSeconds = append(p.TtlSeconds, int32(l.ttlSeconds)) //nolint:gosec // 10..86400
+		p.TtlSeconds = append(p.TtlSeconds, l.ttlSeconds)
 	}
 	rows, err := q.LeasesInsert(ctx, tx, p)
 	if err != nil {

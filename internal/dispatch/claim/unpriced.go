@@ -67,7 +67,7 @@ func (c *claimItem) narrow() []string {
 }
 
 // takeOutside takes up to n jobs of a lane that no budget holds from the agent of a claim.
-func (b *claimBatch) takeOutside(c *claimItem, lane int64, least int16, n int) ([]readyKey, error) {
+func (b *claimBatch) takeOutside(c *claimItem, lane int64, least int, n int) ([]readyKey, error) {
 	scopes, first := c.unpriced.Narrow()
 	keys, err := takeReadyOutside(b.ctx, b.tx, b.workspace, lane, scopes, least, n)
 	if err == nil && len(keys) == 0 {

@@ -25,7 +25,7 @@ const (
 // readyKey is a place in the order of a lane's ready jobs: the more urgent first, then
 // those that are ready longer.
 type readyKey struct {
-	priority int16
+	priority int
 	readyAt  time.Time
 	job      ids.ID
 }

@@ -47,12 +47,11 @@ func enrolmentToken(who tenancy.Principal) *ids.ID {
 // removed while the lock is waited for is made again.
 func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name string) (factoryRow, error) {
 	for {
-		made, err := q.FactoryEnsure(ctx, tx, dbsqlc.FactoryEnsureParams{
-			WorkspaceID: who.Workspace, ID: ids.New(), Name: name, EnrolmentID: enrolmentToken(who)})
+		made, err := q.FactoryEnsure(ctx, tx, who.Workspace, ids.New(), name, enrolmentToken(who))
 		if err != nil {
 			return factoryRow{}, fmt.Errorf("make factory: %w", err)
 		}
-		row, err := q.FactoryOwner(ctx, tx, dbsqlc.FactoryOwnerParams{WorkspaceID: who.Workspace, Name: name})
+		row, err := q.FactoryOwner(ctx, tx, who.Workspace, name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue
 		}
@@ -72,14 +71,14 @@ type removal struct {
 
 // lockForRemovalTx locks a factory and then its agents. Fault: NotFound.
 func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (f removal, err error) {
-	f.id, err = q.FactoryLock(ctx, tx, dbsqlc.FactoryLockParams{WorkspaceID: workspace, Name: name})
+	f.id, err = q.FactoryLock(ctx, tx, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, fault.New(fault.NotFound, "There is no factory %.64s in this workspace.", name)
 	}
 	if err != nil {
 		return f, fmt.Errorf("lock factory: %w", err)
 	}
-	f.agents, err = q.FactoryAgentsLock(ctx, tx, dbsqlc.FactoryAgentsLockParams{WorkspaceID: workspace, FactoryID: f.id})
+	f.agents, err = q.FactoryAgentsLock(ctx, tx, workspace, f.id)
 	if err != nil {
 		return f, fmt.Errorf("lock agents: %w", err)
 	}
@@ -87,7 +86,7 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 	for i, a := range f.agents {
 		of[i] = a.ID
 	}
-	f.lease, err = q.FactoryLease(ctx, tx, dbsqlc.FactoryLeaseParams{WorkspaceID: workspace, FactoryID: f.id, Agents: of})
+	f.lease, err = q.FactoryLease(ctx, tx, workspace, f.id, of)
 	if err != nil {
 		return f, fmt.Errorf("read leases of a factory: %w", err)
 	}
@@ -95,7 +94,7 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 }
 
 func deleteFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryDelete(ctx, tx, dbsqlc.FactoryDeleteParams{WorkspaceID: workspace, ID: factory}); err != nil {
+	if err := q.FactoryDelete(ctx, tx, workspace, factory); err != nil {
 		return fmt.Errorf("delete factory: %w", err)
 	}
 	return nil
@@ -113,7 +112,7 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 	err = q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
 		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
 		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
-		Unavailable: unavailable, Rescued: rescued, Seats: int32(in.Seats), //nolint:gosec // 1..1000
+		Unavailable: unavailable, Rescued: rescued, Seats: in.Seats,
 	})
 	if err != nil {
 		return fmt.Errorf("describe factory: %w", err)
@@ -123,7 +122,7 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 
 // lockAgentTx locks an agent; it has no id where there is none of this name.
 func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (agentRow, error) {
-	row, err := q.AgentLock(ctx, tx, dbsqlc.AgentLockParams{WorkspaceID: workspace, Name: name})
+	row, err := q.AgentLock(ctx, tx, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return agentRow{}, nil
 	}
@@ -139,7 +138,7 @@ func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID, enrolment *ids.ID)
 	if enrolment == nil {
 		return owner{}, nil
 	}
-	row, err := q.EnrolmentReach(ctx, tx, dbsqlc.EnrolmentReachParams{WorkspaceID: workspace, ID: *enrolment})
+	row, err := q.EnrolmentReach(ctx, tx, workspace, *enrolment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return owner{}, nil
 	}
@@ -157,13 +156,13 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 	params := dbsqlc.AgentUpsertParams{
 		WorkspaceID: who.Workspace, ID: id, FactoryID: factory, Name: in.Agent, Model: in.Model, Provider: cmp.Or(in.Provider,
 			fleet.GuessProvider(in.Model)),
-		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: int32(in.MaxConcurrentJobs), //nolint:gosec // 1..100
-		HeartbeatIntervalSeconds: int32(in.HeartbeatIntervalSeconds), BootID: in.BootID, //nolint:gosec // 1..3600
+		Capabilities: orEmpty(in.Capabilities), MaxConcurrentJobs: in.MaxConcurrentJobs,
+		HeartbeatIntervalSeconds: in.HeartbeatIntervalSeconds, BootID: in.BootID,
 		Products: orEmpty(who.Scope.Products), EndsTokens: endsTokens, EnrolmentID: enrolmentToken(who), Roles: orEmpty(in.Roles),
 		Host: in.Factory.Host,
 	}
 	if in.StaleAfterSeconds != nil {
-		after := int32(*in.StaleAfterSeconds) //nolint:gosec // 1..86400
+		after := *in.StaleAfterSeconds
 		params.StaleAfterSeconds = &after
 	}
 	saved, err := q.AgentUpsert(ctx, tx, params)
@@ -190,7 +189,7 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 	held, err := q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
 		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued,
-		Seats:       int32(f.Seats), //nolint:gosec // 1..1000
+		Seats:       f.Seats,
 		EnrolmentID: enrolmentToken(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
 		AgentID: who.Agent, Redacted: redacted,
 	})
@@ -202,8 +201,7 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 
 // terminate ends an agent by its name. Fault: NotFound.
 func terminate(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string, graceful bool) (agent ids.ID, err error) {
-	agent, err = q.AgentTerminate(ctx, tx, dbsqlc.AgentTerminateParams{WorkspaceID: workspace, Name: name,
-		Reason: reason, Graceful: graceful})
+	agent, err = q.AgentTerminate(ctx, tx, graceful, reason, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return agent, noSuchAgent(name)
 	}
@@ -215,7 +213,7 @@ func terminate(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason str
 
 // cutOff ends an agent at once by its name. Fault: NotFound.
 func cutOff(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string) (agent ids.ID, generation int64, err error) {
-	cut, err := q.AgentCutOff(ctx, tx, dbsqlc.AgentCutOffParams{WorkspaceID: workspace, Name: name, Reason: reason})
+	cut, err := q.AgentCutOff(ctx, tx, reason, workspace, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids.Nil, 0, noSuchAgent(name)
 	}
@@ -231,7 +229,7 @@ func noSuchAgent(name string) error {
 
 // agentsOfEnrolment are the names of the agents that registered with an enrolment token.
 func agentsOfEnrolment(ctx context.Context, tx db.Tx, workspace, token ids.ID) ([]string, error) {
-	names, err := q.AgentsOfEnrolment(ctx, tx, dbsqlc.AgentsOfEnrolmentParams{WorkspaceID: workspace, EnrolmentID: token})
+	names, err := q.AgentsOfEnrolment(ctx, tx, workspace, token)
 	if err != nil {
 		return nil, fmt.Errorf("agents of an enrolment token: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // holdFactoryTx locks the factory of an agent. Fault: Superseded where it was removed.
 func holdFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (ids.ID, error) {
-	id, err := q.FactoryHold(ctx, tx, dbsqlc.FactoryHoldParams{WorkspaceID: who.Workspace, Name: who.Factory})
+	id, err := q.FactoryHold(ctx, tx, who.Workspace, who.Factory)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids.Nil, lease.Superseded(who.Name)
 	}
@@ -28,8 +28,7 @@ func holdFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (ids.ID
 
 // endAgentTx notes that an agent has ended. Fault: Superseded for a boot that was replaced.
 func endAgentTx(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
-	_, err := q.AgentEnd(ctx, tx, dbsqlc.AgentEndParams{WorkspaceID: who.Workspace, ID: who.Agent, BootID: who.Boot,
-		Generation: who.Generation})
+	_, err := q.AgentEnd(ctx, tx, who.Workspace, who.Agent, who.Boot, who.Generation)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lease.Superseded(who.Name)
 	}
@@ -41,7 +40,7 @@ func endAgentTx(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 
 // endFactoryTx notes that a factory has ended, where none of its agents lives.
 func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryEnd(ctx, tx, dbsqlc.FactoryEndParams{WorkspaceID: workspace, ID: factory}); err != nil {
+	if err := q.FactoryEnd(ctx, tx, workspace, factory); err != nil {
 		return fmt.Errorf("end factory: %w", err)
 	}
 	return nil
@@ -49,7 +48,7 @@ func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) erro
 
 // beginFactoryTx notes that a factory has not ended.
 func beginFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryBegin(ctx, tx, dbsqlc.FactoryBeginParams{WorkspaceID: workspace, ID: factory}); err != nil {
+	if err := q.FactoryBegin(ctx, tx, workspace, factory); err != nil {
 		return fmt.Errorf("begin factory: %w", err)
 	}
 	return nil
@@ -73,7 +72,7 @@ func holdersElsewhereTx(r *registering) ([]holder, error) {
 // outdateAgentTx ends an agent that has lost its factory, and returns the first generation of
 // tokens that would be good.
 func outdateAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (generation int64, err error) {
-	generation, err = q.AgentOutdate(ctx, tx, dbsqlc.AgentOutdateParams{WorkspaceID: workspace, ID: agent})
+	generation, err = q.AgentOutdate(ctx, tx, workspace, agent)
 	if err != nil {
 		return 0, fmt.Errorf("end an agent that has lost its factory: %w", err)
 	}

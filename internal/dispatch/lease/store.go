@@ -23,7 +23,7 @@ var q = dbsqlc.New()
 // AttemptTx reads how the attempt of a lease ended; the zero value where there was
 // none.
 func AttemptTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epoch int64) (Attempt, error) {
-	row, err := q.AttemptEnd(ctx, tx, dbsqlc.AttemptEndParams{WorkspaceID: workspace, JobID: job, Epoch: epoch})
+	row, err := q.AttemptEnd(ctx, tx, workspace, job, epoch)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return Attempt{}, fmt.Errorf("read attempt: %w", err)
 	}
@@ -53,8 +53,7 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 		Wrong     string          `json:"wrong"`
 		Follows   bool            `json:"delivery_follows,omitempty"`
 	}
-	params := dbsqlc.LeasesEndParams{WorkspaceID: workspace}
-	rows := make([]row, 0, len(list))
+	rows, in := make([]row, 0, len(list)), make([]ids.ID, 0, len(list))
 	for _, e := range list {
 		one := row{JobID: e.Before.ID, Epoch: e.Before.Epoch, Outcome: e.Outcome, Error: e.Error, ErrorKind: e.Kind, Result: e.Result,
 			Wrong: e.logMessage(), Follows: e.DeliveryFollows}
@@ -62,31 +61,26 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 			digest := hex.EncodeToString(e.Digest)
 			one.EndDigest = &digest
 		}
-		rows, params.JobIds = append(rows, one), append(params.JobIds, one.JobID)
+		rows, in = append(rows, one), append(in, one.JobID)
 	}
-	var err error
-	if params.Endings, err = json.Marshal(rows); err != nil {
+	endings, err := json.Marshal(rows)
+	if err != nil {
 		return nil, fmt.Errorf("encode ends of leases: %w", err)
 	}
-	ended, err := q.LeasesEnd(ctx, tx, params)
+	ended, err := q.LeasesEnd(ctx, tx, endings, workspace, in)
 	if err != nil {
 		return nil, fmt.Errorf("end leases: %w", err)
 	}
 	reported := make(map[ids.ID]progress, len(ended))
 	for _, e := range ended {
-		p := progress{step: e.CurrentStep, checkpoint: e.Checkpoint}
-		if e.ProgressPercent != nil {
-			percent := int(*e.ProgressPercent)
-			p.percent = &percent
-		}
-		reported[e.JobID] = p
+		reported[e.JobID] = progress{percent: e.ProgressPercent, step: e.CurrentStep, checkpoint: e.Checkpoint}
 	}
 	return reported, nil
 }
 
 // leasedJobs are the jobs that an agent holds, in the order in which all lock.
 func leasedJobs(ctx context.Context, tx db.Tx, workspace, agent ids.ID) ([]ids.ID, error) {
-	held, err := q.LeaseJobsOfAgent(ctx, tx, dbsqlc.LeaseJobsOfAgentParams{WorkspaceID: workspace, AgentID: agent})
+	held, err := q.LeaseJobsOfAgent(ctx, tx, workspace, agent)
 	if err != nil {
 		return nil, fmt.Errorf("leases of agent: %w", err)
 	}
@@ -106,12 +100,15 @@ func writeDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job id
 
 // readAgents counts calls as signs of life of their agents, and reads those.
 func readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenancy.Principal) (Agents, error) {
-	params := dbsqlc.AgentsTouchParams{WorkspaceID: workspace}
+	var (
+		list        []ids.ID
+		boots       []string
+		generations []int64
+	)
 	for _, who := range callers {
-		params.Ids, params.Boots = append(params.Ids, who.Agent), append(params.Boots, who.Boot)
-		params.Generations = append(params.Generations, who.Generation)
+		list, boots, generations = append(list, who.Agent), append(boots, who.Boot), append(generations, who.Generation)
 	}
-	rows, err := q.AgentsTouch(ctx, tx, params)
+	rows, err := q.AgentsTouch(ctx, tx, list, boots, generations, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
@@ -125,7 +122,7 @@ func readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenan
 // overBudget are those of the jobs that have used more tokens than their budget and
 // whose holders were not asked to stop.
 func overBudget(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	return q.JobsToPauseForBudget(ctx, tx, dbsqlc.JobsToPauseForBudgetParams{WorkspaceID: workspace, Ids: list})
+	return q.JobsToPauseForBudget(ctx, tx, workspace, list)
 }
 
 // OwnUse is what a job has used beside its own ceilings, which are nil where it has none.
@@ -141,7 +138,7 @@ type OwnUse struct {
 
 // OwnUseTx reads what a job has used, and whether that is more than its own ceilings.
 func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, error) {
-	row, err := q.UsageAgainstBudget(ctx, tx, dbsqlc.UsageAgainstBudgetParams{WorkspaceID: workspace, JobID: job})
+	row, err := q.UsageAgainstBudget(ctx, tx, workspace, job)
 	if err != nil {
 		return OwnUse{}, fmt.Errorf("usage against budget: %w", err)
 	}
@@ -152,8 +149,7 @@ func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, err
 // warnForBudget tells the holder of a lease that a budget is nearly used up, and reports
 // whether it did: not where something is asked of it already, or the lease has ended.
 func warnForBudget(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, reason string) (bool, error) {
-	n, err := q.LeaseWarnForBudget(ctx, tx, dbsqlc.LeaseWarnForBudgetParams{WorkspaceID: workspace, JobID: of.Job, Epoch: of.Epoch,
-		Reason: reason})
+	n, err := q.LeaseWarnForBudget(ctx, tx, reason, workspace, of.Job, of.Epoch)
 	if err != nil {
 		return false, fmt.Errorf("warn for a budget: %w", err)
 	}
@@ -165,7 +161,7 @@ func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []id
 	if len(list) == 0 {
 		return nil
 	}
-	if err := q.LeasesUnwarnForBudget(ctx, tx, dbsqlc.LeasesUnwarnForBudgetParams{WorkspaceID: workspace, JobIds: list}); err != nil {
+	if err := q.LeasesUnwarnForBudget(ctx, tx, workspace, list); err != nil {
 		return fmt.Errorf("take back warnings of budgets: %w", err)
 	}
 	return nil
@@ -173,7 +169,7 @@ func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []id
 
 // readyLanes are the lanes in which a product has ready jobs.
 func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	lanes, err := q.ReadyLanesOfProduct(ctx, tx, dbsqlc.ReadyLanesOfProductParams{WorkspaceID: workspace, ProductID: product})
+	lanes, err := q.ReadyLanesOfProduct(ctx, tx, workspace, product)
 	if err != nil {
 		return nil, fmt.Errorf("lanes of product: %w", err)
 	}
@@ -182,11 +178,11 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int
 
 // dependents are the jobs that wait for one by links of these types.
 func dependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, types ...jobs.LinkType) ([]ids.ID, error) {
-	params := dbsqlc.JobDependentsParams{WorkspaceID: workspace, JobID: job.ID, MaxRows: maxPromoted}
+	var links []string
 	for _, t := range types {
-		params.Types = append(params.Types, string(t))
+		links = append(links, string(t))
 	}
-	waiting, err := q.JobDependents(ctx, tx, params)
+	waiting, err := q.JobDependents(ctx, tx, workspace, job.ID, links, maxPromoted)
 	if err != nil {
 		return nil, fmt.Errorf("dependents of %s: %w", job.Key, err)
 	}
@@ -195,7 +191,7 @@ func dependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, t
 
 // readyParents are the ready jobs that are to wait for a child.
 func readyParents(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Job) ([]ids.ID, error) {
-	parents, err := q.JobReadyParents(ctx, tx, dbsqlc.JobReadyParentsParams{WorkspaceID: workspace, JobID: child.ID})
+	parents, err := q.JobReadyParents(ctx, tx, workspace, child.ID)
 	if err != nil {
 		return nil, fmt.Errorf("parents of %s: %w", child.Key, err)
 	}
@@ -205,7 +201,7 @@ func readyParents(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Jo
 // releasedDependents are jobs that are to wait for another one and are ready, or were
 // claimed since a time.
 func releasedDependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, since time.Time) ([]ids.ID, error) {
-	list, err := q.JobReleasedDependents(ctx, tx, dbsqlc.JobReleasedDependentsParams{WorkspaceID: workspace, JobID: job.ID, Since: since})
+	list, err := q.JobReleasedDependents(ctx, tx, workspace, job.ID, since)
 	if err != nil {
 		return nil, fmt.Errorf("released dependents of %s: %w", job.Key, err)
 	}
@@ -214,7 +210,7 @@ func releasedDependents(ctx context.Context, tx db.Tx, workspace ids.ID, job job
 
 // independent are jobs that wait for others all of which are completed.
 func independent(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ids.ID, error) {
-	list, err := q.JobDependencyFreed(ctx, tx, dbsqlc.JobDependencyFreedParams{WorkspaceID: workspace, MaxRows: MaxSwept})
+	list, err := q.JobDependencyFreed(ctx, tx, workspace, MaxSwept)
 	if err != nil {
 		return nil, fmt.Errorf("freed jobs: %w", err)
 	}

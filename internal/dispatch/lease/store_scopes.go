@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // scopesTx reads of jobs what a scope is about.
 func scopesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]jobs.Job, error) {
-	rows, err := q.JobScopes(ctx, tx, dbsqlc.JobScopesParams{WorkspaceID: workspace, Jobs: list})
+	rows, err := q.JobScopes(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("read the scopes of jobs: %w", err)
 	}

@@ -116,7 +116,7 @@ func (s *Service) hold(ctx context.Context, workspace, job ids.ID, key string, w
 	if ctx.Err() != nil {
 		return why
 	}
-	longest := int32(longestHold)
+	longest := longestHold
 	if fault.Is(why, fault.ChildrenOpen) {
 		longest = holdForChildren
 	}

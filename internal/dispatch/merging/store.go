@@ -27,11 +27,11 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 // open are the merges about which something is to be decided.
 func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge, err error) {
 	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		rows, err := q.JobMergeOpen(ctx, tx, dbsqlc.JobMergeOpenParams{WorkspaceID: workspace, MaxRows: atOnce})
+		rows, err := q.JobMergeOpen(ctx, tx, workspace, atOnce)
 		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
 			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, commit: r.Commit, mergeKey: r.MergeKey, key: r.Key,
-				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), version: int(r.Version),
+				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), version: r.Version,
 				approved: r.ApprovedHead, lastError: r.LastError, merged: r.MergedCommit, url: r.Url})
 		}
 		return err
@@ -45,11 +45,11 @@ func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge,
 // wanted is approved work without an open merge.
 func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMerge, err error) {
 	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		rows, err := q.JobMergeWanted(ctx, tx, dbsqlc.JobMergeWantedParams{WorkspaceID: workspace, MaxRows: atOnce})
+		rows, err := q.JobMergeWanted(ctx, tx, workspace, atOnce)
 		list = make([]wantedMerge, 0, len(rows))
 		for _, r := range rows {
 			list = append(list, wantedMerge{job: r.ID, key: r.Key, title: r.Title, repo: r.Repo, product: r.Product,
-				version: int(r.Version), priority: int(r.Priority), commit: r.ApprovedHead, branch: r.Branch, by: r.MergeBy,
+				version: r.Version, priority: r.Priority, commit: r.ApprovedHead, branch: r.Branch, by: r.MergeBy,
 				method: r.MergeMethod, into: r.MergeInto, checks: r.MergeChecks})
 		}
 		return err
@@ -63,7 +63,7 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 // lockWantedTx keeps work approved as the commit until the transaction ends. The error is
 // errBegun where it is not so any more.
 func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge) error {
-	rows, err := q.JobMergeLock(ctx, tx, dbsqlc.JobMergeLockParams{WorkspaceID: workspace, JobID: w.job, Commit: w.commit})
+	rows, err := q.JobMergeLock(ctx, tx, workspace, w.job, w.commit)
 	if err != nil {
 		return fmt.Errorf("lock approved work: %w", err)
 	}
@@ -88,8 +88,8 @@ func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMe
 }
 
 // holdTx leaves work alone for a while, at most so many seconds.
-func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int32) error {
-	if err := q.JobMergeHold(ctx, tx, dbsqlc.JobMergeHoldParams{WorkspaceID: workspace, JobID: job, LongestSeconds: longest}); err != nil {
+func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int) error {
+	if err := q.JobMergeHold(ctx, tx, workspace, job, longest); err != nil {
 		return fmt.Errorf("hold a merge: %w", err)
 	}
 	return nil
@@ -97,7 +97,7 @@ func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int32)
 
 // releaseTx ends that work is left alone.
 func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
-	if err := q.JobMergeRelease(ctx, tx, dbsqlc.JobMergeReleaseParams{WorkspaceID: workspace, JobID: job}); err != nil {
+	if err := q.JobMergeRelease(ctx, tx, workspace, job); err != nil {
 		return fmt.Errorf("release a merge: %w", err)
 	}
 	return nil
@@ -106,7 +106,7 @@ func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
 // close notes that a merge is decided.
 func (s *Service) close(ctx context.Context, workspace ids.ID, m openMerge) error {
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
-		if err := q.JobMergeDecide(ctx, tx, dbsqlc.JobMergeDecideParams{WorkspaceID: workspace, MergeJobID: m.merge}); err != nil {
+		if err := q.JobMergeDecide(ctx, tx, workspace, m.merge); err != nil {
 			return err
 		}
 		return releaseTx(ctx, tx, workspace, m.job)

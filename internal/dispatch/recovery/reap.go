@@ -112,7 +112,7 @@ func reclaimed(job jobs.Locked, l lockedLease, why string) (jobs.Decision, lease
 
 // reapWorkspace takes back the lapsed leases of one workspace, the oldest first,
 // at most limit.
-func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int32) (int, error) {
+func (s *Service) reapWorkspace(ctx context.Context, workspace ids.ID, limit int) (int, error) {
 	return s.reapBatch(ctx, workspace, limit, &returns{})
 }
 
@@ -133,7 +133,7 @@ func (r *returns) wait() time.Duration {
 
 // reapBatch takes back one batch. A lease that cannot be had now does not keep
 // the others. Whoever is woken by the batch is woken once, at its end.
-func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int32, r *returns) (int, error) {
+func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int, r *returns) (int, error) {
 	var list []ids.ID
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		lapsed, inAll, err := lapsedLeases(ctx, tx, workspace, limit)

@@ -41,7 +41,7 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 	if err != nil {
 		return job, nil, err
 	}
-	l, err := q.LeaseLock(ctx, tx, dbsqlc.LeaseLockParams{WorkspaceID: workspace, JobID: id})
+	l, err := q.LeaseLock(ctx, tx, workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return job, nil, nil
 	}
@@ -63,20 +63,20 @@ func lapsedWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 
 // lapsedLeases are the jobs whose leases are to be taken back, the oldest first, at
 // most limit, and how many there are in all.
-func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int32) (list []ids.ID, inAll int, err error) {
-	rows, err := q.LeaseLapsed(ctx, tx, dbsqlc.LeaseLapsedParams{WorkspaceID: workspace, MaxRows: limit})
+func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (list []ids.ID, inAll int, err error) {
+	rows, err := q.LeaseLapsed(ctx, tx, workspace, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("lapsed leases: %w", err)
 	}
 	for _, l := range rows {
-		list, inAll = append(list, l.JobID), max(inAll, int(l.Lapsed))
+		list, inAll = append(list, l.JobID), max(inAll, l.Lapsed)
 	}
 	return list, inAll, nil
 }
 
 // leasesToWarn are the jobs, by workspace, whose holders are to be warned.
 func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
-	rows, err := q.LeaseToWarn(ctx, tx, dbsqlc.LeaseToWarnParams{PatienceMinutes: warnAfter, MaxRows: lease.MaxSwept})
+	rows, err := q.LeaseToWarn(ctx, tx, warnAfter, lease.MaxSwept)
 	if err != nil {
 		return nil, fmt.Errorf("leases to warn: %w", err)
 	}
@@ -90,7 +90,7 @@ func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 // leasesToTimeOut are the jobs, by workspace, whose leases are to be taken back for
 // want of progress.
 func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
-	rows, err := q.LeaseToTimeOut(ctx, tx, dbsqlc.LeaseToTimeOutParams{PatienceMinutes: timeOutAfter, MaxRows: lease.MaxSwept})
+	rows, err := q.LeaseToTimeOut(ctx, tx, timeOutAfter, lease.MaxSwept)
 	if err != nil {
 		return nil, fmt.Errorf("leases to time out: %w", err)
 	}
@@ -145,7 +145,7 @@ func workspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 
 // waitingEdges are dependencies between jobs that wait for dependencies.
 func waitingEdges(ctx context.Context, tx db.Tx, workspace ids.ID) ([]graph.Edge, error) {
-	rows, err := q.CycleEdges(ctx, tx, dbsqlc.CycleEdgesParams{WorkspaceID: workspace, MaxRows: maxEdges})
+	rows, err := q.CycleEdges(ctx, tx, maxEdges, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("edges between waiting jobs: %w", err)
 	}
@@ -158,17 +158,16 @@ func waitingEdges(ctx context.Context, tx db.Tx, workspace ids.ID) ([]graph.Edge
 
 // isClosed reports whether each job of a path waits for the next one still.
 func isClosed(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) (bool, error) {
-	left, err := q.CycleEdgesLeft(ctx, tx, dbsqlc.CycleEdgesLeftParams{
-		WorkspaceID: workspace, JobIds: path[:len(path)-1], DependsOnIds: path[1:]})
+	left, err := q.CycleEdgesLeft(ctx, tx, path[:len(path)-1], path[1:], workspace)
 	if err != nil {
 		return false, fmt.Errorf("edges of a cycle: %w", err)
 	}
-	return int(left) == len(path)-1, nil
+	return left == len(path)-1, nil
 }
 
 // jobKeys are the keys of jobs by their ids.
 func jobKeys(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
-	rows, err := q.JobIDs(ctx, tx, dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: []string{}, Ids: list})
+	rows, err := q.JobIDs(ctx, tx, workspace, []string{}, list)
 	if err != nil {
 		return nil, fmt.Errorf("keys of jobs: %w", err)
 	}

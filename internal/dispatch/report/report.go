@@ -108,9 +108,9 @@ func (c reportCall) batches() bool {
 
 // changes is what a report changes of a lease; one that repeats the last one
 // leaves no event.
-func (r report) changes(percent *int16, step *string) []eventlog.Change {
+func (r report) changes(percent *int, step *string) []eventlog.Change {
 	var changes []eventlog.Change
-	if r.Percent != nil && (percent == nil || int(*percent) != *r.Percent) {
+	if r.Percent != nil && (percent == nil || *percent != *r.Percent) {
 		changes = append(changes, eventlog.Change{Field: "progress_percent", Old: percent, New: *r.Percent})
 	}
 	if r.Step != nil && (step == nil || *step != *r.Step) {

@@ -22,7 +22,7 @@ type reportItem struct {
 	job     ids.ID
 	key     string
 	begins  bool   // the job is assigned, and this starts it
-	percent int16  // of the lease as it was, below 0 where there was none
+	percent int    // of the lease as it was, below 0 where there was none
 	step    string // as it was
 
 	status  lease.Status
@@ -217,7 +217,7 @@ func (w *leaseReports) start(list []*reportItem) error {
 func (w *leaseReports) recordProgress(list []*reportItem) error {
 	var events []progressEvent
 	for _, t := range list {
-		var before *int16
+		var before *int
 		if t.percent >= 0 {
 			before = &t.percent
 		}

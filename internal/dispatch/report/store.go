@@ -19,16 +19,11 @@ var q = dbsqlc.New()
 
 // jobsByName finds jobs by the keys or ids that agents call them by.
 func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) (map[string]ids.ID, error) {
-	params := dbsqlc.JobIDsParams{WorkspaceID: workspace, Keys: refs, Ids: []ids.ID{}}
-	for _, ref := range refs {
-		if id, ok := ids.Parse(ref); ok {
-			params.Ids = append(params.Ids, id)
-		}
-	}
 	if len(refs) == 0 {
 		return nil, nil
 	}
-	rows, err := q.JobIDs(ctx, tx, params)
+	list, _ := ids.ParseAll(refs)
+	rows, err := q.JobIDs(ctx, tx, workspace, refs, list)
 	if err != nil {
 		return nil, fmt.Errorf("find jobs: %w", err)
 	}
@@ -49,7 +44,7 @@ func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) 
 
 // waitForAgent waits for the lock of the caller's agent.
 func waitForAgent(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
-	if err := q.AgentWait(ctx, tx, dbsqlc.AgentWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent}); err != nil {
+	if err := q.AgentWait(ctx, tx, who.Workspace, who.Agent); err != nil {
 		return fmt.Errorf("lock agent: %w", err)
 	}
 	return nil
@@ -60,13 +55,12 @@ func waitForAgent(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 // the order in which everybody locks.
 func waitForLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, starting, named map[string]ids.ID, every bool) error {
 	if len(starting) > 0 {
-		err := q.JobsWait(ctx, tx, dbsqlc.JobsWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, JobIds: distinct(starting)})
+		err := q.JobsWait(ctx, tx, who.Workspace, distinct(starting), who.Agent)
 		if err != nil {
 			return fmt.Errorf("lock jobs: %w", err)
 		}
 	}
-	err := q.LeasesWait(ctx, tx, dbsqlc.LeasesWaitParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Every: every,
-		JobIds: distinct(named)})
+	err := q.LeasesWait(ctx, tx, who.Workspace, who.Agent, every, distinct(named))
 	if err != nil {
 		return fmt.Errorf("lock leases: %w", err)
 	}
@@ -84,7 +78,7 @@ func distinct(named map[string]ids.ID) []ids.ID {
 
 // lockJobs locks those of the jobs that nobody else has locked, and returns them.
 func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	rows, err := q.JobsLock(ctx, tx, dbsqlc.JobsLockParams{WorkspaceID: workspace, Ids: list})
+	rows, err := q.JobsLock(ctx, tx, workspace, list, nil)
 	if err != nil {
 		return nil, fmt.Errorf("lock jobs: %w", err)
 	}
@@ -97,7 +91,7 @@ func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([
 
 // jobsWithSecrets are those of the jobs that have secrets.
 func jobsWithSecrets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	secret, err := q.JobsWithSecrets(ctx, tx, dbsqlc.JobsWithSecretsParams{WorkspaceID: workspace, Ids: list})
+	secret, err := q.JobsWithSecrets(ctx, tx, workspace, list)
 	if err != nil {
 		return nil, fmt.Errorf("jobs with secrets: %w", err)
 	}
@@ -106,7 +100,7 @@ func jobsWithSecrets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids
 
 // jobsWaitedFor are those of the jobs for which others wait.
 func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	waited, err := q.JobsWaitedFor(ctx, tx, dbsqlc.JobsWaitedForParams{WorkspaceID: workspace, Ids: list})
+	waited, err := q.JobsWaitedFor(ctx, tx, list, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("dependents: %w", err)
 	}
@@ -115,11 +109,11 @@ func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.I
 
 // jobOfLog finds the job that log lines are for. Fault: NotFound.
 func jobOfLog(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (id ids.ID, key string, hasSecrets bool, err error) {
-	params := dbsqlc.LeaseStateParams{WorkspaceID: workspace, Key: keyOrID}
+	var named *ids.ID
 	if id, ok := ids.Parse(keyOrID); ok {
-		params.ID = &id
+		named = &id
 	}
-	state, err := q.LeaseState(ctx, tx, params)
+	state, err := q.LeaseState(ctx, tx, workspace, keyOrID, named)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids.Nil, "", false, lease.NoSuchJob(keyOrID)
 	}

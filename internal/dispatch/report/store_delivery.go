@@ -25,8 +25,7 @@ type lockedDelivery struct {
 }
 
 func lockDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64) (lockedDelivery, error) {
-	r, err := q.AttemptDelivery(ctx, tx, dbsqlc.AttemptDeliveryParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
-		AgentID: who.Agent})
+	r, err := q.AttemptDelivery(ctx, tx, who.Agent, who.Workspace, job, epoch)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return lockedDelivery{}, nil
 	}
@@ -35,7 +34,7 @@ func lockDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 	}
 	told := attempts.Delivery{State: attempts.DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit,
 		Detail: r.DeliveryDetail, At: r.DeliveryAt}
-	return lockedDelivery{Delivery: told, exists: true, ours: r.IsOurs, tellings: int(r.DeliveryTellings)}, nil
+	return lockedDelivery{Delivery: told, exists: true, ours: r.IsOurs, tellings: r.DeliveryTellings}, nil
 }
 
 func writeDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, d attempts.Delivery) (*time.Time, error) {

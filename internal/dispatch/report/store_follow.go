@@ -18,7 +18,7 @@ import (
 
 // mergePullTx is the work that a job merges by pull request.
 func mergePullTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID) (ids.ID, error) {
-	row, err := q.JobMergePull(ctx, tx, dbsqlc.JobMergePullParams{WorkspaceID: workspace, MergeJobID: merge})
+	row, err := q.JobMergePull(ctx, tx, workspace, merge)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids.Nil, fault.Invalid("job", "It must be a job that merges work by a pull request.")
 	}
@@ -38,11 +38,11 @@ func saveFollowTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 	if n == 0 {
 		return tooManyFollowed(who.Name)
 	}
-	if _, err := q.SlotLeave(ctx, tx, dbsqlc.SlotLeaveParams{WorkspaceID: who.Workspace, JobID: job.ID}); err != nil {
+	if _, err := q.SlotLeave(ctx, tx, who.Workspace, job.ID); err != nil {
 		return fmt.Errorf("leave a repo: %w", err)
 	}
 	err = q.JobMergePullSave(ctx, tx, dbsqlc.JobMergePullSaveParams{WorkspaceID: who.Workspace, MergeJobID: job.ID, Url: pull.URL,
-		Number: int32(pull.Number), Branch: pull.Branch}) //nolint:gosec // checked
+		Number: pull.Number, Branch: pull.Branch})
 	if err != nil {
 		return fmt.Errorf("note a pull request: %w", err)
 	}

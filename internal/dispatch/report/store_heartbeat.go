@@ -32,7 +32,7 @@ type beatLease struct {
 	directive string
 	reason    string
 	expiresAt time.Time
-	percent   int16 // below 0 where there is none
+	percent   int // below 0 where there is none
 	step      string
 }
 
@@ -41,9 +41,9 @@ type beatLease struct {
 func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatItem) (map[ids.ID]beatAgent, error) {
 	p := dbsqlc.AgentsBeatParams{WorkspaceID: workspace}
 	for _, h := range list {
-		memory, load := int32(-1), float32(-1)
+		memory, load := -1, float32(-1)
 		if h.in.MemoryMB != nil {
-			memory = int32(*h.in.MemoryMB) //nolint:gosec // checked
+			memory = *h.in.MemoryMB
 		}
 		if h.in.CPUPercent != nil {
 			load = float32(*h.in.CPUPercent)
@@ -69,7 +69,7 @@ func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatIte
 				percent: row.ProgressPercent, step: row.CurrentStep})
 		}
 		agents[row.AgentID] = beatAgent{heard: row.Heard, busy: row.Busy, draining: row.Draining,
-			intervalSeconds: int(row.HeartbeatIntervalSeconds), now: row.Now, leases: leases}
+			intervalSeconds: row.HeartbeatIntervalSeconds, now: row.Now, leases: leases}
 	}
 	return agents, nil
 }

@@ -79,7 +79,7 @@ func writeLeftOut(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 	}
 	if line != nil {
 		id = *line
-		err = q.LogMarkAgain(ctx, tx, dbsqlc.LogMarkAgainParams{WorkspaceID: who.Workspace, ID: id, Message: text, Details: details})
+		err = q.LogMarkAgain(ctx, tx, text, details, who.Workspace, id)
 	} else {
 		id, err = q.LogMark(ctx, tx, dbsqlc.LogMarkParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, Agent: who.Name,
 			Level: string(joblog.Warning), Event: joblog.LinesLeftOut, Message: text, Details: details})

@@ -36,8 +36,7 @@ const hostsAsked = 10
 // handedBack is how many attempts of a job before this one were given back for what was
 // their hosts', one after the other.
 func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (n int, err error) {
-	ends, err := q.AttemptEnds(ctx, tx, dbsqlc.AttemptEndsParams{WorkspaceID: workspace, JobID: job.ID, BeforeEpoch: job.Epoch,
-		MaxRows: hostsAsked})
+	ends, err := q.AttemptEnds(ctx, tx, workspace, job.ID, job.Epoch, hostsAsked)
 	if err != nil {
 		return 0, fmt.Errorf("ends of attempts: %w", err)
 	}
@@ -53,8 +52,7 @@ func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (
 // holdProvider keeps the agents of a provider that registered with the same token from new
 // jobs for a while, and returns until when.
 func holdProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, provider string, wait time.Duration) (time.Time, error) {
-	until, err := q.ProviderHold(ctx, tx, dbsqlc.ProviderHoldParams{WorkspaceID: who.Workspace, AgentID: who.Agent, Provider: provider,
-		Seconds: wait.Seconds()})
+	until, err := q.ProviderHold(ctx, tx, provider, wait.Seconds(), who.Workspace, who.Agent)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("hold a provider: %w", err)
 	}

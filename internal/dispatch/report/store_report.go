@@ -21,21 +21,21 @@ type reportedLease struct {
 	agent   ids.ID
 	epoch   int64
 	live    bool
-	busy    bool  // somebody else has locked it
-	percent int16 // below 0 where there was none
+	busy    bool // somebody else has locked it
+	percent int  // below 0 where there was none
 	step    string
 }
 
 // lockLeases locks the leases that are reported on, and returns them by their jobs.
 func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) (map[ids.ID]reportedLease, error) {
-	params := dbsqlc.LeasesLockParams{WorkspaceID: workspace}
-	for _, t := range list {
-		params.JobIds, params.AgentIds = append(params.JobIds, t.job), append(params.AgentIds, t.who.Agent)
-	}
-	if len(params.JobIds) == 0 {
+	if len(list) == 0 {
 		return nil, nil
 	}
-	rows, err := q.LeasesLock(ctx, tx, params)
+	var in, agents []ids.ID
+	for _, t := range list {
+		in, agents = append(in, t.job), append(agents, t.who.Agent)
+	}
+	rows, err := q.LeasesLock(ctx, tx, agents, workspace, in)
 	if err != nil {
 		return nil, fmt.Errorf("lock leases: %w", err)
 	}
@@ -60,12 +60,12 @@ type renewedLease struct {
 func writeReports(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) ([]renewedLease, error) {
 	p := dbsqlc.LeasesReportParams{WorkspaceID: workspace}
 	for _, t := range list {
-		percent, ttl, step := int32(-1), int32(0), ""
+		percent, ttl, step := -1, 0, ""
 		if t.Percent != nil {
-			percent = int32(*t.Percent) //nolint:gosec // 0..100
+			percent = *t.Percent
 		}
 		if t.ttl != nil {
-			ttl = int32(*t.ttl) //nolint:gosec // 10..86400
+			ttl = *t.ttl
 		}
 		if t.Step != nil {
 			step = *t.Step
@@ -88,11 +88,14 @@ func writeReports(ctx context.Context, tx db.Tx, workspace ids.ID, list []*repor
 
 // startAttempts notes when the attempts of jobs that start began.
 func startAttempts(ctx context.Context, tx db.Tx, workspace ids.ID, starting []jobs.Change) error {
-	params := dbsqlc.AttemptsStartParams{WorkspaceID: workspace}
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
 	for _, s := range starting {
-		params.JobIds, params.Epochs = append(params.JobIds, s.Before.ID), append(params.Epochs, s.Before.Epoch)
+		in, epochs = append(in, s.Before.ID), append(epochs, s.Before.Epoch)
 	}
-	if err := q.AttemptsStart(ctx, tx, params); err != nil {
+	if err := q.AttemptsStart(ctx, tx, workspace, in, epochs); err != nil {
 		return fmt.Errorf("start attempts: %w", err)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
@@ -32,14 +31,17 @@ type usageLease struct {
 // usageLeases finds leases. Where hold is set it locks their sums as far as nobody else
 // has.
 func usageLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []leaseName, hold bool) (map[leaseName]usageLease, error) {
-	params := dbsqlc.UsageLeasesParams{WorkspaceID: workspace, Hold: hold}
-	for _, l := range list {
-		params.JobIds, params.Epochs = append(params.JobIds, l.job), append(params.Epochs, l.epoch)
-	}
 	if len(list) == 0 {
 		return nil, nil
 	}
-	rows, err := q.UsageLeases(ctx, tx, params)
+	var (
+		in     []ids.ID
+		epochs []int64
+	)
+	for _, l := range list {
+		in, epochs = append(in, l.job), append(epochs, l.epoch)
+	}
+	rows, err := q.UsageLeases(ctx, tx, workspace, hold, in, epochs)
 	if err != nil {
 		return nil, fmt.Errorf("find leases: %w", err)
 	}

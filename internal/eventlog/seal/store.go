@@ -72,7 +72,7 @@ func lastTx(ctx context.Context, tx db.Tx, workspace ids.ID) (block, error) {
 
 // eventsTx gives the events between two places that no other can join any more, at
 // most limit of them.
-func eventsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after, to place, limit int32) ([]event, error) {
+func eventsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after, to place, limit int) ([]event, error) {
 	rows, err := q.LogSealEvents(ctx, tx, dbsqlc.LogSealEventsParams{WorkspaceID: workspace, AfterXid: after.xid, AfterID: after.id,
 		ToXid: to.xid, ToID: to.id, MaxRows: limit})
 	if err != nil {
@@ -86,7 +86,7 @@ func eventsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after, to place, 
 }
 
 func eventTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (event, error) {
-	row, err := q.LogSealEvent(ctx, tx, dbsqlc.LogSealEventParams{WorkspaceID: workspace, ID: id})
+	row, err := q.LogSealEvent(ctx, tx, workspace, id)
 	if err != nil {
 		return event{}, fmt.Errorf("event %d: %w", id, err)
 	}
@@ -115,8 +115,8 @@ func openingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64, error) {
 }
 
 // blocksTx gives the blocks from a number on, at most limit.
-func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, first int64, limit int32) ([]block, error) {
-	rows, err := q.LogSealBlocks(ctx, tx, dbsqlc.LogSealBlocksParams{WorkspaceID: workspace, First: first, MaxRows: limit})
+func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, first int64, limit int) ([]block, error) {
+	rows, err := q.LogSealBlocks(ctx, tx, workspace, first, limit)
 	if err != nil {
 		return nil, fmt.Errorf("blocks: %w", err)
 	}
@@ -144,11 +144,14 @@ func headsTx(ctx context.Context, tx db.Tx) (map[ids.ID]block, error) {
 // digestsTx gives the digest of the block that each workspace's number names,
 // where it is there.
 func digestsTx(ctx context.Context, tx db.Tx, numbers map[ids.ID]int64) (map[ids.ID][]byte, error) {
-	var params dbsqlc.LogSealDigestsParams
+	var (
+		in   []ids.ID
+		list []int64
+	)
 	for workspace, number := range numbers {
-		params.Workspaces, params.Numbers = append(params.Workspaces, workspace), append(params.Numbers, number)
+		in, list = append(in, workspace), append(list, number)
 	}
-	rows, err := q.LogSealDigests(ctx, tx, params)
+	rows, err := q.LogSealDigests(ctx, tx, in, list)
 	if err != nil {
 		return nil, fmt.Errorf("digests of blocks: %w", err)
 	}
@@ -171,7 +174,7 @@ func appendFoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, f fold) error
 // foldsTx gives the folds that removed some of the events, or made one of them the
 // sum of others.
 func foldsTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []int64) ([]fold, error) {
-	rows, err := q.LogFolds(ctx, tx, dbsqlc.LogFoldsParams{WorkspaceID: workspace, Ids: events})
+	rows, err := q.LogFolds(ctx, tx, workspace, events)
 	if err != nil {
 		return nil, fmt.Errorf("folds: %w", err)
 	}

@@ -145,7 +145,7 @@ func (c *check) blockTx(ctx context.Context, tx db.Tx, b block) error {
 		return nil
 	}
 	// Twice as many as the block has are enough to tell that events were added.
-	list, err := eventsTx(ctx, tx, c.workspace, c.last.to, b.to, int32(2*len(b.events)+1)) //nolint:gosec // a block is small
+	list, err := eventsTx(ctx, tx, c.workspace, c.last.to, b.to, (2*len(b.events) + 1))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ var q = dbsqlc.New()
 
 // OfJobTx reads the attempts on a job, newest first, at most 200.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]Attempt, error) {
-	rows, err := q.AttemptList(ctx, tx, dbsqlc.AttemptListParams{WorkspaceID: workspace, JobID: job.ID})
+	rows, err := q.AttemptList(ctx, tx, workspace, job.ID)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -27,8 +27,7 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]A
 
 // olderTx reads the attempts on a job before an epoch, newest first; 0 is the newest.
 func olderTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, before int64, rows int) ([]Record, error) {
-	found, err := q.AttemptOlder(ctx, tx, dbsqlc.AttemptOlderParams{WorkspaceID: workspace, JobID: job.ID,
-		Before: before, MaxRows: int32(rows)}) //nolint:gosec // the caller's constant
+	found, err := q.AttemptOlder(ctx, tx, workspace, job.ID, before, rows)
 	if err != nil {
 		return nil, fmt.Errorf("list attempts: %w", err)
 	}
@@ -46,8 +45,7 @@ func completeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, list []Rec
 	for i := range list {
 		at[list[i].Epoch], epochs[i] = &list[i], list[i].Epoch
 	}
-	counts, err := q.LogCountOfAttempts(ctx, tx, dbsqlc.LogCountOfAttemptsParams{WorkspaceID: workspace, JobID: job,
-		Epochs: epochs, Most: manyLines + 1})
+	counts, err := q.LogCountOfAttempts(ctx, tx, workspace, job, manyLines+1, epochs)
 	if err != nil {
 		return fmt.Errorf("count log lines: %w", err)
 	}
@@ -55,7 +53,7 @@ func completeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, list []Rec
 		a := at[c.Epoch]
 		a.Lines, a.Capped = min(int(c.Lines), manyLines), c.Lines > manyLines
 	}
-	stacks, err := q.AttemptStacks(ctx, tx, dbsqlc.AttemptStacksParams{WorkspaceID: workspace, JobID: job, Epochs: epochs})
+	stacks, err := q.AttemptStacks(ctx, tx, workspace, job, epochs)
 	if err != nil {
 		return fmt.Errorf("read stacks: %w", err)
 	}
@@ -67,7 +65,7 @@ func completeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, list []Rec
 
 func ofAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome string, before turn, n int) ([]OfAgent, error) {
 	rows, err := q.AttemptsOfAgent(ctx, tx, dbsqlc.AttemptsOfAgentParams{WorkspaceID: workspace, AgentID: &agent, Outcome: outcome,
-		BeforeAt: before.at, BeforeJob: before.job, BeforeEpoch: before.epoch, MaxRows: int32(n)}) //nolint:gosec // a page
+		BeforeAt: before.at, BeforeJob: before.job, BeforeEpoch: before.epoch, MaxRows: n})
 	if err != nil {
 		return nil, fmt.Errorf("list attempts of an agent: %w", err)
 	}
@@ -75,7 +73,7 @@ func ofAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome s
 	for _, r := range rows {
 		a := OfAgent{Attempt: fromRow(r.Attempt), JobID: r.Attempt.JobID, Key: r.JobKey}
 		if r.LeaseEpoch != nil {
-			a.ProgressPercent, a.CurrentStep, a.Checkpoint = db.Int(r.LeaseProgressPercent), r.LeaseCurrentStep, r.LeaseCheckpoint
+			a.ProgressPercent, a.CurrentStep, a.Checkpoint = r.LeaseProgressPercent, r.LeaseCurrentStep, r.LeaseCheckpoint
 		}
 		list = append(list, a)
 	}
@@ -86,7 +84,7 @@ func fromRow(r dbsqlc.Attempt) Attempt {
 	return Attempt{
 		Epoch: r.Epoch, Agent: r.Agent, Factory: r.Factory, Model: r.Model, SessionKey: r.SessionKey,
 		ClaimedAt: r.ClaimedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Outcome: r.Outcome, Error: r.Error,
-		ErrorKind: r.ErrorKind, ProgressPercent: db.Int(r.ProgressPercent), CurrentStep: r.CurrentStep,
+		ErrorKind: r.ErrorKind, ProgressPercent: r.ProgressPercent, CurrentStep: r.CurrentStep,
 		Checkpoint: r.Checkpoint, Result: r.Result,
 		Delivery: Delivery{State: DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit, Detail: r.DeliveryDetail,
 			At: r.DeliveryAt},

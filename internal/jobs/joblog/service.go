@@ -52,7 +52,7 @@ func LogsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, f Filter) (lis
 	} else {
 		list, scanned, err = searchTx(ctx, tx, workspace, job, part, f.Text)
 	}
-	if len(list) > int(limit) {
+	if len(list) > limit {
 		list = list[:limit]
 		scanned = list[limit-1].ID
 	}
@@ -81,7 +81,7 @@ func (s *Service) LogsAfter(ctx context.Context, who tenancy.Principal, job ids.
 
 // check gives the levels that pass the filter, the id that its page ends
 // before, 0 for the newest, and its length.
-func (f Filter) check() (levels []string, before int64, limit int32, err error) {
+func (f Filter) check() (levels []string, before int64, limit int, err error) {
 	if f.Limit == 0 {
 		f.Limit = 50
 	}
@@ -102,7 +102,7 @@ func (f Filter) check() (levels []string, before int64, limit int32, err error) 
 			return nil, 0, 0, fault.Invalid("cursor", "It must be one that this server gave out.")
 		}
 	}
-	return levels, before, int32(f.Limit), nil
+	return levels, before, f.Limit, nil
 }
 
 // ExpireLogs deletes, a bounded number in each call, lines that are older than

@@ -17,7 +17,7 @@ type window struct {
 	epoch  int64
 	levels []string
 	from   int64
-	rows   int32
+	rows   int
 }
 
 // olderTx reads lines from before a line, newest first; from 0 is the newest one.
@@ -54,7 +54,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window, te
 	for _, r := range rows {
 		list = append(list, fromRow(dbsqlc.LogOlderRow(r)))
 	}
-	last, err := q.LogScanned(ctx, tx, dbsqlc.LogScannedParams{WorkspaceID: workspace, JobID: job, Before: w.from, MaxScan: MaxScan})
+	last, err := q.LogScanned(ctx, tx, workspace, job, w.from, MaxScan)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the end of a search of log lines: %w", err)
 	}
@@ -93,13 +93,11 @@ func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 // expireTx deletes at most limit lines that are older than Retention, and the words of logs
 // of which all lines are.
 func expireTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (int, error) {
-	n, err := q.LogExpire(ctx, tx, dbsqlc.LogExpireParams{WorkspaceID: workspace,
-		KeepSeconds: Retention.Seconds(), MaxRows: int32(limit)}) //nolint:gosec // at most expireBatch
+	n, err := q.LogExpire(ctx, tx, workspace, Retention.Seconds(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("delete old log lines: %w", err)
 	}
-	err = q.LogWordsExpire(ctx, tx, dbsqlc.LogWordsExpireParams{WorkspaceID: workspace,
-		KeepSeconds: Retention.Seconds(), MaxRows: expireBatch})
+	err = q.LogWordsExpire(ctx, tx, workspace, Retention.Seconds(), expireBatch)
 	if err != nil {
 		return 0, fmt.Errorf("delete words of old logs: %w", err)
 	}

@@ -26,8 +26,7 @@ func findTx(ctx context.Context, tx db.Tx, workspace ids.ID, words string, wante
 	for _, job := range named {
 		order = append(order, job.ID)
 	}
-	rows, err := q.JobSearch(ctx, tx, dbsqlc.JobSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.JobSearch(ctx, tx, workspace, wanted.Together(), fulltext.Scan, limit)
 	if err != nil {
 		return nil, fmt.Errorf("search jobs: %w", err)
 	}

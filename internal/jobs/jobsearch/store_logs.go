@@ -43,7 +43,7 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 	if err != nil {
 		return d, err
 	}
-	rows, err := q.LogWordsDue(ctx, tx, dbsqlc.LogWordsDueParams{WorkspaceID: workspace, Jobs: jobs, MaxRows: indexPage})
+	rows, err := q.LogWordsDue(ctx, tx, jobs, workspace, indexPage)
 	if err != nil {
 		return d, fmt.Errorf("find attempts without words: %w", err)
 	}
@@ -55,8 +55,7 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 }
 
 func savePlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor, era fulltext.Era) error {
-	err := q.LogWordsPlaceSave(ctx, tx, dbsqlc.LogWordsPlaceSaveParams{WorkspaceID: workspace, Place: at.String(), Era: era.Number,
-		Filled: era.Filled})
+	err := q.LogWordsPlaceSave(ctx, tx, workspace, at.String(), era.Number, era.Filled)
 	if err != nil {
 		return fmt.Errorf("save how far logs have words: %w", err)
 	}
@@ -119,8 +118,7 @@ type block struct {
 
 // blocksTx finds the newest blocks with words, of each job one.
 func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, limit int) ([]*block, error) {
-	rows, err := q.LogWordsFind(ctx, tx, dbsqlc.LogWordsFindParams{WorkspaceID: workspace, Wanted: wanted.Apart(),
-		MaxRows: int32(limit)}) //nolint:gosec // bounded by the caller
+	rows, err := q.LogWordsFind(ctx, tx, workspace, wanted.Apart(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("search logs: %w", err)
 	}
@@ -155,7 +153,7 @@ func readTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*block) erro
 
 // linesTx reads a line of each of these jobs, by job; 0 is none.
 func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID, lines []int64) (map[ids.ID]joblog.Line, error) {
-	rows, err := q.LogWordsLinesByID(ctx, tx, dbsqlc.LogWordsLinesByIDParams{WorkspaceID: workspace, Jobs: jobs, Ids: lines})
+	rows, err := q.LogWordsLinesByID(ctx, tx, jobs, lines, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read lines of logs: %w", err)
 	}

@@ -42,7 +42,7 @@ func (p place) saveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 
 // nextJobsTx lists the next jobs by id.
 func nextJobsTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]ids.ID, error) {
-	list, err := q.JobWordsWalk(ctx, tx, dbsqlc.JobWordsWalkParams{WorkspaceID: workspace, After: after, MaxRows: walkPage})
+	list, err := q.JobWordsWalk(ctx, tx, workspace, after, walkPage)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs to write the words of: %w", err)
 	}
@@ -54,7 +54,7 @@ type texts dbsqlc.JobWordsTextsRow
 
 // textsTx reads the texts of jobs as they are now, of each at most maxText characters.
 func textsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]texts, error) {
-	rows, err := q.JobWordsTexts(ctx, tx, dbsqlc.JobWordsTextsParams{WorkspaceID: workspace, Jobs: jobs, Most: maxText})
+	rows, err := q.JobWordsTexts(ctx, tx, maxText, jobs, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read the texts of jobs: %w", err)
 	}
@@ -94,11 +94,14 @@ func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	written := dbsqlc.JobWordsWriteParams{WorkspaceID: workspace, Era: era.Number}
+	var (
+		written []ids.ID
+		words   []string
+	)
 	for _, t := range list {
-		written.Jobs, written.Words = append(written.Jobs, t.ID), append(written.Words, t.words())
+		written, words = append(written, t.ID), append(words, t.words())
 	}
-	if err := q.JobWordsWrite(ctx, tx, written); err != nil {
+	if err := q.JobWordsWrite(ctx, tx, workspace, era.Number, written, words); err != nil {
 		return fmt.Errorf("write the words of jobs: %w", err)
 	}
 	return nil

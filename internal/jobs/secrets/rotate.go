@@ -117,7 +117,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 
 // rotate does one workspace's share, the oldest key first.
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
-	var old []int32
+	var old []int
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
 		old, err = oldKeysTx(ctx, tx, workspace)
 		return err
@@ -140,7 +140,7 @@ func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 
 // rotationPayload is what the log tells of a rotation: the key that begins or is over,
 // and the values that it is about.
-func rotationPayload(key int32, values int64) json.RawMessage {
+func rotationPayload(key int, values int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"key":%d,"values":%d}`, key, values)
 }
 
@@ -148,7 +148,7 @@ func rotationPayload(key int32, values int64) json.RawMessage {
 type rotation struct {
 	s         *Service
 	workspace ids.ID
-	key       int32
+	key       int
 
 	after sealed // the last value that was looked at
 	done  int
@@ -204,7 +204,7 @@ func (r *rotation) reseal(ctx context.Context, tx db.Tx, page []sealed, keys vau
 
 // retire ends a key that has no value left. Who writes with it at this moment
 // keeps it alive: its value is seen here, or it waits and takes the newest key.
-func (s *Service) retire(ctx context.Context, workspace ids.ID, key int32) error {
+func (s *Service) retire(ctx context.Context, workspace ids.ID, key int) error {
 	retired := false
 	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
 		moved, ended, err := retireTx(ctx, tx, workspace, key)

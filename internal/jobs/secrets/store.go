@@ -16,20 +16,20 @@ var q = dbsqlc.New()
 type sealed struct {
 	job   ids.ID
 	name  string
-	key   int32
+	key   int
 	bytes []byte
 }
 
 // listKeys are the keys that values were sealed with.
-func listKeys(list []sealed) []int32 {
-	keys := make([]int32, 0, len(list))
+func listKeys(list []sealed) []int {
+	keys := make([]int, 0, len(list))
 	for _, v := range list {
 		keys = append(keys, v.key)
 	}
 	return keys
 }
 
-func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, list []sealed) error {
+func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, list []sealed) error {
 	p := dbsqlc.JobSecretInsertParams{WorkspaceID: workspace, KeyID: key}
 	for _, v := range list {
 		p.JobIds, p.Names, p.Sealed = append(p.JobIds, v.job), append(p.Names, v.name), append(p.Sealed, v.bytes)
@@ -41,7 +41,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, list [
 }
 
 func ofJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]sealed, error) {
-	rows, err := q.JobSecretOfJobs(ctx, tx, dbsqlc.JobSecretOfJobsParams{WorkspaceID: workspace, JobIds: jobs})
+	rows, err := q.JobSecretOfJobs(ctx, tx, workspace, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
@@ -54,7 +54,7 @@ func ofJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([
 
 // heldTx reads the values of the jobs that agents hold; agents are in the same order.
 func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Holders) (list []sealed, agents []ids.ID, err error) {
-	rows, err := q.JobSecretHeld(ctx, tx, dbsqlc.JobSecretHeldParams{WorkspaceID: workspace, Agents: of.Agents, Factories: of.Factories})
+	rows, err := q.JobSecretHeld(ctx, tx, workspace, of.Agents, of.Factories)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read secrets of agents: %w", err)
 	}
@@ -67,14 +67,14 @@ func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Holders) (list [
 // generationsTx reads the keys of a workspace, the newest first; known says which of
 // the server's keys this process has.
 func generationsTx(ctx context.Context, tx db.Tx, workspace ids.ID, known func(serverKey []byte) bool) ([]Key, error) {
-	rows, err := q.VaultKeyList(ctx, tx, dbsqlc.VaultKeyListParams{WorkspaceID: workspace, Most: manySecrets + 1, MaxRows: maxGenerations})
+	rows, err := q.VaultKeyList(ctx, tx, manySecrets+1, workspace, maxGenerations)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	var list []Key
 	for i, r := range rows {
-		list = append(list, Key{Generation: int(r.ID), MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
-			Values: min(int(r.Sealed), manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),
+		list = append(list, Key{Generation: r.ID, MadeAt: r.MadeAt, RetiredAt: r.RetiredAt, Writes: i == 0,
+			Values: min(r.Sealed, manySecrets), More: r.Sealed > manySecrets, Moved: int(r.Moved),
 			Locked: !known(r.ServerKey), Fresh: r.Now.Sub(r.MadeAt) < time.Hour})
 	}
 	return list, nil
@@ -90,12 +90,12 @@ func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 }
 
 // oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
-func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int32, error) {
+func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int, error) {
 	return q.VaultKeysOld(ctx, tx, workspace)
 }
 
 // pageTx reads the next values that a key has sealed.
-func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32, after sealed) ([]sealed, error) {
+func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, after sealed) ([]sealed, error) {
 	rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: workspace, KeyID: key,
 		AfterJob: after.job, AfterName: after.name, MaxRows: resealBatch})
 	if err != nil {
@@ -120,21 +120,21 @@ func moveTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, fresh []sealed
 	if err != nil || moved == 0 {
 		return 0, err
 	}
-	err = q.VaultKeyMoved(ctx, tx, dbsqlc.VaultKeyMovedParams{WorkspaceID: workspace, ID: p.OldKeyID, Values: moved})
+	err = q.VaultKeyMoved(ctx, tx, moved, workspace, p.OldKeyID)
 	return int(moved), err
 }
 
 // retireTx waits for whoever writes with a key, and retires it unless a value is left
 // or it was retired before. moved is how many values later keys took over.
-func retireTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int32) (moved int64, retired bool, err error) {
-	locked, err := q.VaultKeyLock(ctx, tx, dbsqlc.VaultKeyLockParams{WorkspaceID: workspace, ID: key})
+func retireTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int) (moved int64, retired bool, err error) {
+	locked, err := q.VaultKeyLock(ctx, tx, workspace, key)
 	if err != nil || len(locked) == 0 {
 		return 0, false, err
 	}
-	left, err := q.JobSecretLeft(ctx, tx, dbsqlc.JobSecretLeftParams{WorkspaceID: workspace, KeyID: key})
+	left, err := q.JobSecretLeft(ctx, tx, workspace, key)
 	if err != nil || len(left) > 0 {
 		return 0, false, err
 	}
-	n, err := q.VaultKeyRetire(ctx, tx, dbsqlc.VaultKeyRetireParams{WorkspaceID: workspace, ID: key})
+	n, err := q.VaultKeyRetire(ctx, tx, workspace, key)
 	return locked[0].Moved, n > 0, err
 }

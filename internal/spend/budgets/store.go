@@ -3,7 +3,6 @@ package budgets
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -18,7 +17,7 @@ var q = dbsqlc.New()
 // budgetsTx reads those of the budgets that were not removed, all for nil, and the time
 // of the database.
 func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) ([]Budget, time.Time, error) {
-	rows, err := q.BudgetList(ctx, tx, dbsqlc.BudgetListParams{WorkspaceID: workspace, Ids: some})
+	rows, err := q.BudgetList(ctx, tx, workspace, some)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("list budgets: %w", err)
 	}
@@ -26,25 +25,21 @@ func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) (
 	list := make([]Budget, 0, len(rows))
 	for _, r := range rows {
 		now = r.ReadAt
-		b := Budget{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), ProductID: orNil(r.ProductID), Product: r.Product, Phase: r.Phase,
+		list = append(list, Budget{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), ProductID: orNil(r.ProductID), Product: r.Product, Phase: r.Phase,
 			JobID: orNil(r.JobID), JobKey: r.JobKey, Period: Period(r.Period), Timezone: r.Timezone,
 			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}, Hard: r.Hard,
-			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: make([]int, len(r.AlertAt)), Throttle: r.Throttle,
-			Unpriced: Unpriced(r.Unpriced), SpentSince: r.SpentSince, ThrottledBelow: int(r.ThrottledBelow),
-			Version: int(r.Version), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: r.AlertAt, Throttle: r.Throttle,
+			Unpriced: Unpriced(r.Unpriced), SpentSince: r.SpentSince, ThrottledBelow: r.ThrottledBelow,
+			Version: r.Version, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
 			Projection: forecast.Projection{BurnPerDay1h: spend.Nanos(r.BurnNanos1h), BurnPerDay24h: spend.Nanos(r.BurnNanos24h),
 				BurnPerDay7d: spend.Nanos(r.BurnNanos7d), ExhaustedP50: r.ExhaustedP50, ExhaustedP90: r.ExhaustedP90,
-				Verdict: forecast.Verdict(r.Verdict)}}
-		for i, at := range r.AlertAt {
-			b.AlertAt[i] = int(at)
-		}
-		list = append(list, b)
+				Verdict: forecast.Verdict(r.Verdict)}})
 	}
 	return list, now, nil
 }
 
 func lockBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) error {
-	if _, err := q.BudgetLock(ctx, tx, dbsqlc.BudgetLockParams{WorkspaceID: workspace, Ids: some}); err != nil {
+	if _, err := q.BudgetLock(ctx, tx, workspace, some); err != nil {
 		return fmt.Errorf("lock budgets: %w", err)
 	}
 	return nil
@@ -62,7 +57,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	err := q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
 		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
 		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
-		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
+		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced), CreatedBy: b.CreatedBy})
 	if err != nil {
 		return fmt.Errorf("insert budget: %w", err)
@@ -90,8 +85,8 @@ func (b Budget) scopeKey() string {
 func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	err := q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
 		LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
-		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: smallints(b.AlertAt), Throttle: b.Throttle,
-		Unpriced: string(b.Unpriced), ThrottledBelow: int16(b.ThrottledBelow)}) //nolint:gosec // 0 to 10
+		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
+		Unpriced: string(b.Unpriced), ThrottledBelow: b.ThrottledBelow})
 	if err != nil {
 		return fmt.Errorf("save budget: %w", err)
 	}
@@ -99,7 +94,7 @@ func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 }
 
 func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
-	if err := q.BudgetRemove(ctx, tx, dbsqlc.BudgetRemoveParams{WorkspaceID: workspace, ID: budget}); err != nil {
+	if err := q.BudgetRemove(ctx, tx, workspace, budget); err != nil {
 		return fmt.Errorf("remove budget: %w", err)
 	}
 	return nil
@@ -107,8 +102,7 @@ func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
 
 // freeAllTx frees what leases have reserved of a budget, of all its periods.
 func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor string) error {
-	rows, err := q.BudgetReservationsFree(ctx, tx, dbsqlc.BudgetReservationsFreeParams{
-		WorkspaceID: workspace, BudgetID: of.ID, Actor: actor})
+	rows, err := q.BudgetReservationsFree(ctx, tx, workspace, of.ID, actor)
 	if err != nil {
 		return fmt.Errorf("free reservations: %w", err)
 	}
@@ -121,13 +115,13 @@ func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor
 
 // productTx is the product of that name; false where there is none.
 func productTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (ids.ID, bool, error) {
-	found, err := q.BudgetProduct(ctx, tx, dbsqlc.BudgetProductParams{WorkspaceID: workspace, Name: name})
+	found, err := q.BudgetProduct(ctx, tx, workspace, name)
 	return one(found, err)
 }
 
 // jobTx is the job of that key; false where there is none.
 func jobTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) (ids.ID, bool, error) {
-	found, err := q.BudgetJob(ctx, tx, dbsqlc.BudgetJobParams{WorkspaceID: workspace, Key: key})
+	found, err := q.BudgetJob(ctx, tx, workspace, key)
 	return one(found, err)
 }
 
@@ -169,12 +163,4 @@ func nanos(m *spend.Nanos) *int64 {
 	}
 	n := int64(*m)
 	return &n
-}
-
-func smallints(list []int) []int16 {
-	out := make([]int16, len(list))
-	for i, n := range list {
-		out[i] = int16(min(max(n, math.MinInt16), math.MaxInt16))
-	}
-	return out
 }

@@ -74,7 +74,7 @@ func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query Led
 		kinds[i] = string(kind)
 	}
 	rows, err := q.BudgetLedger(ctx, tx, dbsqlc.BudgetLedgerParams{WorkspaceID: workspace, BudgetID: budget, Before: query.Before,
-		Kinds: kinds, MaxRows: int32(limit)}) //nolint:gosec // at most MaxLines + 1
+		Kinds: kinds, MaxRows: limit})
 	if err != nil {
 		return nil, fmt.Errorf("read ledger: %w", err)
 	}
@@ -97,7 +97,7 @@ func orZero(n *int64) int64 {
 
 // lineTx reads one line of a budget. NotFound.
 func lineTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, id int64) (past, error) {
-	r, err := q.BudgetLine(ctx, tx, dbsqlc.BudgetLineParams{WorkspaceID: workspace, BudgetID: budget, ID: id})
+	r, err := q.BudgetLine(ctx, tx, workspace, budget, id)
 	if found, err := db.Found(err); err != nil {
 		return past{}, fmt.Errorf("read a line: %w", err)
 	} else if !found {
@@ -136,7 +136,7 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ended, error) {
 }
 
 func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spend.Nanos, error) {
-	n, err := q.BudgetRaiseLeft(ctx, tx, dbsqlc.BudgetRaiseLeftParams{WorkspaceID: workspace, Line: id})
+	n, err := q.BudgetRaiseLeft(ctx, tx, workspace, id)
 	if err != nil {
 		return 0, fmt.Errorf("what is left of a raise: %w", err)
 	}
@@ -144,7 +144,7 @@ func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spe
 }
 
 func takeRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, amount spend.Nanos) error {
-	err := q.BudgetRaiseTake(ctx, tx, dbsqlc.BudgetRaiseTakeParams{WorkspaceID: workspace, Line: id, Nanos: int64(amount)})
+	err := q.BudgetRaiseTake(ctx, tx, int64(amount), workspace, id)
 	if err != nil {
 		return fmt.Errorf("take a raise back: %w", err)
 	}

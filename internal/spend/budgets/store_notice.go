@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
@@ -21,8 +20,8 @@ func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error
 			Limits:  Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
 			Settled: Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs}})}
 		for _, at := range r.Thresholds {
-			if int(at) <= min(n.Percent, MaxAlert) {
-				n.Threshold = int(at)
+			if at <= min(n.Percent, MaxAlert) {
+				n.Threshold = at
 			}
 		}
 		if r.RunsOut && r.ExhaustedP50 != nil && r.ExhaustedP50.Before(r.PeriodEnd) {
@@ -36,7 +35,7 @@ func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error
 }
 
 func stopTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (bool, error) {
-	n, err := q.BudgetStop(ctx, tx, dbsqlc.BudgetStopParams{WorkspaceID: workspace, BudgetID: id})
+	n, err := q.BudgetStop(ctx, tx, workspace, id)
 	if err != nil {
 		return false, fmt.Errorf("leave a budget used up: %w", err)
 	}

@@ -21,8 +21,7 @@ func columns(windows []window) (budgets []ids.ID, starts, ends []time.Time) {
 
 func openPeriodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) ([]ids.ID, error) {
 	budgets, starts, ends := columns(windows)
-	opened, err := q.BudgetPeriodsOpen(ctx, tx, dbsqlc.BudgetPeriodsOpenParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts,
-		Ends: ends})
+	opened, err := q.BudgetPeriodsOpen(ctx, tx, workspace, budgets, starts, ends)
 	if err != nil {
 		return nil, fmt.Errorf("open periods: %w", err)
 	}
@@ -41,8 +40,7 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 			UnpricedTokens: r.UnpricedTokens}
 	}
 	if locked {
-		rows, err := q.BudgetPeriodsLock(ctx, tx, dbsqlc.BudgetPeriodsLockParams{WorkspaceID: workspace, BudgetIds: budgets,
-			Starts: starts})
+		rows, err := q.BudgetPeriodsLock(ctx, tx, budgets, starts, workspace)
 		if err != nil {
 			return nil, fmt.Errorf("lock periods: %w", err)
 		}
@@ -51,7 +49,7 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 		}
 		return states, nil
 	}
-	rows, err := q.BudgetPeriods(ctx, tx, dbsqlc.BudgetPeriodsParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+	rows, err := q.BudgetPeriods(ctx, tx, budgets, starts, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read periods: %w", err)
 	}
@@ -63,22 +61,21 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 
 func alertsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) (map[ids.ID][]Alert, error) {
 	budgets, starts, _ := columns(windows)
-	rows, err := q.BudgetAlerts(ctx, tx, dbsqlc.BudgetAlertsParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts})
+	rows, err := q.BudgetAlerts(ctx, tx, budgets, starts, workspace)
 	if err != nil {
 		return nil, fmt.Errorf("read alerts: %w", err)
 	}
 	alerts := map[ids.ID][]Alert{}
 	for _, r := range rows {
-		alerts[r.BudgetID] = append(alerts[r.BudgetID], Alert{Threshold: int(r.Threshold), At: r.FiredAt})
+		alerts[r.BudgetID] = append(alerts[r.BudgetID], Alert{Threshold: r.Threshold, At: r.FiredAt})
 	}
 	return alerts, nil
 }
 
 // fireTx notes a threshold, and returns the budgets of which it was not known.
-func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window, threshold int16) ([]ids.ID, error) {
+func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window, threshold int) ([]ids.ID, error) {
 	budgets, starts, _ := columns(windows)
-	fired, err := q.BudgetAlertFire(ctx, tx, dbsqlc.BudgetAlertFireParams{WorkspaceID: workspace, BudgetIds: budgets, Starts: starts,
-		Threshold: threshold})
+	fired, err := q.BudgetAlertFire(ctx, tx, workspace, threshold, budgets, starts)
 	if err != nil {
 		return nil, fmt.Errorf("fire alerts: %w", err)
 	}

@@ -22,7 +22,7 @@ func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 
 // hoursTx reads how periods of budgets stood, hour by hour, in the order of time.
 func hoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, budgets []ids.ID, since time.Time) (map[ids.ID][]hour, error) {
-	rows, err := q.BudgetHours(ctx, tx, dbsqlc.BudgetHoursParams{WorkspaceID: workspace, BudgetIds: budgets, Since: since})
+	rows, err := q.BudgetHours(ctx, tx, workspace, budgets, since)
 	if err != nil {
 		return nil, fmt.Errorf("read hours: %w", err)
 	}
@@ -47,7 +47,7 @@ func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget
 	if len(unknown) == 0 {
 		return nil
 	}
-	rows, err := q.BudgetsSpentSince(ctx, tx, dbsqlc.BudgetsSpentSinceParams{WorkspaceID: workspace, Ids: unknown})
+	rows, err := q.BudgetsSpentSince(ctx, tx, unknown, workspace)
 	if err != nil {
 		return fmt.Errorf("since when budgets are charged: %w", err)
 	}
@@ -60,7 +60,7 @@ func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget
 // snapshotTx keeps how the periods stand in this hour, and how those of the projection's
 // history ended.
 func snapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID, now time.Time) error {
-	err := q.BudgetSnapshot(ctx, tx, dbsqlc.BudgetSnapshotParams{WorkspaceID: workspace, ReadAt: now, Since: now.Add(-history)})
+	err := q.BudgetSnapshot(ctx, tx, now, workspace, now.Add(-history))
 	if err != nil {
 		return fmt.Errorf("keep hours: %w", err)
 	}
@@ -83,7 +83,7 @@ func foreseeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) e
 			append(p.Burn7d, int64(f.BurnPerDay7d))
 		p.P50, p.P90 = append(p.P50, orForever(f.ExhaustedP50)), append(p.P90, orForever(f.ExhaustedP90))
 		p.SpentSince = append(p.SpentSince, orForever(b.SpentSince))
-		p.ThrottledBelow = append(p.ThrottledBelow, int16(b.ThrottledBelow)) //nolint:gosec // 0 to 10
+		p.ThrottledBelow = append(p.ThrottledBelow, b.ThrottledBelow)
 	}
 	if err := q.BudgetProject(ctx, tx, p); err != nil {
 		return fmt.Errorf("keep projections: %w", err)

@@ -21,7 +21,7 @@ const (
 )
 
 // minutesUpTo are the most minutes of each step of complexity but the last.
-var minutesUpTo = [...]int32{15, 60, 180, 480}
+var minutesUpTo = [...]int{15, 60, 180, 480}
 
 // Step is the complexity from 1 to 5: as it was said, or else by the expected minutes;
 // 0 where neither was said.
@@ -30,7 +30,7 @@ func (a Ask) Step() int {
 		return a.Complexity
 	}
 	for i, most := range minutesUpTo {
-		if a.Minutes <= int(most) {
+		if a.Minutes <= most {
 			return trivial + i
 		}
 	}

@@ -17,13 +17,12 @@ var q = dbsqlc.New()
 
 // extendTx takes jobs that have ended since into the history, at most so many, and
 // returns how many it looked at.
-func extendTx(ctx context.Context, tx db.Tx, workspace ids.ID, settle time.Duration, most int32) (int, error) {
-	n, err := q.JobCostExtend(ctx, tx, dbsqlc.JobCostExtendParams{WorkspaceID: workspace, SettleSeconds: settle.Seconds(), MaxRows: most,
-		Minutes: minutesUpTo[:]})
+func extendTx(ctx context.Context, tx db.Tx, workspace ids.ID, settle time.Duration, most int) (int, error) {
+	n, err := q.JobCostExtend(ctx, tx, workspace, settle.Seconds(), most, minutesUpTo[:])
 	if err != nil {
 		return 0, fmt.Errorf("extend the history of costs: %w", err)
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // groupsTx are the groups of each ask.
@@ -31,7 +30,7 @@ func groupsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asks []Ask) ([][g
 	p := dbsqlc.JobCostGroupsParams{WorkspaceID: workspace, Newest: Window}
 	for _, a := range asks {
 		p.Kinds, p.Repos = append(p.Kinds, a.Kind), append(p.Repos, a.Repo)
-		p.Complexities = append(p.Complexities, int16(a.Step())) //nolint:gosec // 0 to 5
+		p.Complexities = append(p.Complexities, a.Step())
 	}
 	rows, err := q.JobCostGroups(ctx, tx, p)
 	if err != nil {
@@ -39,7 +38,7 @@ func groupsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asks []Ask) ([][g
 	}
 	found := make([][groups]group, len(asks))
 	for _, r := range rows {
-		found[r.Question][r.Level] = group{jobs: int(r.Jobs), p50: r.Costs[0], p90: r.Costs[1], tokensP50: r.Tokens}
+		found[r.Question][r.Level] = group{jobs: r.Jobs, p50: r.Costs[0], p90: r.Costs[1], tokensP50: r.Tokens}
 	}
 	return found, nil
 }
@@ -51,14 +50,14 @@ type place struct {
 }
 
 // pageTx is the history after a place, at most so many jobs, and where it goes on.
-func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int32) ([]Finished, place, error) {
-	rows, err := q.JobCostAll(ctx, tx, dbsqlc.JobCostAllParams{WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, MaxRows: most})
+func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]Finished, place, error) {
+	rows, err := q.JobCostAll(ctx, tx, workspace, after.at, after.id, most)
 	if err != nil {
 		return nil, after, fmt.Errorf("read the history of costs: %w", err)
 	}
 	list := make([]Finished, len(rows))
 	for i, r := range rows {
-		list[i] = Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority), Failures: int(r.Failures),
+		list[i] = Finished{Kind: r.Kind, Repo: r.Repo, Complexity: r.Complexity, Priority: r.Priority, Failures: r.Failures,
 			Model: r.Model, Cost: spend.Nanos(r.CostNanos), Tokens: prices.Tokens{Input: r.InputTokens, CacheRead: r.CacheReadTokens,
 				CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Output: r.OutputTokens}}
 		after = place{r.EndedAt, r.JobID}
@@ -68,13 +67,13 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most i
 
 // newestTx is the newest of the history, at most so many jobs, the oldest first. Of their
 // tokens only the sum is known, as input.
-func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int32) (jobs []Finished, compared []Compared, err error) {
-	rows, err := q.JobCostNewest(ctx, tx, dbsqlc.JobCostNewestParams{WorkspaceID: workspace, MaxRows: most})
+func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (jobs []Finished, compared []Compared, err error) {
+	rows, err := q.JobCostNewest(ctx, tx, workspace, most)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the newest costs: %w", err)
 	}
 	for _, r := range slices.Backward(rows) {
-		jobs = append(jobs, Finished{Kind: r.Kind, Repo: r.Repo, Complexity: int(r.Complexity), Priority: int(r.Priority),
+		jobs = append(jobs, Finished{Kind: r.Kind, Repo: r.Repo, Complexity: r.Complexity, Priority: r.Priority,
 			Cost: spend.Nanos(r.CostNanos), Tokens: prices.Tokens{Input: r.Tokens}})
 		compared = append(compared, Compared{Key: r.Key, EndedAt: r.EndedAt, Actual: spend.Nanos(r.CostNanos)})
 	}

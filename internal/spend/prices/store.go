@@ -39,7 +39,7 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 		p.ValidFroms, p.Inputs = append(p.ValidFroms, price.From), append(p.Inputs, price.Rates.Input)
 		p.CacheReads, p.CacheWrites = append(p.CacheReads, price.Rates.CacheRead), append(p.CacheWrites, price.Rates.CacheWrite)
 		p.CacheWrites1h, p.Outputs = append(p.CacheWrites1h, price.Rates.CacheWrite1h), append(p.Outputs, price.Rates.Output)
-		p.BatchPermilles = append(p.BatchPermilles, int16(price.BatchPermille)) //nolint:gosec // 0..WholePrice
+		p.BatchPermilles = append(p.BatchPermilles, int(price.BatchPermille))
 		p.FlatRates, p.Sources = append(p.FlatRates, price.FlatRate), append(p.Sources, price.Source)
 	}
 	added, err := q.PriceInsert(ctx, tx, p)
@@ -51,7 +51,7 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 
 // askTx has what was booked since an instant, and has no known cost, priced.
 func askTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) error {
-	if err := q.UsagePricingAsk(ctx, tx, dbsqlc.UsagePricingAskParams{WorkspaceID: workspace, Since: since}); err != nil {
+	if err := q.UsagePricingAsk(ctx, tx, workspace, since); err != nil {
 		return fmt.Errorf("ask for usage to be priced: %w", err)
 	}
 	return nil

@@ -62,7 +62,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 		before = newest
 	}
 	rows, err := q.UsageEntries(ctx, tx, dbsqlc.UsageEntriesParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
-		BeforeAt: before.At, BeforeID: before.ID, BeforeJob: before.Job, MaxRows: int32(most), //nolint:gosec // at most MaxEntries and one
+		BeforeAt: before.At, BeforeID: before.ID, BeforeJob: before.Job, MaxRows: most,
 		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
 		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job)})
 	if err != nil {
@@ -85,8 +85,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 }
 
 func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
-	rows, err := q.UsageUnpriced(ctx, tx, dbsqlc.UsageUnpricedParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
-		MaxGroups: maxUnpriced})
+	rows, err := q.UsageUnpriced(ctx, tx, workspace, query.From, query.Until, maxUnpriced)
 	if err != nil {
 		return nil, fmt.Errorf("find models without a known cost: %w", err)
 	}
@@ -101,7 +100,7 @@ func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([
 const maxJobModels = 20
 
 func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
-	rows, err := q.UsageModelsOfJob(ctx, tx, dbsqlc.UsageModelsOfJobParams{WorkspaceID: workspace, JobID: job, MaxGroups: maxJobModels})
+	rows, err := q.UsageModelsOfJob(ctx, tx, workspace, job, maxJobModels)
 	if err != nil {
 		return nil, fmt.Errorf("usage of a job by model: %w", err)
 	}
