@@ -16,15 +16,13 @@ import (
 // fields are the form of a budget.
 var fields = form.Table[budgets.Input]{
 	form.Line("name", "Name", budgets.MaxName, func(in *budgets.Input) *string { return &in.Name }),
-	form.Choice("scope", "For", func(in *budgets.Input) *budgets.Scope { return &in.Scope },
-		option(budgets.Workspace, "The workspace"), option(budgets.Product, "A product"), option(budgets.Milestone, "A phase"),
-		option(budgets.Job, "A job")),
+	form.Choice("scope", "For", func(in *budgets.Input) *budgets.Scope { return &in.Scope }).
+		Options("workspace", "The workspace", "product", "A product", "milestone", "A phase", "job", "A job"),
 	form.Choice("product", "Product", func(in *budgets.Input) *string { return &in.Product }),
 	form.Line("phase", "Phase", budgets.MaxPhase, func(in *budgets.Input) *string { return &in.Phase }),
 	form.Line("job", "Job", 64, func(in *budgets.Input) *string { return &in.Job }),
-	form.Choice("period", "Period", func(in *budgets.Input) *budgets.Period { return &in.Period },
-		option(budgets.Month, "Each month"), option(budgets.Week, "Each week"), option(budgets.Day, "Each day"),
-		option(budgets.Quarter, "Each quarter"), option(budgets.Once, "Once")),
+	form.Choice("period", "Period", func(in *budgets.Input) *budgets.Period { return &in.Period }).
+		Options("month", "Each month", "week", "Each week", "day", "Each day", "quarter", "Each quarter", "once", "Once"),
 	form.Line("timezone", "Time zone", budgets.MaxZone, func(in *budgets.Input) *string { return &in.Timezone }),
 	money("limit_usd", "Dollars", func(in *budgets.Input) **spend.Nanos { return &in.Limits.Money }),
 	count("limit_tokens", "Tokens", func(in *budgets.Input) **int64 { return &in.Limits.Tokens }),
@@ -34,13 +32,8 @@ var fields = form.Table[budgets.Input]{
 	form.Box("hard", "Hold claims and pause jobs when it is used up", func(in *budgets.Input) *bool { return &in.Hard }),
 	form.Box("throttle", "Let jobs of low priority wait while it would run out before its period ends",
 		func(in *budgets.Input) *bool { return &in.Throttle }),
-	form.Choice("unpriced", "Models without a price", func(in *budgets.Input) *budgets.Unpriced { return &in.Unpriced },
-		option(budgets.AskUnpriced, "Hold their claims, and ask once what they count as"),
-		option(budgets.HoldUnpriced, "Hold their claims"), option(budgets.AllowUnpriced, "Let them pass")),
-}
-
-func option[V ~string](value V, label string) ui.Option {
-	return ui.Option{Value: string(value), Label: label}
+	form.Choice("unpriced", "Models without a price", func(in *budgets.Input) *budgets.Unpriced { return &in.Unpriced }).
+		Options("ask", "Hold their claims, and ask once what they count as", "hold", "Hold their claims", "allow", "Let them pass"),
 }
 
 // raiseFields are the form of a raise.

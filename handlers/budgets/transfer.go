@@ -2,7 +2,6 @@ package budgets
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/labstack/echo/v4"
@@ -18,7 +17,7 @@ import (
 
 // askTransfer is the form of a transfer. ?from= and ?to= begin it.
 func (p *Pages) askTransfer(c echo.Context, who tenancy.Principal) error {
-	return p.transferForm(c, who, http.StatusOK, transferFields.Read(url.Values{"from": {c.QueryParam("from")}, "to": {c.QueryParam("to")}}))
+	return p.transferForm(c, who, http.StatusOK, transferFields.Read(c.QueryParams()))
 }
 
 // transfer moves money to another budget, or shows the refused form with all that was

@@ -1,7 +1,6 @@
 package form
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -32,16 +31,18 @@ func Line[T any, V ~string](name, label string, most int, at func(*T) *V) Field[
 
 // Text returns a field of several lines, which keeps its blanks.
 func Text[T any](name, label string, most int, at func(*T) *string) Field[T] {
-	f := Line(name, label, most, at)
+	return Line(name, label, most, at).Lines()
+}
+
+// Lines returns the field as one of several lines, which keeps its blanks.
+func (f Field[T]) Lines() Field[T] {
 	f.read = func(in []string) []string { return []string{strings.ReplaceAll(first(in), "\r\n", "\n")} }
 	return f
 }
 
-// Choice returns a field that is chosen of options; none are those that the page brings.
-func Choice[T any, V ~string](name, label string, at func(*T) *V, options ...ui.Option) Field[T] {
-	f := Line(name, label, 0, at)
-	f.Options = options
-	return f
+// Choice returns a field whose value is chosen.
+func Choice[T any, V ~string](name, label string, at func(*T) *V) Field[T] {
+	return Line(name, label, 0, at)
 }
 
 // Box returns a box to tick.
@@ -74,10 +75,20 @@ func Number[T any](name, label string, low, high int, at func(*T) **int) Field[T
 }
 
 // List returns a field of several texts; split takes apart what was sent.
-func List[T any](name, label string, split func([]string) []string, at func(*T) *[]string) Field[T] {
-	return Field[T]{Field: ui.Field{Name: name, Label: label}, read: split,
-		get: func(v *T) []string { return slices.Clone(*at(v)) },
-		set: func(v *T, in []string) string { *at(v) = in; return "" }}
+func List[T any](name, label string, split func([]string) []string, get func(*T) []string, set func(*T, []string)) Field[T] {
+	return Field[T]{Field: ui.Field{Name: name, Label: label}, read: split, get: get,
+		set: func(v *T, in []string) string { set(v, in); return "" }}
+}
+
+// Commas returns a field of several texts that are written as one, with commas between.
+func Commas[T any](name, label string, most int, at func(*T) *[]string) Field[T] {
+	split := func(text string) []string { return web.Distinct(strings.Split(text, ",")) }
+	f := Own(name, label, most, func(v *T) string { return strings.Join(*at(v), ", ") }, func(v *T, text string) string {
+		*at(v) = split(text)
+		return ""
+	})
+	f.read = func(in []string) []string { return []string{strings.Join(split(first(in)), ", ")} }
+	return f
 }
 
 func line(in []string) []string { return []string{strings.TrimSpace(first(in))} }

@@ -42,6 +42,14 @@ func (f Field[T]) Check(rule func(*T) (why string)) Field[T] {
 	return f
 }
 
+// Options returns the field as a choice of values, each with its label behind it.
+func (f Field[T]) Options(values ...string) Field[T] {
+	for pair := range slices.Chunk(values, 2) {
+		f.Field.Options = append(f.Field.Options, ui.Option{Value: pair[0], Label: pair[1]})
+	}
+	return f
+}
+
 // Also returns the field with names that refusals have for it.
 func (f Field[T]) Also(names ...string) Field[T] { f.also = names; return f }
 

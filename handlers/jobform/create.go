@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/fault"
@@ -12,6 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // create makes the job and goes on to its page, or to an empty form. The
@@ -24,30 +26,38 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	typed := parseForm(in)
-	job, wrong := typed.job()
-	if len(wrong) > 0 {
-		return p.formAgain(c, who, typed, wrong, "")
+	f, key := fields.Read(in), in.Get("idempotency_key")
+	job, err := fields.Value(f)
+	var made jobs.Created
+	if err == nil {
+		var once *idempotency.Key
+		if _, ours := ids.Parse(key); ours {
+			once = p.Jobs.Key(key, form.Digest(f))
+		}
+		made, err = p.Jobs.Create(ctx, who, once, job)
 	}
-	var once *idempotency.Key
-	if key, asked := typed.request(); key != "" {
-		once = p.Jobs.Key(key, asked)
-	}
-	made, err := p.Jobs.Create(ctx, who, once, job)
-	switch f := fault.From(err); {
+	switch refused := fault.From(err); {
 	case err == nil:
-	case f.Code == fault.Validation:
-		wrong, rest := typed.fieldErrors(err)
-		return p.formAgain(c, who, typed, wrong, rest)
-	case f.Code == fault.IdempotencyKeyReused:
-		typed.key = ids.New().String()
-		return p.formAgain(c, who, typed, nil, "This form has already made a job with other values. Create again to make a second one.")
-	case f.Code == fault.DependencyCycle:
-		return p.formAgain(c, who, typed, map[string]string{"depends_on": f.Message}, "")
+		return p.created(c, who, made.Jobs[0], in.Get("again") != "")
+	case refused.Code == fault.IdempotencyKeyReused:
+		key, f.Error = ids.New().String(), "This form has already made a job with other values. Create again to make a second one."
 	default:
-		return err
+		if err := refuse(&f, err); err != nil {
+			return err
+		}
 	}
-	return p.created(c, who, made.Jobs[0], typed.again)
+	if f.Error == "" {
+		f.Error = "The job was not created. " + fieldsNeed(len(f.Errors))
+	}
+	return p.newJobPage(c, who, http.StatusUnprocessableEntity, pageData{form: f, key: key})
+}
+
+// refuse writes into a form why it was refused; a cycle of dependencies is about that field.
+func refuse(f *ui.Form, err error, codes ...fault.Code) error {
+	if fault.Is(err, fault.DependencyCycle) {
+		err = fault.Invalid("depends_on", "%s", fault.From(err).Message)
+	}
+	return fields.Refuse(f, err, codes...)
 }
 
 func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, again bool) error {
@@ -63,13 +73,4 @@ func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, aga
 	toast.ActionLabel, toast.ActionURL = "Open", links.Job(job.Key)
 	p.Web.SetFlash(c, toast)
 	return web.SeeOther(c, links.NewJob)
-}
-
-// formAgain is the refused form. problem is about the form as a whole.
-func (p *Pages) formAgain(c echo.Context, who tenancy.Principal, typed jobForm, wrong map[string]string, problem string) error {
-	sheet := pageData{form: typed, errors: wrong, problem: problem}
-	if problem == "" {
-		sheet.problem = "The job was not created. " + fieldsNeed(len(wrong))
-	}
-	return p.newJobPage(c, who, http.StatusUnprocessableEntity, sheet)
 }

@@ -94,6 +94,10 @@ func TestDoubleSubmitIsOneJob(t *testing.T) {
 	in.Set("idempotency_key", key)
 	in.Del("again")
 	handlertest.WantRedirect(t, d.Post("/jobs", in), "/jobs/FB-2")
+	// A key that no form of ours had makes no two requests the same.
+	in.Set("idempotency_key", "guess")
+	handlertest.WantRedirect(t, d.Post("/jobs", in), "/jobs/FB-3")
+	handlertest.WantRedirect(t, d.Post("/jobs", in), "/jobs/FB-4")
 }
 
 func TestRefusedFormKeepsWhatWasTyped(t *testing.T) {

@@ -1,6 +1,8 @@
 package jobform
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
 	"slices"
 	"strconv"
@@ -9,11 +11,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // edit is the form of a job that is there, as it was typed.
 type edit struct {
-	form    jobForm
+	form    ui.Form
 	key     string
 	version int
 	// base are digests of what the fields held when the form was opened, by name. A
@@ -29,7 +32,7 @@ const retryNext = string(jobs.ByRetry)
 
 // parseEdit reads what was sent for a job; the query says with what the form was opened.
 func parseEdit(key string, query, in url.Values) (edit, error) {
-	e := edit{form: parseForm(in), key: key, base: map[string]string{}}
+	e := edit{form: fields.Read(in), key: key, base: map[string]string{}}
 	e.retry = (query.Get("then") == retryNext || in.Get("then") == retryNext) && in.Get("only") == ""
 	var err error
 	if e.version, err = strconv.Atoi(in.Get("version")); err != nil {
@@ -44,11 +47,11 @@ func parseEdit(key string, query, in url.Values) (edit, error) {
 
 // begin is the form of a job that nobody has typed into.
 func begin(j jobs.Job, retry bool) edit {
-	e := edit{form: fillForm(j), key: j.Key, version: j.Version, base: map[string]string{}, retry: retry}
+	e := edit{form: fill(j), key: j.Key, version: j.Version, base: map[string]string{}, retry: retry}
 	locked := lockedFields(j)
-	for _, f := range fields {
-		if locked[f.name] == "" {
-			e.base[f.name] = f.digest(e.form)
+	for _, name := range editable {
+		if locked[name] == "" {
+			e.base[name] = digest(e.form, name)
 		}
 	}
 	return e
@@ -62,24 +65,37 @@ func (e edit) url() string {
 	return links.JobEdit(e.key, "")
 }
 
-// typed reports whether a person changed the field.
-func (e edit) typed(f field) bool {
-	was, editable := e.base[f.name]
-	return editable && f.digest(e.form) != was
+// editable are the fields that an edit may change.
+var editable = func() (names []string) {
+	for _, f := range fields {
+		if !slices.Contains([]string{"inputs", "secrets", "product"}, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}()
+
+// digest stands for what a field holds. A textarea loses empty lines at its beginning.
+func digest(f ui.Form, name string) string {
+	sum := sha256.Sum256([]byte(strings.TrimLeft(strings.Join(f.Typed[name], "\x00"), "\n")))
+	return hex.EncodeToString(sum[:8])
 }
 
-// changedIn reports whether the field of the job is another one than when the form was opened.
-func (e edit) changedIn(now jobForm, f field) bool {
-	was, editable := e.base[f.name]
-	return editable && f.digest(now) != was
+// typed reports whether a person changed the field.
+func (e edit) typed(name string) bool { return e.changedIn(e.form, name) }
+
+// changedIn reports whether the field of a form is another one than when this one was opened.
+func (e edit) changedIn(f ui.Form, name string) bool {
+	was, editable := e.base[name]
+	return editable && digest(f, name) != was
 }
 
 // clashes reports whether somebody has changed the job so that a person has to look
 // again before theirs is saved.
 func (e edit) clashes(now jobs.Job) bool {
-	form, locked := fillForm(now), lockedFields(now)
-	return slices.ContainsFunc(fields, func(f field) bool {
-		return e.changedIn(form, f) || locked[f.name] != "" && e.typed(f)
+	form, locked := fill(now), lockedFields(now)
+	return slices.ContainsFunc(editable, func(name string) bool {
+		return e.changedIn(form, name) || locked[name] != "" && e.typed(name)
 	})
 }
 
@@ -96,9 +112,9 @@ func lockedFields(j jobs.Job) map[string]string {
 			locked[name] = who + " works on it; this part can change once nobody does."
 		}
 	}
-	for _, f := range fields {
-		if jobs.IsSystemKind(j.Kind) && !slices.Contains([]string{"priority", "phase", "tags"}, f.name) {
-			locked[f.name] = "The system made this job and decides what it does."
+	for _, name := range editable {
+		if jobs.IsSystemKind(j.Kind) && !slices.Contains([]string{"priority", "phase", "tags"}, name) {
+			locked[name] = "The system made this job and decides what it does."
 		}
 	}
 	if j.Status.Finished() && !jobs.Can(j.Status, jobs.ByRetry) {
@@ -107,18 +123,22 @@ func lockedFields(j jobs.Job) map[string]string {
 	return locked
 }
 
-// patch is the edit as the domain takes it, and what is wrong with it by field.
-func (e edit) patch() (jobs.Patch, map[string]string) {
-	n, all := e.form.job()
-	p, wrong := jobs.Patch{Version: e.version, Spec: n.WithDefaults()}, map[string]string{}
-	for _, f := range fields {
-		if !e.typed(f) {
+// patch is the edit as the domain takes it. Validation names the typed fields that make no
+// sense.
+func (e edit) patch() (jobs.Patch, error) {
+	n, err := fields.Value(e.form)
+	p, problems := jobs.Patch{Version: e.version, Spec: n.WithDefaults()}, fault.Problems{}
+	for _, name := range editable {
+		if !e.typed(name) {
 			continue
 		}
-		if text, is := all[f.name]; is {
-			wrong[f.name] = text
+		if why := fault.From(err).Fields[name]; why != "" {
+			problems.Add(name, "%s", why)
 		}
-		p.Set = append(p.Set, f.of())
+		if name == "engine" {
+			name = "capabilities"
+		}
+		p.Set = append(p.Set, name)
 	}
-	return p, wrong
+	return p, problems.Err()
 }

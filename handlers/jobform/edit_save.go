@@ -34,32 +34,30 @@ func (p *Pages) save(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if c.QueryParam("draft") != "" {
-		return p.editPage(c, who, http.StatusOK, &e, refusal{})
+		return p.editPage(c, who, http.StatusOK, &e)
 	}
 	if name := in.Get("take"); name != "" {
 		return p.take(c, who, e, name)
 	}
-	patch, wrong := e.patch()
-	if len(wrong) > 0 {
-		return p.editAgain(c, who, e, wrong, "")
+	patch, err := e.patch()
+	if err == nil {
+		var job jobs.Job
+		if job, err = p.saved(c.Request().Context(), who, &e, patch); err == nil {
+			return p.editDone(c, who, job, e)
+		}
 	}
-	job, err := p.saved(c.Request().Context(), who, &e, patch)
-	f := fault.From(err)
-	switch {
-	case err == nil:
-		return p.editDone(c, who, job, e)
-	case f.Code == fault.VersionConflict:
-		return p.editAgain(c, who, e, nil, e.key+" was changed while you edited it. Nothing was saved yet; what you typed is still here.")
-	case f.Code == fault.Validation:
-		byField, rest := e.form.fieldErrors(err)
-		return p.editAgain(c, who, e, byField, rest)
-	case f.Code == fault.DependencyCycle:
-		return p.editAgain(c, who, e, map[string]string{"depends_on": f.Message}, "")
-	case f.Code == fault.InvalidTransition:
-		return p.editAgain(c, who, e, nil, f.Message+" Nothing was saved.")
-	default:
+	if err := refuse(&e.form, err, fault.VersionConflict, fault.InvalidTransition); err != nil {
 		return err
 	}
+	switch {
+	case fault.Is(err, fault.VersionConflict):
+		e.form.Error = e.key + " was changed while you edited it. Nothing was saved yet; what you typed is still here."
+	case fault.Is(err, fault.InvalidTransition):
+		e.form.Error += " Nothing was saved."
+	case e.form.Error == "":
+		e.form.Error = e.key + " was not saved. " + fieldsNeed(len(e.form.Errors))
+	}
+	return p.editPage(c, who, http.StatusUnprocessableEntity, &e)
 }
 
 // saved makes the edit on the version that the form was opened with, or on a newer one
@@ -98,14 +96,6 @@ func (p *Pages) editDone(c echo.Context, who tenancy.Principal, job jobs.Job, e 
 	return web.SeeOther(c, links.Job(job.Key))
 }
 
-// editAgain is the refused form. problem is about the form as a whole.
-func (p *Pages) editAgain(c echo.Context, who tenancy.Principal, e edit, wrong map[string]string, problem string) error {
-	if problem == "" {
-		problem = e.key + " was not saved. " + fieldsNeed(len(wrong))
-	}
-	return p.editPage(c, who, http.StatusUnprocessableEntity, &e, refusal{wrong, problem})
-}
-
 // fieldsNeed is "2 fields need another value; your text is kept."
 func fieldsNeed(n int) string {
 	fields := "One field needs"
@@ -122,13 +112,13 @@ func (p *Pages) take(c echo.Context, who tenancy.Principal, e edit, name string)
 	if err != nil {
 		return err
 	}
-	now := fillForm(job)
-	for _, f := range fields {
-		if f.name == name || name == takeAll && e.changedIn(now, f) {
-			f.copy(&e.form, now)
+	now := fill(job)
+	for _, field := range editable {
+		if field == name || name == takeAll && e.changedIn(now, field) {
+			e.form.Typed[field] = now.Typed[field]
 		}
 	}
-	return p.editPage(c, who, http.StatusUnprocessableEntity, &e, refusal{})
+	return p.editPage(c, who, http.StatusUnprocessableEntity, &e)
 }
 
 // takeAll is the value of "take" that means each field that somebody else changed.

@@ -1,6 +1,7 @@
 package jobform
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,22 +15,17 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/jobform"
 	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // edit is the form of a job as it is now.
 func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
-	return p.editPage(c, who, http.StatusOK, nil, refusal{})
-}
-
-// refusal is what is wrong with a form: with fields by their names, and with the whole.
-type refusal struct {
-	wrong   map[string]string
-	problem string
+	return p.editPage(c, who, http.StatusOK, nil)
 }
 
 // editPage is the form of a job: as the job is where typed is nil, else as it was typed
 // with what somebody else changed meanwhile.
-func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, typed *edit, r refusal) error {
+func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, typed *edit) error {
 	ctx := c.Request().Context()
 	query := screens.FormQuery{Job: c.Param("key")}
 	if typed != nil {
@@ -44,13 +40,13 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 			e.merge(page.Job)
 		}
 		e.retry = e.retry && page.Job.Can(jobs.ByRetry)
-		return e.form.startQuery(page.Job)
+		return editQuery(draft(e.form), page.Job)
 	})
 	if err != nil {
 		return err
 	}
 	sheet := pageData{form: e.form, snap: page.Fleet, products: page.Products, phases: page.Phases, start: page.Start,
-		errors: r.wrong, problem: r.problem, blank: typed == nil, job: page.Job, retry: e.retry}
+		blank: typed == nil, job: page.Job, retry: e.retry}
 	form := sheet.model()
 	form.Edit = e.model(page)
 	if len(form.Edit.Changes) > 0 && form.Error == "" {
@@ -66,18 +62,18 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 // merge takes into the form what others changed where the person typed nothing, and what
 // can no longer change.
 func (e *edit) merge(now jobs.Job) {
-	form, locked := fillForm(now), lockedFields(now)
+	form, locked := fill(now), lockedFields(now)
 	e.dropped = nil
-	for _, f := range fields {
-		if locked[f.name] != "" && e.typed(f) && f.digest(e.form) != f.digest(form) {
-			e.dropped = append(e.dropped, f.name)
+	for _, name := range editable {
+		typed := e.typed(name)
+		if locked[name] != "" && typed && digest(e.form, name) != digest(form, name) {
+			e.dropped = append(e.dropped, name)
 		}
-		_, editable := e.base[f.name]
-		if !editable || locked[f.name] != "" || !e.typed(f) {
-			f.copy(&e.form, form)
+		if locked[name] != "" || !typed {
+			e.form.Typed[name] = form.Typed[name]
 		}
 	}
-	e.form.product = now.Product
+	e.form.Typed.Set("product", now.Product)
 }
 
 // model is what the page says of the job beside its fields.
@@ -88,28 +84,47 @@ func (e edit) model(page screens.FormPage) *view.Edit {
 		Secrets: j.SecretKeys, CopyURL: links.JobCopy(j.Key)}
 	m.Inputs = inputNames(j)
 	var base []string
-	for _, f := range fields {
-		if was, editable := e.base[f.name]; editable {
-			base = append(base, f.name+"="+was)
+	for _, name := range editable {
+		if was, editable := e.base[name]; editable {
+			base = append(base, name+"="+was)
 		}
 	}
 	m.Base = strings.Join(base, " ")
-	now := fillForm(j)
-	for _, f := range fields {
-		dropped := slices.Contains(e.dropped, f.name)
-		if !dropped && !e.changedIn(now, f) {
+	now := fill(j)
+	for _, name := range editable {
+		dropped := slices.Contains(e.dropped, name)
+		if !dropped && !e.changedIn(now, name) {
 			continue
 		}
-		m.Changes = append(m.Changes, view.Change{Field: f.name, Label: f.label(), Now: f.shown(now), By: changedBy(page.Events, f),
-			Differs: f.digest(e.form) != f.digest(now), Dropped: dropped})
+		m.Changes = append(m.Changes, view.Change{Field: name, Label: now.Field(name).Label, Now: words(now, name),
+			By: changedBy(page.Events, name), Differs: digest(e.form, name) != digest(now, name), Dropped: dropped})
 	}
 	return m
 }
 
+// words is what a field holds, in words.
+func words(f ui.Form, name string) string {
+	sep := ", "
+	if name == "acceptance" {
+		sep = "\n"
+	}
+	switch text := strings.Join(f.Typed[name], sep); {
+	case f.Field(name).Options != nil:
+		return f.Word(name)
+	case text == "" && name == "engine":
+		return "any"
+	case text == "":
+		return "empty"
+	default:
+		return text
+	}
+}
+
 // changedBy is who changed a field last, "" where none of the events tells it.
-func changedBy(events []eventlog.Event, f field) string {
+func changedBy(events []eventlog.Event, name string) string {
+	name = cmp.Or(eventNames[name], name)
 	for _, e := range events {
-		if slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return c.Field == f.event() }) {
+		if slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return c.Field == name }) {
 			return e.Actor.Name
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // routability is routabilityModel of the page; of a job that cannot start as it is, how
 // it is.
 func (s pageData) routability() view.Routability {
-	m := routabilityModel(s.form, s.snap, s.start)
+	m := routabilityModel(draft(s.form), s.snap, s.start)
 	j := s.job
 	switch {
 	case j.Key == "", s.retry, j.Status == jobs.Ready, j.Status == jobs.Waiting:
@@ -36,16 +36,16 @@ func (s pageData) routability() view.Routability {
 
 // routabilityModel says which factories could run the job that is being
 // written, and of each other one why not.
-func routabilityModel(f jobForm, snap fleet.Snapshot, start screens.Start) view.Routability {
-	routing := snap.Route(f.needs())
-	m := view.Routability{Tone: ui.OK, RepoHint: repoHint(snap, f.repo), FactoryHint: factoryHint(snap, f.factory)}
+func routabilityModel(n jobs.New, snap fleet.Snapshot, start screens.Start) view.Routability {
+	routing := snap.Route(fleetNeeds(n))
+	m := view.Routability{Tone: ui.OK, RepoHint: repoHint(snap, n.Repo), FactoryHint: factoryHint(snap, n.Factory)}
 	seats := 0
 	for _, fit := range routing.Eligible {
 		seats += fit.Free
-		m.Rows = append(m.Rows, eligible(f, fit))
+		m.Rows = append(m.Rows, eligible(n, fit))
 	}
 	for _, fit := range routing.Ineligible {
-		m.Rows = append(m.Rows, ineligible(f, fit, web.Now(snap)))
+		m.Rows = append(m.Rows, ineligible(n, fit, web.Now(snap)))
 	}
 	all, can := len(snap.Factories), len(routing.Eligible)
 	switch {
@@ -57,7 +57,7 @@ func routabilityModel(f jobForm, snap fleet.Snapshot, start screens.Start) view.
 		m.Title = strconv.Itoa(can) + " of " + web.Plural(all, "factory", "factories") + " can run this"
 		m.Text = web.Plural(seats, "seat", "seats") + " free, " + previewAge(snap)
 	}
-	m.Foot, m.FootIcon = startText(f, can, seats, start, web.Now(snap))
+	m.Foot, m.FootIcon = startText(n, can, seats, start, web.Now(snap))
 	m.Money = moneyLines(start.Money)
 	return m
 }
@@ -87,33 +87,33 @@ func previewAge(snap fleet.Snapshot) string {
 	return "from heartbeats " + ui.Duration(web.Now(snap).Sub(last)) + " ago"
 }
 
-func eligible(f jobForm, fit fleet.Fit) view.Fit {
+func eligible(n jobs.New, fit fleet.Fit) view.Fit {
 	m := view.Fit{Name: fit.Factory.Name, About: web.FactoryAbout(fit.Factory), Kind: view.FitYes, Pips: web.SeatPips(fit.Factory),
 		Seats: web.Plural(fit.Free, "seat", "seats") + " free"}
 	var parts []string
-	if f.repo != "" {
-		parts = append(parts, "Holds "+f.repo+".")
+	if n.Repo != "" {
+		parts = append(parts, "Holds "+n.Repo+".")
 	}
-	switch n := len(fit.IdleAgents); {
+	switch idle := len(fit.IdleAgents); {
 	case fit.Free == 0 && fit.Factory.Taken >= fit.Factory.Seats:
 		parts = append(parts, "All its seats are taken.")
-	case n == 0:
+	case idle == 0:
 		parts = append(parts, "No agent of it is free.")
-	case n <= web.MaxListed:
-		parts = append(parts, web.Plural(n, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
+	case idle <= web.MaxListed:
+		parts = append(parts, web.Plural(idle, "agent", "agents")+" idle: "+strings.Join(fit.IdleAgents, ", ")+".")
 	default:
-		parts = append(parts, web.Plural(n, "agent", "agents")+" idle.")
+		parts = append(parts, web.Plural(idle, "agent", "agents")+" idle.")
 	}
 	m.Text = strings.Join(parts, " ")
 	return m
 }
 
-func ineligible(f jobForm, fit fleet.Fit, now time.Time) view.Fit {
+func ineligible(n jobs.New, fit fleet.Fit, now time.Time) view.Fit {
 	one := fit.Factory
 	m := view.Fit{Name: one.Name, About: web.FactoryAbout(one), Kind: view.FitNo, Missing: missing(fit.Missing), Pips: web.SeatPips(one),
 		Seats: web.Plural(one.Free(), "seat", "seats") + " free"}
-	needs := len(f.needed())
-	if f.repo != "" {
+	needs := len(n.Capabilities)
+	if n.Repo != "" {
 		needs++
 	}
 	misses := "Misses " + strconv.Itoa(len(fit.Missing)) + " of " + web.Plural(needs, "need", "needs") + "."
@@ -169,14 +169,14 @@ func deadText(f fleet.Factory, now time.Time) string {
 }
 
 // startText says when the job would start, and what it waits for first.
-func startText(f jobForm, can, seats int, start screens.Start, now time.Time) (ui.Sentence, string) {
+func startText(n jobs.New, can, seats int, start screens.Start, now time.Time) (ui.Sentence, string) {
 	var open []string
 	for _, d := range start.Depends {
 		if d.Status != jobs.Completed {
 			open = append(open, d.Key)
 		}
 	}
-	at := timeChoice(f.notBefore, map[string]string{})
+	at := n.NotBefore
 	switch {
 	case len(open) > 0:
 		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.AndSpans(reason.KeyLinks(open))...)
@@ -186,7 +186,7 @@ func startText(f jobForm, can, seats int, start screens.Start, now time.Time) (u
 	case len(start.Reasons) > 0:
 		text := ui.Say(ui.Strong("It waits first."))
 		for _, why := range start.Reasons {
-			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Spec: jobs.Spec{Repo: f.repo}}, why, now)...), ui.T("."))
+			text = append(append(append(text, ui.T(" ")), reason.Text(jobs.Job{Spec: jobs.Spec{Repo: n.Repo}}, why, now)...), ui.T("."))
 		}
 		return text, "hourglass"
 	case can == 0:

@@ -40,7 +40,8 @@ func TestFormNumbersAndTimes(t *testing.T) {
 		"all is well":  {"not_before", "2030-01-31T18:00:30", ""},
 		"blank number": {"priority", "", ""},
 	} {
-		_, wrong := parseForm(filled(url.Values{test.field: {test.value}})).job()
+		_, err := fields.Value(fields.Read(filled(url.Values{test.field: {test.value}})))
+		wrong := fault.From(err).Fields
 		if len(wrong) > 1 || test.wrong != "" && wrong[test.wrong] == "" || test.wrong == "" && len(wrong) > 0 {
 			t.Errorf("%s: wrong fields %v, want %q", name, wrong, test.wrong)
 		}
@@ -48,32 +49,19 @@ func TestFormNumbersAndTimes(t *testing.T) {
 }
 
 func TestFaultFieldsComeToTheFieldsOfTheForm(t *testing.T) {
-	byField, rest := jobForm{}.fieldErrors(fault.InvalidFields(map[string]string{
+	f := fields.Read(nil)
+	if err := refuse(&f, fault.InvalidFields(map[string]string{
 		"capabilities[2]": "bad token", "depends_on[0]": "no such job", "title": "too long",
-		"secret_keys[1]": "too much", "input_context": "no text", "kind": "not ours"}))
+		"secret_keys[1]": "too much", "input_context": "no text", "kind": "not ours"})); err != nil {
+		t.Fatal(err)
+	}
+	byField, rest := f.Errors, f.Error
 	if byField["capabilities"] != "bad token" || byField["depends_on"] != "no such job" || byField["title"] != "too long" ||
 		byField["secrets"] != "too much" || byField["inputs"] != "no text" || len(byField) != 5 {
 		t.Errorf("fields %v", byField)
 	}
 	if rest != "not ours" {
 		t.Errorf("the rest is %q", rest)
-	}
-}
-
-func TestFormKeysAreTheRequests(t *testing.T) {
-	in := filled(nil)
-	key, one := parseForm(in).request()
-	_, same := parseForm(in).request()
-	in.Set("title", "Beta")
-	if otherKey, other := parseForm(in).request(); string(other) == string(one) || otherKey != key {
-		t.Error("another job has the same digest, or the same form another key")
-	}
-	if string(one) != string(same) {
-		t.Error("the same form has two digests")
-	}
-	in.Set("idempotency_key", "guess")
-	if key, _ := parseForm(in).request(); key != "" {
-		t.Error("a key that we did not make is taken")
 	}
 }
 
@@ -98,7 +86,7 @@ func theFleet() fleet.Snapshot {
 }
 
 func TestRoutability(t *testing.T) {
-	m := routabilityModel(jobForm{repo: "ledger-api", engine: "claude", capabilities: []string{"os:linux"}}, theFleet(), screens.Start{})
+	m := routabilityModel(jobs.New{Spec: jobs.Spec{Repo: "ledger-api", Capabilities: []string{"os:linux", "engine:claude"}}}, theFleet(), screens.Start{})
 	if m.Title != "1 of 4 factories can run this" || m.Text != "2 seats free, from heartbeats 3s ago" || m.Tone != ui.OK {
 		t.Errorf("headline %q, %q, %q", m.Title, m.Text, m.Tone)
 	}
@@ -123,35 +111,36 @@ func TestRoutability(t *testing.T) {
 }
 
 func TestWhenItStarts(t *testing.T) {
+	evening := noon.Add(6 * time.Hour)
 	for name, test := range map[string]struct {
-		form  jobForm
+		form  jobs.Spec
 		start screens.Start
 		want  string
 	}{
-		"at once":    {form: jobForm{}, want: "Starts at once, unless a more urgent job takes the seat."},
+		"at once":    {want: "Starts at once, unless a more urgent job takes the seat."},
 		"dependency": {start: screens.Start{Depends: []jobs.Job{{Key: "FB-1", Status: jobs.Running}, {Key: "FB-2", Status: jobs.Completed}}}, want: "It waits first for FB-1."},
-		"time":       {form: jobForm{notBefore: "2025-11-21T18:00"}, want: "It waits first, until 18:00 UTC."},
-		"busy repo": {form: jobForm{repo: "ledger-api"}, start: screens.Start{Reasons: []screens.Reason{{Code: screens.CodeRepoBusy, Keys: []string{"FB-1"}}}},
+		"time":       {form: jobs.Spec{NotBefore: &evening}, want: "It waits first, until 18:00 UTC."},
+		"busy repo": {form: jobs.Spec{Repo: "ledger-api"}, start: screens.Start{Reasons: []screens.Reason{{Code: screens.CodeRepoBusy, Keys: []string{"FB-1"}}}},
 			want: "It waits first. Repo busy: FB-1 holds ledger-api."},
 		"ahead":       {start: screens.Start{Ahead: 1}, want: "It waits for its turn. 1 job of the same or a higher priority is ahead of it."},
 		"far ahead":   {start: screens.Start{Ahead: 100, More: true}, want: "It waits for its turn. More than 100 jobs of the same or a higher priority are ahead of it."},
-		"no factory":  {form: jobForm{engine: "cobol"}, want: "It waits until a factory offers all it needs. See the fleet"},
-		"only a dead": {form: jobForm{engine: "codex"}, want: "It waits until a factory offers all it needs. See the fleet"},
+		"no factory":  {form: jobs.Spec{Capabilities: []string{"engine:cobol"}}, want: "It waits until a factory offers all it needs. See the fleet"},
+		"only a dead": {form: jobs.Spec{Capabilities: []string{"engine:codex"}}, want: "It waits until a factory offers all it needs. See the fleet"},
 	} {
-		if got := routabilityModel(test.form, theFleet(), test.start).Foot.String(); got != test.want {
+		if got := routabilityModel(jobs.New{Spec: test.form}, theFleet(), test.start).Foot.String(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 	busy := theFleet()
 	busy.Factories = busy.Factories[:1]
 	busy.Factories[0].Taken, busy.Factories[0].Agents[0].Taken = 2, 2
-	if got := routabilityModel(jobForm{}, busy, screens.Start{}); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
+	if got := routabilityModel(jobs.New{}, busy, screens.Start{}); got.Foot.String() != "It waits for a seat. All that could take it are taken." || got.Rows[0].Text != "All its seats are taken." {
 		t.Errorf("busy: %q, %q", got.Foot, got.Rows[0].Text)
 	}
 }
 
 func TestOfflineChoicesStay(t *testing.T) {
-	m := pageData{form: jobForm{repo: "gone", factory: "linux-5", engine: "codex", capabilities: []string{"gpu:a100", "os:linux"}}, snap: theFleet()}.model()
+	m := pageData{form: fields.Read(url.Values{"repo": {"gone"}, "factory": {"linux-5"}, "engine": {"codex"}, "capabilities": {"gpu:a100", "os:linux"}}), snap: theFleet()}.model()
 	last := m.Repo[len(m.Repo)-1]
 	if last.Value != "gone" || !last.Offline || !last.Selected {
 		t.Errorf("the repo is %+v", last)

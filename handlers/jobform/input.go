@@ -34,25 +34,32 @@ func inputLines(text string, inputs map[string]string) (names []string, wrong st
 	return names, ""
 }
 
-// setInputs gives a job what the form's lines say, or notes what is wrong.
-func (f jobForm) setInputs(n *jobs.New, wrong map[string]string) {
+// maxInputs is how many characters of inputs a browser takes.
+const maxInputs = 20_000
+
+func setInputs(n *jobs.New, text string) string {
 	inputs := map[string]string{}
-	if _, problem := inputLines(f.inputs, inputs); problem != "" {
-		wrong["inputs"] = problem
+	_, why := inputLines(text, inputs)
+	n.InputContext = encodeInputs(inputs)
+	return why
+}
+
+// setSecrets adds secrets to the inputs, which are set before them.
+func setSecrets(n *jobs.New, text string) (why string) {
+	inputs := map[string]string{}
+	_ = json.Unmarshal(n.InputContext, &inputs) // it is empty or what setInputs made
+	n.SecretKeys, why = inputLines(text, inputs)
+	n.InputContext = encodeInputs(inputs)
+	return why
+}
+
+// encodeInputs returns inputs as the domain takes them, nil for none.
+func encodeInputs(inputs map[string]string) json.RawMessage {
+	if len(inputs) == 0 {
+		return nil
 	}
-	secret, problem := inputLines(f.secrets, inputs)
-	if problem != "" {
-		wrong["secrets"] = problem
-	}
-	if len(inputs) == 0 || wrong["inputs"] != "" || wrong["secrets"] != "" {
-		return
-	}
-	raw, err := json.Marshal(inputs)
-	if err != nil {
-		wrong["inputs"] = "It must hold text only: UTF-8, without NUL characters." // its own words could tell a value
-		return
-	}
-	n.InputContext, n.SecretKeys = raw, secret
+	raw, _ := json.Marshal(inputs) // marshalling a map of texts cannot fail
+	return raw
 }
 
 // inputNames are the inputs of a job that are no secrets.

@@ -1,6 +1,7 @@
 package jobform
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,14 +15,13 @@ import (
 
 // pageData is what the page of the form is made of.
 type pageData struct {
-	form     jobForm
+	form     ui.Form
+	key      string // that makes a form that is sent twice one job
 	snap     fleet.Snapshot
 	products []string
 	phases   []string
 	start    screens.Start // what stands before the job
-	errors   map[string]string
-	problem  string // about the form as a whole
-	blank    bool   // nothing was typed or prefilled
+	blank    bool          // nothing was typed or prefilled
 
 	job   jobs.Job // that the form changes; the zero value for a new one
 	retry bool     // it is retried with the changes
@@ -34,19 +34,14 @@ type pageData struct {
 
 func (s pageData) model() view.Form {
 	f := s.form
-	routability := s.routability()
-	chosen, offered := s.capabilities()
-	return view.Form{
-		IdempotencyKey: f.key, Blank: s.blank, Title: f.title, Body: f.body,
-		Repo: s.repos(), RepoHint: routability.RepoHint, Factory: s.factories(), FactoryHint: routability.FactoryHint,
-		Engines: s.engines(), Capabilities: chosen, Offered: offered,
-		DependsOn: s.dependencies(), Acceptance: f.acceptance,
-		Products: productOptions(s.products, f.product), Phase: f.phase, Phases: s.phases,
-		Priority: f.priority, MaxRetries: f.maxRetries, Estimate: f.estimate, Budget: f.budget, Dollars: f.dollars,
-		Complexity: f.complexity, Tier: f.tier, NotBefore: f.notBefore, Review: f.review,
-		Tags: strings.Join(f.tags, ", "), Copy: s.copy, Inputs: f.inputs, SecretsGone: f.secrets != "",
-		Errors: s.errors, Error: s.problem, Routability: routability, NoFleet: len(web.LiveFactories(s.snap)) == 0,
-	}
+	m := view.Form{IdempotencyKey: s.key, Blank: s.blank, Repo: s.repos(), Factory: s.factories(), Engines: s.engines(),
+		DependsOn: s.dependencies(), Products: productOptions(s.products, f.Text("product")), Phases: s.phases, Copy: s.copy,
+		SecretsGone: f.Text("secrets") != "", Routability: s.routability(), NoFleet: len(web.LiveFactories(s.snap)) == 0}
+	m.Capabilities, m.Offered = s.capabilities()
+	f.Typed = maps.Clone(f.Typed)
+	f.Typed.Del("secrets") // they are never sent back
+	m.Form = f
+	return m
 }
 
 // options are the first one, the live values in order, and the chosen one where
@@ -64,7 +59,7 @@ func options(none string, values []string, chosen string) []ui.Option {
 }
 
 func (s pageData) repos() []ui.Option {
-	return options("No repo", repoNames(s.snap), s.form.repo)
+	return options("No repo", repoNames(s.snap), s.form.Text("repo"))
 }
 
 // repoNames are the repos that live factories hold.
@@ -99,7 +94,7 @@ func (s pageData) factories() []ui.Option {
 	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Name)
 	}
-	return options("Any live factory", names, s.form.factory)
+	return options("Any live factory", names, s.form.Text("factory"))
 }
 
 func productOptions(names []string, chosen string) []ui.Option {
@@ -111,17 +106,18 @@ func productOptions(names []string, chosen string) []ui.Option {
 }
 
 func (s pageData) engines() []view.EngineOption {
-	list := []view.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: s.form.engine == ""}}
+	chosen := s.form.Text("engine")
+	list := []view.EngineOption{{Label: "Any engine", Note: "the first free seat", Selected: chosen == ""}}
 	var names []string
 	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Engines...)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		list = append(list, view.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == s.form.engine})
+		list = append(list, view.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == chosen})
 	}
-	if s.form.engine != "" && !slices.Contains(names, s.form.engine) {
-		list = append(list, view.EngineOption{Value: s.form.engine, Label: s.form.engine, Note: "none live",
+	if chosen != "" && !slices.Contains(names, chosen) {
+		list = append(list, view.EngineOption{Value: chosen, Label: chosen, Note: "none live",
 			Selected: true, Offline: true})
 	}
 	return list
@@ -153,11 +149,11 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	for _, token := range s.form.capabilities {
+	for _, token := range s.form.Typed["capabilities"] {
 		chosen = append(chosen, view.Token{Value: token, Offline: !slices.Contains(all, token)})
 	}
 	offered = slices.DeleteFunc(all, func(token string) bool {
-		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.capabilities, token)
+		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.Typed["capabilities"], token)
 	})
 	return chosen, offered
 }
@@ -166,7 +162,7 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 // beside the error.
 func (s pageData) dependencies() []view.Dependency {
 	var list []view.Dependency
-	for _, key := range s.form.dependsOn {
+	for _, key := range s.form.Typed["depends_on"] {
 		at := slices.IndexFunc(s.start.Depends, func(j jobs.Job) bool { return j.Key == key })
 		if at < 0 {
 			list = append(list, view.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})

@@ -1,6 +1,7 @@
 package jobform
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
@@ -24,13 +26,15 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if key := c.QueryParam("from"); key != "" {
 		return p.newJobPage(c, who, http.StatusOK, pageData{copied: key})
 	}
-	form := blankForm()
-	asked := parseForm(c.QueryParams())
-	form.title, form.repo, form.factory, form.engine = asked.title, asked.repo, asked.factory, asked.engine
-	form.capabilities, form.dependsOn, form.product, form.phase = asked.capabilities, asked.dependsOn, asked.product, asked.phase
+	priority, retries := jobs.DefaultPriority, jobs.DefaultMaxRetries
+	f, asked := fields.Fill(jobs.New{Priority: &priority, MaxRetries: &retries}), fields.Read(c.QueryParams())
+	for _, name := range []string{"title", "repo", "factory", "engine", "capabilities", "depends_on", "product", "phase"} {
+		f.Typed[name] = asked.Typed[name]
+	}
 	// Whoever asked for a certain host or product wants no repo that others hold.
-	free := form.repo == "" && form.factory == "" && form.product == "" && len(form.needed()) == 0
-	return p.newJobPage(c, who, http.StatusOK, pageData{form: form, blank: c.QueryString() == "", chooseRepo: free})
+	n := draft(f)
+	free := n.Repo == "" && n.Factory == "" && n.Product == "" && len(n.Capabilities) == 0
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: f, blank: c.QueryString() == "", chooseRepo: free})
 }
 
 // showDraft is the form as it was typed before, which the browser has kept.
@@ -39,7 +43,7 @@ func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.newJobPage(c, who, http.StatusOK, pageData{form: parseForm(in)})
+	return p.newJobPage(c, who, http.StatusOK, pageData{form: fields.Read(in), key: in.Get("idempotency_key")})
 }
 
 // newJobPage shows the form with the present fleet around it.
@@ -50,13 +54,14 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 		case sheet.copied != "":
 			sheet.form, sheet.copy = copyJob(page.Job, web.Now(page.Fleet))
 		case sheet.chooseRepo:
-			sheet.form.repo = likelyRepo(page.Fleet)
+			sheet.form.Typed.Set("repo", likelyRepo(page.Fleet))
 		}
-		return sheet.form.start()
+		return startQuery(draft(sheet.form))
 	})
 	if err != nil {
 		return err
 	}
+	sheet.key = cmp.Or(sheet.key, ids.New().String())
 	sheet.snap, sheet.products, sheet.phases, sheet.start = around.Fleet, around.Products, around.Phases, around.Start
 	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
 	if err != nil {
@@ -65,43 +70,45 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	return web.Render(c, status, view.View(view.Page{Shell: shell, Form: sheet.model()}))
 }
 
-// start asks what stands before the job.
-func (f jobForm) start() screens.StartQuery {
-	query := screens.StartQuery{Needs: f.needs(), Product: f.product, Phase: f.phase, Priority: jobs.DefaultPriority,
-		DependsOn: f.dependsOn[:min(len(f.dependsOn), jobs.MaxDependencies)]}
-	if priority := web.NumberChoice("priority", f.priority, 0, jobs.MaxPriority, map[string]string{}); priority != nil {
-		query.Priority = *priority
+// startQuery asks what stands before the job that a form asks for.
+func startQuery(n jobs.New) screens.StartQuery {
+	s := n.WithDefaults()
+	query := screens.StartQuery{Needs: fleetNeeds(n), Product: n.Product, Phase: s.Phase, Priority: s.Priority,
+		DependsOn: s.DependsOn[:min(len(s.DependsOn), jobs.MaxDependencies)],
+		Ask:       estimates.Ask{Repo: s.Repo, Priority: s.Priority, Wanted: estimates.Tier(s.Tier)}}
+	if s.Complexity != nil {
+		query.Ask.Complexity = *s.Complexity
 	}
-	query.Ask = estimates.Ask{Repo: f.repo, Priority: query.Priority, Wanted: estimates.Tier(f.tier)}
-	if step := web.NumberChoice("complexity", f.complexity, jobs.MinComplexity, jobs.MaxComplexityStep, map[string]string{}); step != nil {
-		query.Ask.Complexity = *step
-	}
-	minutes := web.NumberChoice("estimated_minutes", f.estimate, jobs.MinEstimate, jobs.MaxEstimate, map[string]string{})
-	if minutes != nil {
-		query.Ask.Minutes = *minutes
+	if s.EstimatedMinutes != nil {
+		query.Ask.Minutes = *s.EstimatedMinutes
 	}
 	return query
 }
 
-// startQuery asks what stands before a job that is there already.
-func (f jobForm) startQuery(j jobs.Job) screens.StartQuery {
-	query := f.start()
+// editQuery asks what stands before a job that is there already.
+func editQuery(n jobs.New, j jobs.Job) screens.StartQuery {
+	query := startQuery(n)
 	query.Product, query.Job, query.Ask.Kind = j.Product, j.ID, j.Kind
 	return query
+}
+
+// fleetNeeds is what the routability preview asks the fleet.
+func fleetNeeds(n jobs.New) fleet.Needs {
+	return fleet.Needs{Repo: n.Repo, Capabilities: n.Capabilities, Factory: n.Factory}
 }
 
 // routability is the preview for the form as it is now: where it can run, when it starts
 // and what it is expected to cost.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	sheet := pageData{form: parseForm(c.QueryParams()), retry: c.QueryParam("then") == retryNext}
-	query := sheet.form.start()
+	sheet := pageData{form: fields.Read(c.QueryParams()), retry: c.QueryParam("then") == retryNext}
+	query := startQuery(draft(sheet.form))
 	var err error
 	if key := c.QueryParam("job"); key != "" {
 		if sheet.job, err = p.Jobs.Get(ctx, who, key); err != nil {
 			return err
 		}
-		query = sheet.form.startQuery(sheet.job)
+		query = editQuery(draft(sheet.form), sheet.job)
 	}
 	if sheet.snap, err = p.Screens.Fleet(ctx, who); err != nil {
 		return err

@@ -9,74 +9,29 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Fields are the fields of the form, in their order, as its error summary names them.
-var Fields = []ui.Field{
-	{Name: "title", Label: "Title"}, {Name: "body", Label: "Description"}, {Name: "repo", Label: "Repo"},
-	{Name: "factory", Label: "Factory"}, {Name: "engine", Label: "Engine"}, {Name: "capabilities", Label: "Capabilities"},
-	{Name: "depends_on", Label: "Depends on", ID: "dep"}, {Name: "acceptance", Label: "Acceptance criteria", ID: "criteria"},
-	{Name: "inputs", Label: "Inputs"}, {Name: "secrets", Label: "Secrets"}, {Name: "product", Label: "Product"},
-	{Name: "phase", Label: "Phase"}, {Name: "priority", Label: "Priority"}, {Name: "max_retries", Label: "Retries"},
-	{Name: "estimated_minutes", Label: "Estimate"}, {Name: "budget_usd", Label: "Budget"}, {Name: "token_budget", Label: "Token budget"},
-	{Name: "complexity", Label: "Complexity"}, {Name: "tier", Label: "Model size"},
-	{Name: "review_required", Label: "Review"}, {Name: "not_before", Label: "Not before"}, {Name: "tags", Label: "Tags"},
-}
-
-// ReviewWords are the choices of who accepts the work.
-var ReviewWords = map[string]string{"inherit": "As the product says", "yes": "A person approves", "no": "Not needed"}
-
-// TierWords are the choices of the size of model, ComplexityWords those of how hard a job
-// is.
-var (
-	TierWords = map[string]string{"": "As the estimate says", "small": "Small", "standard": "Standard", "large": "Large"}
-
-	ComplexityWords = map[string]string{"": "Not said", "1": "1, trivial", "2": "2, easy", "3": "3, usual", "4": "4, hard",
-		"5": "5, very hard"}
-)
-
 // Page is the form of a job.
 type Page struct {
 	Shell layout.Shell
 	Form  Form
 }
 
-// Form is the form with what was typed. All values are text as it was typed,
-// so that a refused form comes back as it was.
+// Form is the form with what was typed, and what the fleet offers.
 type Form struct {
+	ui.Form
+
 	IdempotencyKey string
-	Blank          bool // nothing was typed or prefilled: the draft of this device may be shown
-	Title          string
-	Body           string
-	Repo           []ui.Option // first: no repo
-	RepoHint       string      // "Held by linux-2 and linux-3"
-	Factory        []ui.Option // first: Any live factory
-	FactoryHint    string
+	Blank          bool           // nothing was typed or prefilled: the draft of this device may be shown
+	Repo           []ui.Option    // first: no repo
+	Factory        []ui.Option    // first: Any live factory
 	Engines        []EngineOption // first: Any engine
 	Capabilities   []Token        // chosen
 	Offered        []string       // capabilities of live factories that are not chosen
 	DependsOn      []Dependency
-	Acceptance     []string
 	Products       []ui.Option
-	Phase          string
 	Phases         []string // suggestions
-	Priority       string
-	MaxRetries     string
-	Estimate       string
-	Budget         string // of tokens
-	Dollars        string // that it may cost
-	Complexity     string // 1 to 5, or empty
-	Tier           string
-	Tags           string // with commas
-	NotBefore      string // as <input type="datetime-local"> writes it
-	Review         string // "inherit", "yes", "no"
-	Inputs         string // lines of NAME=value
 	// SecretsGone is set where secrets were typed into the form that was refused:
 	// they are not sent back.
 	SecretsGone bool
-
-	// Errors by field name (title, repo, acceptance, ...): one sentence each.
-	Errors map[string]string
-	// Error is about the form as a whole: what happened, what is kept.
-	Error string
 
 	Routability Routability
 	NoFleet     bool // no live factory: the form says so
@@ -284,20 +239,6 @@ func chosenOffline(options []ui.Option) bool {
 		}
 	}
 	return false
-}
-
-func (r Routability) repoHint(other string) string {
-	if r.RepoHint != "" {
-		return r.RepoHint
-	}
-	return other
-}
-
-func (r Routability) factoryHint(other string) string {
-	if r.FactoryHint != "" {
-		return r.FactoryHint
-	}
-	return other
 }
 
 func (r Routability) icon() string {

@@ -27,7 +27,7 @@ type Field struct {
 	ID          string // of what takes the focus; "" is the name
 	Kind        FieldKind
 	Max         int      // characters; 0 is any number
-	Low, High   int      // of a KindNumber
+	Low, High   int      // of a number
 	Options     []Option // of a choice whose options are always the same
 }
 
@@ -75,6 +75,9 @@ func (f Form) Attrs(name, hint string) templ.Attributes {
 		attrs["type"], attrs["min"], attrs["max"] = "number", strconv.Itoa(one.Low), strconv.Itoa(one.High)
 	case KindWhole:
 		attrs["inputmode"] = "numeric"
+		if one.High > 0 {
+			attrs["maxlength"] = strconv.Itoa(len(strconv.Itoa(one.High)))
+		}
 	case KindAmount:
 		attrs["inputmode"] = "decimal"
 	case KindDate:

@@ -1,6 +1,7 @@
 package viewstest
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/a-h/templ"
@@ -120,11 +121,13 @@ func sampleReview() review.Review {
 
 func sampleForm() jobform.Form {
 	return jobform.Form{
-		IdempotencyKey: "0193-abc", Title: "Idempotency keys on every POST that creates",
-		Body:     "A repeated POST with the same `Idempotency-Key` must answer with the first result for 24 hours.",
-		Repo:     []ui.Option{{Label: "No repo"}, {Value: "ledger-api", Label: "ledger-api", Selected: true}},
-		RepoHint: "Held by linux-2 and linux-3",
-		Factory:  []ui.Option{{Label: "Any live factory", Selected: true}, {Value: "linux-2", Label: "linux-2"}}, FactoryHint: "Pick one only if it must run there",
+		Form: ui.Form{Typed: url.Values{"title": {"Idempotency keys on every POST that creates"},
+			"body":       {"A repeated POST with the same `Idempotency-Key` must answer with the first result for 24 hours."},
+			"acceptance": {"Same key and body: same status, same body", "50 equal requests at once create one invoice"},
+			"phase":      {"M2"}, "priority": {"6"}, "max_retries": {"3"}, "estimated_minutes": {"25"}, "review_required": {"yes"}}},
+		IdempotencyKey: "0193-abc",
+		Repo:           []ui.Option{{Label: "No repo"}, {Value: "ledger-api", Label: "ledger-api", Selected: true}},
+		Factory:        []ui.Option{{Label: "Any live factory", Selected: true}, {Value: "linux-2", Label: "linux-2"}},
 		Engines: []jobform.EngineOption{
 			{Label: "Any engine", Note: "the first free seat"}, {Value: "claude", Label: "claude", Note: "2 factories, 2 seats free", Selected: true},
 			{Value: "codex", Label: "codex", Note: "none live since 11:57", Offline: true},
@@ -132,9 +135,7 @@ func sampleForm() jobform.Form {
 		Capabilities: []jobform.Token{{Value: "os:linux"}, {Value: "has:docker"}, {Value: "gpu:a100", Offline: true}},
 		Offered:      []string{"go:1.26", "has:git", "has:postgres", "node:20"},
 		DependsOn:    []jobform.Dependency{{Key: "FB-137", Title: "Double-entry check for settled reservations", Status: ui.Running, Percent: 48}},
-		Acceptance:   []string{"Same key and body: same status, same body", "50 equal requests at once create one invoice"},
-		Products:     []ui.Option{{Value: "ledger", Label: "Ledger API", Selected: true}}, Phase: "M2", Phases: []string{"M1", "M2"},
-		Priority: "6", MaxRetries: "3", Estimate: "25", Review: "yes",
+		Products:     []ui.Option{{Value: "ledger", Label: "Ledger API", Selected: true}}, Phases: []string{"M1", "M2"},
 		Routability: sampleRouting(),
 	}
 }
@@ -148,13 +149,14 @@ func sampleRouting() jobform.Routability {
 			{Name: "mac-1", About: "macOS 15 · claude", Kind: jobform.FitNo, Text: "Misses 2 of 4 needs.", Missing: []jobform.Missing{{Token: "os:linux", Field: "capabilities"}, {Token: "repo:ledger-api", Field: "repo"}}, Pips: ui.Pips{On: 4}, Seats: "0 free"},
 			{Name: "linux-5", About: "Debian 12 · claude, codex", Kind: jobform.FitNo, Text: "Dead since 11:57, it offered engine:codex.", Pips: ui.Pips{Off: 4}, Seats: "dead"},
 		},
-		Foot: ui.Say(ui.Strong("Starts at once."), ui.T(" FB-137 also holds ledger-api.")),
+		Foot:     ui.Say(ui.Strong("Starts at once."), ui.T(" FB-137 also holds ledger-api.")),
+		RepoHint: "Held by linux-2 and linux-3", FactoryHint: "Pick one only if it must run there",
 	}
 }
 
 func badForm() jobform.Form {
 	f := sampleForm()
-	f.Title, f.Priority = "", "11"
+	f.Typed["title"], f.Typed["priority"] = nil, []string{"11"}
 	f.Error = "The job was not created. Two fields need a look, your text is kept."
 	f.Errors = map[string]string{"title": "A title is needed.", "priority": "A whole number from 0 to 10.", "depends_on": "FB-9999 is not a job of this workspace.", "repo": "No live factory holds it.", "acceptance": "At most 50 criteria."}
 	f.Repo = append(f.Repo, ui.Option{Value: "billing-ui", Label: "billing-ui", Selected: true, Offline: true})
@@ -163,7 +165,7 @@ func badForm() jobform.Form {
 
 func editForm() jobform.Form {
 	f := badForm()
-	f.Edit = &jobform.Edit{Key: "FB-142", Title: f.Title, URL: links.JobRetryWith("FB-142"), JobURL: links.Job("FB-142"), DraftURL: links.JobDraft("FB-142", true),
+	f.Edit = &jobform.Edit{Key: "FB-142", Title: "Idempotency keys", URL: links.JobRetryWith("FB-142"), JobURL: links.Job("FB-142"), DraftURL: links.JobDraft("FB-142", true),
 		CopyURL: links.JobCopy("FB-142"), Version: 7, Base: "title=0a1b", Retry: true, CanRetry: true, Inputs: []string{"BRANCH"}, Secrets: []string{"TOKEN"},
 		Locked: map[string]string{"repo": "claude-2 works on it; this can change once nobody does.", "capabilities": "claude-2 works on it.", "engine": "claude-2 works on it.", "depends_on": "It is over."},
 		Changes: []jobform.Change{{Field: "priority", Label: "Priority", Now: "7", By: "claude-1", Differs: true}, {Field: "repo", Label: "Repo", Dropped: true},

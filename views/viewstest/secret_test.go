@@ -38,7 +38,8 @@ func TestInputsOfAJob(t *testing.T) {
 // model, and the field is empty.
 func TestTheFieldOfSecretsIsEmpty(t *testing.T) {
 	form := sampleForm()
-	form.Inputs, form.SecretsGone = "A=x", true
+	form.SecretsGone = true
+	form.Typed.Set("inputs", "A=x")
 	doc := Parsed(t, jobform.View(jobform.Page{Shell: Shell(layout.SectionNewJob, ""), Form: form}))
 	if text := doc.Find("#secrets").Text(); text != "" || doc.Find("#inputs").Text() != "A=x" {
 		t.Errorf("the field of secrets holds %q", text)
