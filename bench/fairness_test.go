@@ -40,6 +40,7 @@ func TestFairnessKnowsEachCall(t *testing.T) {
 
 // The line works with some of the calls; what it says of a busy machine is not looked at.
 func TestFairnessWorks(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	env := map[string]string{"FLEETBOARD_BENCH_ROWS": "1000", "FLEETBOARD_BENCH_DIR": t.TempDir(), "FLEETBOARD_FAIRNESS": "searchJobs,getBlob,heartbeat"}
 	if _, err := run(t.Context(), []string{"fairness"}, func(name string) string { return env[name] }, &out); err != nil {

@@ -18,7 +18,7 @@ const (
 	// second where the trial was too short to tell.
 	snapshotTrial = 20_000
 	snapshotSpare = 1.6
-	snapshotLeast = 5000
+	snapshotLeast = 4000
 	snapshotLimit = 0.7
 )
 
