@@ -69,9 +69,9 @@ func In(t testing.TB, d *db.DB, workspace ids.ID) *World {
 	done := make(chan struct{})
 	w := &World{T: t, Ctx: t.Context(), DB: d, Workspace: workspace, Owner: dbfactory.Person(workspace, tenancy.RoleOwner),
 		Tokens: &Tokens{}, Wake: n, Listening: make(chan struct{})}
-	w.Jobs = jobs.NewService(d, n, dbtest.Vault(d))
+	w.Jobs = jobs.NewService(d, n, dbtest.Vault(d), nil)
 	w.Fleet = fleet.NewService(d, n)
-	w.Dispatch = dispatch.New(d, w.Jobs, n, w.Tokens, slog.New(slog.DiscardHandler))
+	w.Dispatch = dispatch.New(d, w.Jobs, n, w.Tokens, nil, slog.New(slog.DiscardHandler))
 	var once sync.Once
 	n.Subscribe("listening:", func(string) { once.Do(func() { close(w.Listening) }) })
 	go func() { defer close(done); _ = n.Run(ctx) }()

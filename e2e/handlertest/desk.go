@@ -1,7 +1,6 @@
 package handlertest
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -10,34 +9,20 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
-	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/handlers"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/accounts"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
-	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -63,51 +48,24 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		}
 	})
 	log := slog.New(slog.NewTextHandler(text, nil))
-	wake := RunNotifier(t, d, log)
-	people := accountstest.New(d, wake, log)
-	first, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: t.TempDir()})
+	services := apptest.Start(t, d, logTo(log))
+	first, err := services.Accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
-	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
-	flow.NamesBlobs(contents)
-	messages := bus.NewService(d, wake, list.Secrets)
-	messages.NamesBlobs(contents)
-	deps := handlers.Deps{
-		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(d), false), Log: log,
-		Jobs: list, Attempts: attempts.NewService(d),
-		JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: flow, Blobs: contents,
-		Screens: screens.New(d, events, wake, log), Bus: messages, Events: events,
-		Budgets: budgets.NewService(d, wake, nil),
-		Prices:  prices.NewService(d, wake), Usage: usage.NewService(d), Estimates: estimates.New(d),
-		EnrolmentTokenFile: "/data/enrolment-token",
-		Coordinator:        coordinator.New(d, coordinator.Work{}, wake, log),
-	}
+	deps := services.Pages()
+	deps.Sessions, deps.EnrolmentTokenFile = web.NewSessions(sessions.NewStore(d), false), "/data/enrolment-token"
 	for _, f := range change {
 		f(&deps)
 	}
-	other := RunNotifier(t, d, log)
-	desk := &Desk{t: t, Workspace: first.Workspace, People: people,
-		Elsewhere: dispatch.New(d, jobs.NewService(d, other, dbtest.Vault(d)), other, people.Tokens, log),
-		Site:      &Site{Server: handlers.New(deps), DB: d, LogText: text}}
-	t.Cleanup(func() { deps.Screens.Close(); deps.Bus.Close(); deps.Dispatch.Close(); desk.Elsewhere.Close() })
+	desk := &Desk{t: t, Workspace: first.Workspace, People: services.Accounts, Elsewhere: apptest.Start(t, d, logTo(log)).Dispatch,
+		Site: &Site{Server: handlers.New(deps), DB: d, LogText: text}}
 	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
 	desk.Owner = dbfactory.Person(first.Workspace, tenancy.RoleOwner)
 	return desk
 }
 
-// RunNotifier is a process's connection to the others.
-func RunNotifier(t *testing.T, d *db.DB, log *slog.Logger) *notifier.Notifier {
-	t.Helper()
-	n := notifier.New(d, log)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = n.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
-	return n
-}
+func logTo(log *slog.Logger) func(*app.Options) { return func(o *app.Options) { o.Log = log } }
 
 // As is another browser, of a new member with a role.
 func (d *Desk) As(role tenancy.Role) *Site {

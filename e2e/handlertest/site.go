@@ -14,28 +14,11 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/handlers"
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
 // The owner of an OwnedSite.
@@ -76,35 +59,14 @@ func NewSite(t *testing.T, in setup.BootstrapInput, change ...func(*handlers.Dep
 	t.Helper()
 	d, text := dbtest.New(t), &logText{}
 	log := slog.New(slog.NewTextHandler(text, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	wake := notifier.New(d, log)
-	people := accountstest.New(d, wake, log)
+	services := apptest.Build(t, d, logTo(log))
 	in.DataDir = t.TempDir()
-	first, err := people.Setup.Bootstrap(t.Context(), in)
+	first, err := services.Accounts.Setup.Bootstrap(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, events := jobs.NewService(d, wake, dbtest.Vault(d)), eventlog.New(d)
-	flow, contents := dispatch.New(d, list, wake, people.Tokens, log), blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}})
-	flow.NamesBlobs(contents)
-	messages := bus.NewService(d, wake, list.Secrets)
-	messages.NamesBlobs(contents)
-	deps := handlers.Deps{
-		Accounts: people,
-		Sessions: web.NewSessions(sessions.NewStore(d), false),
-		Log:      log,
-		Jobs:     list,
-		Attempts: attempts.NewService(d),
-		JobLogs:  joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet:    fleet.NewService(d, wake),
-		Dispatch: flow, Blobs: contents,
-		Screens: screens.New(d, events, wake, log),
-		Bus:     messages,
-		Events:  events,
-		Budgets: budgets.NewService(d, wake, nil),
-		Prices:  prices.NewService(d, wake), Usage: usage.NewService(d), Estimates: estimates.New(d),
-
-		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log),
-	}
+	deps := services.Pages()
+	deps.Sessions = web.NewSessions(sessions.NewStore(d), false)
 	for _, f := range change {
 		f(&deps)
 	}

@@ -31,7 +31,7 @@ func New(t *testing.T) *Workspace {
 	t.Parallel()
 	d := dbtest.New(t)
 	return &Workspace{T: t, DB: d, Who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleMember),
-		Jobs: jobs.NewService(d, Silence{}, dbtest.Vault(d))}
+		Jobs: jobs.NewService(d, Silence{}, dbtest.Vault(d), nil)}
 }
 
 // Beside makes another workspace in the same database.

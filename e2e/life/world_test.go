@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,23 +14,12 @@ import (
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/internal/accounts"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -48,30 +36,18 @@ type server struct {
 func newServer(t *testing.T) *server {
 	t.Helper()
 	d := dbtest.New(t)
-	log := slog.New(slog.DiscardHandler)
-	wake := notifier.New(d, log)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = wake.Run(ctx) }()
-	people := accountstest.New(d, wake, log)
-	_, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{AdminEmail: "mara@kestrel.example",
+	services := apptest.Start(t, d)
+	_, err := services.Accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{AdminEmail: "mara@kestrel.example",
 		AdminPassword: "quiet watch room 12", DataDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, list := eventlog.New(d), jobs.NewService(d, wake, dbtest.Vault(d))
-	work, board := dispatch.New(d, list, wake, people.Tokens, log), screens.New(d, events, wake, log)
-	front := httptest.NewServer(api.New(api.Deps{Tokens: people.Tokens, Jobs: list, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: work,
-		Screens: board, Events: events, Estimates: estimates.New(d), Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Wake: wake, Log: log}))
-	s := &server{db: d, url: front.URL + api.BasePath, people: people,
+	front := httptest.NewServer(api.New(services.API()))
+	s := &server{db: d, url: front.URL + api.BasePath, people: services.Accounts,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(func() {
-		work.Close()
-		board.Close()
+		services.Close()
 		front.Close()
-		stop()
-		<-ended
 	})
 	conn := dbtest.Owner(t, d)
 	if err := conn.QueryRow(t.Context(), `SELECT id FROM account`).Scan(&s.account); err != nil {

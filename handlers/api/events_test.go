@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,11 +19,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/handlers/api"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
 // liveServer is a second process on a world's database, which hears of news and
@@ -51,16 +49,10 @@ func (l late) FlushError() error {
 func newLiveServer(w *world) *liveServer {
 	w.t.Helper()
 	s := &liveServer{w: w, done: make(chan struct{}), ended: make(chan struct{}, 100)}
-	log := slog.New(slog.DiscardHandler)
-	wake := notifier.New(w.db, log)
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		_ = wake.Run(ctx)
-	}()
-	server := api.New(api.Deps{Jobs: w.jobs, Dispatch: w.dispatch, Events: eventlog.New(w.db), Estimates: estimates.New(w.db), Tokens: w.accounts.Tokens, Log: log,
-		Wake: counted{wake, &s.subs}, Done: s.done})
+	services := apptest.Start(w.t, w.db)
+	deps := services.API()
+	deps.Wake, deps.Done = counted{services.Wake, &s.subs}, s.done
+	server := api.New(deps)
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(late{rw}, r)
 		s.ended <- struct{}{}
@@ -69,8 +61,6 @@ func newLiveServer(w *world) *liveServer {
 	w.t.Cleanup(func() {
 		listening.CloseClientConnections()
 		listening.Close()
-		cancel()
-		<-stopped
 	})
 	return s
 }

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,27 +9,11 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/e2e/jobstest"
 	"github.com/fleetboard/fleetboard/handlers/api"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -202,15 +185,8 @@ func (w *world) fill() {
 
 // serve is a server on the database, without a limit of requests.
 func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
-	log := slog.New(slog.DiscardHandler)
-	people := accountstest.New(m.db, silence{}, log)
-	list, events := jobs.NewService(m.db, silence{}, dbtest.Vault(m.db)), eventlog.New(m.db)
-	deps := api.Deps{Jobs: list, Attempts: attempts.NewService(m.db), JobLogs: joblog.NewService(m.db), JobSearch: jobsearch.New(m.db),
-		Fleet: fleet.NewService(m.db, silence{}), Dispatch: dispatch.New(m.db, list, silence{}, people.Tokens, log),
-		Screens: screens.New(m.db, events, silence{}, log), Events: events, Estimates: estimates.New(m.db), Budgets: budgets.NewService(m.db, silence{}, nil), Prices: prices.NewService(m.db, silence{}), Usage: usage.NewService(m.db),
-		Blobs: blobs.New(m.db, dbtest.Vault(m.db), blobs.Options{Jobs: lease.Scopes{}}),
-		Bus:   bus.NewService(m.db, silence{}, list.Secrets), Done: m.done, Tokens: people.Tokens, Log: log,
-		Coordinator: coordinator.New(m.db, coordinator.Work{}, silence{}, log)}
+	deps := apptest.Build(m.t, m.db).API()
+	deps.Done = m.done
 	for _, f := range change {
 		f(&deps)
 	}

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -13,10 +12,6 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/handlers/edge"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
@@ -36,11 +31,10 @@ func (l *lookups) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 // client.
 func (w *world) limited(perSecond int) (http.Handler, *lookups) {
 	looked := &lookups{Bearers: w.accounts.Tokens}
-	log := slog.New(slog.DiscardHandler)
-	events := eventlog.New(w.db)
-	return api.New(api.Deps{Jobs: w.jobs, Fleet: fleet.NewService(w.db, silence{}), Dispatch: w.dispatch, Screens: screens.New(w.db, events, silence{}, log),
-		Events: events, Estimates: estimates.New(w.db), Tokens: looked, Log: log, Quota: quota.New(perSecond),
-		ClientAddress: func(r *http.Request) string { return r.Header.Get("X-Test-Client") }}), looked
+	deps := w.services.API()
+	deps.Tokens, deps.Quota = looked, quota.New(perSecond)
+	deps.ClientAddress = func(r *http.Request) string { return r.Header.Get("X-Test-Client") }
+	return api.New(deps), looked
 }
 
 func call(t *testing.T, server http.Handler, client, token, method, path, body string) *httptest.ResponseRecorder {

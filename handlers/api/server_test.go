@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,30 +19,17 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/internal/accounts"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
-	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/app"
 	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
 	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -112,6 +98,7 @@ func uncovered() (exit int) {
 type world struct {
 	t         *testing.T
 	db        *db.DB
+	services  *app.Services
 	accounts  *accounts.Parts
 	jobs      *jobs.Service
 	dispatch  *dispatch.Service
@@ -126,11 +113,10 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t)
-	wake := notifier.New(d, log)
-	w := &world{t: t, db: d, accounts: accountstest.New(d, wake, log),
-		arrived: make(chan string, 1000), left: make(chan string, 1000)}
+	services := apptest.Start(t, d, func(o *app.Options) { o.Blobs.MaxSize, o.Blobs.MaxTotal = maxBlob, maxBlobs })
+	w := &world{t: t, db: d, services: services, accounts: services.Accounts, jobs: services.Jobs, dispatch: services.Dispatch,
+		bus: services.Bus, arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()
 	if _, err := w.accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: dir}); err != nil {
 		t.Fatal(err)
@@ -139,26 +125,9 @@ func newWorld(t *testing.T) *world {
 	// Most enrolment tokens allow less than that of the first start.
 	dbfactory.Exec(t, d, "UPDATE access_token SET may_submit = false, roles = '{worker}' WHERE kind = 'enrolment'")
 
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = wake.Run(ctx)
-	}()
-	w.jobs = jobs.NewService(d, wake, dbtest.Vault(d))
-	w.dispatch = dispatch.New(d, w.jobs, wake, w.accounts.Tokens, log)
-	events := eventlog.New(d)
-	board := screens.New(d, events, wake, log)
-	contents := blobs.New(d, dbtest.Vault(d), blobs.Options{Jobs: lease.Scopes{}, MaxSize: maxBlob, MaxTotal: maxBlobs})
-	w.dispatch.NamesBlobs(contents)
-	messages := bus.NewService(d, wake, w.jobs.Secrets)
-	messages.NamesBlobs(contents)
-	contents.ReadMessages(messages)
-	w.bus = messages
-	server := api.New(api.Deps{Jobs: w.jobs, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: w.dispatch, Screens: board, Estimates: estimates.New(d),
-		Blobs: contents, Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d),
-		Bus: messages, Events: events, Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: arrivals{w}, Log: log, Build: api.Build{Server: "test", Schema: 7}})
+	deps := services.API()
+	deps.Tokens, deps.Build = arrivals{w}, api.Build{Server: "test", Schema: 7}
+	server := api.New(deps)
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(rw, r)
 		w.left <- r.URL.Path
@@ -166,12 +135,8 @@ func newWorld(t *testing.T) *world {
 	w.handler = server
 	w.url = listening.URL
 	t.Cleanup(func() {
-		w.dispatch.Close()
-		board.Close()
-		messages.Close()
+		services.Close()
 		listening.Close()
-		cancel()
-		<-ended
 	})
 	return w
 }

@@ -65,12 +65,6 @@ type Config struct {
 	HashCost passwords.Cost
 }
 
-// New returns the parts with the real clock and the usual cost of a hash; see
-// Config for the key.
-func New(d *db.DB, key []byte, wake Notifier, log *slog.Logger, earlier ...[]byte) *Parts {
-	return NewWith(Config{DB: d, Key: key, Earlier: earlier, Wake: wake, Log: log, Now: time.Now, HashCost: passwords.DefaultCost})
-}
-
 // NewWith returns the parts of a configuration. A key of another length is a
 // defect of the caller and panics.
 func NewWith(c Config) *Parts {

@@ -16,34 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/handlers"
 	"github.com/fleetboard/fleetboard/handlers/api"
 	"github.com/fleetboard/fleetboard/handlers/edge"
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/accounts"
 	"github.com/fleetboard/fleetboard/internal/accounts/sessions"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
-	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
 	"github.com/fleetboard/fleetboard/internal/runloop"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
@@ -66,15 +45,12 @@ type App struct {
 	// clusterDir is where the embedded database is.
 	clusterDir string
 	db         *db.DB
-	dispatch   *dispatch.Service
-	screens    *screens.Service
-	bus        *bus.Service
-	words      *jobsearch.Index
-	seals      *seal.Keys
+	services   *Services
 	listener   net.Listener
 	metrics    net.Listener // nil where /metrics has no address of its own
 	server     *http.Server
 	setup      string
+	turns      *quota.Turns // of expensive requests
 
 	done     chan struct{} // closed when streams are to end
 	stop     context.CancelFunc
@@ -100,7 +76,7 @@ const (
 // listener. It returns once requests are answered; Close ends it. ctx bounds
 // the start only.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error) {
-	a := &App{log: log, done: make(chan struct{}), ballast: make([]byte, ballastSize)}
+	a := &App{log: log, done: make(chan struct{}), turns: quota.NewTurns(runtime.GOMAXPROCS(0)), ballast: make([]byte, ballastSize)}
 	debug.SetGCPercent(heapGrowth)
 	defer func() {
 		if err != nil {
@@ -110,15 +86,10 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if err := a.openDatabase(ctx, cfg); err != nil {
 		return nil, err
 	}
-	wake := notifier.New(a.db, log)
-	people, secrets, err := a.unlock(ctx, cfg, wake)
-	if err != nil {
+	if err := a.build(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if a.seals, err = sealKeys(cfg); err != nil {
-		return nil, err
-	}
-	boot, err := people.Setup.Bootstrap(ctx, setup.BootstrapInput{
+	boot, err := a.services.Accounts.Setup.Bootstrap(ctx, setup.BootstrapInput{
 		AdminEmail: cfg.AdminEmail, AdminPassword: cfg.AdminPassword, DataDir: cfg.DataDir})
 	if err != nil {
 		return nil, fmt.Errorf("first workspace: %w", err)
@@ -132,27 +103,26 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 	if boot.SetupToken != "" {
 		a.setup = a.URL() + "/setup/" + boot.SetupToken
 	}
-	kept, err := cfg.Blobs.options()
-	if err != nil {
-		return nil, fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
-	}
-	turns := quota.NewTurns(runtime.GOMAXPROCS(0))
-	kept.Jobs, kept.Turns = lease.Scopes{}, turns
-	a.serve(cfg, people, secrets, blobs.New(a.db, secrets, kept), turns, wake)
+	a.serve(cfg)
 	return a, nil
 }
 
-// unlock makes what the server's secret key opens: people with their tokens, and
-// the vault, whose data keys it wraps anew where an earlier secret wrapped them.
-func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (*accounts.Parts, *vault.Vault, error) {
-	key, earlier, err := cfg.keys()
-	if err != nil {
-		return nil, nil, err
+// build makes the services, and wraps the vault's data keys anew where an earlier secret key of
+// the server wrapped them.
+func (a *App) build(ctx context.Context, cfg Config) error {
+	o := Options{HashCost: cfg.HashCost, PublicURL: cfg.PublicURL, Log: a.log}
+	var err error
+	if o.Key, o.Earlier, err = cfg.keys(); err != nil {
+		return err
 	}
-	secrets := vault.New(a.db, key, earlier...)
-	wrapped, err := secrets.Rewrap(ctx)
+	if o.Blobs, err = cfg.Blobs.options(); err != nil {
+		return fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err)
+	}
+	o.Blobs.Turns = a.turns
+	a.services = Build(a.db, o)
+	wrapped, err := a.services.Vault.Rewrap(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("wrap data keys: %w", err)
+		return fmt.Errorf("wrap data keys: %w", err)
 	}
 	if wrapped.Done > 0 {
 		a.log.InfoContext(ctx, "data keys are wrapped by the present secret key now", "keys", wrapped.Done)
@@ -161,7 +131,7 @@ func (a *App) unlock(ctx context.Context, cfg Config, wake *notifier.Notifier) (
 		a.log.ErrorContext(ctx, "data keys are wrapped by a secret key that this server was not given: set FLEETBOARD_PREVIOUS_SECRET_KEY",
 			"keys", wrapped.Locked)
 	}
-	return accounts.New(a.db, key, wake, a.log, earlier...), secrets, nil
+	return nil
 }
 
 // openDatabase connects to the database that the configuration names, or to an
@@ -187,54 +157,27 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 	return err
 }
 
-// serve builds the services and sets everything going.
-func (a *App) serve(cfg Config, people *accounts.Parts, secrets *vault.Vault, contents *blobs.Service,
-	turns *quota.Turns, wake *notifier.Notifier) {
-	events, sealer := eventlog.New(a.db), seal.New(a.db, a.seals)
-	events.NoteFolds(sealer)
-	list := jobs.NewService(a.db, wake, secrets)
-	list.NoteFolds(sealer)
-	tries, lines, search := attempts.NewService(a.db), joblog.NewService(a.db), jobsearch.New(a.db)
-	a.words = jobsearch.NewIndex(a.db, wake)
-	hosts := fleet.NewService(a.db, wake)
-	a.dispatch = dispatch.New(a.db, list, wake, people.Tokens, a.log)
-	a.dispatch.NamesBlobs(contents)
-	a.screens = screens.New(a.db, events, wake, a.log)
-	a.bus = bus.NewService(a.db, wake, list.Secrets)
-	a.bus.NamesBlobs(contents)
-	contents.ReadMessages(a.bus)
-
-	costs, money := estimates.New(a.db), budgets.NewService(a.db, wake, a.dispatch)
-	rates, used := prices.NewService(a.db, wake), usage.NewService(a.db)
-	leader := coordinator.New(a.db, coordinator.Work{Recovery: a.dispatch, Promotion: a.dispatch, People: people,
-		Events: events, JobLogs: lines, Words: a.words, Secrets: list.Secrets, Seals: sealer, Costs: costs,
-		Prices: a.dispatch, Budgets: money, Merges: merging.New(a.db, list, a.dispatch, cfg.PublicURL, a.log),
-		Messages: a.bus, Blobs: contents}, wake, a.log)
-
+// serve sets everything going.
+func (a *App) serve(cfg Config) {
 	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
-	pages := handlers.New(handlers.Deps{
-		Accounts: people, Sessions: web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), Log: a.log, Ready: a.readiness(),
-		Secure: cfg.Secure(), Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
-		Fleet: hosts, Dispatch: a.dispatch, Screens: a.screens, Bus: a.bus, Events: events, Budgets: money, Prices: rates, Usage: used,
-		Estimates: costs, Coordinator: leader, Blobs: contents, Done: a.done, EnrolmentTokenFile: cfg.EnrolmentTokenFile(),
-		Quota: limits, Turns: turns, ClientAddress: client, Provider: cfg.OIDC.Provider(a.publicURL(cfg)),
-	})
-	machines := api.New(api.Deps{
-		Tokens: people.Tokens, Jobs: list, Attempts: tries, JobLogs: lines, JobSearch: search,
-		Fleet: hosts, Dispatch: a.dispatch, Screens: a.screens, Bus: a.bus, Events: events, Estimates: costs, Budgets: money,
-		Prices: rates, Usage: used, Blobs: contents, Coordinator: leader, Wake: wake, Done: a.done, Log: a.log,
-		Quota: limits, Turns: turns, ClientAddress: client, Build: build()})
+	pages := a.services.Pages()
+	pages.Sessions, pages.Secure = web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), cfg.Secure()
+	pages.Provider, pages.EnrolmentTokenFile = cfg.OIDC.Provider(a.publicURL(cfg)), cfg.EnrolmentTokenFile()
+	pages.Ready, pages.Done, pages.Quota, pages.Turns, pages.ClientAddress = a.readiness(), a.done, limits, a.turns, client
+	calls := a.services.API()
+	calls.Build, calls.Done, calls.Quota, calls.Turns, calls.ClientAddress = build(), a.done, limits, a.turns, client
+	machines := api.New(calls)
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", machines)
-	mux.Handle("/", pages)
+	mux.Handle("/", handlers.New(pages))
 	guard := func(next http.Handler) http.Handler {
 		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), machines.Refuse, next))
 	}
 	a.server = a.httpServer(guard(mux))
-	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: wake.Run},
-		runloop.Task{Name: "revocations", Run: people.Tokens.Watch}, a.keepMarks(cfg),
-		runloop.Task{Name: "coordinator", Run: leader.Run})...)
+	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: a.services.Wake.Run},
+		runloop.Task{Name: "revocations", Run: a.services.Accounts.Tokens.Watch}, a.keepMarks(cfg),
+		runloop.Task{Name: "coordinator", Run: a.services.Coordinator.Run})...)
 }
 
 // httpServer is a server whose clients cannot keep it waiting.
@@ -297,11 +240,8 @@ func (a *App) close() error {
 	defer cancel()
 	var failed []error
 	close(a.done)
-	if a.dispatch != nil {
-		a.screens.Close()
-		a.bus.Close()
-		a.words.Close()
-		a.dispatch.Close()
+	if a.services != nil {
+		a.services.Close()
 	}
 	if a.server != nil {
 		failed = append(failed, a.server.Shutdown(ctx))

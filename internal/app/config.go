@@ -43,6 +43,10 @@ type Config struct {
 	AdminEmail    string `env:"FLEETBOARD_ADMIN_EMAIL"`
 	AdminPassword string `env:"FLEETBOARD_ADMIN_PASSWORD"`
 
+	// HashCost is the cost of a new password hash, the default where it is zero. No variable
+	// sets it: it is for tests.
+	HashCost passwords.Cost `env:"-"`
+
 	OIDC    OIDCConfig
 	Network NetworkConfig
 	Keys    KeyConfig

@@ -41,7 +41,7 @@ func (c Config) markStore() seal.Store {
 func (a *App) keepMarks(cfg Config) runloop.Task {
 	told, store := map[ids.ID]string{}, cfg.markStore()
 	look := func(ctx context.Context) error {
-		cuts, err := seal.Keep(ctx, a.db, a.seals, store)
+		cuts, err := seal.Keep(ctx, a.db, a.services.Seals, store)
 		for _, c := range cuts {
 			if told[c.Workspace] != c.Detail {
 				a.log.ErrorContext(ctx, "the log of events is not the one that this server sealed; run fleetboard audit",

@@ -39,8 +39,9 @@ type Options struct {
 	// MaxSize is how many bytes a blob may have, MaxTotal how many all of a workspace.
 	// 0 is the default.
 	MaxSize, MaxTotal int64
-	// Jobs says which jobs somebody may read. Without it an agent reads what it put only.
-	Jobs Readable
+	// Jobs says which jobs somebody may read, Messages which messages. Without them an agent
+	// reads what it put only.
+	Jobs, Messages Readable
 	// Turns are those in which pieces are read and stored; nil is no limit.
 	Turns *quota.Turns
 }
@@ -68,7 +69,7 @@ type Service struct {
 // New returns the blobs kept in d.
 func New(d *db.DB, v *vault.Vault, o Options) *Service {
 	rows := chunks{d}
-	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows}, jobs: o.Jobs, turns: o.Turns,
+	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows}, jobs: o.Jobs, messages: o.Messages, turns: o.Turns,
 		maxSize: DefaultMaxSize, maxTotal: DefaultMaxTotal}
 	if o.Store != nil {
 		s.store, s.stores[o.Store.Name()] = o.Store, o.Store
@@ -81,10 +82,6 @@ func New(d *db.DB, v *vault.Vault, o Options) *Service {
 	}
 	return s
 }
-
-// ReadMessages has messages say who may read the blobs that they name. It is to be called
-// before the service is used.
-func (s *Service) ReadMessages(messages Readable) { s.messages = messages }
 
 // MaxSize is how many bytes a blob may have.
 func (s *Service) MaxSize() int64 { return s.maxSize }

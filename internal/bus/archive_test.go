@@ -244,7 +244,7 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 	sent := p.send(p.Owner, note(agent("ada"), "one"), note(agent("ada"), "two"))
 	p.ack(sent...)
 	p.age(91)
-	p.bus.NamesBlobs(killed{contents, nil})
+	p.start(killed{contents, nil})
 	if _, err := p.bus.DropOld(p.Ctx); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 		dbfactory.Exec(t, p.DB, `INSERT INTO message_delivery (workspace_id, inbox, seq) SELECT workspace_id, 'role:worker', seq
 			FROM message WHERE seq = $1`, sent[1].Seq)
 	}
-	p.bus.NamesBlobs(killed{contents, hold})
+	p.start(killed{contents, hold})
 	if n, err := p.bus.DropOld(p.Ctx); n != 0 || err != nil {
 		t.Fatalf("%d went, %v", n, err)
 	}
@@ -264,10 +264,10 @@ func TestAnArchiveIsMadeOnce(t *testing.T) {
 	}
 	dbfactory.Exec(t, p.DB, `DELETE FROM message_delivery`)
 	other := killed{contents, func() {
-		p.bus.NamesBlobs(contents)
+		p.start(contents)
 		p.sweep() // another process is faster
 	}}
-	p.bus.NamesBlobs(other)
+	p.start(other)
 	if _, err := p.bus.DropOld(p.Ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
-	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/e2e/dispatchtest"
 	"github.com/fleetboard/fleetboard/e2e/jobstest"
 	"github.com/fleetboard/fleetboard/internal/blobs"
@@ -31,10 +30,15 @@ type post struct {
 
 func newPost(t *testing.T) *post {
 	t.Helper()
-	w := dispatchtest.New(t)
-	b := bus.NewService(w.DB, w.Wake, w.Jobs.Secrets)
-	t.Cleanup(b.Close)
-	return &post{w, b}
+	p := &post{World: dispatchtest.New(t)}
+	p.start(nil)
+	return p
+}
+
+// start begins a bus whose messages name blobs of contents, in place of the one before.
+func (p *post) start(contents bus.Blobs) {
+	p.bus = bus.NewService(p.DB, p.Wake, p.Jobs.Secrets, contents)
+	p.T.Cleanup(p.bus.Close)
 }
 
 // as is an agent with roles.
@@ -425,9 +429,7 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 // message reads it, also an agent.
 func TestAMessageNamesABlob(t *testing.T) {
 	p := newPost(t)
-	contents := blobs.New(p.DB, dbtest.Vault(p.DB), blobs.Options{})
-	p.bus.NamesBlobs(contents)
-	contents.ReadMessages(p.bus)
+	contents := p.withBlobs(blobs.Options{})
 	ada, eve := p.as("ada"), p.as("eve")
 	stored, _, err := contents.Put(p.Ctx, p.Owner, strings.NewReader("a long story"))
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // withBlobs has a bus keep large payloads.
 func (p *post) withBlobs(o blobs.Options) *blobs.Service {
 	p.T.Helper()
+	o.Messages = bus.Scopes{}
 	contents := blobs.New(p.DB, dbtest.Vault(p.DB), o)
-	p.bus.NamesBlobs(contents)
-	contents.ReadMessages(p.bus)
+	p.start(contents)
 	return contents
 }
 

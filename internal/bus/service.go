@@ -34,9 +34,6 @@ type Blobs interface {
 	ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error
 }
 
-// NamesBlobs lets messages name blobs of b. It is to be called before the service is used.
-func (s *Service) NamesBlobs(b Blobs) { s.blobs = b }
-
 // Service sends and reads messages.
 type Service struct {
 	*exports
@@ -64,9 +61,9 @@ type Service struct {
 // handed is how long a message of a role or a factory belongs to the reader that got it.
 const handed = 2 * time.Minute
 
-// NewService returns the bus of the messages kept in d. Close ends its subscription and every
-// wait.
-func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
+// NewService returns the bus of the messages kept in d, which may name blobs of contents; nil
+// is none. Close ends its subscription and every wait.
+func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Service {
 	s := &Service{
 		exports:   &exports{d},
 		archives:  &archives{d},
@@ -74,6 +71,7 @@ func NewService(d *db.DB, wake Notifier, values Secrets) *Service {
 		db:        d,
 		wake:      wake,
 		secrets:   values,
+		blobs:     contents,
 		waiters:   waitlist.New(),
 		hold:      handed,
 		waiting:   map[ids.ID]map[string]int{},

@@ -1,13 +1,13 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/fault"
@@ -119,7 +119,7 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 			other := inWorkspace(t, w.DB, w.Workspace)
 			enrolment := w.enrolment(tenancy.Scope{})
 			agent := w.registered(enrolment)
-			people := accounts.New(w.DB, bytes.Repeat([]byte{7}, 32), w.Wake, slog.New(slog.DiscardHandler))
+			people := accountstest.New(w.DB, w.Wake, slog.New(slog.DiscardHandler))
 			ended := make(chan error, 2)
 			for _, process := range []*world{w, other} {
 				go func() {

@@ -30,7 +30,7 @@ func (w *world) carriedOut(j jobs.Job, how string) {
 	if j.StatusBy != w.Owner.Actor() || j.CarriedOutBy.Kind != want {
 		w.T.Errorf("decided by %+v, carried out by %+v; want %+v and %q", j.StatusBy, j.CarriedOutBy, w.Owner.Actor(), want)
 	}
-	list, err := eventlog.New(w.DB).OfJob(w.Ctx, w.Owner, j.ID, 0, 1)
+	list, err := eventlog.New(w.DB, nil).OfJob(w.Ctx, w.Owner, j.ID, 0, 1)
 	if err != nil || len(list) != 1 {
 		w.T.Fatalf("%d events, %v", len(list), err)
 	}

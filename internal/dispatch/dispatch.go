@@ -54,9 +54,9 @@ func (s *Service) BudgetsFreed(ctx context.Context, workspace ids.ID, budgets []
 	s.effects.BudgetsFreed(ctx, workspace, budgets)
 }
 
-// New returns the dispatch of the jobs kept in d. Close ends its subscriptions to
-// wake-ups and every wait.
-func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *slog.Logger) *Service {
+// New returns the dispatch of the jobs kept in d. Results and checkpoints may name blobs of
+// contents; nil is none. Close ends its subscriptions to wake-ups and every wait.
+func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, contents report.Contents, log *slog.Logger) *Service {
 	waiters, effects := waitlist.New(), lease.NewEffects(d, wake, log)
 	agents := enrol.New(d, list, wake, tokens, waiters, effects)
 	reaper := recovery.New(d, list, effects, log)
@@ -67,7 +67,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, log *s
 		claimService:    claims,
 		enrolService:    agents,
 		recoveryService: reaper,
-		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects, claims),
+		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects, claims, contents),
 	}
 }
 

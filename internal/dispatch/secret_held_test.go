@@ -63,8 +63,8 @@ func TestARequestIsKnownUnderAnotherServerKey(t *testing.T) {
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
 	copied := *w.World
 	other := &world{&copied}
-	other.Jobs = jobs.NewService(w.DB, w.Wake, vault.New(w.DB, key(8), key(7))) // dbtest.Vault has the one of sevens
-	other.Dispatch = dispatch.New(w.DB, other.Jobs, w.Wake, w.Tokens, slog.New(slog.DiscardHandler))
+	other.Jobs = jobs.NewService(w.DB, w.Wake, vault.New(w.DB, key(8), key(7)), nil) // dbtest.Vault has the one of sevens
+	other.Dispatch = dispatch.New(w.DB, other.Jobs, w.Wake, w.Tokens, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(other.Dispatch.Close)
 	other.claims(agent, "r-"+canary, second)
 	w.untold("after another key")

@@ -39,7 +39,7 @@ func names(list []eventlog.Event) (names []string) {
 func TestTheAuditHoldsWhatPeopleDidInSettings(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	workspace, log := dbfactory.Workspace(t, d), eventlog.New(d)
+	workspace, log := dbfactory.Workspace(t, d), eventlog.New(d, nil)
 	ada, bob := dbfactory.Person(workspace, tenancy.RoleOwner), dbfactory.Person(workspace, tenancy.RoleAdmin)
 	ada.Name, bob.Name = "Ada", "Bob"
 	of := job(t, d, workspace)
@@ -95,7 +95,7 @@ func TestTheAuditIsForThoseWhoManage(t *testing.T) {
 	d := dbtest.New(t)
 	workspace := dbfactory.Workspace(t, d)
 	for role, may := range map[tenancy.Role]bool{tenancy.RoleOwner: true, tenancy.RoleAdmin: true, tenancy.RoleMember: false, tenancy.RoleViewer: false} {
-		_, _, err := eventlog.New(d).Audit(t.Context(), dbfactory.Person(workspace, role), eventlog.Filter{}, eventlog.AuditPlace{}, 10)
+		_, _, err := eventlog.New(d, nil).Audit(t.Context(), dbfactory.Person(workspace, role), eventlog.Filter{}, eventlog.AuditPlace{}, 10)
 		if may && err != nil || !may && !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s: %v", role, err)
 		}

@@ -27,7 +27,7 @@ func age(t *testing.T, d *db.DB, job ids.ID, n int) {
 
 func events(t *testing.T, d *db.DB, workspace, job ids.ID) []eventlog.Event {
 	t.Helper()
-	list, err := eventlog.New(d).OfJob(t.Context(), tenancy.System(workspace, "test"), job, 0, 1000)
+	list, err := eventlog.New(d, nil).OfJob(t.Context(), tenancy.System(workspace, "test"), job, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func events(t *testing.T, d *db.DB, workspace, job ids.ID) []eventlog.Event {
 // compact goes round once.
 func compact(t *testing.T, d *db.DB) int {
 	t.Helper()
-	n, err := eventlog.New(d).Compact(t.Context())
+	n, err := eventlog.New(d, nil).Compact(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestATailAmongOldEventsSkipsNothing(t *testing.T) {
 	write(t, d, workspace, one, 40)
 	age(t, d, one, 60)
 	settle(t, d)
-	log, who := eventlog.New(d), tenancy.System(workspace, "test")
+	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
 	before, middle, err := log.Tail(t.Context(), who, eventlog.Cursor{}, 20)
 	if err != nil || len(before) != 20 {
 		t.Fatal(len(before), err)
@@ -275,7 +275,7 @@ func TestCompactionGoesRound(t *testing.T) {
 	last := job(t, d, second)
 	write(t, d, second, last, 60)
 	age(t, d, last, 60)
-	log := eventlog.New(d)
+	log := eventlog.New(d, nil)
 	for call, want := range []int{0, 1, 0, 1, 0} {
 		if n, err := log.Compact(t.Context()); err != nil || n != want {
 			t.Errorf("call %d: %d jobs, %v; want %d", call, n, err, want)

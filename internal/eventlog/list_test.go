@@ -87,7 +87,7 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 		appendTo(t, d, other, e)
 	}
 	settle(t, d)
-	log, who := eventlog.New(d), tenancy.System(workspace, "test")
+	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
 	for _, c := range []struct {
 		filter eventlog.Filter
 		want   []string
@@ -122,7 +122,7 @@ func TestThePlaceAfterTheFirstEventIsNone(t *testing.T) {
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	bulk(t, d, workspace, 4)
-	log, who := eventlog.New(d), tenancy.System(workspace, "test")
+	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
 	if list, next, err := log.Older(t.Context(), who, eventlog.Filter{}, eventlog.Cursor{}, 4); err != nil || len(list) != 4 || next != (eventlog.Cursor{}) {
 		t.Errorf("the whole log: %d events, then %q, %v; want 4 and nothing after them", len(list), next, err)
 	}
@@ -140,7 +140,7 @@ func TestAFilterThatFitsLittleGivesAPlaceToGoOnFrom(t *testing.T) {
 	workspace := dbfactory.Workspace(t, d)
 	const n = 45_000
 	bulk(t, d, workspace, n)
-	log, who := eventlog.New(d), tenancy.System(workspace, "test")
+	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
 	f := eventlog.Filter{Types: []string{"bulk.1", "bulk.45000", "bulk.22000"}}
 	list, next, err := log.TailFiltered(t.Context(), who, eventlog.Filter{Types: []string{"bulk.45000"}}, eventlog.Cursor{}, 10)
 	if err != nil || len(list) != 0 || next == (eventlog.Cursor{}) {
@@ -166,7 +166,7 @@ func TestNothingIsShownThatCanStillChange(t *testing.T) {
 	d := dbtest.New(t)
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
-	log, who := eventlog.New(d), tenancy.System(workspace, "test")
+	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
 	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
 		if err := eventlog.AppendTx(t.Context(), tx, workspace, event(1)); err != nil {
 			return err

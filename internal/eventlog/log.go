@@ -22,13 +22,10 @@ type Folds interface {
 	FoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, event int64, removed []int64) error
 }
 
-// New returns the log kept in d.
-func New(d *db.DB) *Log {
-	return &Log{db: d}
+// New returns the log kept in d. Compaction tells folds what it folded; nil is nobody.
+func New(d *db.DB, folds Folds) *Log {
+	return &Log{db: d, folds: folds}
 }
-
-// NoteFolds makes compaction tell f what it folded. Call it before Compact.
-func (l *Log) NoteFolds(f Folds) { l.folds = f }
 
 // AppendTx records a fact in the caller's transaction. Of e, the fields ID,
 // Cursor, JobKey, At and SavedAt are the database's to fill in.

@@ -46,7 +46,7 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	who := tenancy.System(workspace, "test")
-	log := eventlog.New(d)
+	log := eventlog.New(d, nil)
 
 	opened, held, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	commit := sync.OnceFunc(func() { close(held) })
@@ -109,7 +109,7 @@ func TestAPageIsLiveFromItsHeadOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, _ := tail(t, eventlog.New(d), tenancy.System(workspace, "test"), head, 1); len(list) != 1 {
+	if list, _ := tail(t, eventlog.New(d, nil), tenancy.System(workspace, "test"), head, 1); len(list) != 1 {
 		t.Errorf("%d events after the head; want 1", len(list))
 	}
 }

@@ -143,7 +143,7 @@ func (f *flood) dawdle() {
 // was committed is there, or does not come. A reader that breaks off loses the
 // rest of its page and goes on from the last event's place, as text.
 func (f *flood) tail(breaksOff bool) []string {
-	log, who := eventlog.New(f.db), tenancy.System(f.workspace, "test")
+	log, who := eventlog.New(f.db, nil), tenancy.System(f.workspace, "test")
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	var got []string

@@ -37,7 +37,7 @@ func TestAnAgentsLogHasNoSettings(t *testing.T) {
 	add("factory.drained", "person", nil)
 	settle(t, d)
 
-	log := eventlog.New(d)
+	log := eventlog.New(d, nil)
 	agent := tenancy.Principal{Kind: tenancy.KindAgent, Workspace: workspace}
 	all := []string{"agent.registered", "job.created", "job.claimed", "agent.died"}
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestAddressesAreForThoseWhoManageMembers(t *testing.T) {
 			Payload: json.RawMessage(fmt.Sprintf(`{"role": "member", "email": "%s@example.org"}`, kind))})
 	}
 	settle(t, d)
-	log := eventlog.New(d)
+	log := eventlog.New(d, nil)
 	for role, sees := range map[tenancy.Role]bool{tenancy.RoleViewer: false, tenancy.RoleMember: false, tenancy.RoleAdmin: true, tenancy.RoleOwner: true} {
 		who := dbfactory.Person(workspace, role)
 		tail, _, err := log.TailFiltered(t.Context(), who, eventlog.Filter{}, eventlog.Cursor{}, 10)

@@ -162,7 +162,7 @@ func TestBatchesAreMadeBesideOneAnother(t *testing.T) {
 func TestAJobIsMadeByItsProductsAsTheyAreNow(t *testing.T) {
 	b := setup(t)
 	admin := dbfactory.Person(b.who.Workspace, tenancy.RoleOwner)
-	elsewhere := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db))
+	elsewhere := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db), nil)
 	put := func(name string, settings jobs.ProductSettings) {
 		t.Helper()
 		if _, _, err := elsewhere.PutProduct(t.Context(), admin, name, settings); err != nil {

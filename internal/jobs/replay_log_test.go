@@ -14,7 +14,7 @@ import (
 // replayed asserts that the stored events of a job tell what is stored of it.
 func (b *bundle) replayed(j jobs.Job) {
 	b.t.Helper()
-	events, err := eventlog.New(b.db).OfJob(b.t.Context(), b.who, j.ID, 0, 200)
+	events, err := eventlog.New(b.db, nil).OfJob(b.t.Context(), b.who, j.ID, 0, 200)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -199,7 +199,7 @@ func TestRevealingTakesOneStatement(t *testing.T) {
 		without = append(without, withSecrets(fmt.Sprint("without ", i), `{"A":"x"}`))
 	}
 	plain, secret := b.create(without...), b.create(with...)
-	other := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db)) // another process: its memory is empty
+	other := jobs.NewService(b.db, b.wakes, dbtest.Vault(b.db), nil) // another process: its memory is empty
 	for _, c := range []struct {
 		what string
 		list []jobs.Job
@@ -234,7 +234,7 @@ func TestTheDigestOfARequestIsKeyed(t *testing.T) {
 	if dbfactory.Int(t, b.db, `SELECT count(*) FROM idempotent_request WHERE digest = $1`, asked) != 0 {
 		t.Error("the digest is stored as it was given")
 	}
-	changed := jobs.NewService(b.db, b.wakes, vault.New(b.db, serverKey(8), serverKey(7)))
+	changed := jobs.NewService(b.db, b.wakes, vault.New(b.db, serverKey(8), serverKey(7)), nil)
 	again, err := changed.Create(t.Context(), b.who, changed.Key("k", asked), in)
 	if err != nil || !again.Replayed || again.Jobs[0].ID != first.Jobs[0].ID || compact(t, again.Jobs[0].InputContext) != `{"A":"[secret]"}` {
 		t.Errorf("the repetition: %+v, %v", again, err)
@@ -262,7 +262,7 @@ func TestSecretsEndWithTheirJob(t *testing.T) {
 func TestAServerWithAnotherKey(t *testing.T) {
 	b := setup(t)
 	made := b.create(withSecrets("a", `{"A":"one"}`, "A"))
-	wrong := &bundle{t: t, db: b.db, who: b.who, wakes: b.wakes, Service: jobs.NewService(b.db, b.wakes, vault.New(b.db, serverKey(8)))}
+	wrong := &bundle{t: t, db: b.db, who: b.who, wakes: b.wakes, Service: jobs.NewService(b.db, b.wakes, vault.New(b.db, serverKey(8)), nil)}
 	if _, _, err := wrong.reveal(made...); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("reading: %v", err)
 	}

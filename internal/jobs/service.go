@@ -30,13 +30,11 @@ type Service struct {
 	folds eventlog.Folds
 }
 
-// NewService returns the jobs kept in d, whose secrets the vault keeps.
-func NewService(d *db.DB, wake Publisher, v *vault.Vault) *Service {
-	return &Service{db: d, wake: wake, Secrets: secrets.NewService(d, wake, v)}
+// NewService returns the jobs kept in d, whose secrets the vault keeps. Purge tells folds which
+// events one stands for; nil is nobody.
+func NewService(d *db.DB, wake Publisher, v *vault.Vault, folds eventlog.Folds) *Service {
+	return &Service{db: d, wake: wake, folds: folds, Secrets: secrets.NewService(d, wake, v)}
 }
-
-// NoteFolds makes Purge tell f which events one stands for. Call it before Purge.
-func (s *Service) NoteFolds(f eventlog.Folds) { s.folds = f }
 
 // LaneTopic is published when a lane has got a claimable job.
 func LaneTopic(workspace ids.ID, lane int64) string {

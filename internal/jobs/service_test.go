@@ -41,7 +41,7 @@ func setup(t *testing.T) *bundle {
 	t.Parallel()
 	d := dbtest.New(t)
 	w := &wakes{}
-	return &bundle{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleMember), wakes: w, Service: jobs.NewService(d, w, dbtest.Vault(d))}
+	return &bundle{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleMember), wakes: w, Service: jobs.NewService(d, w, dbtest.Vault(d), nil)}
 }
 
 func (b *bundle) create(list ...jobs.New) []jobs.Job {

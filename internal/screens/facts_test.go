@@ -46,7 +46,7 @@ func newHeld(t *testing.T) *held {
 	t.Parallel()
 	d := dbtest.New(t)
 	who := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
-	h := &held{t: t, db: d, who: who, jobs: jobs.NewService(d, notifier.New(d, slog.New(slog.DiscardHandler)), dbtest.Vault(d))}
+	h := &held{t: t, db: d, who: who, jobs: jobs.NewService(d, notifier.New(d, slog.New(slog.DiscardHandler)), dbtest.Vault(d), nil)}
 	h.exec(`INSERT INTO factory (workspace_id, id, name, os, seats) VALUES ($1, gen_random_uuid(), 'linux-2', 'linux', 1)`)
 	h.exec(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, max_concurrent_jobs, heartbeat_interval_seconds, last_heartbeat_at)
 		SELECT $1, gen_random_uuid(), f.id, 'claude-1', 'b', 1, 3600, now() FROM factory f WHERE f.workspace_id = $1`)

@@ -54,7 +54,7 @@ func visit(s *Service, at int, what func()) (taken func() int) {
 
 func (h *held) service() *Service {
 	h.t.Helper()
-	s := New(h.db, eventlog.New(h.db), &topics{}, nil)
+	s := New(h.db, eventlog.New(h.db, nil), &topics{}, nil)
 	h.t.Cleanup(s.Close)
 	return s
 }

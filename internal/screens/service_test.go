@@ -45,9 +45,9 @@ func setup(t *testing.T) *world {
 	quiet := slog.New(slog.DiscardHandler)
 	n := notifier.New(d, quiet)
 	w := &world{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
-	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d)), fleet.NewService(d, n)
-	w.dispatch = dispatch.New(d, w.jobs, n, w, quiet)
-	w.Service = screens.New(d, eventlog.New(d), n, quiet)
+	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d), nil), fleet.NewService(d, n)
+	w.dispatch = dispatch.New(d, w.jobs, n, w, nil, quiet)
+	w.Service = screens.New(d, eventlog.New(d, nil), n, quiet)
 	t.Cleanup(func() { w.Close(); w.dispatch.Close() })
 	return w
 }

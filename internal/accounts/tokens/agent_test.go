@@ -11,7 +11,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fleetboard/fleetboard/db/vault"
 	"github.com/fleetboard/fleetboard/internal/accounts"
 	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
@@ -78,7 +77,7 @@ func TestAgentTokenExpires(t *testing.T) {
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := accounts.New(nil, bytes.Repeat([]byte{8}, vault.KeySize), nil, nil).Tokens.IssueAgentToken(agent())
+	token, _, err := accounts.NewWith(accounts.Config{Key: accountstest.Key(8), Now: time.Now}).Tokens.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Parts {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	wake := notifier.New(d, log)
-	s := accounts.New(d, accountstest.Key(7), wake, log)
+	s := accountstest.New(d, wake, log)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
 	goOn := func(run func(context.Context) error) {

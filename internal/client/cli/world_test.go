@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,27 +20,11 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/apptest"
 	handler "github.com/fleetboard/fleetboard/handlers/api"
-	"github.com/fleetboard/fleetboard/internal/accounts/accountstest"
 	"github.com/fleetboard/fleetboard/internal/accounts/setup"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/cli"
-	"github.com/fleetboard/fleetboard/internal/coordinator"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
-	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
-	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/notifier"
-	"github.com/fleetboard/fleetboard/internal/screens"
-	"github.com/fleetboard/fleetboard/internal/spend/budgets"
-	"github.com/fleetboard/fleetboard/internal/spend/estimates"
-	"github.com/fleetboard/fleetboard/internal/spend/prices"
-	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
 // world is a server, and a person at a terminal of the same machine.
@@ -126,46 +109,25 @@ func (w *world) asked(args []string) {
 // the enrolment token in the environment.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	log := slog.New(slog.DiscardHandler)
 	d := dbtest.New(t)
-	wake := notifier.New(d, log)
-	people := accountstest.New(d, wake, log)
+	services := apptest.Start(t, d)
 	w := newPerson(t)
 	w.db = d
 	data := filepath.Join(w.home, "data")
-	if _, err := people.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: data}); err != nil {
+	if _, err := services.Accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: data}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = wake.Run(ctx)
-	}()
-	work := jobs.NewService(d, wake, dbtest.Vault(d))
-	flow := dispatch.New(d, work, wake, people.Tokens, log)
-	events := eventlog.New(d)
-	board := screens.New(d, events, wake, log)
-	messages, contents := bus.NewService(d, wake, work.Secrets), blobs.New(d, dbtest.Vault(d), blobs.Options{})
-	messages.NamesBlobs(contents)
-	server := handler.New(handler.Deps{Jobs: work, Attempts: attempts.NewService(d), JobLogs: joblog.NewService(d), JobSearch: jobsearch.New(d),
-		Fleet: fleet.NewService(d, wake), Dispatch: flow, Screens: board, Estimates: estimates.New(d),
-		Budgets: budgets.NewService(d, wake, nil), Prices: prices.NewService(d, wake), Usage: usage.NewService(d), Bus: messages, Events: events,
-		Blobs:       contents,
-		Coordinator: coordinator.New(d, coordinator.Work{}, wake, log), Tokens: people.Tokens, Log: log, Wake: wake,
-		Build: handler.Build{Server: "test", Schema: 7}})
+	deps := services.API()
+	deps.Build = handler.Build{Server: "test", Schema: 7}
+	server := handler.New(deps)
 	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.note(r)
 		server.ServeHTTP(rw, r)
 	}))
 	t.Cleanup(func() {
-		flow.Close()
-		board.Close()
-		messages.Close()
+		services.Close()
 		listening.CloseClientConnections()
 		listening.Close()
-		cancel()
-		<-ended
 	})
 	w.url = listening.URL
 	w.owner, w.enrolment = w.read(filepath.Join(data, "owner-token")), w.read(filepath.Join(data, "enrolment-token"))

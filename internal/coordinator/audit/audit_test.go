@@ -191,7 +191,7 @@ func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 		before := w.replay(long)
 		w.damage(`UPDATE event SET at = now() - interval '100 days' WHERE id IN (SELECT id FROM event WHERE job_id = $1 ORDER BY id LIMIT $2)`,
 			long.ID, old)
-		if n, err := eventlog.New(w.db).Compact(t.Context()); err != nil || n != 1 {
+		if n, err := eventlog.New(w.db, nil).Compact(t.Context()); err != nil || n != 1 {
 			t.Fatalf("round %d: %d jobs were folded, %v; want 1", round, n, err)
 		}
 		if diff := before.Diff(w.replay(long)); len(diff) != 0 {

@@ -59,8 +59,8 @@ func newWorld(t *testing.T) *world {
 	workspace := dbfactory.Workspace(t, d)
 	wake := notifier.New(d, log)
 	w := &world{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
-		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d)), admin: dbtest.Owner(t, d)}
-	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, log)
+		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d), nil), admin: dbtest.Owner(t, d)}
+	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, nil, log)
 	t.Cleanup(w.dispatch.Close)
 	return w
 }

@@ -16,7 +16,7 @@ import (
 
 // silent makes jobs as another process does whose wake-ups are all lost.
 func (w *world) silent() *jobs.Service {
-	return jobs.NewService(w.DB, notifier.New(w.DB, slog.New(slog.DiscardHandler)), dbtest.Vault(w.DB))
+	return jobs.NewService(w.DB, notifier.New(w.DB, slog.New(slog.DiscardHandler)), dbtest.Vault(w.DB), nil)
 }
 
 // awaits lets an agent wait for a job.

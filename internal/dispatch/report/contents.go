@@ -17,10 +17,6 @@ type Contents interface {
 	ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, by blobs.Ref) error
 }
 
-// NamesBlobs lets results and checkpoints name blobs of c. It is to be called before the
-// service is used; without it there are none.
-func (s *Service) NamesBlobs(c Contents) { s.contents = c }
-
 // The fields by which a result and a checkpoint name blobs.
 const (
 	patchBlob      = "patch_blob"

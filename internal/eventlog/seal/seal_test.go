@@ -287,8 +287,7 @@ func TestFoldsAreExcused(t *testing.T) {
 			INSERT INTO lane (workspace_id, needs, digest, product_id) SELECT workspace_id, '{}', '', id FROM p RETURNING id)
 		INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
 		SELECT $1, gen_random_uuid(), 'FB-1', 'A job', p.id, l.id, 'blocked', 'test' FROM p, l RETURNING id::text`, w.workspace)
-	log := eventlog.New(w.db)
-	log.NoteFolds(w.sealer)
+	log := eventlog.New(w.db, w.sealer)
 	for round := range 2 {
 		w.exec(`INSERT INTO event (workspace_id, type, job_id, actor, actor_kind, at)
 			SELECT $1, 'job.edited', $2, 'a', 'b', now() - interval '100 days' FROM generate_series(1, 60) g`, w.workspace, job)
@@ -315,10 +314,11 @@ func TestDeletedJobsAreExcused(t *testing.T) {
 		t.Run(fmt.Sprintf("noted %t", noted), func(t *testing.T) {
 			w := newWorld(t)
 			who := dbfactory.Person(w.workspace, tenancy.RoleOwner)
-			list := jobs.NewService(w.db, silent{}, dbtest.Vault(w.db))
+			var folds eventlog.Folds
 			if noted {
-				list.NoteFolds(w.sealer)
+				folds = w.sealer
 			}
+			list := jobs.NewService(w.db, silent{}, dbtest.Vault(w.db), folds)
 			made, err := list.Create(t.Context(), who, nil, jobs.New{Spec: jobs.Spec{Title: "A job"}})
 			if err != nil {
 				t.Fatal(err)

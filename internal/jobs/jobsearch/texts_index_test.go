@@ -38,7 +38,7 @@ func words(t *testing.T, d *db.DB) int {
 func TestWordsAreWrittenOutsideOfTheCreation(t *testing.T) {
 	w := jobstest.New(t)
 	wake := &wakes{}
-	list, index := jobs.NewService(w.DB, wake, nil), jobsearch.NewIndex(w.DB, wake)
+	list, index := jobs.NewService(w.DB, wake, nil, nil), jobsearch.NewIndex(w.DB, wake)
 	defer index.Close()
 	for words(t, w.DB) == 0 { // the first look is at all workspaces
 		w.NewJobs(jobs.New{Spec: jobs.Spec{Title: "Seen by the first look"}})

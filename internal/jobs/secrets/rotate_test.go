@@ -86,7 +86,7 @@ func (b *fixture) readers(made []jobs.Job, per int) (stop func() int64) {
 	for i := range 3 {
 		service := b.Service
 		if i == 2 {
-			service = jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB)) // another process
+			service = jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB), nil) // another process
 		}
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -132,7 +132,7 @@ func TestTenThousandValuesAreRotatedWhileTheyAreRead(t *testing.T) {
 	var moved atomic.Int64
 	var wg sync.WaitGroup
 	for range 2 {
-		other := jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB))
+		other := jobs.NewService(b.DB, jobstest.Silence{}, dbtest.Vault(b.DB), nil)
 		wg.Go(func() {
 			for n := 1; n > 0; {
 				var err error

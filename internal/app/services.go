@@ -1,0 +1,125 @@
+package app
+
+import (
+	"cmp"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/vault"
+	"github.com/fleetboard/fleetboard/handlers"
+	"github.com/fleetboard/fleetboard/handlers/api"
+	"github.com/fleetboard/fleetboard/internal/accounts"
+	"github.com/fleetboard/fleetboard/internal/accounts/passwords"
+	"github.com/fleetboard/fleetboard/internal/blobs"
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/merging"
+	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/eventlog/seal"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
+	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
+	"github.com/fleetboard/fleetboard/internal/notifier"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/estimates"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
+	"github.com/fleetboard/fleetboard/internal/spend/usage"
+)
+
+// Options are what services are made of beside their database.
+type Options struct {
+	// Key is the server's secret key, Earlier are those that it had before.
+	Key     []byte
+	Earlier [][]byte
+	// HashCost is the cost of a new password hash; the zero value is the default.
+	HashCost passwords.Cost
+	// Blobs say where contents are and how large they may be.
+	Blobs blobs.Options
+	// PublicURL is where people reach the server.
+	PublicURL string
+	Log       *slog.Logger
+}
+
+// Services are those of one server on one database.
+type Services struct {
+	Wake        *notifier.Notifier
+	Accounts    *accounts.Parts
+	Vault       *vault.Vault
+	Seals       *seal.Keys
+	Events      *eventlog.Log
+	Jobs        *jobs.Service
+	Attempts    *attempts.Service
+	JobLogs     *joblog.Service
+	JobSearch   *jobsearch.Service
+	Words       *jobsearch.Index
+	Fleet       *fleet.Service
+	Blobs       *blobs.Service
+	Dispatch    *dispatch.Service
+	Screens     *screens.Service
+	Bus         *bus.Service
+	Estimates   *estimates.Service
+	Budgets     *budgets.Service
+	Prices      *prices.Service
+	Usage       *usage.Service
+	Coordinator *coordinator.Service
+
+	log     *slog.Logger
+	closing sync.Once
+}
+
+// Build makes the services of a server on d. Nothing runs yet: the loops are Wake.Run,
+// Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
+func Build(d *db.DB, o Options) *Services {
+	wake := notifier.New(d, o.Log)
+	people := accounts.NewWith(accounts.Config{DB: d, Key: o.Key, Earlier: o.Earlier, Wake: wake, Log: o.Log, Now: time.Now,
+		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost)})
+	s := &Services{Wake: wake, Accounts: people, Vault: vault.New(d, o.Key, o.Earlier...), Seals: seal.NewKeys(o.Key, o.Earlier...), log: o.Log}
+	sealer := seal.New(d, s.Seals)
+	s.Events = eventlog.New(d, sealer)
+	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
+	s.Attempts, s.JobLogs = attempts.NewService(d), joblog.NewService(d)
+	s.JobSearch, s.Words = jobsearch.New(d), jobsearch.NewIndex(d, wake)
+	s.Fleet = fleet.NewService(d, wake)
+	o.Blobs.Jobs, o.Blobs.Messages = lease.Scopes{}, bus.Scopes{}
+	s.Blobs = blobs.New(d, s.Vault, o.Blobs)
+	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, o.Log)
+	s.Screens = screens.New(d, s.Events, wake, o.Log)
+	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs)
+	s.Estimates, s.Budgets = estimates.New(d), budgets.NewService(d, wake, s.Dispatch)
+	s.Prices, s.Usage = prices.NewService(d, wake), usage.NewService(d)
+	s.Coordinator = coordinator.New(d, coordinator.Work{Recovery: s.Dispatch, Promotion: s.Dispatch, People: people, Events: s.Events,
+		JobLogs: s.JobLogs, Words: s.Words, Secrets: s.Jobs.Secrets, Seals: sealer, Costs: s.Estimates, Prices: s.Dispatch,
+		Budgets: s.Budgets, Merges: merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log), Messages: s.Bus, Blobs: s.Blobs}, wake, o.Log)
+	return s
+}
+
+// Pages are what the pages need of the services.
+func (s *Services) Pages() handlers.Deps {
+	return handlers.Deps{Accounts: s.Accounts, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
+		Fleet: s.Fleet, Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Log: s.log}
+}
+
+// API is what the API needs of them.
+func (s *Services) API() api.Deps {
+	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
+		Fleet: s.Fleet, Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
+		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Wake: s.Wake, Log: s.log}
+}
+
+// Close ends every wait and every subscription.
+func (s *Services) Close() {
+	s.closing.Do(func() {
+		s.Screens.Close()
+		s.Bus.Close()
+		s.Words.Close()
+		s.Dispatch.Close()
+	})
+}
