@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
@@ -89,6 +90,9 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		// Ids go as the 16 bytes that they are, not by way of their text.
 		pgxuuid.Register(conn.TypeMap())
+		// Times are UTC wherever the process runs.
+		conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
+			Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
 		if o.AppURL == "" {
 			return becomeApp(ctx, conn)
 		}

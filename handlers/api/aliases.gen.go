@@ -55,7 +55,6 @@ type (
 	Change                             = api.Change
 	CheckBudgetJSONRequestBody         = api.CheckBudgetJSONRequestBody
 	ClaimJobsJSONRequestBody           = api.ClaimJobsJSONRequestBody
-	Claimed                            = api.Claimed
 	ClaimedBudget                      = api.ClaimedBudget
 	CompleteJobJSONRequestBody         = api.CompleteJobJSONRequestBody
 	CoordinatorLogLine                 = api.CoordinatorLogLine
@@ -64,11 +63,8 @@ type (
 	CountsByStatus                     = api.CountsByStatus
 	CreateBudgetJSONRequestBody        = api.CreateBudgetJSONRequestBody
 	CreateExportJSONRequestBody        = api.CreateExportJSONRequestBody
-	CreateJobJSONRequestBody           = api.CreateJobJSONRequestBody
 	CreateJobParams                    = api.CreateJobParams
-	CreateJobsJSONRequestBody          = api.CreateJobsJSONRequestBody
 	CreateJobsParams                   = api.CreateJobsParams
-	CreatedJobs                        = api.CreatedJobs
 	DeadLetter                         = api.DeadLetter
 	DeadLetterList                     = api.DeadLetterList
 	DecideUnpricedModelJSONRequestBody = api.DecideUnpricedModelJSONRequestBody
@@ -78,6 +74,7 @@ type (
 	DependencyGraph                    = api.DependencyGraph
 	DependencyPath                     = api.DependencyPath
 	Directive                          = api.Directive
+	Discovery                          = api.Discovery
 	EndedBranch                        = api.EndedBranch
 	EndedBranches                      = api.EndedBranches
 	Estimate                           = api.Estimate
@@ -99,12 +96,9 @@ type (
 	FactoryState                       = api.FactoryState
 	FailJobJSONRequestBody             = api.FailJobJSONRequestBody
 	FailMergeJSONRequestBody           = api.FailMergeJSONRequestBody
-	FailureKind                        = api.FailureKind
 	FinishJobJSONRequestBody           = api.FinishJobJSONRequestBody
 	FollowPullRequestJSONRequestBody   = api.FollowPullRequestJSONRequestBody
 	FoundInLog                         = api.FoundInLog
-	FoundJob                           = api.FoundJob
-	FoundJobs                          = api.FoundJobs
 	FoundMessage                       = api.FoundMessage
 	FoundMessages                      = api.FoundMessages
 	GetBudgetSeriesParams              = api.GetBudgetSeriesParams
@@ -116,14 +110,9 @@ type (
 	HeartbeatJSONRequestBody           = api.HeartbeatJSONRequestBody
 	IdempotencyKey                     = api.IdempotencyKey
 	Inbox                              = api.Inbox
-	Job                                = api.Job
 	JobField                           = api.JobField
-	JobPage                            = api.JobPage
-	JobPatch                           = api.JobPatch
 	JobPath                            = api.JobPath
 	JobStatus                          = api.JobStatus
-	Lease                              = api.Lease
-	LeaseDirective                     = api.LeaseDirective
 	LeaseStanding                      = api.LeaseStanding
 	Link                               = api.Link
 	LinkJobJSONRequestBody             = api.LinkJobJSONRequestBody
@@ -145,7 +134,6 @@ type (
 	ListJobsParams                     = api.ListJobsParams
 	ListProductsParams                 = api.ListProductsParams
 	ListUsageEntriesParams             = api.ListUsageEntriesParams
-	ListedJobs                         = api.ListedJobs
 	LogLevel                           = api.LogLevel
 	LogLine                            = api.LogLine
 	LogPage                            = api.LogPage
@@ -164,16 +152,13 @@ type (
 	Misfit                             = api.Misfit
 	ModelName                          = api.ModelName
 	NackMessageJSONRequestBody         = api.NackMessageJSONRequestBody
-	NewJob                             = api.NewJob
 	NewMessage                         = api.NewMessage
 	NewMessageAddress                  = api.NewMessageAddress
-	Next                               = api.Next
 	NextReason                         = api.NextReason
 	NextRequest                        = api.NextRequest
 	OpenedPullRequest                  = api.OpenedPullRequest
 	Order                              = api.Order
 	PatchBudgetJSONRequestBody         = api.PatchBudgetJSONRequestBody
-	PatchJobJSONRequestBody            = api.PatchJobJSONRequestBody
 	PauseJobJSONRequestBody            = api.PauseJobJSONRequestBody
 	PlainAction                        = api.PlainAction
 	PreviewEstimateJSONRequestBody     = api.PreviewEstimateJSONRequestBody
@@ -249,7 +234,6 @@ type (
 	UsageResults                       = api.UsageResults
 	UsageSummary                       = api.UsageSummary
 	Version                            = api.Version
-	WaitReason                         = api.WaitReason
 	WriteLogsJSONRequestBody           = api.WriteLogsJSONRequestBody
 )
 

@@ -83,7 +83,7 @@ func nextModel(claimed *lease.Claimed) (*Next, error) {
 		return nil, nil // the answer has no such field then
 	}
 	list, err := claimedModels(*claimed)
-	next := &Next{Jobs: list, QueueVersion: claimed.QueueVersion}
+	next := &Next{Claimed: Claimed{Jobs: list, QueueVersion: claimed.QueueVersion}}
 	if len(list) == 0 {
 		reason := NextReason(cmp.Or(claimed.Reason, claim.ReasonEmpty))
 		next.Reason = &reason

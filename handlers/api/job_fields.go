@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 )
 
@@ -24,13 +23,24 @@ func (p jobFieldsPage) VisitListJobsResponse(w http.ResponseWriter) error {
 // partialJobs leaves id, key and the fields of each job.
 func partialJobs(page JobPage, fields []JobField) jobFieldsPage {
 	return jobFieldsPage{NextCursor: page.NextCursor, Items: models(page.Items, func(j Job) map[string]any {
-		whole, part := reflect.ValueOf(j), map[string]any{}
-		for i := range whole.NumField() {
-			name, _, _ := strings.Cut(whole.Type().Field(i).Tag.Get("json"), ",")
-			if name == "id" || name == "key" || slices.Contains(fields, JobField(name)) {
-				part[name] = whole.Field(i).Interface()
-			}
+		whole := reflect.ValueOf(j)
+		part := map[string]any{"id": j.ID, "key": j.Key}
+		for _, name := range fields {
+			part[string(name)] = whole.FieldByIndex(jobParts[string(name)]).Interface()
 		}
 		return part
 	})}
 }
+
+// jobParts are the fields of a Job by their names on the wire. Of two with one name the outer
+// one counts, as for package json.
+var jobParts = func() map[string][]int {
+	parts := map[string][]int{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Job]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if known, taken := parts[name]; !taken || len(f.Index) < len(known) {
+			parts[name] = f.Index
+		}
+	}
+	return parts
+}()

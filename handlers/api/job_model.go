@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,27 +16,83 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
-func jobModel(j jobs.Job) Job {
-	return Job{
-		ID: j.ID, Key: j.Key, Title: j.Title, Body: j.Body, Kind: j.Kind, Product: j.Product, Repo: j.Repo, Phase: j.Phase,
-		Priority: j.Priority, Status: JobStatus(j.Status), WaitReason: WaitReason(j.WaitReason),
-		BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer, Capabilities: list(j.Capabilities), Factory: j.Factory,
-		DependsOn: list(j.DependsOn), Tags: list(j.Tags), Files: list(j.Files),
-		Acceptance: list(j.Acceptance), InputContext: object(j.InputContext), SecretKeys: list(j.SecretKeys),
-		AcceptanceMet: list(j.AcceptanceMet), WaitsForChildren: j.WaitsForChildren,
-		ProgressPercent: j.ProgressPercent, CurrentStep: j.CurrentStep, EstimatedComplexity: j.EstimatedComplexity,
-		EstimatedMinutes: j.EstimatedMinutes, TokenBudget: j.TokenBudget, ReviewRequired: j.ReviewRequired,
-		BudgetUSD: dollars(j.BudgetNanos), Complexity: j.Complexity, Tier: Tier(j.Tier),
-		MaxRetries: j.MaxRetries, MaxLost: j.MaxLost, RetryBackoffSeconds: j.RetryBackoffSeconds,
-		FailureCount: j.FailureCount, LostCount: j.LostCount, Attempts: j.Attempts, LastError: j.LastError,
-		Feedback: j.Feedback, Lease: leaseModel(j.Lease), Checkpoint: j.Checkpoint, Result: j.Result,
-		FailureKind: FailureKind(j.FailureKind), FilesTouched: list(j.FilesTouched), ApprovedHead: j.ApprovedHead,
-		MergedCommit: j.MergedCommit, URL: j.URL,
-		NotBefore: utcOrNil(j.NotBefore), IdempotencyKey: j.IdempotencyKey, Version: j.Version, CreatedBy: j.CreatedBy,
-		CreatedAt: j.CreatedAt.UTC(), UpdatedAt: j.UpdatedAt.UTC(), ReadyAt: utcOrNil(j.ReadyAt),
-		AssignedAt: utcOrNil(j.AssignedAt), StartedAt: utcOrNil(j.StartedAt), CompletedAt: utcOrNil(j.CompletedAt),
-		FailedAt: utcOrNil(j.FailedAt),
+// Job is a job on the wire: what the domain tells of it, and what some answers add.
+type Job struct {
+	jobs.Job
+	BudgetUSD             *string        `json:"budget_usd"`
+	Budget                *ClaimedBudget `json:"budget,omitempty"`
+	EstimatedUSD          *string        `json:"estimated_usd,omitempty"`
+	Next                  *Next          `json:"next,omitempty"`
+	Order                 *Order         `json:"order,omitempty"`
+	Routability           *Routability   `json:"routability,omitempty"`
+	Routable              *bool          `json:"routable,omitempty"`
+	SpentSinceProgressUSD *string        `json:"spent_since_progress_usd,omitempty"`
+	SpentUSD              *string        `json:"spent_usd,omitempty"`
+	TierWhy               *string        `json:"tier_why,omitempty"`
+	Usage                 *Usage         `json:"usage,omitempty"`
+	UsageResults          *UsageResults  `json:"usage_results,omitempty"`
+}
+
+// The answers that hold jobs.
+type (
+	// JobPage is a page of jobs.
+	JobPage struct {
+		Items      []Job  `json:"items"`
+		NextCursor string `json:"next_cursor"`
 	}
+	// ListedJobs is a page of jobs; parts of them are a jobFieldsPage.
+	ListedJobs = JobPage
+	// CreatedJobs are the jobs of a batch.
+	CreatedJobs struct {
+		Jobs []Job `json:"jobs"`
+	}
+	// Claimed is what a claim gave.
+	Claimed struct {
+		Jobs         []Job  `json:"jobs"`
+		QueueVersion string `json:"queue_version"`
+	}
+	// Next is what a call that ended a lease gave for the seat.
+	Next struct {
+		Claimed
+		Reason *NextReason `json:"reason,omitempty"`
+	}
+	// FoundJob is a job that a search found.
+	FoundJob struct {
+		Job     Job         `json:"job"`
+		Log     *FoundInLog `json:"log,omitempty"`
+		Passage string      `json:"passage"`
+	}
+	// FoundJobs are what a search found.
+	FoundJobs struct {
+		Items []FoundJob `json:"items"`
+	}
+)
+
+// NewJob is a new job on the wire.
+type NewJob struct {
+	jobs.New
+	BudgetUSD      *string    `json:"budget_usd"`
+	DiscoveredFrom *Discovery `json:"discovered_from"`
+}
+
+// NewJobs are new jobs on the wire.
+type NewJobs struct {
+	Jobs []NewJob `json:"jobs"`
+}
+
+// The bodies that the generated code reads.
+type (
+	CreateJobJSONRequestBody  = NewJob
+	CreateJobsJSONRequestBody = NewJobs
+	PatchJobJSONRequestBody   = JobPatch
+)
+
+func jobModel(j jobs.Job) Job {
+	for _, l := range []*[]string{&j.Capabilities, &j.DependsOn, &j.Tags, &j.Files, &j.Acceptance, &j.SecretKeys, &j.FilesTouched} {
+		*l = list(*l)
+	}
+	j.AcceptanceMet, j.InputContext = list(j.AcceptanceMet), object(j.InputContext)
+	return Job{Job: j, BudgetUSD: dollars(j.BudgetNanos)}
 }
 
 // claimedModel is a job as the agent reads it that has just got its lease: with
@@ -43,7 +100,7 @@ func jobModel(j jobs.Job) Job {
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
 	tier, why := estimates.ChooseTier(screens.EstimateAsk(j))
-	model.Tier, model.TierWhy = Tier(tier), &why
+	model.Tier, model.TierWhy = jobs.Tier(tier), &why
 	input, err := j.RevealedInput()
 	model.InputContext = object(input)
 	return model, err
@@ -72,31 +129,9 @@ func nanos(text *string) *int64 {
 	return &amount
 }
 
-func leaseModel(l *jobs.Lease) *Lease {
-	if l == nil {
-		return nil
-	}
-	return &Lease{Agent: l.Agent, Factory: l.Factory, Epoch: l.Epoch, SessionKey: l.SessionKey,
-		ClaimedAt: l.ClaimedAt.UTC(), ExpiresAt: l.ExpiresAt.UTC(), TTLSeconds: l.TTLSeconds,
-		Directive: LeaseDirective(l.Directive), DirectiveReason: l.DirectiveReason}
-}
-
 func newJob(in NewJob) jobs.New {
-	return jobs.New{
-		Key: value(in.Key), Spec: jobs.Spec{Title: in.Title, Body: value(in.Body),
-			Repo: value(in.Repo), Phase: value(in.Phase), Capabilities: value(in.Capabilities),
-			Factory: value(in.Factory), DependsOn: value(in.DependsOn), Tags: value(in.Tags), Files: value(in.Files),
-			Acceptance:          value(in.Acceptance),
-			EstimatedComplexity: value(in.EstimatedComplexity),
-			EstimatedMinutes:    in.EstimatedMinutes, TokenBudget: in.TokenBudget, ReviewOverride: in.ReviewRequired,
-			BudgetNanos: nanos(in.BudgetUSD), Complexity: in.Complexity, Tier: jobs.Tier(value(in.Tier)),
-			NotBefore:        in.NotBefore,
-			WaitsForChildren: value(in.WaitsForChildren),
-		}, Kind: value(in.Kind), Product: value(in.Product), Priority: in.Priority, InputContext: in.InputContext,
-		SecretKeys: value(in.SecretKeys),
-		MaxRetries: in.MaxRetries, MaxLost: in.MaxLost, RetryBackoffSeconds: in.RetryBackoffSeconds,
-		IdempotencyKey: value(in.IdempotencyKey), BlockedReason: value(in.BlockedReason),
-	}
+	in.BudgetNanos = nanos(in.BudgetUSD)
+	return in.New
 }
 
 // nullFields are the members of a body that are null: the fields that an edit clears.
@@ -114,15 +149,14 @@ func nullFields(body []byte) []string {
 	return nulls
 }
 
-// jobPatch reads an edit that was checked by its schema. What is null is cleared.
-func jobPatch(body []byte) (jobs.Patch, error) {
+// JobPatch is an edit of a job on the wire. What is null is cleared.
+type JobPatch struct{ jobs.Patch }
+
+// UnmarshalJSON reads an edit that its schema allows.
+func (p *JobPatch) UnmarshalJSON(body []byte) error {
 	var members map[string]json.RawMessage
-	p := jobs.Patch{}
-	if err := json.Unmarshal(body, &members); err != nil {
-		return p, fmt.Errorf("decode edit: %w", err)
-	}
-	if err := json.Unmarshal(members["version"], &p.Version); err != nil {
-		return p, fmt.Errorf("decode version: %w", err)
+	if err := cmp.Or(json.Unmarshal(body, &members), json.Unmarshal(members["version"], &p.Version)); err != nil {
+		return fmt.Errorf("decode edit: %w", err)
 	}
 	for _, f := range jobs.Fields {
 		value, given := members[f.Name]
@@ -130,22 +164,22 @@ func jobPatch(body []byte) (jobs.Patch, error) {
 			continue
 		}
 		p.Set = append(p.Set, f.Name)
-		switch {
-		case string(value) == "null":
+		if string(value) == "null" {
 			f.Clear(&p.Spec)
-		case f.Name == "budget_usd":
-			var text string
-			if err := json.Unmarshal(value, &text); err != nil {
-				return p, fmt.Errorf("decode %s: %w", f.Name, err)
-			}
-			p.BudgetNanos = nanos(&text)
-		default:
-			if err := json.Unmarshal(value, f.In(&p.Spec)); err != nil {
-				return p, fmt.Errorf("decode %s: %w", f.Name, err)
-			}
+			continue
+		}
+		into, amount := f.In(&p.Spec), new(string)
+		if f.Name == "budget_usd" {
+			into = amount
+		}
+		if err := json.Unmarshal(value, into); err != nil {
+			return fmt.Errorf("decode %s: %w", f.Name, err)
+		}
+		if into == any(amount) {
+			p.BudgetNanos = nanos(amount)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 func jobFilter(in ListJobsParams) jobs.Filter {

@@ -79,11 +79,7 @@ func (s *jobHandlers) GetJob(ctx context.Context, r GetJobRequestObject) (GetJob
 
 // PatchJob edits a job.
 func (s *jobHandlers) PatchJob(ctx context.Context, r PatchJobRequestObject) (PatchJobResponseObject, error) {
-	patch, err := jobPatch(callFrom(ctx).body)
-	if err != nil {
-		return nil, err
-	}
-	job, err := s.Jobs.Patch(ctx, principal(ctx), r.Job, patch)
+	job, err := s.Jobs.Patch(ctx, principal(ctx), r.Job, r.Body.Patch)
 	return PatchJob200JSONResponse(jobModel(job)), err
 }
 

@@ -216,7 +216,12 @@ func (c *creation) requireSame(job ids.ID, n New) error {
 
 // digests are by which the same content is recognised, the one that is kept first.
 func (c *creation) digests(n New) ([][]byte, error) {
-	text, err := json.Marshal(n)
+	spec := n.WithDefaults()
+	n.Priority, n.MaxRetries = &spec.Priority, &spec.MaxRetries
+	text, err := json.Marshal(struct {
+		New
+		BudgetNanos *int64
+	}{n, n.BudgetNanos})
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}

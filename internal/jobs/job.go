@@ -24,66 +24,67 @@ const (
 // Tiers are those that a person may ask for, the smallest first.
 var Tiers = []Tier{TierSmall, TierStandard, TierLarge}
 
-// Job is the unit of work, a card on the board. Times are the database's.
+// Job is the unit of work, a card on the board. Times are the database's. What has a name in
+// JSON is for everybody who may read the job.
 type Job struct {
 	Spec
-	ID        ids.ID
-	Key       string
-	Kind      string
-	ProductID ids.ID
-	Product   string
-	LaneID    int64
+	ID        ids.ID `json:"id"`
+	Key       string `json:"key"`
+	Kind      string `json:"kind"`
+	ProductID ids.ID `json:"-"`
+	Product   string `json:"product"`
+	LaneID    int64  `json:"-"`
 	// InputContext has redact.Placeholder in place of the values of SecretKeys, which are
 	// sorted.
-	InputContext json.RawMessage
-	SecretKeys   []string
+	InputContext json.RawMessage `json:"input_context"`
+	SecretKeys   []string        `json:"secret_keys"`
 	// Secrets are the values, for the holder of the lease: only a claim has them.
-	Secrets secrets.Set
+	Secrets secrets.Set `json:"-"`
 
-	Status        Status
-	WaitReason    WaitReason
-	BlockedReason string
-	Question      string
-	Answer        string
-	StatusBy      tenancy.Actor // who decided on the status
-	CarriedOutBy  tenancy.Actor // who carried it out, where that was somebody else
-	StatusAt      time.Time
+	Status        Status        `json:"status"`
+	WaitReason    WaitReason    `json:"wait_reason"`
+	BlockedReason string        `json:"blocked_reason"`
+	Question      string        `json:"question"`
+	Answer        string        `json:"answer"`
+	StatusBy      tenancy.Actor `json:"-"` // who decided on the status
+	CarriedOutBy  tenancy.Actor `json:"-"` // who carried it out, where that was somebody else
+	StatusAt      time.Time     `json:"-"`
 
-	Epoch               int64
-	Attempts            int
-	FailureCount        int
-	LostCount           int
-	MaxLost             int
-	RetryBackoffSeconds int
-	LastError           string
-	FailureKind         FailureKind // of LastError
-	Feedback            string      // the last rejection's reason
-	ProgressPercent     *int
-	CurrentStep         string
-	ProgressAt          *time.Time
-	Checkpoint          json.RawMessage
-	Result              json.RawMessage
-	FilesTouched        []string // as the agent told that handed the work in
-	ApprovedHead        string   // the commit that was approved
-	MergedCommit        string
-	URL                 string // where the work is to be seen
-	ReviewRequired      bool   // what counts: ReviewOverride, else the product's policy
-	ProductPaused       bool
-	OneJobPerRepo       bool // the product's policy
-	ReviewLimit         *int // the product's limit of jobs in review
+	Epoch               int64           `json:"-"`
+	Attempts            int             `json:"attempts"`
+	FailureCount        int             `json:"failure_count"`
+	LostCount           int             `json:"lost_count"`
+	MaxLost             int             `json:"max_lost"`
+	RetryBackoffSeconds int             `json:"retry_backoff_seconds"`
+	LastError           string          `json:"last_error"`
+	FailureKind         FailureKind     `json:"failure_kind"` // of LastError
+	Feedback            string          `json:"feedback"`     // the last rejection's reason
+	ProgressPercent     *int            `json:"progress_percent"`
+	CurrentStep         string          `json:"current_step"`
+	ProgressAt          *time.Time      `json:"-"`
+	Checkpoint          json.RawMessage `json:"checkpoint"`
+	Result              json.RawMessage `json:"result"`
+	FilesTouched        []string        `json:"files_touched"` // as the agent told that handed the work in
+	ApprovedHead        string          `json:"approved_head"` // the commit that was approved
+	MergedCommit        string          `json:"merged_commit"`
+	URL                 string          `json:"url"`             // where the work is to be seen
+	ReviewRequired      bool            `json:"review_required"` // what counts: ReviewOverride, else the product's policy
+	ProductPaused       bool            `json:"-"`
+	OneJobPerRepo       bool            `json:"-"` // the product's policy
+	ReviewLimit         *int            `json:"-"` // the product's limit of jobs in review
 
-	IdempotencyKey string
-	Version        int
-	CreatedBy      string
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
-	ReadyAt        *time.Time
-	AssignedAt     *time.Time
-	StartedAt      *time.Time
-	CompletedAt    *time.Time
-	FailedAt       *time.Time
+	IdempotencyKey string     `json:"idempotency_key"`
+	Version        int        `json:"version"`
+	CreatedBy      string     `json:"created_by"`
+	CreatedAt      time.Time  `json:"created_at"`
+	UpdatedAt      time.Time  `json:"updated_at"`
+	ReadyAt        *time.Time `json:"ready_at"`
+	AssignedAt     *time.Time `json:"assigned_at"`
+	StartedAt      *time.Time `json:"started_at"`
+	CompletedAt    *time.Time `json:"completed_at"`
+	FailedAt       *time.Time `json:"failed_at"`
 
-	Lease *Lease // exactly while assigned or running
+	Lease *Lease `json:"lease"` // exactly while assigned or running
 }
 
 // Asks reports whether the job waits for the answer to its agent's question.
@@ -91,21 +92,21 @@ func (j Job) Asks() bool { return j.Status == Blocked && j.Question != "" && j.A
 
 // Lease is the right to work on a job until a time.
 type Lease struct {
-	AgentID         ids.ID
-	Agent           string
-	FactoryID       ids.ID
-	Factory         string
-	Epoch           int64
-	SessionKey      string
-	TTLSeconds      int
-	ClaimedAt       time.Time
-	ExpiresAt       time.Time
-	Directive       string // "", warn, pause, cancel or drain
-	DirectiveReason string
-	DirectiveBy     tenancy.Actor
-	GraceEndsAt     *time.Time
-	Reserved        bool       // it has reserved something of a budget
-	WarnedAt        *time.Time // when the holder was told that its estimate is long over
+	AgentID         ids.ID        `json:"-"`
+	Agent           string        `json:"agent"`
+	FactoryID       ids.ID        `json:"-"`
+	Factory         string        `json:"factory"`
+	Epoch           int64         `json:"epoch"`
+	SessionKey      string        `json:"session_key"`
+	TTLSeconds      int           `json:"ttl_seconds"`
+	ClaimedAt       time.Time     `json:"claimed_at"`
+	ExpiresAt       time.Time     `json:"expires_at"`
+	Directive       string        `json:"directive"` // "", warn, pause, cancel or drain
+	DirectiveReason string        `json:"directive_reason"`
+	DirectiveBy     tenancy.Actor `json:"-"`
+	GraceEndsAt     *time.Time    `json:"-"`
+	Reserved        bool          `json:"-"` // it has reserved something of a budget
+	WarnedAt        *time.Time    `json:"-"` // when the holder was told that its estimate is long over
 }
 
 // New is what a new job is made of. Only Title is required; the zero value of
@@ -113,17 +114,17 @@ type Lease struct {
 // stand beside the Spec.
 type New struct {
 	Spec
-	Priority            *int // else the Spec's, where that is not 0
-	MaxRetries          *int // else the Spec's, where that is not 0
-	MaxLost             *int
-	RetryBackoffSeconds *int
-	Key                 string // "" gets one made, FB-12
-	Kind                string
-	Product             string // "" takes the product that owns Repo, else "default"
-	InputContext        json.RawMessage
-	SecretKeys          []string // keys of InputContext whose values are encrypted
-	IdempotencyKey      string
-	BlockedReason       string // not "": it is created blocked
+	Priority            *int            `json:"priority"`    // else the Spec's, where that is not 0
+	MaxRetries          *int            `json:"max_retries"` // else the Spec's, where that is not 0
+	MaxLost             *int            `json:"max_lost"`
+	RetryBackoffSeconds *int            `json:"retry_backoff_seconds"`
+	Key                 string          `json:"key"` // "" gets one made, FB-12
+	Kind                string          `json:"kind"`
+	Product             string          `json:"product"` // "" takes the product that owns Repo, else "default"
+	InputContext        json.RawMessage `json:"input_context"`
+	SecretKeys          []string        `json:"secret_keys"` // keys of InputContext whose values are encrypted
+	IdempotencyKey      string          `json:"idempotency_key"`
+	BlockedReason       string          `json:"blocked_reason"` // not "": it is created blocked
 }
 
 // WithDefaults returns what people set on the job, where they set nothing the default.

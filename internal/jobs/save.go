@@ -97,7 +97,7 @@ func (s Change) row() (jobRow, error) {
 	saved.Body, saved.Acceptance, saved.AcceptanceMet, saved.DependsOn = "", nil, nil, nil // have tables of their own
 	return jobRow{
 		ID: a.ID, FromStatus: s.Before.Status, FromEpoch: s.Before.Epoch, ProductID: a.ProductID, LaneID: a.LaneID, Attempts: a.Attempts,
-		Saved: saved, Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
+		Saved: saved, BudgetNanos: a.BudgetNanos, Actor: by.Name, ActorKind: by.Kind, ActorID: by.ID, CarriedOutBy: carriedOut,
 		EventType: s.Type, Changes: stored.Changes, Payload: stored.Payload, Contents: stored.Contents,
 	}, err
 }

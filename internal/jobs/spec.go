@@ -10,7 +10,7 @@ import (
 )
 
 // Spec is what people set on a job, when it is created and later. Its fields have the
-// names that the log and the columns have.
+// API's names; where the log and the column have another one, they have that.
 type Spec struct {
 	Title               string     `json:"title"`
 	Phase               string     `json:"phase"`
@@ -20,8 +20,8 @@ type Spec struct {
 	EstimatedComplexity string     `json:"estimated_complexity"`
 	EstimatedMinutes    *int       `json:"estimated_minutes"`
 	TokenBudget         *int64     `json:"token_budget"`
-	BudgetNanos         *int64     `json:"budget_nanos"` // what all attempts together may cost, in billionths of a dollar
-	Complexity          *int       `json:"complexity"`   // 1..5
+	BudgetNanos         *int64     `json:"-" log:"budget_nanos"` // what all attempts together may cost, in billionths of a dollar
+	Complexity          *int       `json:"complexity"`           // 1..5
 	Tier                Tier       `json:"tier"`
 	Capabilities        []string   `json:"capabilities"`
 	Tags                []string   `json:"tags"`
@@ -83,8 +83,8 @@ var Fields = indexed([]Field{
 func indexed(fields []Field) []Field {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Spec]()) {
 		name := f.Tag.Get("json")
-		if name == "budget_nanos" {
-			name = "budget_usd"
+		if name == "-" {
+			name = "budget_usd" // an amount of dollars
 		}
 		fields[slices.IndexFunc(fields, func(g Field) bool { return g.Name == name })].index = f.Index
 	}

@@ -119,8 +119,12 @@ var fieldList, fieldAt = stateFields()
 func stateFields() (list []field, at map[string][]int) {
 	at = map[string][]int{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[State]()) {
-		if name := f.Tag.Get("json"); name != "" && f.Tag.Get("log") != "-" {
-			list, at[name] = append(list, field{name: name, at: f.Index, implied: f.Tag.Get("log") == "implied"}), f.Index
+		name, log := f.Tag.Get("json"), f.Tag.Get("log")
+		if name == "-" {
+			name = log
+		}
+		if name != "" && log != "-" {
+			list, at[name] = append(list, field{name: name, at: f.Index, implied: log == "implied"}), f.Index
 		}
 	}
 	return list, at

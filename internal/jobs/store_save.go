@@ -16,6 +16,7 @@ import (
 // jobRow is a decision as JobsSave takes it.
 type jobRow struct {
 	Saved
+	BudgetNanos  *int64             `json:"budget_nanos"`
 	ID           ids.ID             `json:"id"`
 	FromStatus   Status             `json:"from_status"`
 	FromEpoch    int64              `json:"from_epoch"`
