@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -98,6 +99,22 @@ func (j Job) State() State {
 	}
 	s.Lane = s.lane()
 	return s
+}
+
+// UnmarshalJSON reads a state whose fields have the names that their changes have.
+func (s *State) UnmarshalJSON(text []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return fmt.Errorf("decode state: %w", err)
+	}
+	for name, value := range values {
+		if _, known := fieldAt[name]; known {
+			if err := s.set(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // lane is what a job of this state needs, in words.
