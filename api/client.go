@@ -47,6 +47,8 @@ type Options struct {
 	LongestPause time.Duration
 	// Log takes retries; nil logs none.
 	Log *slog.Logger
+	// Transport makes the requests; nil is a copy of net/http's.
+	Transport http.RoundTripper
 }
 
 // New returns a client for a server, such as "http://127.0.0.1:8080". The error says what is
@@ -94,7 +96,10 @@ type doer struct {
 }
 
 func newDoer(o Options) *doer {
-	once := &http.Client{Timeout: slowestAnswer, Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport.(*http.Transport).Clone()
+	}
+	once := &http.Client{Timeout: slowestAnswer, Transport: o.Transport}
 	retrying := retryablehttp.NewClient()
 	retrying.HTTPClient = once
 	retrying.Logger = nil

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/api/agent"
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
@@ -42,17 +44,9 @@ type Counts struct{ Claimed, Completed, Failed, Asked, Killed, Silent, Refused, 
 
 // String says it in a line.
 func (c *Counts) String() string {
-	return fmt.Sprintf(
-		"claimed %d, completed %d, failed %d, asked %d, killed %d, silent %d, refused %d, errors %d",
-		c.Claimed.Load(),
-		c.Completed.Load(),
-		c.Failed.Load(),
-		c.Asked.Load(),
-		c.Killed.Load(),
-		c.Silent.Load(),
-		c.Refused.Load(),
-		c.Faults.Load(),
-	)
+	return fmt.Sprintf("claimed %d, completed %d, failed %d, asked %d, killed %d, silent %d, refused %d, errors %d",
+		c.Claimed.Load(), c.Completed.Load(), c.Failed.Load(), c.Asked.Load(), c.Killed.Load(), c.Silent.Load(), c.Refused.Load(),
+		c.Faults.Load())
 }
 
 // lease is how long a job stays an agent's that the server does not hear; a partition
@@ -66,7 +60,7 @@ func Run(ctx context.Context, o Options, counts *Counts) error {
 	}
 	var all sync.WaitGroup
 	for i := range o.Agents {
-		a := &agent{Options: o, counts: counts, name: fmt.Sprintf("sim-%03d", i+1), factory: fmt.Sprintf("sim-host-%02d", i%o.Factories+1),
+		a := &simulated{Options: o, counts: counts, name: fmt.Sprintf("sim-%03d", i+1), factory: fmt.Sprintf("sim-host-%02d", i%o.Factories+1),
 			seats: (o.Agents + o.Factories - 1) / o.Factories, draw: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
 		all.Go(func() { a.live(ctx) })
 	}
@@ -74,26 +68,22 @@ func Run(ctx context.Context, o Options, counts *Counts) error {
 	return nil
 }
 
-// agent is one of them.
-type agent struct {
+// simulated is one of the agents.
+type simulated struct {
 	Options
 	counts        *Counts
 	name, factory string
 	seats         int
 	draw          *rand.Rand
-	api           *api.Client
-	silent        atomic.Bool
-	held          atomic.Pointer[api.ProgressReport] // the lease on the job at work
 }
 
 // errKilled ends a boot of an agent.
 var errKilled = errors.New("it was killed")
 
-// live is one boot after another, until ctx ends.
-func (a *agent) live(ctx context.Context) {
+// live runs one boot after another, until ctx ends.
+func (a *simulated) live(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := a.boot(ctx)
-		if err != nil && !errors.Is(err, errKilled) && ctx.Err() == nil {
+		if err := a.boot(ctx); err != nil && ctx.Err() == nil {
 			a.counts.Faults.Add(1)
 			a.Log.Warn("an agent begins anew: "+err.Error(), "agent", a.name)
 		}
@@ -101,168 +91,112 @@ func (a *agent) live(ctx context.Context) {
 	}
 }
 
-// boot registers and works until the agent is killed.
-func (a *agent) boot(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	enrol, err := client.New(a.Server, a.Enrolment, api.Options{Retries: 3, LongestPause: time.Second})
-	if err != nil {
-		return err
-	}
-	if a.api, err = client.New(a.Server, "", api.Options{Retries: 3, LongestPause: time.Second}); err != nil {
-		return err
-	}
-	id, linux, engines := fmt.Sprintf("%016x%016x", a.draw.Uint64(), rand.Uint64()), "linux", []string{"claude"}
-	repos := make([]api.Repo, 0, len(a.Repos))
+// boot works until the agent is killed. One that was killed is left to itself, and its calls
+// arrive nowhere.
+func (a *simulated) boot(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	net, killed, over := &network{counts: a.counts}, make(chan struct{}), make(chan error, 1)
+	o := agent.Options{Server: a.Server, Enrolment: a.Enrolment, Name: a.name, Program: "fleet/" + client.Version, Transport: net,
+		Lease: lease, Reported: a.count, Registration: api.Registration{Factory: api.FactoryInfo{Name: a.factory, OS: new("linux"),
+			Engines: &[]string{"claude"}, Repos: &[]api.Repo{}, Seats: &a.seats}}}
 	for _, name := range a.Repos {
-		repos = append(repos, api.Repo{Name: name})
+		*o.Registration.Factory.Repos = append(*o.Registration.Factory.Repos, api.Repo{Name: name})
 	}
-	answer, err := enrol.RegisterAgentWithResponse(ctx, a.name, api.Registration{BootID: id,
-		Factory: api.FactoryInfo{Name: a.factory, OS: &linux, Engines: &engines, Repos: &repos, Seats: &a.seats}})
-	if err != nil {
-		return err
-	}
-	a.api.SetToken(answer.JSON200.Token)
-	a.silent.Store(false)
-	var beating sync.WaitGroup
-	defer beating.Wait()
-	defer cancel()
-	beating.Go(func() { a.beat(ctx, id) })
-	return a.work(ctx)
-}
-
-// beat sends heartbeats, but while the agent is silent.
-func (a *agent) beat(ctx context.Context, id string) {
-	for signal.Sleep(ctx, signal.Jitter(8*time.Second, 0.2)) == nil {
-		if a.silent.Load() {
-			continue
-		}
-		var held []api.ProgressReport
-		if lease := a.held.Load(); lease != nil {
-			held = append(held, *lease)
-		}
-		answer, err := a.api.HeartbeatWithResponse(ctx, a.name,
-			api.Heartbeat{BootID: id, Status: api.HeartbeatStatusWorking, Leases: &held})
-		if err == nil && answer.JSON200 != nil && answer.JSON200.Token != nil {
-			a.api.SetToken(*answer.JSON200.Token)
-		}
-	}
-}
-
-// work claims one job after another.
-func (a *agent) work(ctx context.Context) error {
-	for ctx.Err() == nil {
-		wait, ttl, id := 20, int(lease.Seconds()), fmt.Sprintf("%016x", a.draw.Uint64())
-		answer, err := a.api.ClaimJobsWithResponse(ctx, api.ClaimRequest{WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id})
-		if err != nil {
-			return err
-		}
-		if answer.JSON200 == nil {
-			continue
-		}
-		for _, j := range answer.JSON200.Jobs {
-			a.counts.Claimed.Add(1)
-			if err := a.job(ctx, j); err != nil {
-				return err
+	go func() {
+		over <- agent.Run(ctx, o, func(working context.Context, j *agent.Job) (agent.Result, error) {
+			result, err := a.job(ctx, working, j, net)
+			if errors.Is(err, errKilled) {
+				close(killed)
+				<-working.Done()
 			}
-		}
+			return result, err
+		})
+	}()
+	select {
+	case err := <-over:
+		return err
+	case <-killed:
+		net.down.Store(true)
+		return nil
 	}
-	return nil
 }
 
-// job works on a job, or does what befalls the agent instead.
-func (a *agent) job(ctx context.Context, j api.Job) error {
-	a.held.Store(&api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
-	defer a.held.Store(nil)
+// network is an agent's way to the server; while it is down nothing arrives.
+type network struct {
+	counts *Counts
+	down   atomic.Bool
+}
+
+// RoundTrip makes a request, and counts what the server or the way to it fails at.
+func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.down.Load() {
+		return nil, errors.New("the network is down")
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil && r.Context().Err() == nil || err == nil && answer.StatusCode >= http.StatusInternalServerError {
+		n.counts.Faults.Add(1)
+	}
+	return answer, err
+}
+
+// job works on a job until working ends, or does what befalls the agent instead.
+func (a *simulated) job(boot, working context.Context, j *agent.Job, net *network) (agent.Result, error) {
+	a.counts.Claimed.Add(1)
 	pace, fate := a.Work, a.draw.Float64()
 	switch {
 	case fate < a.Kill:
 		a.counts.Killed.Add(1)
-		return errKilled
+		return agent.Result{}, errKilled
 	case fate < a.Kill+a.Partition:
 		a.counts.Silent.Add(1)
-		a.silent.Store(true)
-		defer a.silent.Store(false)
-		if err := signal.Sleep(ctx, lease+5*time.Second); err != nil {
-			return nil
+		net.down.Store(true)
+		defer net.down.Store(false)
+		if err := signal.Sleep(boot, lease+5*time.Second); err != nil {
+			return agent.Result{}, err
 		}
 	case fate < a.Kill+a.Partition+a.Slow:
 		pace *= 10
 	}
 	for step := range steps {
-		if signal.Sleep(ctx, time.Duration(a.draw.ExpFloat64()*float64(pace)/float64(len(steps)))) != nil {
-			return nil
+		if err := signal.Sleep(working, time.Duration(a.draw.ExpFloat64()*float64(pace)/float64(len(steps)))); err != nil {
+			return agent.Result{}, err
 		}
-		if over, err := a.report(ctx, j, step); over || err != nil {
-			return err
+		if err := a.report(j, step); errors.Is(err, agent.ErrFenced) {
+			a.counts.Refused.Add(1)
+			return agent.Result{}, err
 		}
 	}
-	return a.end(ctx, j)
+	switch fate := a.draw.Float64(); {
+	case fate < a.Fail:
+		return agent.Result{}, agent.Fail(api.Failure{Kind: new("checks_failed"), Retryable: new(true), Error: "2 of 214 tests fail."})
+	case fate < a.Fail+a.Ask && j.Answer == "":
+		return agent.Result{}, agent.Ask("May I change the public interface for this?")
+	}
+	return agent.Result{Summary: new("Done, with a test.")}, nil
 }
 
 // steps are what an agent says that it does.
 var steps = []string{"reads the code", "writes a test that fails", "mends it", "runs all tests"}
 
-// report says that a step has begun, and what the model was used for. It reports whether
-// the job is over for the agent.
-func (a *agent) report(ctx context.Context, j api.Job, step int) (over bool, err error) {
-	percent, read := 100*step/len(steps), int64(20_000+a.draw.IntN(60_000))
-	usage := api.UsageEntries{
-		{ID: fmt.Sprintf("sim-%s-%d-%d", j.ID, j.Lease.Epoch, step), Provider: "anthropic", Model: "claude-sonnet-4-5", At: time.Now(),
-			InputTokens: int64(500 + a.draw.IntN(2000)), OutputTokens: int64(200 + a.draw.IntN(1500)), CacheReadTokens: &read},
-	}
-	answer, err := a.api.ReportProgressWithResponse(
-		ctx,
-		api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch, ProgressPercent: &percent,
-			CurrentStep: &steps[step], Usage: &usage},
-	)
-	if err != nil {
-		return true, a.unlessRefused(err)
-	}
-	switch answer.JSON200.Directive {
-	case api.DirectiveCancel, api.DirectivePause:
-		_, err := a.api.ReleaseLeaseWithResponse(ctx, api.LeaseRelease{Job: j.Key, Epoch: j.Lease.Epoch, Reason: "Stopped as asked."})
-		return true, a.unlessRefused(err)
-	case api.DirectiveFenced:
-		return true, nil
-	}
-	return false, nil
+// report says that a step has begun, and what the model was used for.
+func (a *simulated) report(j *agent.Job, step int) error {
+	return j.Progress(api.ProgressReport{ProgressPercent: new(100 * step / len(steps)), CurrentStep: &steps[step],
+		Usage: &api.UsageEntries{{ID: fmt.Sprintf("sim-%s-%d-%d", j.ID, j.Lease.Epoch, step), Provider: "anthropic",
+			Model: "claude-sonnet-4-5", At: time.Now(), InputTokens: int64(500 + a.draw.IntN(2000)),
+			OutputTokens: int64(200 + a.draw.IntN(1500)), CacheReadTokens: new(int64(20_000 + a.draw.IntN(60_000)))}}})
 }
 
-// end hands the job in, fails it, or asks a person.
-func (a *agent) end(ctx context.Context, j api.Job) error {
-	var err error
-	did := &a.counts.Completed
-	switch fate := a.draw.Float64(); {
-	case fate < a.Fail:
-		kind, again := "checks_failed", true
-		_, err = a.api.FailJobWithResponse(
-			ctx,
-			api.Failure{Job: j.Key, Epoch: j.Lease.Epoch, Kind: &kind, Retryable: &again, Error: "2 of 214 tests fail."},
-		)
-		did = &a.counts.Failed
-	case fate < a.Fail+a.Ask && j.Answer == "":
-		_, err = a.api.AskQuestionWithResponse(
-			ctx,
-			api.Question{Job: j.Key, Epoch: j.Lease.Epoch, Question: "May I change the public interface for this?"},
-		)
-		did = &a.counts.Asked
-	default:
-		summary := "Done, with a test."
-		_, err = a.api.CompleteJobWithResponse(ctx, api.Completion{Job: j.Key, Epoch: j.Lease.Epoch, Summary: &summary})
-	}
-	if err == nil {
-		did.Add(1)
-	}
-	return a.unlessRefused(err)
-}
-
-// unlessRefused drops refusals: somebody else decided about the job, and the agent goes on.
-func (a *agent) unlessRefused(err error) error {
-	var p *api.Error
-	if errors.As(err, &p) && p.Status == 409 {
+// count counts what the server took or refused.
+func (a *simulated) count(r agent.Report, err error) {
+	switch {
+	case err != nil:
 		a.counts.Refused.Add(1)
-		return nil
+	case r.Complete != nil:
+		a.counts.Completed.Add(1)
+	case r.Fail != nil:
+		a.counts.Failed.Add(1)
+	case r.Ask != nil:
+		a.counts.Asked.Add(1)
 	}
-	return err
 }
