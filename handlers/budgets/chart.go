@@ -1,10 +1,13 @@
 package budgets
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -12,26 +15,27 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// plane is the area of a chart in which time goes from left to right and what is left
-// of a budget from 0, at the bottom, to the most.
+// plane is the area of a chart, a square of scale in which time goes from left to right and
+// what is left of a budget from 0, at the bottom, to the most. The browser stretches it to
+// the room that the page has; texts keep their size and stand at parts of the area.
 type plane struct {
-	width, height            float64
-	left, right, top, bottom float64
-	from, until              time.Time
-	most                     float64
-	step                     float64 // between the lines of the grid
-	days                     int     // at most so many marks on the axis of time
+	from, until time.Time
+	most        float64
+	step        float64 // between the lines of the grid
 }
 
-// planes are the sizes of a chart, of which the page shows the one that fits its room.
-func planes(from, until time.Time, most float64) (broad, wide, narrow plane) {
+const (
+	scale = 1000
+	// axisDays is how many marks the axis of time has at most; where the page is narrow
+	// every other one is hidden.
+	axisDays = 7
+	// leastWide is how wide the area is at least, in pixels, where the page is not narrow.
+	leastWide = 480
+)
+
+func newPlane(from, until time.Time, most float64) plane {
 	step := stepFor(most)
-	wide = plane{width: 772, height: 268, left: 64, right: 758, top: 14, bottom: 242, from: from, until: until,
-		most: max(math.Ceil(most/step), 1) * step, step: step, days: 7}
-	broad, narrow = wide, wide
-	broad.width, broad.height, broad.right, broad.bottom, broad.days = 1160, 300, 1146, 274, 11
-	narrow.width, narrow.height, narrow.right, narrow.bottom, narrow.days = 340, 220, 328, 194, 4
-	return broad, wide, narrow
+	return plane{from: from, until: until, most: max(math.Ceil(most/step), 1) * step, step: step}
 }
 
 // stepFor is the least round amount, of a cent or more, of which five reach the most.
@@ -45,15 +49,16 @@ func stepFor(most float64) float64 {
 	}
 }
 
+// x and y are where an instant and an amount are in the square.
 func (p plane) x(at time.Time) float64 {
 	span := p.until.Sub(p.from)
 	if span <= 0 {
-		return p.left
+		return 0
 	}
-	return p.left + (p.right-p.left)*clamp(float64(at.Sub(p.from))/float64(span))
+	return scale * clamp(float64(at.Sub(p.from))/float64(span))
 }
 
-func (p plane) y(amount float64) float64 { return p.bottom - (p.bottom-p.top)*clamp(amount/p.most) }
+func (p plane) y(amount float64) float64 { return scale - scale*clamp(amount/p.most) }
 
 func clamp(part float64) float64 {
 	if math.IsNaN(part) {
@@ -64,6 +69,9 @@ func clamp(part float64) float64 {
 
 // coordinate is a number of a path, to a tenth.
 func coordinate(n float64) string { return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) }
+
+// percent is a place of the square as a part of the area.
+func percent(n float64) string { return coordinate(n*100/scale) + "%" }
 
 func move(x, y float64) string { return coordinate(x) + " " + coordinate(y) }
 
@@ -127,12 +135,12 @@ func (p plane) even(s budgets.Series, list []standing) [][2]float64 {
 	if span <= 0 || s.Budget.Period == budgets.Once {
 		return nil
 	}
-	corners := [][2]float64{{p.left, p.y(list[0].limit)}}
+	corners := [][2]float64{{0, p.y(list[0].limit)}}
 	for _, c := range listChanges(list) {
 		left := float64(p.until.Sub(c.at)) / span
 		corners = append(corners, [2]float64{p.x(c.at), p.y((c.limit - c.by) * left)}, [2]float64{p.x(c.at), p.y(c.limit * left)})
 	}
-	return append(corners, [2]float64{p.right, p.bottom})
+	return append(corners, [2]float64{scale, scale})
 }
 
 // through is a line through points.
@@ -187,9 +195,9 @@ func chart(s budgets.Series) *view.Chart {
 	for _, one := range list {
 		most = max(most, one.limit)
 	}
-	broad, wide, narrow := planes(from, until, most)
-	c := &view.Chart{Title: chartSentence(s, list, zone), Broad: broad.draw(s, list, zone), Wide: wide.draw(s, list, zone),
-		Narrow: narrow.draw(s, list, zone)}
+	plane := newPlane(from, until, most)
+	c := plane.draw(s, list, zone)
+	c.Title = chartSentence(s, list, zone)
 	for _, one := range list {
 		c.Table = append(c.Table, view.Point{At: one.at.In(zone).Format("2 Jan 15:04"), Free: ui.Dollars(int64(one.free)),
 			Reserved: ui.Dollars(int64(one.reserved)), Limit: ui.Dollars(int64(one.limit))})
@@ -226,23 +234,76 @@ func chartSentence(s budgets.Series, list []standing, zone *time.Location) strin
 	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + toEnd(s.Budget).text + "."
 }
 
-// draw is the chart in one size.
-func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) view.Drawing {
+// draw is the chart without its table.
+func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *view.Chart {
 	now := list[len(list)-1]
-	x, y := p.x(now.at), p.y(now.free)
-	d := view.Drawing{ViewBox: "0 0 " + move(p.width, p.height), Free: p.steps(list, free), Reserved: p.band(list),
-		Even: through(p.even(s, list)),
-		Now:  "M" + move(x, p.top) + "V" + coordinate(p.bottom), X: coordinate(x), Y: coordinate(y), AxisX: coordinate(p.left - 8),
-		Days: p.daysAt(zone)}
+	c := &view.Chart{Free: p.steps(list, free), Reserved: p.band(list), Even: through(p.even(s, list)), Days: p.daysAt(zone),
+		Changes: p.changes(list, zone)}
 	for amount := p.most; amount > -p.step/2; amount -= p.step {
 		at := p.y(amount)
-		d.Grid = append(d.Grid, view.Mark{Path: "M" + move(p.left, at) + "H" + coordinate(p.right), Y: coordinate(at + 4),
-			Text: p.axisText(amount)})
+		c.Grid = append(c.Grid, view.Mark{Path: "M0 " + coordinate(at) + "H1000", Y: percent(at), Text: p.axisText(amount)})
 	}
-	d.Fan, d.Likely = p.fan(s, now)
-	p.mark(&d, s, list, zone)
-	return d
+	c.Fan, c.Likely = p.fan(s, now)
+	x := p.x(now.at)
+	c.Now = view.Mark{X: percent(x), Y: percent(p.y(now.free)), Anchor: side(x), Text: "now, " + ui.Dollars(int64(now.free)) + " free"}
+	if gone := s.Budget.Projection.ExhaustedP50; gone != nil && now.free > 0 && gone.After(now.at) && !gone.After(p.until) {
+		x := p.x(*gone)
+		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), Text: p.formatTime(*gone, zone)}
+	}
+	if alert := chooseAlert(s.Budget.AlertAt); alert > 0 && now.limit > 0 {
+		y := p.y(now.limit * float64(100-alert) / 100)
+		c.Threshold = view.Mark{Path: "M0 " + coordinate(y) + "H1000", Text: strconv.Itoa(alert) + "% spent"}
+	}
+	return c
 }
+
+// side is which end of a text stands at a place: it goes to where more room is.
+func side(x float64) string {
+	if x > scale/2 {
+		return "end"
+	}
+	return "start"
+}
+
+// chooseAlert is the threshold that is drawn, in per cent: the first from 80 on that leaves
+// something, else the last below; 0 for none.
+func chooseAlert(percents []int) int {
+	drawn := 0
+	for _, percent := range slices.Sorted(slices.Values(percents)) {
+		if drawn < 80 && percent < 100 {
+			drawn = percent
+		}
+	}
+	return drawn
+}
+
+// changes are ticks where the limit changed. All texts stand in one row, the greatest change
+// first: where the page is narrow it is the only one, else those that lie on none before.
+func (p plane) changes(list []standing, zone *time.Location) []view.Mark {
+	changes := listChanges(list)
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
+	var ticks []view.Mark
+	var taken [][2]float64
+	for i, c := range changes {
+		x := p.x(c.at)
+		m := view.Mark{X: percent(x), Anchor: side(x), Text: c.text(p.formatTime(c.at, zone)), Wide: i > 0}
+		left := x * leastWide / scale
+		right := left + textWidth(m.Text)
+		if m.Anchor == "end" {
+			left, right = left-textWidth(m.Text), left
+		}
+		if slices.ContainsFunc(taken, func(o [2]float64) bool { return left < o[1] && o[0] < right }) {
+			m.Text = ""
+		} else {
+			taken = append(taken, [2]float64{left, right})
+		}
+		ticks = append(ticks, m)
+	}
+	return ticks
+}
+
+// textWidth is how many pixels a text of the class c-note and the gap beside it take at most.
+func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text))*6.2 + 8 }
 
 // axisText is an amount of the axis, without cents where no line of the grid has any.
 func (p plane) axisText(nanos float64) string {
@@ -260,24 +321,26 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 	next := func(i int) time.Time { return p.from.In(zone).AddDate(0, 0, i*step) }
 	if p.short() {
 		next = func(i int) time.Time { return p.from.In(zone).Add(time.Duration(i*step) * time.Hour) }
-		step = roundStep(span.Hours()/float64(p.days), 1, 2, 3, 4, 6, 12)
+		step = roundStep(span.Hours()/axisDays, 1, 2, 3, 4, 6, 12)
 	} else {
-		step = roundStep(span.Hours()/24/float64(p.days), 1, 2, 3, 5, 7, 10, 14)
+		step = roundStep(span.Hours()/24/axisDays, 1, 2, 3, 5, 7, 10, 14)
 	}
 	var marks []view.Mark
-	for i := range p.days + 1 {
+	for i := range axisDays + 1 {
 		at := next(i)
-		m := mark{x: p.x(at), y: p.height - 7, text: p.formatTime(at, zone), anchor: middle, perLetter: noteLetter}
+		m := view.Mark{X: percent(p.x(at)), Anchor: "middle", Text: p.formatTime(at, zone), Wide: i%2 == 1}
 		if i == 0 {
-			m.anchor = start
-		}
-		if i > 0 && !at.Before(p.until) || m.box().right > p.width {
+			m.Anchor = "start"
+		} else if !at.Before(p.until) || p.x(at) > lastDay {
 			break
 		}
-		marks = append(marks, m.view(""))
+		marks = append(marks, m)
 	}
 	return marks
 }
+
+// lastDay is how far to the right the middle of a day of the axis may be.
+const lastDay = 960
 
 // short reports whether the plane shows so little time that hours tell more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }

@@ -39,22 +39,20 @@ func shown(m view.Mark) string {
 
 // What the lines do not tell is beside them.
 func TestTheMarksOfAChart(t *testing.T) {
-	d := chart(raised()).Wide
-	if want := " | 510.5 24 start now, $64.00 free"; shown(d.NowNote) != want {
-		t.Errorf("the note of now is %s, want %s", shown(d.NowNote), want)
+	d := chart(raised())
+	if want := " | 63.3% 57.3% end now, $64.00 free"; shown(d.Now) != want {
+		t.Errorf("the note of now is %s, want %s", shown(d.Now), want)
 	}
-	if want := "M64 196.4H758 | 70 191.4 start 80% spent"; shown(d.Threshold) != want {
+	if want := "M0 800H1000 |    80% spent"; shown(d.Threshold) != want {
 		t.Errorf("the threshold is %s, want %s", shown(d.Threshold), want)
 	}
-	if want := "M665.5 237V181 | 665.5 176 middle 27 Nov"; d.RunsOut == nil || shown(d.RunsOut.Mark) != want {
+	if want := " | 86.7%  end 27 Nov"; d.RunsOut == nil || shown(*d.RunsOut) != want {
 		t.Errorf("it runs out at %+v, want %s", d.RunsOut, want)
-	} else if d.RunsOut.At != "665.5" || d.RunsOut.On != "242" {
-		t.Errorf("it runs out at %s %s", d.RunsOut.At, d.RunsOut.On)
 	}
-	if len(d.Changes) != 1 || !strings.HasPrefix(shown(d.Changes[0]), "M318.5 242v-6 | ") || d.Changes[0].Text != "12 Nov, +$50.00" {
+	if want := " | 36.7%  start 12 Nov, +$50.00"; len(d.Changes) != 1 || shown(d.Changes[0]) != want {
 		t.Errorf("the limit changed at %v", d.Changes)
 	}
-	if want := "M64 90L318.5 145.7L318.5 97.6L758 242"; d.Even != want {
+	if want := "M0 333.3L366.7 577.8L366.7 366.7L1000 1000"; d.Even != want {
 		t.Errorf("the even pace is %s, want %s", d.Even, want)
 	}
 	title := "$90.00 on 1 Nov, limit $150.00 from 12 Nov on, $64.00 free now. Runs out: 27 Nov."
@@ -73,7 +71,7 @@ func TestAChartWithoutMarks(t *testing.T) {
 	} {
 		s := raised()
 		change(&s)
-		if d := chart(s).Wide; d.RunsOut != nil {
+		if d := chart(s); d.RunsOut != nil {
 			t.Errorf("%s: it runs out at %+v", name, d.RunsOut)
 		}
 	}
@@ -82,11 +80,11 @@ func TestAChartWithoutMarks(t *testing.T) {
 	} {
 		s := raised()
 		s.Budget.AlertAt = alerts
-		if got := chart(s).Wide.Threshold; got.Text != strings.TrimSpace(want) || (got.Text == "") != (got.Path == "") {
+		if got := chart(s).Threshold; got.Text != strings.TrimSpace(want) || (got.Text == "") != (got.Path == "") {
 			t.Errorf("of %v it draws %s", alerts, shown(got))
 		}
 	}
-	if d := chart(hours(100*dollar, 0, 1)).Wide; len(d.Changes) != 0 {
+	if d := chart(hours(100*dollar, 0, 1)); len(d.Changes) != 0 {
 		t.Errorf("the limit changed at %v", d.Changes)
 	}
 }
@@ -106,48 +104,64 @@ func TestTextsOfAChartHaveRoom(t *testing.T) {
 			gone := s.Points[len(s.Points)-1].At.Add(time.Duration(each*7) * time.Hour)
 			s.Budget.Projection.ExhaustedP50 = &gone
 			c := chart(s)
-			for size, d := range map[string]view.Drawing{"broad": c.Broad, "wide": c.Wide, "narrow": c.Narrow} {
-				wantRoom(t, fmt.Sprintf("%s, day %d, each %d", size, days, each), d)
+			name := fmt.Sprintf("day %d, each %d", days, each)
+			wantRoom(t, name, *c, leastWide, 228)
+			for _, list := range [][]view.Mark{c.Days, c.Changes} {
+				for i := range list {
+					if list[i].Wide {
+						list[i].Text = ""
+					}
+				}
 			}
+			wantRoom(t, name+", narrow", *c, 256, 180)
 		}
 	}
 }
 
-func wantRoom(t *testing.T, name string, d view.Drawing) {
+// box is a part of a chart, in pixels; y grows downwards.
+type box struct{ left, top, right, bottom float64 }
+
+// wantRoom draws the texts of a chart as the browser does, in an area of so many pixels.
+func wantRoom(t *testing.T, name string, c view.Chart, width, height float64) {
 	t.Helper()
-	var width, height float64
-	if _, err := fmt.Sscanf(d.ViewBox, "0 0 %g %g", &width, &height); err != nil {
-		t.Fatal(err)
-	}
-	labels, notes := []view.Mark{d.NowNote}, append([]view.Mark{d.Threshold}, d.Changes...)
-	if d.RunsOut != nil {
-		labels = append(labels, d.RunsOut.Mark)
-	}
-	if d.NowNote.Text == "" {
+	if c.Now.Text == "" {
 		t.Errorf("%s: nothing tells what is free now", name)
 	}
 	var taken []box
-	for i, m := range append(append(labels, notes...), d.Days...) {
+	put := func(m view.Mark, y, letter float64) {
 		if m.Text == "" {
-			continue
+			return
 		}
-		letter := noteLetter
-		if i < len(labels) {
-			letter = labelLetter
+		x, err := strconv.ParseFloat(strings.TrimSuffix(m.X, "%"), 64)
+		if err != nil {
+			t.Fatal(err)
 		}
-		x, _ := strconv.ParseFloat(m.X, 64)
-		y, _ := strconv.ParseFloat(m.Y, 64)
-		b := mark{x, y, m.Text, m.Anchor, letter}.box()
-		if b.left < 0 || b.top < 0 || b.right > width || b.bottom > height {
+		x *= width / 100
+		long := float64(len([]rune(m.Text))) * letter
+		left := map[string]float64{"start": x, "middle": x - long/2, "end": x - long}[m.Anchor]
+		if y < height {
+			left += map[string]float64{"start": 7, "end": -7}[m.Anchor]
+		}
+		b := box{left, y - 10, left + long, y + 3}
+		if b.left < 0 || b.top < 0 || b.right > width+16 {
 			t.Errorf("%s: %s leaves the drawing", name, shown(m))
 		}
 		for _, other := range taken {
-			// Places are rounded to a tenth.
-			if b.left+0.2 < other.right && other.left+0.2 < b.right && b.top+0.2 < other.bottom && other.top+0.2 < b.bottom {
+			if b.left < other.right && other.left < b.right && b.top < other.bottom && other.top < b.bottom {
 				t.Errorf("%s: %s lies on another text", name, shown(m))
 			}
 		}
 		taken = append(taken, b)
+	}
+	put(c.Now, 10, 6.6)
+	if c.RunsOut != nil {
+		put(*c.RunsOut, height-58, 6.6)
+	}
+	for _, m := range c.Changes {
+		put(m, 26, 6.2)
+	}
+	for _, m := range c.Days {
+		put(m, height+20, 6.2)
 	}
 }
 
@@ -165,7 +179,7 @@ func TestTheAxisOfTime(t *testing.T) {
 		s := hours(dollar, 0)
 		s.Budget.State.End = s.Budget.State.Start.Add(of.length)
 		var got []string
-		for _, m := range chart(s).Wide.Days {
+		for _, m := range chart(s).Days {
 			got = append(got, m.Text)
 		}
 		if text := strings.Join(got, ", "); text != of.want {
@@ -180,7 +194,7 @@ func TestAChangeWithinADay(t *testing.T) {
 	s.Points = s.Points[:2]
 	s.Points[1].Limits.Money, s.Points[1].At = s.Budget.State.Limits.Money, s.Points[0].At.Add(5*time.Hour)
 	s.Budget.State.End = s.Budget.State.Start.AddDate(0, 0, 1)
-	if d := chart(s).Broad; len(d.Changes) != 1 || d.Changes[0].Text != "05:00, +$50.00" {
+	if d := chart(s); len(d.Changes) != 1 || d.Changes[0].Text != "05:00, +$50.00" {
 		t.Errorf("the limit changed at %v", d.Changes)
 	}
 }
@@ -213,7 +227,7 @@ func TestTheAxisOfMoney(t *testing.T) {
 		1240 * dollar: "$1,250 $1,000 $750 $500 $250 $0", 12 * dollar: "$12.50 $10.00 $7.50 $5.00 $2.50 $0.00",
 	} {
 		var got []string
-		for _, m := range chart(hours(limit, 0)).Narrow.Grid {
+		for _, m := range chart(hours(limit, 0)).Grid {
 			got = append(got, m.Text)
 		}
 		if text := strings.Join(got, " "); text != want {
@@ -228,11 +242,11 @@ func TestTheFanEndsWithThePeriod(t *testing.T) {
 	now := s.Points[2].At
 	s.Fan = []forecast.Step{{At: now}, {At: now.AddDate(0, 0, 10), P50: 20 * dollar, P90: 80 * dollar},
 		{At: now.AddDate(0, 0, 60), P50: 80 * dollar, P90: 90 * dollar}}
-	d := chart(s).Wide
-	if want := "M110.3 150.8L110.3 150.8L341.6 196.4L727.2 242"; d.Likely != want {
+	d := chart(s)
+	if want := "M66.7 600L66.7 600L400 800L955.6 1000"; d.Likely != want {
 		t.Errorf("the line is %s, want %s", d.Likely, want)
 	}
-	if want := d.Likely + "L758 242L758 242L341.6 242L225.9 242L110.3 150.8Z"; d.Fan != want {
+	if want := d.Likely + "L1000 1000L1000 1000L400 1000L233.3 1000L66.7 600Z"; d.Fan != want {
 		t.Errorf("the area is %s, want %s", d.Fan, want)
 	}
 }

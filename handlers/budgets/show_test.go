@@ -107,5 +107,5 @@ func TestMakeABudget(t *testing.T) {
 	}
 	doc = handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "All was made")
-	handlertest.WantCount(t, doc, "#burn-down svg.chart", 3)
+	handlertest.WantCount(t, doc, "#burn-down svg.chart", 1)
 }

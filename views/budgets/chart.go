@@ -1,38 +1,38 @@
 package budgets
 
-// Chart is what was left of a budget over time, drawn in three sizes from one table.
+// Chart is what was left of a budget over time, drawn and as a table. Its paths lie in a
+// square of 1000 that the browser stretches; marks stand at parts of its width and height.
 type Chart struct {
-	Title  string // what it shows, in a sentence
-	Broad  Drawing
-	Wide   Drawing
-	Narrow Drawing
-	Table  []Point
+	Title          string // what it shows, in a sentence
+	Free, Reserved string
+	Even           string
+	Fan, Likely    string
+	Grid, Days     []Mark
+	Now            Mark
+	Threshold      Mark   // a line and its name; without a path where nothing is told
+	RunsOut        *Mark  // nil where it is not foreseen in the time that is drawn
+	Changes        []Mark // of the limit: a tick each, with a text where there is room
+	Table          []Point
 }
 
 // Point is a row of the chart's table.
 type Point struct{ At, Free, Reserved, Limit string }
 
-// Drawing is a chart in one size: paths and places.
-type Drawing struct {
-	ViewBox        string
-	Free, Reserved string
-	Even           string
-	Fan, Likely    string
-	Now, X, Y      string
-	AxisX          string
-	Grid, Days     []Mark
-	NowNote        Mark
-	Threshold      Mark   // a line and its name; without a path where nothing is told
-	RunsOut        *Dot   // nil where it is not foreseen in the time that is drawn
-	Changes        []Mark // of the limit: a tick each, with a text where there is room
+// Mark is a line, a word or both. Its text stands at X and Y; Anchor says which end of it.
+type Mark struct {
+	Path, X, Y, Anchor, Text string
+	Wide                     bool // its text is hidden where the page is narrow
 }
 
-// Mark is a line, a word or both. Its text stands at X and Y; Anchor says which end of it.
-type Mark struct{ Path, X, Y, Anchor, Text string }
+// beside is how far a text stands beside its place, in pixels.
+func (m Mark) beside() string {
+	return map[string]string{"start": "7", "end": "-7"}[m.Anchor]
+}
 
-// Dot is a mark with a dot.
-type Dot struct {
-	Mark
-
-	At, On string // where it is, across and down
+// class is the class of a text.
+func (m Mark) class(name string) string {
+	if m.Wide {
+		return name + " c-wide"
+	}
+	return name
 }
