@@ -74,7 +74,8 @@ func Number[T any](name, label string, low, high int, at func(*T) **int) Field[T
 	return f
 }
 
-// List returns a field of several texts; split takes apart what was sent.
+// List returns a field of several texts; split takes apart what was sent. get is nil in a form
+// that is never filled.
 func List[T any](name, label string, split func([]string) []string, get func(*T) []string, set func(*T, []string)) Field[T] {
 	return Field[T]{Field: ui.Field{Name: name, Label: label}, read: split, get: get,
 		set: func(v *T, in []string) string { set(v, in); return "" }}

@@ -149,11 +149,12 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	for _, token := range s.form.Typed["capabilities"] {
+	typed := s.form.Typed["capabilities"]
+	for _, token := range typed {
 		chosen = append(chosen, view.Token{Value: token, Offline: !slices.Contains(all, token)})
 	}
 	offered = slices.DeleteFunc(all, func(token string) bool {
-		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(s.form.Typed["capabilities"], token)
+		return strings.HasPrefix(token, enginePrefix) || strings.HasPrefix(token, "repo:") || slices.Contains(typed, token)
 	})
 	return chosen, offered
 }

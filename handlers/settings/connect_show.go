@@ -28,8 +28,8 @@ func (p *tokenPages) connectIssue(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet := tokenFormData{form: parseTokenForm(in)}
-	sheet.form.kind = tenancy.KindEnrolment
+	sheet := tokenFormData{form: tokenFields.Read(in)}
+	sheet.form.Typed.Set("kind", string(tenancy.KindEnrolment))
 	made, err := p.issueToken(c, who, &sheet)
 	switch {
 	case fault.Is(err, fault.AlreadyExists):

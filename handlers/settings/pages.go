@@ -3,7 +3,6 @@
 package settings
 
 import (
-	"context"
 	"slices"
 
 	"github.com/alexedwards/scs/v2"
@@ -11,9 +10,9 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/accounts"
 	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
+	"github.com/fleetboard/fleetboard/internal/dispatch"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 	"github.com/fleetboard/fleetboard/internal/screens"
@@ -24,51 +23,15 @@ import (
 // Deps is what the page needs.
 type Deps struct {
 	Web      *web.Site
-	Dispatch Dispatch
-	Events   Events
-	Fleet    Fleet
-	Jobs     Jobs
-	Secrets  Secrets
-	Screens  Screens
+	Dispatch *dispatch.Service
+	Events   *eventlog.Log
+	Fleet    *fleet.Service
+	Jobs     *jobs.Service
+	Secrets  *secrets.Service
+	Screens  *screens.Service
 	Accounts *accounts.Parts
 	Provider *oidc.Provider
 	Sessions *scs.SessionManager
-}
-
-// Dispatch is what the page asks of the work of agents.
-type Dispatch interface {
-	CutOffEnrolled(ctx context.Context, who tenancy.Principal, token ids.ID, reason string) (int, error)
-}
-
-// Events is what the page asks of the event log.
-type Events interface {
-	Audit(ctx context.Context, who tenancy.Principal, f eventlog.Filter, before eventlog.AuditPlace,
-		limit int) ([]eventlog.Event, eventlog.AuditPlace, error)
-}
-
-// Fleet is what the page asks of factories and agents.
-type Fleet interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-}
-
-// Jobs is what the page asks of jobs.
-type Jobs interface {
-	DeleteProduct(ctx context.Context, who tenancy.Principal, name string) error
-	PauseProduct(ctx context.Context, who tenancy.Principal, name string, paused bool, reason string) (jobs.Product, error)
-	Product(ctx context.Context, who tenancy.Principal, name string) (jobs.Product, error)
-	Products(ctx context.Context, who tenancy.Principal) ([]jobs.Product, error)
-	PutProduct(ctx context.Context, who tenancy.Principal, name string, in jobs.ProductSettings) (p jobs.Product, made bool, err error)
-}
-
-// Secrets is what the page asks of the secrets of jobs.
-type Secrets interface {
-	Keys(ctx context.Context, who tenancy.Principal) ([]secrets.Key, error)
-	RenewKey(ctx context.Context, who tenancy.Principal) error
-}
-
-// Screens is what the page asks of the read model of the board.
-type Screens interface {
-	ReviewQueue(ctx context.Context, who tenancy.Principal, after string) (screens.ReviewQueue, error)
 }
 
 // Pages answers the requests of the page.

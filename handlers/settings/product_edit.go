@@ -21,18 +21,18 @@ func (p *productPages) productCreate(c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	sheet := productFormData{form: parseProductForm(in)}
-	settings, wrong := sheet.form.settings(false)
-	switch there, err := p.Jobs.Product(c.Request().Context(), who, sheet.form.name); {
-	case sheet.form.name == "":
-		wrong["name"] = "A product must have a name."
-	case fault.Is(err, fault.NotFound):
-	case err != nil:
-		return err
-	case there.Paused || len(productChanges(there, settings)) > 0:
-		wrong["name"] = "There is a product " + there.Name + " already. Its settings are on its own page."
+	sheet := productFormData{form: productFields.Read(in)}
+	product, err := productFields.Value(sheet.form)
+	switch there, missing := p.Jobs.Product(c.Request().Context(), who, product.name); {
+	case product.name == "":
+		sheet.form.Errors["name"] = "A product must have a name."
+	case fault.Is(missing, fault.NotFound):
+	case missing != nil:
+		return missing
+	case there.Paused || len(productChanges(there, product.ProductSettings)) > 0:
+		sheet.form.Errors["name"] = "There is a product " + there.Name + " already. Its settings are on its own page."
 	}
-	return p.productSave(c, who, sheet, sheet.form.name, jobs.Product{}, settings, wrong)
+	return p.productSave(c, who, sheet, product, err)
 }
 
 // productUpdate replaces the settings of a product that is there. Whether it is
@@ -46,30 +46,32 @@ func (p *productPages) productUpdate(c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	sheet := productFormData{product: &product, form: parseProductForm(in)}
-	settings, wrong := sheet.form.settings(product.Paused)
-	return p.productSave(c, who, sheet, product.Name, product, settings, wrong)
+	sheet := productFormData{product: &product, form: productFields.Read(in)}
+	change, err := productFields.Value(sheet.form)
+	change.name, change.Paused = product.Name, product.Paused
+	return p.productSave(c, who, sheet, change, err)
 }
 
 // productSave saves, and goes to the list with a toast that says what changed,
-// or shows the refused form with all that was typed.
-func (p *productPages) productSave(c echo.Context, who tenancy.Principal, sheet productFormData, name string,
-	before jobs.Product, in jobs.ProductSettings, wrong map[string]string) error {
+// or shows the refused form with all that was typed. wrong is what is wrong with the form.
+func (p *productPages) productSave(c echo.Context, who tenancy.Principal, sheet productFormData, in productInput, wrong error) error {
 	made := false
-	if len(wrong) == 0 {
-		var err error
-		if _, made, err = p.Jobs.PutProduct(c.Request().Context(), who, name, in); err != nil {
-			if !fault.Is(err, fault.Validation) {
-				return err
-			}
-			wrong, sheet.rest = sheet.form.fieldErrors(err)
+	if wrong == nil && len(sheet.form.Errors) == 0 {
+		_, made, wrong = p.Jobs.PutProduct(c.Request().Context(), who, in.name, in.ProductSettings)
+	}
+	if wrong != nil {
+		if err := refuseProduct(&sheet.form, wrong); err != nil {
+			return err
 		}
 	}
-	if len(wrong) > 0 || sheet.rest != "" {
-		sheet.wrong = wrong
+	if wrong != nil || len(sheet.form.Errors) > 0 {
 		return p.productPage(c, who, http.StatusUnprocessableEntity, sheet)
 	}
-	p.Web.SetFlash(c, savedToast(name, made || sheet.product == nil, productChanges(before, in)))
+	before := jobs.Product{}
+	if sheet.product != nil {
+		before = *sheet.product
+	}
+	p.Web.SetFlash(c, savedToast(in.name, made || sheet.product == nil, productChanges(before, in.ProductSettings)))
 	return web.SeeOther(c, links.Products)
 }
 

@@ -2,11 +2,11 @@ package settings
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -80,80 +80,70 @@ func pauseURLs(p jobs.Product) (pause, resume string) {
 	return links.ProductAction(p.Name, "pause"), ""
 }
 
-// productForm is the form as it was typed.
-type productForm struct {
-	name, repos, reviewLimit      string
-	retention                     string // in days
-	reviewRequired, oneJobPerRepo bool
-	merge                         jobs.MergePolicy
+// productInput is what the form of a product asks for.
+type productInput struct {
+	jobs.ProductSettings
+
+	name string
 }
 
-// parseProductForm reads what was sent; nothing is judged yet.
-func parseProductForm(in url.Values) productForm {
-	return productForm{
-		name:           strings.TrimSpace(in.Get("name")),
-		repos:          in.Get("repos"),
-		reviewLimit:    strings.TrimSpace(in.Get("review_limit")),
-		retention:      strings.TrimSpace(in.Get("branch_retention_days")),
-		reviewRequired: in.Get("review_required") != "",
-		oneJobPerRepo:  in.Get("one_job_per_repo") != "",
-		merge: jobs.MergePolicy{
-			By:     cmp.Or(in.Get("merge_by"), jobs.MergeByPerson),
-			Method: cmp.Or(in.Get("merge_method"), jobs.MergeCommit),
-			Into:   strings.TrimSpace(in.Get("merge_into")),
-			Checks: strings.TrimSpace(in.Get("merge_checks")),
-		},
+// productFields are the form of a product. The domain judges what is no number.
+var productFields = form.Table[productInput]{
+	form.Line("name", "Name", jobs.MaxName, func(in *productInput) *string { return &in.name }),
+	form.Own("repos", "Repos", 40_000, func(in *productInput) string { return strings.Join(in.Repos, "\n") },
+		func(in *productInput, text string) string {
+			in.Repos = splitRepos(text)
+			return ""
+		}).Lines().Note("one a line"),
+	form.Box("review_required", "A person approves", func(in *productInput) *bool { return &in.ReviewRequired }),
+	form.Box("one_job_per_repo", "One job per repo", func(in *productInput) *bool { return &in.OneJobPerRepo }),
+	form.Number("review_limit", "Review limit", 1, jobs.MaxReviewLimit, func(in *productInput) **int { return &in.ReviewLimit }).
+		Of(ui.KindWhole).Note("empty is no limit"),
+	form.Choice("merge_by", "Approved work is merged by", func(in *productInput) *string { return &in.Merge.By }).
+		Options(jobs.MergeByPerson, "A person", jobs.MergeByWorker, "A factory that has the repo",
+			jobs.MergeByPullRequest, "A pull request of the forge").
+		Check(func(in *productInput) string { in.Merge.By = cmp.Or(in.Merge.By, jobs.MergeByPerson); return "" }),
+	form.Choice("merge_method", "Merged as", func(in *productInput) *string { return &in.Merge.Method }).
+		Options(jobs.MergeCommit, "A merge commit", jobs.MergeFastForward, "Fast-forward only").
+		Check(func(in *productInput) string { in.Merge.Method = cmp.Or(in.Merge.Method, jobs.MergeCommit); return "" }),
+	form.Line("merge_into", "Into the branch", jobs.MaxMergeInto, func(in *productInput) *string { return &in.Merge.Into }).
+		Note("empty is the default one"),
+	form.Line("merge_checks", "Checked by the command", jobs.MaxMergeChecks, func(in *productInput) *string { return &in.Merge.Checks }).
+		Note("empty is none"),
+	form.Number("branch_retention_days", "Branches stay", 0, jobs.MaxBranchRetention,
+		func(in *productInput) **int { return &in.BranchRetention }).Of(ui.KindWhole).Note("days; empty is 30"),
+}
+
+// splitRepos takes apart repos, one a line.
+func splitRepos(text string) []string { return web.Distinct(strings.Split(text, "\n")) }
+
+// fillProduct is the form of a product that is there.
+func fillProduct(p jobs.Product) ui.Form {
+	return productFields.Fill(productInput{name: p.Name, ProductSettings: jobs.ProductSettings{Repos: p.Repos, Merge: p.Merge,
+		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, BranchRetention: &p.BranchRetention}})
+}
+
+// refuseProduct writes into the form why it was refused: what is wrong with repos[2] names
+// that repo.
+func refuseProduct(f *ui.Form, err error) error {
+	if err := productFields.Refuse(f, err); err != nil {
+		return err
 	}
-}
-
-// fillProductForm is the form of a product that is there.
-func fillProductForm(p jobs.Product) productForm {
-	f := productForm{name: p.Name, repos: strings.Join(p.Repos, "\n"), reviewRequired: p.ReviewRequired, oneJobPerRepo: p.OneJobPerRepo,
-		merge: p.Merge, retention: strconv.Itoa(p.BranchRetention)}
-	if p.ReviewLimit != nil {
-		f.reviewLimit = strconv.Itoa(*p.ReviewLimit)
-	}
-	return f
-}
-
-// repoList are the repos, one a line.
-func (f productForm) repoList() []string { return web.Distinct(strings.Split(f.repos, "\n")) }
-
-// settings is what the form asks for, or what is wrong with its numbers by
-// field. The domain judges the rest.
-func (f productForm) settings(paused bool) (jobs.ProductSettings, map[string]string) {
-	wrong := map[string]string{}
-	return jobs.ProductSettings{Repos: f.repoList(), ReviewRequired: f.reviewRequired, OneJobPerRepo: f.oneJobPerRepo,
-		ReviewLimit: web.NumberChoice("review_limit", f.reviewLimit, 1, jobs.MaxReviewLimit, wrong), Paused: paused, Merge: f.merge,
-		BranchRetention: web.NumberChoice("branch_retention_days", f.retention, 0, jobs.MaxBranchRetention, wrong)}, wrong
-}
-
-// fieldErrors turns the fields of a fault into those of the form: what is wrong
-// with repos[2] names that repo. What belongs to no field is the second result.
-func (f productForm) fieldErrors(err error) (byField map[string]string, rest string) {
-	byField = map[string]string{}
-	repos := map[int]string{}
+	byIndex := map[int]string{}
 	for field, text := range fault.From(err).Fields {
-		name, index, indexed := strings.Cut(field, "[")
-		switch {
-		case indexed && name == "repos":
+		if index, indexed := strings.CutPrefix(field, "repos["); indexed {
 			n, _ := strconv.Atoi(strings.TrimSuffix(index, "]"))
-			repos[n] = text
-		case slices.Contains(faultyFields, name):
-			byField[name] = text
-		default:
-			rest = text
+			byIndex[n] = text
 		}
 	}
-	if text := f.repoErrors(repos); text != "" {
-		byField["repos"] = text
+	if text := repoErrors(splitRepos(f.Text("repos")), byIndex); text != "" {
+		f.Errors["repos"] = text
 	}
-	return byField, rest
+	return nil
 }
 
 // repoErrors are the first few sentences about repos, in the order of the form.
-func (f productForm) repoErrors(byIndex map[int]string) string {
-	list := f.repoList()
+func repoErrors(list []string, byIndex map[int]string) string {
 	var out []string
 	for i, repo := range list {
 		text, wrong := byIndex[i]
@@ -174,36 +164,14 @@ func (f productForm) repoErrors(byIndex map[int]string) string {
 // productFormData is what the form's page is made of.
 type productFormData struct {
 	product  *jobs.Product // nil for a new one
-	form     productForm
+	form     ui.Form
 	inReview reviewLoad
-	wrong    map[string]string
-	rest     string // what is wrong beside the fields
 }
 
 func (s productFormData) model() view.ProductForm {
-	f := s.form
-	m := view.ProductForm{
-		New:            s.product == nil,
-		Name:           f.name,
-		SaveURL:        links.Products,
-		Repos:          f.repos,
-		ReviewRequired: f.reviewRequired,
-		OneJobPerRepo:  f.oneJobPerRepo,
-		ReviewLimit:    f.reviewLimit,
-		MergeBy:        mergeChoices(mergers, f.merge.By),
-		MergeMethod: mergeChoices(
-			mergeMethods,
-			f.merge.Method,
-		),
-		MergeInto:   f.merge.Into,
-		MergeChecks: f.merge.Checks,
-		Retention:   f.retention,
-		Errors:      s.wrong,
-		Error:       s.rest,
-	}
-	if len(s.wrong) > 0 {
-		m.Error = "The product was not saved. " + web.Plural(len(s.wrong), "field needs",
-			"fields need") + " another value; your text is kept."
+	m := view.ProductForm{Form: s.form, New: s.product == nil, SaveURL: links.Products}
+	if n := len(m.Errors); n > 0 {
+		m.Error = "The product was not saved. " + web.Plural(n, "field needs", "fields need") + " another value; your text is kept."
 	}
 	if s.product == nil {
 		return m
@@ -229,35 +197,9 @@ func (s productFormData) model() view.ProductForm {
 	return m
 }
 
-// faultyFields are those of the form that may be wrong.
-var faultyFields = []string{"name", "repos", "review_limit", "merge_by", "merge_method", "merge_into", "merge_checks",
-	"branch_retention_days"}
-
-// mergers and mergeMethods are what a product's merges may be, the first by default.
-var (
-	mergers = []view.Choice{
-		{Value: jobs.MergeByPerson, Label: "A person"},
-		{Value: jobs.MergeByWorker, Label: "A factory that has the repo"},
-		{Value: jobs.MergeByPullRequest, Label: "A pull request of the forge"},
-	}
-	mergeMethods = []view.Choice{
-		{Value: jobs.MergeCommit, Label: "A merge commit"},
-		{Value: jobs.MergeFastForward, Label: "Fast-forward only"},
-	}
-)
-
 // whoMerges says who merges from now on.
 var whoMerges = map[string]string{jobs.MergeByPerson: "a person merges", jobs.MergeByWorker: "factories merge",
 	jobs.MergeByPullRequest: "pull requests merge"}
-
-// mergeChoices are choices with the chosen one marked.
-func mergeChoices(all []view.Choice, chosen string) []view.Choice {
-	list := slices.Clone(all)
-	for i := range list {
-		list[i].Chosen = list[i].Value == chosen || chosen == "" && i == 0
-	}
-	return list
-}
 
 // productChanges says in a few words each what differs, but for the pause.
 func productChanges(before jobs.Product, in jobs.ProductSettings) []string {

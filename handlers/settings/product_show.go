@@ -52,7 +52,7 @@ func (p *productPages) inReview(ctx context.Context, who tenancy.Principal) (rev
 
 // productNew is the empty form.
 func (p *productPages) productNew(c echo.Context, who tenancy.Principal) error {
-	return p.productPage(c, who, http.StatusOK, productFormData{})
+	return p.productPage(c, who, http.StatusOK, productFormData{form: productFields.Read(nil)})
 }
 
 // productShow is the form of one product.
@@ -61,7 +61,7 @@ func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error 
 	if err != nil {
 		return err
 	}
-	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: fillProductForm(product)})
+	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: fillProduct(product)})
 }
 
 // productName is the one that the address names. A name with a slash is escaped

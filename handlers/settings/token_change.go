@@ -2,7 +2,6 @@ package settings
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -22,7 +21,7 @@ func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	sheet := tokenFormData{form: parseTokenForm(in)}
+	sheet := tokenFormData{form: tokenFields.Read(in)}
 	if asked, err := p.tokenProof(c, who, sheet, in); asked || err != nil {
 		return err
 	}
@@ -41,18 +40,13 @@ func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
 // issueToken makes the token that a form asks for. nil without an error means
 // that the form needs another look; the sheet says why.
 func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormData) (*view.MadeToken, error) {
-	in, wrong := sheet.form.token(time.Now())
-	sheet.wrong = wrong
-	if len(wrong) > 0 {
-		return nil, nil
-	}
-	plain, err := p.Accounts.Tokens.Issue(c.Request().Context(), who, in)
-	if fault.Is(err, fault.Validation) {
-		sheet.wrong, sheet.rest = tokenFields(err)
-		return nil, nil
+	in, err := tokenFields.Value(sheet.form)
+	var plain string
+	if err == nil {
+		plain, err = p.Accounts.Tokens.Issue(c.Request().Context(), who, in)
 	}
 	if err != nil {
-		return nil, err
+		return nil, tokenFields.Refuse(&sheet.form, err)
 	}
 	ends := ui.Text("It does not end by itself.")
 	if in.ExpiresAt != nil {

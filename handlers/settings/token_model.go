@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/accounts/tokens"
-	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -17,15 +17,6 @@ import (
 	view "github.com/fleetboard/fleetboard/views/settings"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// tokenLives are the choices of how long a token lives, in days; 0 is for ever.
-var tokenLives = []struct {
-	days  int
-	label string
-}{{7, "7 days"}, {30, "30 days"}, {90, "90 days"}, {365, "1 year"}, {0, "Never"}}
-
-// defaultLife is the one that is chosen unless a person chooses another.
-const defaultLife = 90
 
 // tokensModel splits the list into the person's own and the workspace's.
 func tokensModel(list []tokens.Token, canEnrol bool) view.TokensPage {
@@ -85,100 +76,67 @@ func listRoles(t tokens.Token) []string {
 	return slices.DeleteFunc(slices.Clone(t.Roles), func(r string) bool { return r == tenancy.AgentWorker })
 }
 
-// tokenForm is the form of a new token as it was typed.
-type tokenForm struct {
-	kind                     tenancy.Kind
-	key, name, life, factory string
-	products                 []string
-	capabilities             string
-	roles                    string
-	maySubmit                bool
+// defaultLife is how many days a token lives unless a person chooses another time.
+const defaultLife = "90"
+
+// tokenFields are the form of a new token.
+var tokenFields = form.Table[tokens.NewToken]{
+	form.Line("name", "Name", tokens.MaxName, func(t *tokens.NewToken) *string { return &t.Name }),
+	form.Own("life", "Ends after", 0, nil, setLife).
+		Options("7", "7 days", "30", "30 days", defaultLife, "90 days", "365", "1 year", "0", "Never").Also("expires_at"),
+	form.List("products", "Products", web.Distinct, nil, func(t *tokens.NewToken, names []string) { t.Products = names }).
+		Note("none chosen is all"),
+	keys("capabilities", "Capabilities", 4000, func(t *tokens.NewToken) *[]string { return &t.Capabilities }).Note("empty is all"),
+	form.Line("factory", "Factory", jobs.MaxName, func(t *tokens.NewToken) *string { return &t.Factory }).Note("empty is any"),
+	keys("roles", "Roles", 1200, func(t *tokens.NewToken) *[]string { return &t.Roles }),
+	form.Box("may_submit", "Its agents may create jobs", func(t *tokens.NewToken) *bool { return &t.MaySubmit }),
+	form.Line("kind", "", 0, func(t *tokens.NewToken) *tenancy.Kind { return &t.Kind }),
+	form.Line("form_key", "", 0, func(t *tokens.NewToken) *string { return &t.FormKey }),
+}
+
+// keys is a field of names that are written as one text, with commas or blanks between.
+func keys(name, label string, most int, at func(*tokens.NewToken) *[]string) form.Field[tokens.NewToken] {
+	return form.Own(name, label, most, nil, func(t *tokens.NewToken, text string) string {
+		*at(t) = web.Distinct(web.SplitKeys([]string{text}))
+		return ""
+	})
+}
+
+// setLife takes the days that a token lives; 0 is for ever.
+func setLife(t *tokens.NewToken, text string) string {
+	days, err := strconv.Atoi(text)
+	if err != nil || !slices.Contains([]int{0, 7, 30, 90, 365}, days) {
+		return "Choose one of these."
+	}
+	if days > 0 {
+		end := time.Now().AddDate(0, 0, days)
+		t.ExpiresAt = &end
+	}
+	return ""
 }
 
 // blankToken is the form with its defaults.
-func blankToken(kind tenancy.Kind, name string) tokenForm {
-	return tokenForm{kind: kind, key: ids.New().String(), name: name, roles: tenancy.AgentWorker, life: strconv.Itoa(defaultLife)}
-}
-
-// parseTokenForm reads what was sent; nothing is judged yet.
-func parseTokenForm(in url.Values) tokenForm {
-	line := func(name string) string { return strings.TrimSpace(in.Get(name)) }
-	return tokenForm{kind: tenancy.Kind(line("kind")), key: line("form_key"), name: line("name"), life: line("life"),
-		factory: line("factory"), products: web.Distinct(in["products"]), capabilities: in.Get("capabilities"),
-		roles:     in.Get("roles"),
-		maySubmit: in.Get("may_submit") != ""}
-}
-
-// token is what the form asks for, or what is wrong with its choices by field.
-// The domain judges the rest.
-func (f tokenForm) token(now time.Time) (tokens.NewToken, map[string]string) {
-	in := tokens.NewToken{Kind: f.kind, Name: f.name, Products: f.products,
-		Capabilities: web.Distinct(web.SplitKeys([]string{f.capabilities})), Factory: f.factory,
-		Roles: web.Distinct(web.SplitKeys([]string{f.roles})), MaySubmit: f.maySubmit, FormKey: f.key}
-	for _, life := range tokenLives {
-		if f.life != strconv.Itoa(life.days) {
-			continue
-		}
-		if life.days > 0 {
-			end := now.AddDate(0, 0, life.days)
-			in.ExpiresAt = &end
-		}
-		return in, nil
-	}
-	return in, map[string]string{"life": "Choose one of these."}
-}
-
-// tokenFields turns the fields of a fault into those of the form; what belongs to
-// none of them is the second result.
-func tokenFields(err error) (byField map[string]string, rest string) {
-	byField = map[string]string{}
-	for field, text := range fault.From(err).Fields {
-		name, _, _ := strings.Cut(field, "[")
-		switch name {
-		case "name", "products", "capabilities", "factory":
-			byField[name] = text
-		case "expires_at":
-			byField["life"] = text
-		default:
-			rest = text
-		}
-	}
-	return byField, rest
+func blankToken(kind tenancy.Kind, name string) ui.Form {
+	return tokenFields.Read(url.Values{"kind": {string(kind)}, "form_key": {ids.New().String()}, "name": {name},
+		"roles": {tenancy.AgentWorker}, "life": {defaultLife}})
 }
 
 // tokenFormData is what the form is made of.
 type tokenFormData struct {
-	form     tokenForm
+	form     ui.Form
 	products []jobs.Product
-	wrong    map[string]string
-	rest     string // what is wrong beside the fields
 	proof    *ui.Proof
 }
 
+func (s tokenFormData) kind() tenancy.Kind { return tenancy.Kind(s.form.Text("kind")) }
+
 func (s tokenFormData) model() view.TokenForm {
-	f := s.form
-	m := view.TokenForm{
-		Kind:      string(f.kind),
-		Key:       f.key,
-		Name:      f.name,
-		Caps:      f.capabilities,
-		Factory:   f.factory,
-		Roles:     f.roles,
-		MaySubmit: f.maySubmit,
-		Errors:    s.wrong,
-		Error:     s.rest,
-		Proof:     s.proof,
-		Enrolment: f.kind == tenancy.KindEnrolment,
-	}
-	if len(s.wrong) > 0 && s.rest == "" {
-		m.Error = "No token was made. " + web.Plural(len(s.wrong), "field needs", "fields need") + " another value; your text is kept."
-	}
-	for _, life := range tokenLives {
-		value := strconv.Itoa(life.days)
-		m.Life = append(m.Life, ui.Option{Value: value, Label: life.label, Selected: value == f.life})
+	m := view.TokenForm{Form: s.form, Proof: s.proof, Enrolment: s.kind() == tenancy.KindEnrolment}
+	if n := len(m.Errors); n > 0 && m.Error == "" {
+		m.Error = "No token was made. " + web.Plural(n, "field needs", "fields need") + " another value; your text is kept."
 	}
 	for _, p := range s.products {
-		m.Products = append(m.Products, ui.Option{Value: p.Name, Label: p.Name, Selected: slices.Contains(f.products, p.Name)})
+		m.Products = append(m.Products, ui.Option{Value: p.Name, Label: p.Name, Selected: slices.Contains(s.form.Typed["products"], p.Name)})
 	}
 	return m
 }

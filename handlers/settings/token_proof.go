@@ -18,7 +18,7 @@ const keptTokenForm = "token_form"
 // it outlasts the session. Where the provider has to be asked, the form waits in
 // the session. asked reports that the answer is given.
 func (p *tokenPages) tokenProof(c echo.Context, who tenancy.Principal, sheet tokenFormData, in url.Values) (asked bool, err error) {
-	if sheet.form.kind != tenancy.KindPerson {
+	if sheet.kind() != tenancy.KindPerson {
 		return false, nil
 	}
 	sheet.proof, err = p.Web.TakeProof(c, who, in, links.NewToken(string(tenancy.KindPerson)))

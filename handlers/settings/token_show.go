@@ -49,7 +49,7 @@ func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
 			return err
 		}
 		if in, err := url.ParseQuery(kept); err == nil && kept != "" {
-			sheet.form = parseTokenForm(in)
+			sheet.form = tokenFields.Read(in)
 		}
 		if sheet.proof, err = p.Web.AskProof(c, who, links.NewToken(string(kind))); err != nil {
 			return err
@@ -60,12 +60,12 @@ func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
 
 func (p *tokenPages) tokenFormPage(c echo.Context, who tenancy.Principal, status int, sheet tokenFormData) error {
 	var err error
-	if sheet.form.kind == tenancy.KindEnrolment {
+	if sheet.kind() == tenancy.KindEnrolment {
 		if sheet.products, err = p.Jobs.Products(c.Request().Context(), who); err != nil {
 			return err
 		}
 	}
-	shell, err := p.shell(c, who, "New token", links.NewToken(string(sheet.form.kind)))
+	shell, err := p.shell(c, who, "New token", links.NewToken(string(sheet.kind())))
 	if err != nil {
 		return err
 	}

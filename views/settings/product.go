@@ -44,39 +44,20 @@ type ProductPage struct {
 // ProductForm is the form with what was typed, so that a refused one comes back
 // as it was.
 type ProductForm struct {
-	New            bool
-	Name           string // typed where New, else the product's
-	SaveURL        string
-	BoardURL       string
-	Repos          string // one a line
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    string
-	MergeBy        []Choice
-	MergeMethod    []Choice
-	MergeInto      string
-	MergeChecks    string
-	Retention      string       // days
-	InReview       string       // "2 jobs are in review now.", "" for a new one
-	Ways           []ProductWay // of an existing one
-	RepoWays       []ProductWay // a repo's jobs each
-	Paused         bool
-	PauseURL       string // of an existing one that is not paused
-	ResumeURL      string // of one that is
-	Delete         *ui.Action
-	Stays          string // why it cannot be deleted, "" where it may be
+	ui.Form
 
-	// Errors by field name: name, repos, review_limit, merge_by, merge_method, merge_into,
-	// merge_checks, branch_retention_days.
-	Errors map[string]string
-	// Error is about the form as a whole: what happened, what is kept.
-	Error string
-}
-
-// Choice is one of several.
-type Choice struct {
-	Value, Label string
-	Chosen       bool
+	New       bool
+	Name      string // "" for a new one
+	SaveURL   string
+	BoardURL  string
+	InReview  string       // "2 jobs are in review now.", "" for a new one
+	Ways      []ProductWay // of an existing one
+	RepoWays  []ProductWay // a repo's jobs each
+	Paused    bool
+	PauseURL  string // of an existing one that is not paused
+	ResumeURL string // of one that is
+	Delete    *ui.Action
+	Stays     string // why it cannot be deleted, "" where it may be
 }
 
 // ProductWay leads from a product to what belongs to it.

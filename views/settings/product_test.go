@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func sampleProducts() settings.Products {
 }
 
 func sampleProductForm() settings.ProductForm {
-	return settings.ProductForm{Name: "ledger", SaveURL: links.Product("ledger"), BoardURL: links.Board, Repos: "a\nb", ReviewRequired: true, ReviewLimit: "2",
+	return settings.ProductForm{Name: "ledger", SaveURL: links.Product("ledger"), BoardURL: links.Board, Form: ui.Form{Typed: url.Values{"repos": {"a\nb"}, "review_required": {"1"}, "review_limit": {"2"}}},
 		InReview: "In review now: 1.", PauseURL: links.ProductAction("ledger", "pause"),
 		Delete: &ui.Action{Verb: "delete", Label: "Delete product", URL: links.ProductAction("ledger", "delete"), Danger: true,
 			Dialog: &ui.Dialog{Title: "Delete ledger?", Text: ui.Text("It goes."), Keep: "Keep it", Confirm: "Delete product"}}}
@@ -31,8 +32,8 @@ func sampleProductForm() settings.ProductForm {
 // text is hostile.
 func TestProductPagesKeepTheRules(t *testing.T) {
 	shell := viewstest.Shell("", "Products")
-	fresh := settings.ProductForm{New: true, SaveURL: links.Products, Error: "The product was not saved.",
-		Errors: map[string]string{"name": "It is taken.", "repos": "One is another's.", "review_limit": "A number."}}
+	fresh := settings.ProductForm{New: true, SaveURL: links.Products, Form: ui.Form{Error: "The product was not saved.",
+		Errors: map[string]string{"name": "It is taken.", "repos": "One is another's.", "review_limit": "A number."}}}
 	for name, c := range map[string]templ.Component{
 		"list": settings.ProductsView(settings.ProductsPage{Shell: shell, Products: sampleProducts()}), "form": settings.ProductView(settings.ProductPage{Shell: shell, Form: sampleProductForm()}),
 		"refused": settings.ProductView(settings.ProductPage{Shell: shell, Form: fresh}), "hostile list": settings.ProductsView(settings.ProductsPage{Shell: shell, Products: viewstest.Poisoned(sampleProducts())}),

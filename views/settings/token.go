@@ -64,17 +64,9 @@ type TokenFormPage struct {
 
 // TokenForm is the form with what was typed.
 type TokenForm struct {
-	Kind      string // person or enrolment
-	Key       string // the same where the same form is sent again
-	Name      string
-	Life      []ui.Option
+	ui.Form
+
 	Products  []ui.Option // the workspace's, an enrolment token's choice
-	Caps      string      // capabilities, commas between them
-	Factory   string
-	Roles     string // commas between them
-	MaySubmit bool
-	Errors    map[string]string
-	Error     string
 	Proof     *ui.Proof
 	Enrolment bool
 }

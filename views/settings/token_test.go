@@ -25,7 +25,7 @@ func sampleTokens() settings.TokensPage {
 
 // Names of tokens, limits and makers come from people: they stay text.
 func TestHostileTokensStayText(t *testing.T) {
-	form := viewstest.Poisoned(settings.TokenForm{Life: []ui.Option{{}}, Products: []ui.Option{{}}, Errors: map[string]string{"name": "x"}, Enrolment: true})
+	form := viewstest.Poisoned(settings.TokenForm{Form: ui.Form{Errors: map[string]string{"name": "x"}}, Products: []ui.Option{{}}, Enrolment: true})
 	shell := viewstest.Shell(layout.SectionSettings, "Tokens")
 	for name, c := range map[string]templ.Component{
 		"tokens": settings.TokensView(viewstest.Poisoned(sampleTokens())), "form": settings.TokenFormView(settings.TokenFormPage{Shell: shell, Form: form}),
