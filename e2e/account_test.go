@@ -55,7 +55,7 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 	v.click("#dlg-all[open] button:has-text('Log out everywhere')")
 	v.sees("h1:has-text('Log in')")
 
-	v.fill("#email", ownerEmail)
+	v.fill("#email", s.email)
 	v.fill("#password", ownerPassword)
 	v.click("button[type=submit]")
 	v.sees("h1:has-text('One more step')")
@@ -68,7 +68,7 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 
 	other := s.visit(look{theme: "dark", width: 390, height: 844, noScript: true})
 	other.open("/login")
-	other.fill("#email", ownerEmail)
+	other.fill("#email", s.email)
 	other.fill("#password", ownerPassword)
 	other.click("button[type=submit]")
 	other.fill("#code", codes[0])

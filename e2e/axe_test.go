@@ -76,17 +76,20 @@ func TestNoPageHasAnAccessibilityFault(t *testing.T) {
 	furnish(t, s)
 	for _, theme := range []string{"light", "dark"} {
 		for _, width := range []int{390, 768, 1440} {
-			v := s.visit(look{theme: theme, width: width, height: 900})
-			v.open("/login")
-			v.checkAxe(string(script), fmt.Sprintf("login-%d-%s", width, theme))
-			v.logIn()
-			for name, path := range pages {
-				if path == "/login" {
-					continue
+			t.Run(fmt.Sprintf("%d-%s", width, theme), func(t *testing.T) {
+				t.Parallel()
+				v := s.in(t).visit(look{theme: theme, width: width, height: 900})
+				v.open("/login")
+				v.checkAxe(string(script), fmt.Sprintf("login-%d-%s", width, theme))
+				v.logIn()
+				for name, path := range pages {
+					if path == "/login" {
+						continue
+					}
+					v.open(path)
+					v.checkAxe(string(script), fmt.Sprintf("%s-%d-%s", name, width, theme))
 				}
-				v.open(path)
-				v.checkAxe(string(script), fmt.Sprintf("%s-%d-%s", name, width, theme))
-			}
+			})
 		}
 	}
 }

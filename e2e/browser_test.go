@@ -10,8 +10,8 @@ import (
 	"github.com/playwright-community/playwright-go"
 )
 
-// timeout is how long a page may take to show what a test waits for, in ms.
-const timeout = 15_000
+// timeout is how long a page may take to show what a test waits for, in ms: a machine may be busy.
+const timeout = 60_000
 
 // visitor is a person at a browser of their own. Whatever the console or the
 // policy reports fails the test.
@@ -52,6 +52,7 @@ func (s *server) visit(how look) *visitor {
 		s.t.Fatal(err)
 	}
 	context.SetDefaultTimeout(timeout)
+	context.SetDefaultNavigationTimeout(timeout)
 	v := &visitor{t: s.t, s: s}
 	if v.tab, err = context.NewPage(); err != nil {
 		s.t.Fatal(err)
@@ -132,7 +133,7 @@ func (v *visitor) open(path string) {
 func (v *visitor) logIn() {
 	v.t.Helper()
 	v.open("/login")
-	v.fill("#email", ownerEmail)
+	v.fill("#email", v.s.email)
 	v.fill("#password", ownerPassword)
 	v.click("button[type=submit]")
 	// The board is there before everything on it is loaded.

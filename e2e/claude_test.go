@@ -22,20 +22,19 @@ import (
 // page, the same session goes on, and the work is handed in.
 func TestClaudeCodeDoesAJob(t *testing.T) {
 	t.Parallel()
-	programs := fleetPrograms(t)
+	s, programs := ownServer(t), fleetPrograms(t) // the page of the first workspace names its token's file
 	var script atomic.Pointer[http.Handler]
 	say := func(steps ...scripted.Step) { h := scripted.New(steps); script.Store(&h) }
 	say(scripted.Step{Text: "I say what I do.", Tool: "report_progress", Arguments: map[string]any{"step": "reads the greeting", "percent": 30},
 		Usage: scripted.Usage{Input: 1000, Output: 40}},
 		scripted.Step{Text: "I write.", Command: "echo hello > greeting.txt", Usage: scripted.Usage{Input: 100, CacheRead: 900, Output: 30}},
-		scripted.Step{Text: "I tell.", Tool: "send_message", Arguments: map[string]any{"to": "person:" + ownerEmail, "text": "The greeting is written."},
+		scripted.Step{Text: "I tell.", Tool: "send_message", Arguments: map[string]any{"to": "person:" + s.email, "text": "The greeting is written."},
 			Usage: scripted.Usage{Input: 95, Output: 15}},
 		scripted.Step{Text: "I ask.", Tool: "ask_person", Arguments: map[string]any{"question": "In which language?"}, Usage: scripted.Usage{Input: 90, Output: 20}},
 		scripted.Step{Text: "I asked.", Usage: scripted.Usage{Input: 80, Output: 10}})
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*script.Load()).ServeHTTP(w, r) }))
 	t.Cleanup(model.Close)
 
-	s := startServer(t)
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/settings/connect")

@@ -235,7 +235,7 @@ func (e *evil) logIn() {
 	e.t.Helper()
 	jar, _ := cookiejar.New(nil)
 	e.browser = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if status := e.form("/login", url.Values{"email": {ownerEmail}, "password": {ownerPassword}}); status != http.StatusSeeOther {
+	if status := e.form("/login", url.Values{"email": {e.email}, "password": {ownerPassword}}); status != http.StatusSeeOther {
 		e.t.Fatalf("log in: %d", status)
 	}
 }

@@ -181,7 +181,7 @@ func TestOlderLinesOfALog(t *testing.T) {
 // among the newest; long lines wrap or do not, as the reader chose before.
 func TestALinkToALineOfALog(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t) // lines are numbered on the whole server
 	s.submit("Chatty")
 	agent := s.agent("claude-1")
 	claim(t, agent)

@@ -51,6 +51,7 @@ func prepare(m *testing.M) (code int, err error) {
 	}
 	defer func() { _ = driver.Stop() }()
 	defer func() { _ = chromium.Close() }()
+	defer endShared()
 	return m.Run(), nil
 }
 

@@ -29,7 +29,7 @@ func (v *visitor) tabBeside(path string) *visitor {
 // gets another role, makes a workspace and leaves the first one.
 func TestSomebodyIsInvited(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t) // people are of the whole server
 	s.submit("Round half to even")
 	owner := s.visit(desktop)
 	owner.logIn()

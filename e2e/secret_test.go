@@ -74,7 +74,7 @@ func watch(t *testing.T, database string) *watched {
 		t.Fatal(err)
 	}
 	w.browser = &http.Client{Jar: jar}
-	w.server = &server{t: t, url: w.app.URL(), dataDir: dir}
+	w.server = &server{t: t, url: w.app.URL(), email: ownerEmail, dataDir: dir}
 	return w
 }
 

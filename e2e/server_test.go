@@ -22,10 +22,11 @@ const (
 	ownerPassword = "quiet watch room 12"
 )
 
-// server is a running process of cmd/web.
+// server is a running process of cmd/web, or a workspace of the shared server.
 type server struct {
 	t       *testing.T
 	url     string
+	email   string // of the owner
 	setup   string // the set-up link, where it printed one
 	dataDir string
 	env     []string
@@ -33,8 +34,9 @@ type server struct {
 	logs    *processtest.Output
 }
 
-// startServer starts a server on a fresh test database with the owner set up.
-func startServer(t *testing.T) *server {
+// ownServer starts a server on a fresh test database with the owner set up, for tests that kill
+// or configure it.
+func ownServer(t *testing.T) *server {
 	t.Helper()
 	return startOn(t, dbtest.URL(t), t.TempDir())
 }
@@ -48,7 +50,7 @@ func startOn(t *testing.T, databaseURL, dataDir string) *server {
 
 func start(t *testing.T, dataDir string, env ...string) *server {
 	t.Helper()
-	s := &server{t: t, dataDir: dataDir, logs: &processtest.Output{}, env: append(
+	s := &server{t: t, email: ownerEmail, dataDir: dataDir, logs: &processtest.Output{}, env: append(
 		[]string{"FLEETBOARD_DATA_DIR=" + dataDir, "FLEETBOARD_LISTEN=127.0.0.1:0", "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, env...)}
 	s.launch()
 	t.Cleanup(func() {
@@ -111,6 +113,13 @@ func (s *server) answers() bool {
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
+}
+
+// in is the server for a part of its test.
+func (s *server) in(t *testing.T) *server {
+	part := *s
+	part.t = t
+	return &part
 }
 
 // kill ends the process as a power cut would.

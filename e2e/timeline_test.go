@@ -84,7 +84,7 @@ func TestTheTimelineCountsWhatIsNewAndShowsItWhenAsked(t *testing.T) {
 // "Load older" adds what came before, to the first event, under the same days.
 func TestTheTimelineLoadsOlderEvents(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t) // whose first events are those of a first start
 	s.submit(titles(120)...)
 	v := s.visit(desktop)
 	v.logIn()
@@ -128,7 +128,7 @@ func TestTheTimelineHasTheDaysOfItsReader(t *testing.T) {
 // The filter is in the address, with scripts or without.
 func TestTheTimelineIsFilteredByItsAddress(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t) // whose first events are those of a first start
 	s.submit(titles(60)...)
 	claim(t, s.agent("claude-1"))
 	for _, noScript := range []bool{false, true} {

@@ -13,7 +13,7 @@ const notSent = "[data-unsent]:has-text('What you typed is still here')"
 // draft on the device, without its secrets.
 func TestAnOutageEatsNoText(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t)
 	v := s.visit(desktop)
 	v.outages = true
 	v.logIn()
@@ -50,7 +50,7 @@ func TestAnOutageEatsNoText(t *testing.T) {
 // drafts stay with whom they are of.
 func TestADraftIsShownToItsAuthorOnly(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t) // people are of the whole server
 	v := s.visit(desktop)
 	v.logIn()
 	v.open("/settings/members")
@@ -102,7 +102,7 @@ func TestARefusedFormStaysInItsPage(t *testing.T) {
 // So do the forms of settings, and those before one is logged in.
 func TestEachFormIsSentInPlace(t *testing.T) {
 	t.Parallel()
-	s := startServer(t)
+	s := ownServer(t)
 	v := s.visit(desktop)
 	v.outages = true
 	v.logIn()

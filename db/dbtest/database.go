@@ -63,22 +63,35 @@ func Open(t testing.TB, o db.Options) *db.DB {
 // tests that start the whole application. It is dropped when the test ends.
 func URL(t testing.TB) string {
 	t.Helper()
-	address, err := server()
+	// A context of its own, since a test's has ended when its clean-up runs.
+	url, drop, err := Create(context.Background())
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := drop(); err != nil {
+			t.Errorf("dbtest: %v", err)
+		}
+	})
+	return url
+}
+
+// Create is URL for what outlives a test; drop removes the database.
+func Create(ctx context.Context) (url string, drop func() error, err error) {
+	address, err := server()
+	if err != nil {
+		return "", nil, err
 	}
 	from, err := template()
 	if err != nil {
-		t.Fatalf("dbtest: %v", err)
+		return "", nil, err
 	}
 	name := fmt.Sprintf("%s%d_%s", databasePrefix, os.Getpid(), strings.ToLower(rand.Text()[:10]))
-	statement(t, address, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY FILE_COPY")
-	t.Cleanup(func() { statement(t, address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
-	url, err := at(address, name)
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
+	if err := statement(ctx, address, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY FILE_COPY"); err != nil {
+		return "", nil, err
 	}
-	return url
+	url, err = at(address, name)
+	return url, func() error { return statement(ctx, address, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, err
 }
 
 // Owner gives a connection to d's database with all rights, past every policy,
@@ -97,14 +110,9 @@ func Owner(t testing.TB, d *db.DB) *pgx.Conn {
 	return conn
 }
 
-// statement runs one statement in the maintenance database. It has a context of
-// its own, since a test's context has ended when its clean-up runs.
-func statement(t testing.TB, address, sql string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
+// statement runs one statement in the maintenance database.
+func statement(ctx context.Context, address, sql string) error {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
-	err := maintain(ctx, address, func(conn *pgx.Conn) error { return execAll(ctx, conn, sql) })
-	if err != nil {
-		t.Errorf("dbtest: %v", err)
-	}
+	return maintain(ctx, address, func(conn *pgx.Conn) error { return execAll(ctx, conn, sql) })
 }

@@ -37,13 +37,18 @@ var connections = map[PoolMode]int{Transactions: 4, Sessions: 40}
 func Login(t testing.TB, owner string, more ...string) string {
 	t.Helper()
 	login := "fleetboard_login_" + strings.ReplaceAll(ids.New().String(), "-", "")
-	statement(t, owner, "CREATE ROLE "+login+" LOGIN NOINHERIT")
+	run := func(sql string) {
+		if err := statement(context.Background(), owner, sql); err != nil {
+			t.Errorf("dbtest: %v", err)
+		}
+	}
+	run("CREATE ROLE " + login + " LOGIN NOINHERIT")
 	t.Cleanup(func() {
-		statement(t, owner, "DROP OWNED BY "+login)
-		statement(t, owner, "DROP ROLE "+login)
+		run("DROP OWNED BY " + login)
+		run("DROP ROLE " + login)
 	})
 	for _, sql := range more {
-		statement(t, owner, strings.ReplaceAll(sql, "%s", login))
+		run(strings.ReplaceAll(sql, "%s", login))
 	}
 	address, err := url.Parse(owner)
 	if err != nil {

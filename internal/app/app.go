@@ -218,6 +218,9 @@ func (a *App) URL() string {
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(address.Port))
 }
 
+// Services are those that the server is made of.
+func (a *App) Services() *Services { return a.services }
+
 // publicURL is the address that people know the server by.
 func (a *App) publicURL(cfg Config) string { return cmp.Or(cfg.PublicURL, a.URL()) }
 

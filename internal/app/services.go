@@ -80,7 +80,8 @@ func Build(d *db.DB, o Options) *Services {
 	wake := notifier.New(d, o.Log)
 	people := accounts.NewWith(accounts.Config{DB: d, Key: o.Key, Earlier: o.Earlier, Wake: wake, Log: o.Log, Now: time.Now,
 		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost)})
-	s := &Services{Wake: wake, Accounts: people, Vault: vault.New(d, o.Key, o.Earlier...), Seals: seal.NewKeys(o.Key, o.Earlier...), log: o.Log}
+	s := &Services{Wake: wake, Accounts: people, Vault: vault.New(d, o.Key, o.Earlier...),
+		Seals: seal.NewKeys(o.Key, o.Earlier...), log: o.Log}
 	sealer := seal.New(d, s.Seals)
 	s.Events = eventlog.New(d, sealer)
 	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)

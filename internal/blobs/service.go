@@ -69,8 +69,8 @@ type Service struct {
 // New returns the blobs kept in d.
 func New(d *db.DB, v *vault.Vault, o Options) *Service {
 	rows := chunks{d}
-	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows}, jobs: o.Jobs, messages: o.Messages, turns: o.Turns,
-		maxSize: DefaultMaxSize, maxTotal: DefaultMaxTotal}
+	s := &Service{db: d, vault: v, store: rows, stores: map[string]Store{rows.Name(): rows},
+		jobs: o.Jobs, messages: o.Messages, turns: o.Turns, maxSize: DefaultMaxSize, maxTotal: DefaultMaxTotal}
 	if o.Store != nil {
 		s.store, s.stores[o.Store.Name()] = o.Store, o.Store
 	}

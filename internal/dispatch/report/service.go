@@ -65,7 +65,8 @@ type Service struct {
 func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, enrolment Enrolment, waiters *waitlist.List,
 	effects *lease.Effects, seats Seats, contents Contents,
 ) *Service {
-	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, enrolment: enrolment, waiters: waiters, effects: effects, seats: seats, contents: contents}
+	s := &Service{db: d, jobs: list, wake: wake, tokens: tokens, enrolment: enrolment, waiters: waiters, effects: effects,
+		seats: seats, contents: contents}
 	s.finishes = batch.New(d, batch.Handler[finishCall, finishResult]{Lock: s.lockFinish, Exec: s.execFinishes})
 	s.beats = batch.New(d, batch.Handler[beatCall, HeartbeatResult]{Lock: s.lockHeartbeat, Exec: s.execHeartbeats})
 	s.beats.MinInterval = beatInterval
