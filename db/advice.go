@@ -29,7 +29,7 @@ func (d *DB) Advice(ctx context.Context) ([]string, error) {
 		Connections                                                int32
 		Standby                                                    bool
 	}
-	err := d.OnceInNone(ctx, func(tx Tx) error {
+	err := d.In(ctx, None, func(tx Tx) error {
 		rows, err := tx.Query(ctx, advised)
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func (d *DB) Advice(ctx context.Context) ([]string, error) {
 		_, err = pgx.ForEachRow(rows, []any{&s.Fsync, &s.FullPageWrites, &s.SynchronousCommit, &s.Autovacuum, &s.UTF8,
 			&s.Connections, &s.Standby}, func() error { return nil })
 		return err
-	})
+	}, OneRead)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's settings: %w", err)
 	}

@@ -55,7 +55,7 @@ func TestATransactionHasItsOwnCosts(t *testing.T) {
 	}
 	defer d.Close()
 	var cost, jit string
-	err = d.InNone(t.Context(), func(tx db.Tx) error {
+	err = d.In(t.Context(), db.None, func(tx db.Tx) error {
 		return tx.QueryRow(t.Context(), "SELECT current_setting('random_page_cost'), current_setting('jit')").Scan(&cost, &jit)
 	})
 	if err != nil || cost != "1.1" || jit != "off" {

@@ -81,7 +81,7 @@ func TestConstraintsOfTheTableExist(t *testing.T) {
 func TestRealErrorsOfTheServer(t *testing.T) {
 	d := dbtest.New(t)
 	account := func(email string) error {
-		return d.InNone(t.Context(), func(tx db.Tx) error {
+		return d.In(t.Context(), db.None, func(tx db.Tx) error {
 			_, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, $2, 'Ada')", ids.New(), email)
 			return err
 		})
@@ -95,7 +95,7 @@ func TestRealErrorsOfTheServer(t *testing.T) {
 	if err := account("a\x00@example.com"); !fault.Is(err, fault.Malformed) {
 		t.Errorf("a NUL character: %v", err)
 	}
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "SET LOCAL statement_timeout = '10ms'")
 		if err != nil {
 			return err

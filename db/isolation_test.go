@@ -86,7 +86,7 @@ func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
 	for _, one := range c.tenants {
 		for what, in := range c.doors(one) {
 			enter := func() error {
-				return in.open(t.Context(), func(tx db.Tx) error { return c.look(t.Context(), tx, one, what, in.want) })
+				return c.db.In(t.Context(), in.scope, func(tx db.Tx) error { return c.look(t.Context(), tx, one, what, in.want) }, in.options...)
 			}
 			err := enter()
 			// Each connection may have been killed last, and be found out here.
@@ -154,39 +154,26 @@ type sight struct {
 
 // door is one of the kinds of transaction, and what is seen through it.
 type door struct {
-	open func(context.Context, func(db.Tx) error) error
-	want sight
-	once bool // it takes one statement
+	scope   db.Scope
+	want    sight
+	options []db.Option
 }
 
 func (c *crossing) doors(one *tenant) map[string]door {
 	const app = "fleetboard_app"
 	inside := sight{role: app, workspace: one.workspace.String(), products: productsOfEach, workspaces: 1, own: 1, tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
 	bearer := sight{role: app, token: hex.EncodeToString(one.hash), workspaces: 1, own: 1, tokens: 1, ownersTokens: 1, members: 1, ownMembers: 1}
+	once := []db.Option{db.OneRead}
 	return map[string]door{
-		"a workspace": {
-			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InWorkspace(ctx, one.workspace, fn) },
-			want: inside},
-		"a workspace, once": {
-			open: func(ctx context.Context, fn func(db.Tx) error) error {
-				return c.db.OnceInWorkspace(ctx, one.workspace, fn)
-			},
-			want: inside, once: true},
-		"an account": {
-			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InAccount(ctx, one.account, fn) },
+		"a workspace":       {scope: db.Workspace(one.workspace), want: inside},
+		"a workspace, once": {scope: db.Workspace(one.workspace), want: inside, options: once},
+		"an account": {scope: db.Account(one.account),
 			want: sight{role: app, account: one.account.String(), workspaces: 1, own: 1, members: 1, ownMembers: 1}},
-		"a token": {
-			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.InToken(ctx, one.hash, fn) },
-			want: bearer},
-		"a token, once": {
-			open: func(ctx context.Context, fn func(db.Tx) error) error { return c.db.OnceInToken(ctx, one.hash, fn) },
-			want: bearer, once: true},
-		"the system": {
-			open: c.db.InSystem, want: sight{role: "fleetboard_system", workspaces: tenants, own: 1}},
-		"nothing": {
-			open: c.db.InNone, want: sight{role: app}},
-		"nothing, once": {
-			open: c.db.OnceInNone, want: sight{role: app}, once: true},
+		"a token":       {scope: db.Token(one.hash), want: bearer},
+		"a token, once": {scope: db.Token(one.hash), want: bearer, options: once},
+		"the system":    {scope: db.System, want: sight{role: "fleetboard_system", workspaces: tenants, own: 1}},
+		"nothing":       {scope: db.None, want: sight{role: app}},
+		"nothing, once": {scope: db.None, want: sight{role: app}, options: once},
 	}
 }
 
@@ -223,7 +210,7 @@ func (c *crossing) cross(r *rand.Rand, one *tenant) {
 	defer cancel()
 	fate := []string{"own error", "own error", "panic", "panic", "cancelled", "cancelled", "cancelled", "broken statement",
 		"over its time", "killed", "somebody killed", "saved"}[min(r.IntN(20), 11)]
-	if in.once && slices.Contains([]string{"broken statement", "over its time", "killed"}, fate) {
+	if in.options != nil && slices.Contains([]string{"broken statement", "over its time", "killed"}, fate) {
 		fate = "saved" // there is no second statement
 	}
 	if fate == "cancelled" {
@@ -238,7 +225,7 @@ func (c *crossing) cross(r *rand.Rand, one *tenant) {
 				err = errOwn
 			}
 		}()
-		return in.open(ctx, func(tx db.Tx) error {
+		return c.db.In(ctx, in.scope, func(tx db.Tx) error {
 			if fate == "killed" && early {
 				if err := c.kill(ctx, tx); err != nil {
 					return err
@@ -254,7 +241,7 @@ func (c *crossing) cross(r *rand.Rand, one *tenant) {
 			}
 			ran = true
 			return c.end(ctx, tx, fate)
-		})
+		}, in.options...)
 	}()
 	c.account(fate, ran && raises, one, err)
 }

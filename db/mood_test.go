@@ -35,13 +35,13 @@ func TestAReadOnlyDatabaseIsUnavailableForChanges(t *testing.T) {
 	d := dbtest.Open(t, db.Options{OwnerURL: owner}) // whose connections begin read-only
 	for name, ask := range map[string]func() error{
 		"a change": func() error {
-			return d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+			return d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 				_, err := tx.Exec(t.Context(), "INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'p')", ws)
 				return err
 			})
 		},
 		"a lock": func() error {
-			return d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+			return d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 				_, err := tx.Exec(t.Context(), "SELECT FROM workspace FOR UPDATE")
 				return err
 			})
@@ -53,7 +53,7 @@ func TestAReadOnlyDatabaseIsUnavailableForChanges(t *testing.T) {
 		}
 	}
 	n, read := count(t, "workspace")
-	if err := d.InWorkspace(t.Context(), ws, read); err != nil || *n != 1 {
+	if err := d.In(t.Context(), db.Workspace(ws), read); err != nil || *n != 1 {
 		t.Errorf("a read: %d, %v", *n, err)
 	}
 }
@@ -126,7 +126,7 @@ func TestAServerThatFallsSilentEndsEachTransaction(t *testing.T) {
 	ws := addWorkspace(t, d, "silent")
 	silent := sync.OnceFunc(way.Lock)
 	ask := func(ctx context.Context, before func()) error {
-		return d.InWorkspace(ctx, ws, func(tx db.Tx) error {
+		return d.In(ctx, db.Workspace(ws), func(tx db.Tx) error {
 			if _, err := tx.Exec(ctx, "SELECT 1"); err != nil {
 				return err
 			}

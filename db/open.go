@@ -131,10 +131,10 @@ func becomeApp(ctx context.Context, conn *pgx.Conn) error {
 
 // Ping reports whether a transaction can be had right now.
 func (d *DB) Ping(ctx context.Context) error {
-	return d.OnceInNone(ctx, func(tx Tx) error {
+	return d.In(ctx, None, func(tx Tx) error {
 		_, err := tx.Exec(ctx, "SELECT")
 		return err
-	})
+	}, OneRead)
 }
 
 // Close ends all connections; it waits for transactions that are under way.

@@ -49,14 +49,14 @@ func TestALoginOfTheApplicationsKind(t *testing.T) {
 			}
 			defer d.Close()
 			n, look := count(t, "product")
-			if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+			if err := d.In(t.Context(), db.None, look); err != nil || *n != 0 {
 				t.Errorf("in no workspace it sees %d products (%v), want 0", *n, err)
 			}
-			if err := d.InWorkspace(t.Context(), ws, look); err != nil || *n != 1 {
+			if err := d.In(t.Context(), db.Workspace(ws), look); err != nil || *n != 1 {
 				t.Errorf("in the workspace it sees %d products (%v), want 1", *n, err)
 			}
 			n, look = count(t, "workspace")
-			if err := d.InSystem(t.Context(), look); err != nil || *n != 1 {
+			if err := d.In(t.Context(), db.System, look); err != nil || *n != 1 {
 				t.Errorf("the system sees %d workspaces (%v), want 1", *n, err)
 			}
 			d.Close()

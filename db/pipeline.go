@@ -84,7 +84,8 @@ func (d *pipelined) Exec(_ context.Context, sql string, args ...any) (pgconn.Com
 	if !d.wait(sql, args) {
 		return pgconn.CommandTag{}, pgx.ErrTxClosed
 	}
-	return d.answers.Exec()
+	tag, err := d.answers.Exec()
+	return tag, name(sql, err)
 }
 
 // Query gives the rows of the step's statement.
@@ -92,7 +93,8 @@ func (d *pipelined) Query(_ context.Context, sql string, args ...any) (pgx.Rows,
 	if !d.wait(sql, args) {
 		return nil, pgx.ErrTxClosed
 	}
-	return d.answers.Query()
+	rows, err := d.answers.Query()
+	return nameRows(sql, rows, err)
 }
 
 // QueryRow gives the row of the step's statement.
@@ -100,7 +102,7 @@ func (d *pipelined) QueryRow(_ context.Context, sql string, args ...any) pgx.Row
 	if !d.wait(sql, args) {
 		return &firstRow{err: pgx.ErrTxClosed}
 	}
-	return d.answers.QueryRow()
+	return &namedRow{d.answers.QueryRow(), sql}
 }
 
 // Pipeline cannot be had inside of itself.

@@ -22,7 +22,7 @@ func TestAsksThatAreSentTogether(t *testing.T) {
 		"later":            func(tx db.Tx) error { _, err := tx.Exec(t.Context(), "SELECT 1"); return err },
 	} {
 		var told []string
-		err := d.InNone(t.Context(), func(tx db.Tx) error {
+		err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 			if err := before(tx); err != nil {
 				return err
 			}
@@ -95,12 +95,12 @@ func TestOneOfThemFails(t *testing.T) {
 		"together in together": {func(tx db.Tx) error { return tx.Pipeline(t.Context(), add) }, "second statement"},
 	} {
 		for _, steps := range [][]func(db.Tx) error{{c.step}, {add, c.step}, {c.step, add}} {
-			err := d.InNone(t.Context(), func(tx db.Tx) error { return tx.Pipeline(t.Context(), steps...) })
+			err := d.In(t.Context(), db.None, func(tx db.Tx) error { return tx.Pipeline(t.Context(), steps...) })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s fails: %v", name, err)
 			}
 			n, look := count(t, "account")
-			if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+			if err := d.In(t.Context(), db.None, look); err != nil || *n != 0 {
 				t.Fatalf("after %s: %d accounts, %v", name, *n, err)
 			}
 		}
@@ -121,7 +121,7 @@ func TestAPanicInAnAskThatIsSentTogether(t *testing.T) {
 			t.Errorf("%d connections were not given back", acquired)
 		}
 	}()
-	_ = d.InNone(t.Context(), func(tx db.Tx) error {
+	_ = d.In(t.Context(), db.None, func(tx db.Tx) error {
 		return tx.Pipeline(t.Context(), func(tx db.Tx) error {
 			_, err := tx.Exec(t.Context(), "SELECT 1")
 			if err != nil {

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -67,7 +66,7 @@ func TestTheApplicationOwnsNothingAndCannotPassPolicies(t *testing.T) {
 			t.Errorf("%s: %d; want none", what, n)
 		}
 	}
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		var user string
 		var super bool
 		err := tx.QueryRow(t.Context(), `SELECT current_user, rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&user, &super)
@@ -91,9 +90,9 @@ func TestAWorkspaceSeesOnlyItsOwnRows(t *testing.T) {
 		err = tx.QueryRow(t.Context(), `SELECT count(*) FROM product`).Scan(&n)
 		return n, err
 	}
-	check := func(what string, want int, in func(context.Context, func(db.Tx) error) error) {
+	check := func(what string, want int, in db.Scope) {
 		t.Helper()
-		err := in(t.Context(), func(tx db.Tx) error {
+		err := d.In(t.Context(), in, func(tx db.Tx) error {
 			n, err := count(tx)
 			if n != want {
 				t.Errorf("%s sees %d products; want %d", what, n, want)
@@ -104,19 +103,18 @@ func TestAWorkspaceSeesOnlyItsOwnRows(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	inMine := func(ctx context.Context, fn func(db.Tx) error) error { return d.InWorkspace(ctx, mine, fn) }
-	check("a workspace", 1, inMine)
-	check("no workspace", 0, d.InNone)
-	check("the workspace again", 1, inMine)
+	check("a workspace", 1, db.Workspace(mine))
+	check("no workspace", 0, db.None)
+	check("the workspace again", 1, db.Workspace(mine))
 
-	err := d.InWorkspace(t.Context(), mine, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(mine), func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), `INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'planted')`, theirs)
 		return err
 	})
 	if err == nil {
 		t.Error("a row was planted in another workspace")
 	}
-	err = d.InWorkspace(t.Context(), mine, func(tx db.Tx) error {
+	err = d.In(t.Context(), db.Workspace(mine), func(tx db.Tx) error {
 		tag, err := tx.Exec(t.Context(), `UPDATE product SET paused = true WHERE workspace_id = $1`, theirs)
 		if tag.RowsAffected() != 0 {
 			return errors.New("another workspace's row was changed")

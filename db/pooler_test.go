@@ -27,7 +27,7 @@ func crowd(t *testing.T, d *db.DB) error {
 			ctx, n := t.Context(), 0
 			switch i % 3 {
 			case 0:
-				return d.InSystem(ctx, func(tx db.Tx) error {
+				return d.In(ctx, db.System, func(tx db.Tx) error {
 					err := tx.QueryRow(ctx, "SELECT count(*) FROM workspace").Scan(&n)
 					if err == nil && n != 1 {
 						err = fmt.Errorf("the system sees %d workspaces", n)
@@ -35,7 +35,7 @@ func crowd(t *testing.T, d *db.DB) error {
 					return err
 				})
 			case 1:
-				return d.InNone(ctx, func(tx db.Tx) error {
+				return d.In(ctx, db.None, func(tx db.Tx) error {
 					err := tx.QueryRow(ctx, "SELECT count(*) FROM product").Scan(&n)
 					if err == nil && n != 0 {
 						err = fmt.Errorf("in no workspace there are %d products", n)
@@ -43,7 +43,7 @@ func crowd(t *testing.T, d *db.DB) error {
 					return err
 				})
 			}
-			return d.InWorkspace(ctx, ws, func(tx db.Tx) error {
+			return d.In(ctx, db.Workspace(ws), func(tx db.Tx) error {
 				if _, err := tx.Exec(ctx, "INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), $2)", ws, fmt.Sprint("p", i)); err != nil {
 					return err
 				}

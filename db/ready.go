@@ -22,7 +22,7 @@ var errReadOnly = errors.New("the database is read-only")
 // CheckWrite reports whether the database can write: it commits a transaction with
 // a number, which is written to its log, and a temporary file.
 func (d *DB) CheckWrite(ctx context.Context) error {
-	return d.InNone(ctx, func(tx Tx) error {
+	return d.In(ctx, None, func(tx Tx) error {
 		var only string
 		err := tx.QueryRow(ctx, `SELECT current_setting('transaction_read_only'), set_config('work_mem', '64kB', true)`).Scan(&only, nil)
 		if err == nil && only == "on" {

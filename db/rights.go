@@ -13,9 +13,9 @@ import (
 func (d *DB) checkRoles(ctx context.Context, login string) error {
 	for _, role := range []struct {
 		name string
-		as   func(context.Context, func(Tx) error) error
-	}{{roleApp, d.InNone}, {roleSystem, d.InSystem}} {
-		err := role.as(ctx, func(tx Tx) error {
+		sees Scope
+	}{{roleApp, None}, {roleSystem, System}} {
+		err := d.In(ctx, role.sees, func(tx Tx) error {
 			_, err := tx.Exec(ctx, "SELECT")
 			return err
 		})

@@ -15,13 +15,13 @@ import (
 // transaction begins with its first statement: BEGIN, the scope and the statement
 // are one round trip. One that asks nothing takes no connection.
 type transaction struct {
-	db    *DB
-	scope scope
+	db *DB
+	terms
 
 	conn *pgxpool.Conn // nil until the first statement
 	// watchdog breaks the connection where an answer does not come: nil like conn.
 	watchdog *time.Timer
-	tx       pgx.Tx // nil with scope.once: what is sent together is a transaction of its own
+	tx       pgx.Tx // nil with once: what is sent together is a transaction of its own
 }
 
 var errAskedTwice = errors.New("db: a second statement where one was announced")
@@ -36,14 +36,15 @@ type statement struct {
 func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if t.tx != nil {
 		t.await(1)
-		return t.tx.Exec(ctx, sql, args...)
+		tag, err := t.tx.Exec(ctx, sql, args...)
+		return tag, name(sql, err)
 	}
 	first, err := t.begin(ctx, statement{sql, args})
 	if err != nil {
-		return pgconn.CommandTag{}, err
+		return pgconn.CommandTag{}, name(sql, err)
 	}
 	tag, err := first.Exec()
-	return tag, cmp.Or(err, first.Close())
+	return tag, name(sql, cmp.Or(err, first.Close()))
 }
 
 // Query runs a statement; the transaction is free again when its rows are read or
@@ -51,27 +52,28 @@ func (t *transaction) Exec(ctx context.Context, sql string, args ...any) (pgconn
 func (t *transaction) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if t.tx != nil {
 		t.await(1)
-		return t.tx.Query(ctx, sql, args...)
+		rows, err := t.tx.Query(ctx, sql, args...)
+		return nameRows(sql, rows, err)
 	}
 	first, err := t.begin(ctx, statement{sql, args})
 	if err != nil {
-		return nil, err
+		return nil, name(sql, err)
 	}
 	rows, err := first.Query()
 	if err != nil {
-		return nil, cmp.Or(err, first.Close())
+		return nil, name(sql, cmp.Or(err, first.Close()))
 	}
-	return &firstRows{Rows: rows, batch: first}, nil
+	return nameRows(sql, &firstRows{Rows: rows, batch: first}, nil)
 }
 
 // QueryRow runs a statement that gives one row; an error of it comes with Scan.
 func (t *transaction) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if t.tx != nil {
 		t.await(1)
-		return t.tx.QueryRow(ctx, sql, args...)
+		return &namedRow{t.tx.QueryRow(ctx, sql, args...), sql}
 	}
 	first, err := t.begin(ctx, statement{sql, args})
-	return &firstRow{batch: first, err: err}
+	return &namedRow{&firstRow{batch: first, err: err}, sql}
 }
 
 // begin sends the scope and the first statements; what comes next from the batch is
@@ -105,7 +107,7 @@ func (t *transaction) begin(ctx context.Context, first ...statement) (pgx.BatchR
 
 // patience is how long the answer to so many statements is awaited.
 func (t *transaction) patience(statements int) time.Duration {
-	return time.Duration(statements)*t.scope.takes + answerGrace
+	return time.Duration(statements)*t.takes + answerGrace
 }
 
 // await gives so many statements that are sent next their time.
@@ -114,7 +116,7 @@ func (t *transaction) await(statements int) { t.watchdog.Reset(t.patience(statem
 // open reads the answers up to the first statement's.
 func (t *transaction) open(ctx context.Context, conn *pgx.Conn, first []statement) (pgx.BatchResults, error) {
 	var b pgx.Batch
-	s, only := t.scope, "on"
+	s, only := t.terms, "on"
 	switch {
 	case s.snapshot:
 		b.BeginTx(pgx.TxOptions{IsoLevel: pgx.RepeatableRead})

@@ -54,13 +54,83 @@ const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 	set_config('idle_in_transaction_session_timeout', '10s', true), set_config('random_page_cost', '1.1', true),
 	set_config('jit', 'off', true)`
 
-// scope is what a transaction may see: a role, and the setting its policies read;
-// and its timeouts.
-type scope struct {
-	role, setting, value string
+// Scope is what a transaction may see: a role, and the setting that its policies read.
+type Scope struct{ role, setting, value string }
+
+var (
+	// System reads, in all workspaces, the few columns that tell a loop where there is
+	// work, and writes nothing.
+	System = Scope{roleSystem, "app.workspace_id", ""}
+	// None sees the tables of people and sessions, and no row of any table that belongs
+	// to a workspace.
+	None = Scope{roleApp, "app.workspace_id", ""}
+)
+
+// Workspace sees and writes the rows of one workspace.
+func Workspace(id ids.ID) Scope { return Scope{roleApp, "app.workspace_id", id.String()} }
+
+// Account is for a person who has not yet chosen a workspace: it shows the account's
+// memberships and the workspaces they lead to.
+func Account(id ids.ID) Scope { return Scope{roleApp, "app.account_id", id.String()} }
+
+// Token is for a bearer whose workspace is not yet known: it shows the access token with
+// that SHA-256 hash, if there is one.
+func Token(hash []byte) Scope { return Scope{roleApp, "app.token_hash", hex.EncodeToString(hash)} }
+
+// Option says how a transaction runs its statements.
+type Option int
+
+const (
+	// OneRead is for one statement that only reads: it takes one round trip instead of
+	// two, and a second one is refused.
+	OneRead Option = iota
+	// Snapshot is for what several statements read and must agree on: all of them see
+	// the rows as they were at the first, and none may write.
+	Snapshot
+	// PlanAnew is for a list with filters and an order: each statement is planned for
+	// its values, which say what index it needs.
+	PlanAnew
+	// NoWait is for what is done for many at once: it gives up where it would wait for a
+	// lock for longer than 50 ms, since others are kept waiting with it; IsLockTimeout
+	// tells. Statements are planned once for a connection, whatever their values, since
+	// of some the plan takes longer than the answer; and without scans of whole tables,
+	// since the plan outlives the day when all are empty.
+	NoWait
+	// ByIndex is for tables that fill and empty faster than PostgreSQL counts their rows,
+	// and for pages of logs, which are read before it has counted any: statements read
+	// them in the order of an index, whatever was counted.
+	ByIndex
+	// Thorough is for a command that looks at every row: a statement may take ten minutes
+	// instead of five seconds.
+	Thorough
+)
+
+// terms are a scope and its options.
+type terms struct {
+	Scope
 	timeouts
-	once     bool // it is one statement that reads
-	snapshot bool // it only reads, all of it as it was at the first statement
+	once, snapshot bool
+}
+
+func newTerms(s Scope, options []Option) terms {
+	t := terms{Scope: s, timeouts: usual}
+	for _, o := range options {
+		switch o {
+		case OneRead:
+			t.once = true
+		case Snapshot:
+			t.snapshot = true
+		case PlanAnew:
+			t.timeouts = planned
+		case NoWait:
+			t.timeouts = noWait
+		case ByIndex:
+			t.timeouts = byIndex
+		case Thorough:
+			t.timeouts = bulk
+		}
+	}
+	return t
 }
 
 // timeouts is how long each statement may take and wait for a lock, whether it may be
@@ -71,91 +141,12 @@ type timeouts struct {
 	waits, plans, scans, bitmaps string
 }
 
-// InWorkspace runs fn in a transaction that sees and writes the rows of one
-// workspace. It commits when fn returns nil and rolls back on an error or a
-// panic; fn must use tx for all it does and not keep it. Errors come through
-// Fault; see ErrOutcomeUnknown for the one that says nothing about the outcome.
-func (d *DB) InWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, false, false}, fn)
-}
-
-// InWorkspaceNoWait is InWorkspace for what is done for many at once: it gives up
-// where it would wait for a lock for longer than 50 ms, since others are kept waiting
-// with it; IsLockTimeout tells. Its statements are planned once for a connection,
-// whatever their values, since of some the plan takes longer than the answer; and
-// without scans of whole tables, since the plan outlives the day when all are empty.
-func (d *DB) InWorkspaceNoWait(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), noWait, false, false}, fn)
-}
-
-// InWorkspaceByIndex is InWorkspace for tables that fill and empty faster than
-// PostgreSQL counts their rows, and for pages of logs, which are read before it has
-// counted any: its statements read them in the order of an index, whatever was counted.
-func (d *DB) InWorkspaceByIndex(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), byIndex, false, false}, fn)
-}
-
-// InWorkspaceSnapshot is InWorkspace for what several statements read and must agree
-// on: all of them see the rows as they were at the first, and none may write.
-func (d *DB) InWorkspaceSnapshot(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, false, true}, fn)
-}
-
-// ListInWorkspace is InWorkspaceSnapshot for a list with filters and an order: each
-// statement is planned for its values, which say what index it needs.
-func (d *DB) ListInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), planned, false, true}, fn)
-}
-
-// InWorkspaceThorough is InWorkspace for a command that looks at every row: a
-// statement may take ten minutes instead of five seconds.
-func (d *DB) InWorkspaceThorough(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), bulk, false, false}, fn)
-}
-
-// OnceInWorkspace is InWorkspace for one statement that only reads: it takes one
-// round trip instead of two. fn must not step twice.
-func (d *DB) OnceInWorkspace(ctx context.Context, ws ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", ws.String(), usual, true, false}, fn)
-}
-
-// InAccount is InWorkspace for a person who has not yet chosen a workspace: it
-// shows the account's memberships and the workspaces they lead to.
-func (d *DB) InAccount(ctx context.Context, account ids.ID, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.account_id", account.String(), usual, false, false}, fn)
-}
-
-// InToken is InWorkspace for a bearer whose workspace is not yet known: it shows
-// the access token with that SHA-256 hash, if there is one.
-func (d *DB) InToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), usual, false, false}, fn)
-}
-
-// OnceInToken is InToken for one statement that only reads; see OnceInWorkspace.
-func (d *DB) OnceInToken(ctx context.Context, hash []byte, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.token_hash", hex.EncodeToString(hash), usual, true, false}, fn)
-}
-
-// InSystem runs fn with the system role: it reads, in all workspaces, the few
-// columns that tell a loop where there is work, and writes nothing.
-func (d *DB) InSystem(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleSystem, "app.workspace_id", "", usual, false, false}, fn)
-}
-
-// InNone runs fn in no workspace: it sees the tables of people and sessions,
-// and no row of any table that belongs to a workspace.
-func (d *DB) InNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", usual, false, false}, fn)
-}
-
-// OnceInNone is InNone for one statement that only reads; see OnceInWorkspace.
-func (d *DB) OnceInNone(ctx context.Context, fn func(Tx) error) error {
-	return d.in(ctx, scope{roleApp, "app.workspace_id", "", usual, true, false}, fn)
-}
-
-// in runs fn in a transaction that begins with its first statement.
-func (d *DB) in(ctx context.Context, s scope, fn func(Tx) error) (err error) {
-	t := &transaction{db: d, scope: s}
+// In runs fn in a transaction that begins with its first statement. It commits when fn
+// returns nil and rolls back on an error or a panic; fn must use tx for all it does and
+// not keep it. Errors come through Fault; see ErrOutcomeUnknown for the one that says
+// nothing about the outcome.
+func (d *DB) In(ctx context.Context, scope Scope, fn func(tx Tx) error, options ...Option) (err error) {
+	t := &transaction{db: d, terms: newTerms(scope, options)}
 	defer t.release()
 	done := false
 	defer func() {

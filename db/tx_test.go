@@ -23,7 +23,7 @@ import (
 func addWorkspace(t *testing.T, d *db.DB, slug string) ids.ID {
 	t.Helper()
 	ws := ids.New()
-	err := d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 		if _, err := tx.Exec(t.Context(), "INSERT INTO workspace (id, slug, name) VALUES ($1, $2, $2)", ws, slug); err != nil {
 			return err
 		}
@@ -49,15 +49,15 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	first, second := addWorkspace(t, d, "first"), addWorkspace(t, d, "second")
 	for _, ws := range []ids.ID{first, second} {
 		n, look := count(t, "product")
-		if err := d.InWorkspace(t.Context(), ws, look); err != nil || *n != 1 {
+		if err := d.In(t.Context(), db.Workspace(ws), look); err != nil || *n != 1 {
 			t.Errorf("products in one workspace: %d, %v; want 1", *n, err)
 		}
 	}
 	n, look := count(t, "product")
-	if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+	if err := d.In(t.Context(), db.None, look); err != nil || *n != 0 {
 		t.Errorf("products in no workspace: %d, %v; want 0", *n, err)
 	}
-	err := d.InWorkspace(t.Context(), first, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(first), func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "INSERT INTO product (workspace_id, id, name) VALUES ($1, $2, 'stolen')", second, ids.New())
 		return err
 	})
@@ -76,11 +76,11 @@ func TestScopesOfPeopleTokensAndSystem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(d.InNone(t.Context(), func(tx db.Tx) error {
+	must(d.In(t.Context(), db.None, func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", account)
 		return err
 	}))
-	must(d.InWorkspace(t.Context(), ws, func(tx db.Tx) error {
+	must(d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "INSERT INTO membership (workspace_id, account_id, role) VALUES ($1, $2, 'owner')", ws, account)
 		if err != nil {
 			return err
@@ -98,15 +98,15 @@ func TestScopesOfPeopleTokensAndSystem(t *testing.T) {
 		}
 	}
 	var seen []ids.ID
-	must(d.InAccount(t.Context(), account, workspaces(&seen)))
+	must(d.In(t.Context(), db.Account(account), workspaces(&seen)))
 	if diff := cmp.Diff([]ids.ID{ws}, seen); diff != "" {
 		t.Errorf("workspaces of an account (-want +got):\n%s", diff)
 	}
-	must(d.InSystem(t.Context(), workspaces(&seen)))
+	must(d.In(t.Context(), db.System, workspaces(&seen)))
 	if diff := cmp.Diff([]ids.ID{ws, other}, seen); diff != "" {
 		t.Errorf("workspaces of the system (-want +got):\n%s", diff)
 	}
-	if err := d.InSystem(t.Context(), func(tx db.Tx) error {
+	if err := d.In(t.Context(), db.System, func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "SELECT name FROM workspace")
 		return err
 	}); err == nil {
@@ -117,7 +117,7 @@ func TestScopesOfPeopleTokensAndSystem(t *testing.T) {
 		want int
 	}{{hash, 1}, {[]byte{1}, 0}, {nil, 0}} {
 		n, look := count(t, "access_token")
-		if err := d.InToken(t.Context(), c.hash, look); err != nil || *n != c.want {
+		if err := d.In(t.Context(), db.Token(c.hash), look); err != nil || *n != c.want {
 			t.Errorf("tokens with hash %x: %d, %v; want %d", c.hash, *n, err, c.want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestScopesOfPeopleTokensAndSystem(t *testing.T) {
 func TestTransactionsCarryTheirLimits(t *testing.T) {
 	d := dbtest.New(t)
 	var role, statement, lock, idle string
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		return tx.QueryRow(t.Context(), `SELECT current_user, current_setting('statement_timeout'),
 			current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')`).
 			Scan(&role, &statement, &lock, &idle)
@@ -146,33 +146,33 @@ func TestOnceIsOneStatementThatReads(t *testing.T) {
 	d := dbtest.New(t)
 	ws := addWorkspace(t, d, "first")
 	var read string
-	err := d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 		rows, _ := tx.Query(t.Context(), "SELECT name FROM product UNION ALL SELECT 'and another' ORDER BY 1")
 		names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		read = strings.Join(names, ", ")
 		return err
-	})
+	}, db.OneRead)
 	if err != nil || read != "and another, shop" {
 		t.Errorf("read %q, %v", read, err)
 	}
-	err = d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+	err = d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), "DELETE FROM product")
 		return err
-	})
+	}, db.OneRead)
 	if err == nil {
 		t.Error("a statement that announced to read has written")
 	}
-	err = d.OnceInWorkspace(t.Context(), ws, func(tx db.Tx) error {
+	err = d.In(t.Context(), db.Workspace(ws), func(tx db.Tx) error {
 		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
 			return err
 		}
 		return tx.QueryRow(t.Context(), "SELECT 2").Scan(new(int))
-	})
+	}, db.OneRead)
 	if err == nil || !strings.Contains(err.Error(), "second statement") {
 		t.Errorf("a second statement: %v", err)
 	}
 	n, look := count(t, "product")
-	if err := d.InWorkspace(t.Context(), ws, look); err != nil || *n != 1 {
+	if err := d.In(t.Context(), db.Workspace(ws), look); err != nil || *n != 1 {
 		t.Errorf("afterwards there are %d products, %v", *n, err)
 	}
 }
@@ -205,7 +205,7 @@ func TestTheFirstStatementOfATransaction(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := d.InNone(t.Context(), func(tx db.Tx) error {
+			err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 				for range 2 {
 					if err := ask(tx, "SELECT 1"); err != nil {
 						return err
@@ -217,7 +217,7 @@ func TestTheFirstStatementOfATransaction(t *testing.T) {
 				t.Errorf("twice: %v", err)
 			}
 			for _, sql := range []string{"SELECT 1 / (SELECT 0)", "SELECT nothing"} {
-				if err := d.InNone(t.Context(), func(tx db.Tx) error { return ask(tx, sql) }); err == nil {
+				if err := d.In(t.Context(), db.None, func(tx db.Tx) error { return ask(tx, sql) }); err == nil {
 					t.Errorf("%s gives no error", sql)
 				}
 				if err := d.Ping(t.Context()); err != nil {
@@ -239,7 +239,7 @@ func TestNothingIsSavedAfterAnErrorOrAPanic(t *testing.T) {
 		}
 	}
 	refusal := fault.New(fault.NotFound, "There is no such job.")
-	if err := d.InNone(t.Context(), func(tx db.Tx) error { add(tx); return refusal }); !errors.Is(err, refusal) {
+	if err := d.In(t.Context(), db.None, func(tx db.Tx) error { add(tx); return refusal }); !errors.Is(err, refusal) {
 		t.Errorf("got %v, want the caller's own error", err)
 	}
 	func() {
@@ -248,14 +248,14 @@ func TestNothingIsSavedAfterAnErrorOrAPanic(t *testing.T) {
 				t.Error("the panic did not go on")
 			}
 		}()
-		_ = d.InNone(t.Context(), func(tx db.Tx) error { add(tx); panic("boom") })
+		_ = d.In(t.Context(), db.None, func(tx db.Tx) error { add(tx); panic("boom") })
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := d.InNone(ctx, func(tx db.Tx) error { add(tx); cancel(); return nil }); !errors.Is(err, context.Canceled) {
+	if err := d.In(ctx, db.None, func(tx db.Tx) error { add(tx); cancel(); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a cancel: %v, want context.Canceled", err)
 	}
 	n, look := count(t, "account")
-	if err := d.InNone(t.Context(), look); err != nil || *n != 0 {
+	if err := d.In(t.Context(), db.None, look); err != nil || *n != 0 {
 		t.Errorf("%d accounts were saved (%v), want none", *n, err)
 	}
 	if acquired, _, _ := d.Stat(); acquired != 0 {
@@ -266,7 +266,7 @@ func TestNothingIsSavedAfterAnErrorOrAPanic(t *testing.T) {
 func TestUUIDsInEveryShape(t *testing.T) {
 	d := dbtest.New(t)
 	one, list := ids.New(), []uuid.UUID{ids.New(), ids.New()}
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		var gotOne uuid.UUID
 		var gotList, empty []uuid.UUID
 		var null, notNull *uuid.UUID
@@ -290,7 +290,7 @@ func TestUUIDsInEveryShape(t *testing.T) {
 func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	d := dbtest.New(t)
 	owner := dbtest.Owner(t, d)
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		var pid int
 		if err := tx.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 			return err
@@ -315,7 +315,7 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 func TestACommitWithoutAnAnswerSaysSo(t *testing.T) {
 	d := dbtest.New(t)
 	owner := dbtest.Owner(t, d)
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		var pid int
 		if err := tx.QueryRow(t.Context(), "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 			return err
@@ -339,7 +339,7 @@ func TestARefusedCommitIsKnown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		for range 2 {
 			if _, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", ids.New()); err != nil {
 				return err
@@ -359,7 +359,7 @@ func TestAFullPoolIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	err = d.InNone(t.Context(), func(tx db.Tx) error {
+	err = d.In(t.Context(), db.None, func(tx db.Tx) error {
 		if _, err := tx.Exec(t.Context(), "SELECT 1"); err != nil {
 			return err
 		}
@@ -383,7 +383,7 @@ func TestDeadConnectionsOfThePoolArePassedOver(t *testing.T) {
 	inside.Add(6)
 	for range 6 {
 		all.Go(func() error {
-			return d.InNone(t.Context(), func(tx db.Tx) error {
+			return d.In(t.Context(), db.None, func(tx db.Tx) error {
 				_, err := tx.Exec(t.Context(), "SELECT 1")
 				inside.Done()
 				inside.Wait()

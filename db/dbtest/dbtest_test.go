@@ -20,7 +20,7 @@ func TestDatabasesAreSeparateAndDropped(t *testing.T) {
 			owner := dbtest.Owner(t, d)
 			names[i] = owner.Config().Database
 			g.Go(func() error {
-				return d.InNone(t.Context(), func(tx db.Tx) error {
+				return d.In(t.Context(), db.None, func(tx db.Tx) error {
 					_, err := tx.Exec(t.Context(), "INSERT INTO account (id, email, name) VALUES ($1, 'ada@example.com', 'Ada')", ids.New())
 					return err
 				})
@@ -42,7 +42,7 @@ func TestDatabasesAreSeparateAndDropped(t *testing.T) {
 func TestTheApplicationsRoleHasNoWayAroundPolicies(t *testing.T) {
 	d := dbtest.New(t)
 	var super, bypass, owns bool
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		return tx.QueryRow(t.Context(), `SELECT rolsuper, rolbypassrls,
 			EXISTS (SELECT FROM pg_class WHERE relowner = r.oid) FROM pg_roles r WHERE rolname = current_user`).
 			Scan(&super, &bypass, &owns)

@@ -2,7 +2,6 @@ package dbtest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"testing"
 
@@ -15,22 +14,19 @@ const rowsRead = `SELECT coalesce(jsonb_object_agg(c.relname, pg_stat_get_xact_t
 	WHERE c.relname = ANY($1::text[]) OR c.oid IN (SELECT i.indexrelid FROM pg_index i JOIN pg_class o ON o.oid = i.indrelid
 		WHERE o.relname = ANY($1::text[]))`
 
-// begin opens a transaction of a workspace, of one of the kinds that db.DB has.
-type begin = func(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
-
 // RowsRead gives how many rows a transaction reads of the tables and of their indexes, each
 // by its name. What it does is undone.
-func RowsRead(t testing.TB, in begin, workspace ids.ID, do func(tx db.Tx) error, tables ...string) map[string]int64 {
+func RowsRead(t testing.TB, d *db.DB, workspace ids.ID, do func(tx db.Tx) error, tables ...string) map[string]int64 {
 	t.Helper()
 	var before, after map[string]int64
 	undo := errors.New("undo")
-	err := in(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		count := func(n *map[string]int64) error { return tx.QueryRow(t.Context(), rowsRead, tables).Scan(n) }
 		if err := cmp.Or(count(&before), do(tx)); err != nil {
 			return err
 		}
 		return cmp.Or(count(&after), undo)
-	})
+	}, db.ByIndex)
 	if !errors.Is(err, undo) {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (SELECT * FROM job_full j WHERE j.workspace_id = @workspace_i
 
 -- name: JobPlaces :many
 -- The jobs that a filter leaves after a place, in an order, with what orders look at.
--- Where it is planned for its values (db.ListInWorkspace) only the terms of the one
+-- Where it is planned for its values (db.PlanAnew) only the terms of the one
 -- order are left of ORDER BY, and an index has it. By priority it is asked for one
 -- status, and for the rest of one priority or for those below it; that status is
 -- compared so that no other index than that of the board fits. No index has costs:

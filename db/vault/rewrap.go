@@ -25,7 +25,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 	var all Rewrapped
 	for after, more := ids.Nil, len(v.servers) > 1; more; {
 		var batch []ids.ID
-		err := v.db.InSystem(ctx, func(tx db.Tx) (err error) {
+		err := v.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 			batch, err = q.VaultWrappedBy(ctx, tx, v.servers[1:], after, rewrapBatch)
 			return err
 		})
@@ -42,7 +42,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 		}
 		more = len(batch) == rewrapBatch
 	}
-	err := v.db.InSystem(ctx, func(tx db.Tx) error {
+	err := v.db.In(ctx, db.System, func(tx db.Tx) error {
 		locked, err := q.VaultLocked(ctx, tx, v.servers)
 		all.Locked = locked
 		return err
@@ -56,7 +56,7 @@ func (v *Vault) Rewrap(ctx context.Context) (Rewrapped, error) {
 // rewrap does it in one workspace. A wrapped key that was changed stays as it is:
 // what it sealed is refused.
 func (v *Vault) rewrap(ctx context.Context, workspace ids.ID) (done int, err error) {
-	err = v.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = v.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		done = 0
 		rows, err := q.VaultKeysWrappedBy(ctx, tx, workspace, v.servers[1:])
 		if err != nil {

@@ -21,7 +21,7 @@ func keep(t *testing.T, d *db.DB, v *vault.Vault, workspace ids.ID, text string)
 	t.Helper()
 	place := vault.Place{Table: "t", Column: "c", Workspace: workspace, Row: ids.New()}
 	var sealed vault.Sealed
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		key, err := v.WriterTx(t.Context(), tx, workspace)
 		if err == nil {
 			sealed = key.Seal(place, []byte(text))
@@ -34,7 +34,7 @@ func keep(t *testing.T, d *db.DB, v *vault.Vault, workspace ids.ID, text string)
 func open(t *testing.T, d *db.DB, v *vault.Vault, place vault.Place, sealed vault.Sealed) (string, error) {
 	t.Helper()
 	var plain []byte
-	err := d.InWorkspace(t.Context(), place.Workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(place.Workspace), func(tx db.Tx) error {
 		keys, err := v.KeysTx(t.Context(), tx, place.Workspace, sealed.Key, sealed.Key)
 		if err == nil {
 			plain, err = keys.Open(place, sealed)

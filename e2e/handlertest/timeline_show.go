@@ -17,7 +17,7 @@ func (d *Desk) Logged(e eventlog.Event) {
 	if e.Actor == (tenancy.Actor{}) {
 		e.Actor = tenancy.Actor{Kind: tenancy.KindSystem, Name: "reaper"}
 	}
-	err := d.DB.InWorkspace(d.t.Context(), d.Workspace, func(tx db.Tx) error {
+	err := d.DB.In(d.t.Context(), db.Workspace(d.Workspace), func(tx db.Tx) error {
 		return eventlog.AppendTx(d.t.Context(), tx, d.Workspace, e)
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(com
 	written, verdict, over := make(chan error, 1), make(chan bool, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		err := w.db.InWorkspace(context.WithoutCancel(t.Context()), workspace, func(tx db.Tx) error {
+		err := w.db.In(context.WithoutCancel(t.Context()), db.Workspace(workspace), func(tx db.Tx) error {
 			written <- eventlog.AppendTx(context.WithoutCancel(t.Context()), tx, workspace, eventlog.Event{Type: eventlog.Type(kind), Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}})
 			if !<-verdict {
 				return errUndone

@@ -89,7 +89,7 @@ func NewWith(c Config) *Parts {
 // their time, counts of failed log ins after a day, revocations that no token
 // outlives. At most a thousand rows of each; a loop calls it again.
 func (p *Parts) Expire(ctx context.Context) error {
-	err := p.db.InNone(ctx, func(tx db.Tx) error {
+	err := p.db.In(ctx, db.None, func(tx db.Tx) error {
 		if err := sessions.ExpireTx(ctx, tx, sweepRows); err != nil {
 			return fmt.Errorf("expire sessions: %w", err)
 		}

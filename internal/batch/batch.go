@@ -38,8 +38,7 @@ var ErrNothingWritten = errors.New("batch: nothing was written")
 
 // Transactor opens the transactions of a workspace; *db.DB is one.
 type Transactor interface {
-	InWorkspace(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
-	InWorkspaceNoWait(ctx context.Context, workspace ids.ID, do func(db.Tx) error) error
+	In(ctx context.Context, scope db.Scope, do func(db.Tx) error, options ...db.Option) error
 }
 
 // Handler answers the requests of one kind.
@@ -240,7 +239,7 @@ func (q *Queue[Req, Res]) Flush(workspace ids.ID, items []*Item[Req, Res]) {
 	if len(items) == 1 {
 		ctx = items[0].Ctx
 	}
-	err := q.run(ctx, workspace, items, q.db.InWorkspaceNoWait, nil)
+	err := q.run(ctx, workspace, items, nil, db.NoWait)
 	repeats := err != nil && !errors.Is(err, db.ErrOutcomeUnknown) && (len(items) > 1 || db.IsLockTimeout(err))
 	for _, i := range items {
 		if repeats || err == nil && i.retry {
@@ -266,7 +265,7 @@ func (q *Queue[Req, Res]) retryAlone(workspace ids.ID, i *Item[Req, Res]) {
 func (q *Queue[Req, Res]) runAlone(workspace ids.ID, i *Item[Req, Res]) {
 	var none Res
 	i.Res, i.Err, i.retry, i.Alone = none, nil, false, true
-	err := q.run(i.Ctx, workspace, []*Item[Req, Res]{i}, q.db.InWorkspace, q.handler.Lock)
+	err := q.run(i.Ctx, workspace, []*Item[Req, Res]{i}, q.handler.Lock)
 	if err == nil && i.retry {
 		err = fault.New(fault.Unavailable, "Somebody else is changing the same thing. Try again in a moment.")
 	}
@@ -280,8 +279,7 @@ func (i *Item[Req, Res]) finish(err error) {
 
 // run answers items in one transaction. A panic is the error of this batch only.
 func (q *Queue[Req, Res]) run(ctx context.Context, workspace ids.ID, items []*Item[Req, Res],
-	begin func(context.Context, ids.ID, func(db.Tx) error) error,
-	lock func(context.Context, db.Tx, ids.ID, Req) error) (err error) {
+	lock func(context.Context, db.Tx, ids.ID, Req) error, options ...db.Option) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -289,7 +287,7 @@ func (q *Queue[Req, Res]) run(ctx context.Context, workspace ids.ID, items []*It
 	}()
 	q.began.Add(1)
 	var done func()
-	err = begin(ctx, workspace, func(tx db.Tx) (err error) {
+	err = q.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		if lock != nil {
 			if err := lock(ctx, tx, workspace, items[0].Req); err != nil {
 				return err
@@ -297,7 +295,7 @@ func (q *Queue[Req, Res]) run(ctx context.Context, workspace ids.ID, items []*It
 		}
 		done, err = q.handler.Exec(ctx, tx, workspace, items)
 		return err
-	})
+	}, options...)
 	if errors.Is(err, ErrNothingWritten) {
 		err = nil
 	}

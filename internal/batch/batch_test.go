@@ -22,8 +22,7 @@ type number = Item[int, string]
 // noDB opens transactions of nothing.
 type noDB struct{}
 
-func (noDB) InWorkspace(_ context.Context, _ ids.ID, do func(db.Tx) error) error { return do(nil) }
-func (noDB) InWorkspaceNoWait(_ context.Context, _ ids.ID, do func(db.Tx) error) error {
+func (noDB) In(_ context.Context, _ db.Scope, do func(db.Tx) error, _ ...db.Option) error {
 	return do(nil)
 }
 

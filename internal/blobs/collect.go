@@ -25,7 +25,7 @@ const (
 // safe in several processes at once.
 func (s *Service) Collect(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = collectableTx(ctx, tx)
 		return err
 	})
@@ -41,7 +41,7 @@ func (s *Service) Collect(ctx context.Context) (int, error) {
 
 // free takes their name from blobs that nothing refers to.
 func (s *Service) free(ctx context.Context, workspace ids.ID) (n int, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		var data []ids.ID
 		if n, data, err = freeTx(ctx, tx, workspace); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Service) free(ctx context.Context, workspace ids.ID) (n int, err error)
 // remove deletes bytes that have expired, from their store and then their row.
 func (s *Service) remove(ctx context.Context, workspace ids.ID) (n int, err error) {
 	var expired []stored
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		expired, err = expiredTx(ctx, tx, workspace, slices.Collect(maps.Keys(s.stores)))
 		return err
 	})
@@ -71,7 +71,7 @@ func (s *Service) remove(ctx context.Context, workspace ids.ID) (n int, err erro
 			err = s.stores[one.store].Remove(ctx, Content{Workspace: workspace, ID: one.id})
 		}
 		if err == nil {
-			err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return deleteTx(ctx, tx, workspace, one.id) })
+			err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error { return deleteTx(ctx, tx, workspace, one.id) })
 		}
 		if err != nil {
 			break

@@ -20,7 +20,7 @@ func TestABlobIsCollectedWhenNothingNamesIt(t *testing.T) {
 	if err := f.refer(f.Owner, ofJob.Sum, job); err != nil {
 		t.Fatal(err)
 	}
-	err := f.DB.InWorkspace(f.Ctx, f.Workspace, func(tx db.Tx) error {
+	err := f.DB.In(f.Ctx, db.Workspace(f.Workspace), func(tx db.Tx) error {
 		return f.ReferTx(f.Ctx, tx, f.Owner, ofMessage.Sum, blobs.Ref{Message: message})
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestABlobIsCollectedWhenNothingNamesIt(t *testing.T) {
 	if err := f.Jobs.Purge(f.Ctx, f.Owner, job.Key); err != nil {
 		t.Fatal(err)
 	}
-	err = f.DB.InWorkspace(f.Ctx, f.Workspace, func(tx db.Tx) error {
+	err = f.DB.In(f.Ctx, db.Workspace(f.Workspace), func(tx db.Tx) error {
 		return f.ForgetMessagesTx(f.Ctx, tx, f.Workspace, []ids.ID{message})
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func TestABlobIsNamedWhileItIsCollected(t *testing.T) {
 	t.Run("named first", func(t *testing.T) {
 		b := f.put(f.Owner, []byte("named first"))
 		f.later(25)
-		err := f.DB.InWorkspace(f.Ctx, f.Workspace, func(tx db.Tx) error {
+		err := f.DB.In(f.Ctx, db.Workspace(f.Workspace), func(tx db.Tx) error {
 			if err := f.ReferTx(f.Ctx, tx, f.Owner, b.Sum, blobs.Ref{Job: job.ID}); err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func TestABlobIsNamedWhileItIsCollected(t *testing.T) {
 func TestAWorkspaceGoesWithItsBlobs(t *testing.T) {
 	f := setup(t)
 	b := f.put(f.Owner, []byte("x"))
-	err := f.DB.InWorkspace(f.Ctx, f.Workspace, func(tx db.Tx) error {
+	err := f.DB.In(f.Ctx, db.Workspace(f.Workspace), func(tx db.Tx) error {
 		return f.ReferTx(f.Ctx, tx, f.Owner, b.Sum, blobs.Ref{Message: ids.New()})
 	})
 	if err != nil {

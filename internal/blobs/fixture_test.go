@@ -79,7 +79,7 @@ func (f *fixture) holds(who tenancy.Principal, content []byte) {
 
 // refer has a job name a blob.
 func (f *fixture) refer(who tenancy.Principal, sum blobs.Sum, job jobs.Job) error {
-	return f.DB.InWorkspace(f.Ctx, who.Workspace, func(tx db.Tx) error {
+	return f.DB.In(f.Ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		return f.ReferTx(f.Ctx, tx, who, sum, blobs.Ref{Job: job.ID})
 	})
 }

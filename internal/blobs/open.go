@@ -21,7 +21,7 @@ var ErrDamaged = errors.New("the stored bytes of a blob are not those that were 
 // reads from it.
 func (s *Service) Open(ctx context.Context, who tenancy.Principal, sum Sum) (*Reader, error) {
 	r := &Reader{ctx: ctx, service: s, who: who, whole: sha256.New()}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var isPutter bool
 		var err error
 		if r.Blob, r.stored, isPutter, err = getTx(ctx, tx, who, sum); err != nil {
@@ -152,7 +152,7 @@ func (r *Reader) check(n int, kept []byte) (piece []byte, ok bool) {
 
 // damaged notes the damage, so that the next upload of the content replaces the bytes.
 func (r *Reader) damaged() error {
-	err := r.service.db.InWorkspace(r.ctx, r.who.Workspace, func(tx db.Tx) error {
+	err := r.service.db.In(r.ctx, db.Workspace(r.who.Workspace), func(tx db.Tx) error {
 		return noteDamageTx(r.ctx, tx, r.who.Workspace, r.Sum, r.stored.id)
 	})
 	return errors.Join(fmt.Errorf("blob %s: %w", r.Sum, ErrDamaged), err)

@@ -154,7 +154,7 @@ func TestAnotherWorkspacesBlobIsNotThere(t *testing.T) {
 	if _, created, err := f.Put(f.Ctx, owner, bytes.NewReader(content)); err != nil || !created {
 		t.Errorf("the other workspace's own copy: created %t, %v", created, err)
 	}
-	err := f.DB.InWorkspace(f.Ctx, owner.Workspace, func(tx db.Tx) error {
+	err := f.DB.In(f.Ctx, db.Workspace(owner.Workspace), func(tx db.Tx) error {
 		for _, table := range []string{"blob", "blob_data", "blob_chunk", "blob_room"} {
 			var n int
 			if err := tx.QueryRow(f.Ctx, `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 1 {

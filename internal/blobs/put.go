@@ -71,7 +71,7 @@ type upload struct {
 // begin makes the row of an upload.
 func (s *Service) begin(ctx context.Context, who tenancy.Principal) (*upload, error) {
 	u := &upload{Service: s, who: who, id: ids.New(), sum: sha256.New(), digests: []byte{}}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		of := stored{id: u.id, store: s.store.Name()}
 		isSecret, err := holdsSecretsTx(ctx, tx, who)
 		if err != nil {
@@ -165,7 +165,7 @@ func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 		bytes += int64(len(piece))
 		pieces[i] = u.take(piece)
 	}
-	err = u.db.InWorkspace(ctx, u.who.Workspace, func(tx db.Tx) error {
+	err = u.db.In(ctx, db.Workspace(u.who.Workspace), func(tx db.Tx) error {
 		return growTx(ctx, tx, u.who.Workspace, u.id, bytes, u.maxTotal)
 	})
 	if err != nil {
@@ -180,7 +180,7 @@ func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 // finish gives the bytes their name. Those that have it already stay, unless they were
 // damaged, or are not sealed and these are.
 func (u *upload) finish(ctx context.Context) (b Blob, created bool, err error) {
-	err = u.db.InWorkspace(ctx, u.who.Workspace, func(tx db.Tx) error {
+	err = u.db.In(ctx, db.Workspace(u.who.Workspace), func(tx db.Tx) error {
 		b = Blob{Sum: Sum(u.sum.Sum(nil)), Size: u.size}
 		named, err := nameTx(ctx, tx, u.who, b, u.id)
 		if err != nil {
@@ -211,5 +211,5 @@ func (u *upload) finish(ctx context.Context) (b Blob, created bool, err error) {
 func (u *upload) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 	defer cancel()
-	_ = u.db.InWorkspace(ctx, u.who.Workspace, func(tx db.Tx) error { return dropTx(ctx, tx, u.who.Workspace, u.id, 0) })
+	_ = u.db.In(ctx, db.Workspace(u.who.Workspace), func(tx db.Tx) error { return dropTx(ctx, tx, u.who.Workspace, u.id, 0) })
 }

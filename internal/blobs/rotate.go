@@ -18,7 +18,7 @@ const resealBatch = 200
 // can be retired once nothing is left of it. It is safe in several processes at once.
 func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = rotatingTx(ctx, tx)
 		return err
 	})
@@ -39,13 +39,13 @@ func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 // rotate does it in one workspace, the oldest key first.
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (total int, err error) {
 	var old []int
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		old, err = oldKeysTx(ctx, tx, workspace)
 		return err
 	})
 	for _, key := range old {
 		for after, more := ids.Nil, true; more && err == nil; {
-			err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+			err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 				list, moved, err := s.resealTx(ctx, tx, workspace, key, after)
 				if more = len(list) == resealBatch; more {
 					after = list[len(list)-1].id

@@ -17,7 +17,7 @@ func (s *Service) Sizes(ctx context.Context, who tenancy.Principal, sums ...Sum)
 	if len(sums) == 0 {
 		return nil, nil
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		sizes, err = sizesTx(ctx, tx, who.Workspace, sums)
 		return err
 	})

@@ -21,7 +21,7 @@ func (s chunks) Write(c Content) Writer { return &chunkWriter{chunks: s, content
 
 // Read returns pieces.
 func (s chunks) Read(ctx context.Context, c Content, first, past int) (pieces [][]byte, err error) {
-	err = s.db.OnceInWorkspace(ctx, c.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(c.Workspace), func(tx db.Tx) error {
 		rows, err := q.BlobChunkList(ctx, tx, c.Workspace, c.ID, first, past)
 		pieces = nil
 		for i, r := range rows {
@@ -31,7 +31,7 @@ func (s chunks) Read(ctx context.Context, c Content, first, past int) (pieces []
 			pieces = append(pieces, r.Data)
 		}
 		return err
-	})
+	}, db.OneRead)
 	if err != nil {
 		return nil, fmt.Errorf("read pieces: %w", err)
 	}
@@ -41,7 +41,7 @@ func (s chunks) Read(ctx context.Context, c Content, first, past int) (pieces []
 // Remove deletes all pieces, some at a time.
 func (s chunks) Remove(ctx context.Context, c Content) error {
 	for n := int64(deleteAtOnce); n == deleteAtOnce; {
-		err := s.db.InWorkspace(ctx, c.Workspace, func(tx db.Tx) (err error) {
+		err := s.db.In(ctx, db.Workspace(c.Workspace), func(tx db.Tx) (err error) {
 			n, err = q.BlobChunkDelete(ctx, tx, c.Workspace, c.ID, deleteAtOnce)
 			return err
 		})
@@ -66,7 +66,7 @@ func (w *chunkWriter) Write(ctx context.Context, pieces [][]byte) error {
 		numbers = append(numbers, w.n)
 		w.n++
 	}
-	err := w.db.InWorkspace(ctx, w.content.Workspace, func(tx db.Tx) error {
+	err := w.db.In(ctx, db.Workspace(w.content.Workspace), func(tx db.Tx) error {
 		return q.BlobChunkInsert(ctx, tx, w.content.Workspace, w.content.ID, numbers, pieces)
 	})
 	if err != nil {

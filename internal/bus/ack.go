@@ -30,14 +30,14 @@ func (s *Service) AckUpTo(ctx context.Context, who tenancy.Principal, seq int64)
 	if err := mayRead(who); err != nil {
 		return 0, err
 	}
-	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}
 		n, err = ackUpToTx(ctx, tx, who.Workspace, r, seq)
 		return err
-	})
+	}, db.ByIndex)
 	return n, err
 }
 
@@ -49,14 +49,14 @@ func (s *Service) Ack(ctx context.Context, who tenancy.Principal, seqs []int64) 
 	if len(seqs) > MaxAck {
 		return 0, fault.Invalid("seqs", "There must be at most %d.", MaxAck)
 	}
-	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
 		}
 		n, err = ackTx(ctx, tx, who.Workspace, r, slices.Compact(slices.Sorted(slices.Values(seqs))))
 		return err
-	})
+	}, db.ByIndex)
 	return n, err
 }
 
@@ -79,7 +79,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 	if retry == 0 {
 		retry = firstRetry
 	}
-	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		}
 		dead, err = nackTx(ctx, tx, who.Workspace, r, seq, reason, retry)
 		return err
-	})
+	}, db.ByIndex)
 	if err == nil && dead {
 		s.wake.Publish(Topic(who.Workspace))
 	}

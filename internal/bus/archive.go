@@ -41,7 +41,7 @@ func (a *archives) Archives(ctx context.Context, who tenancy.Principal, before i
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	err = a.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = a.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = archivesTx(ctx, tx, who.Workspace, before, limit)
 		return err
 	})
@@ -57,7 +57,7 @@ var errHeldAgain = errors.New("a message of the piece is held again, or gone")
 // can go no more, or somebody else has dropped them.
 func (s sweep) archive(ctx context.Context, piece []int64) (n int, err error) {
 	var list []Message
-	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
 		list, err = bySeqsTx(ctx, tx, s.workspace, piece)
 		return err
 	})
@@ -73,7 +73,7 @@ func (s sweep) archive(ctx context.Context, piece []int64) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
 		return s.replaceTx(ctx, tx, who, list, kept.Sum)
 	})
 	if errors.Is(err, errHeldAgain) {

@@ -52,7 +52,7 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 	held := false
 	for more := true; more && ctx.Err() == nil; {
 		p := &publishing{ctx: ctx, s: s, workspace: workspace}
-		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+		err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			p.tx = tx
 			var end eventlog.Cursor
 			if end, more, err = p.bridge(); err != nil || more {
@@ -60,7 +60,7 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 			}
 			held, err = eventlog.HeldBackTx(ctx, tx, workspace, end)
 			return err
-		})
+		}, db.ByIndex)
 		if err != nil {
 			return total, err
 		}

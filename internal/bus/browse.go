@@ -94,7 +94,7 @@ func (s *Service) browse(ctx context.Context, who tenancy.Principal, read func(t
 	if !who.Can(tenancy.ReadBoard) {
 		return fault.New(fault.Forbidden, "Messages are for those who read the board.")
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if who.Kind != tenancy.KindAgent {
 			return read(tx, func(list []Message) []Message { return list })
 		}

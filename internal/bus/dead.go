@@ -30,7 +30,7 @@ func (s *Service) DeadLetters(ctx context.Context, who tenancy.Principal, before
 	if before <= 0 {
 		before = math.MaxInt64
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = deadLettersTx(ctx, tx, who.Workspace, before, limit)
 		return err
 	})

@@ -210,7 +210,7 @@ func (x *exports) exporting(ctx context.Context, who tenancy.Principal, step fun
 	if !who.Can(tenancy.RunFleet) {
 		return fault.New(fault.Forbidden, "Only owners and admins export.")
 	}
-	return x.db.InWorkspaceByIndex(ctx, who.Workspace, step)
+	return x.db.In(ctx, db.Workspace(who.Workspace), step, db.ByIndex)
 }
 
 // exportPlace is a position in messages or in events.

@@ -56,7 +56,7 @@ func assertFewRows(t *testing.T, s *Service, w *dispatchtest.World, who tenancy.
 		_, err = ackUpToTx(t.Context(), tx, w.Workspace, r, got[len(got)-1].Seq)
 		return err
 	}
-	for name, n := range dbtest.RowsRead(t, s.db.InWorkspaceByIndex, w.Workspace, read, "message", "message_delivery") {
+	for name, n := range dbtest.RowsRead(t, s.db, w.Workspace, read, "message", "message_delivery") {
 		if n > 200 {
 			t.Errorf("%s: %d rows of %s are read for 20 messages", when, n, name)
 		}

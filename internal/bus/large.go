@@ -67,7 +67,7 @@ func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (kno
 	for _, i := range large {
 		wanted = append(wanted, c.list[i].ID)
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if known, err = knownTx(ctx, tx, who.Workspace, wanted); err != nil || who.Kind != tenancy.KindAgent {
 			return err
 		}

@@ -84,7 +84,7 @@ func (s *storm) publish(sender string, to []Address) {
 		}
 		p, call := sendingIn(s.bus, s.w, tenancy.System(s.w.Workspace, sender), list...)
 		broken := fmt.Errorf("broken off")
-		err := s.w.DB.InWorkspace(s.t.Context(), s.w.Workspace, func(tx db.Tx) error {
+		err := s.w.DB.In(s.t.Context(), db.Workspace(s.w.Workspace), func(tx db.Tx) error {
 			p.tx = tx
 			if err := cmp.Or(p.run(call), call.Err); err != nil {
 				return err
@@ -223,7 +223,7 @@ func lateCommit(t *testing.T, w *dispatchtest.World, want int) (before, after []
 	ada := w.Agent("ada")
 	send := func(text string, meanwhile func()) {
 		p, call := sendingIn(s, w, w.Owner, Draft{ID: ids.New(), Type: "custom." + text, To: Address{Kind: ToAgent, Name: "ada"}})
-		err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+		err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 			p.tx = tx
 			err := cmp.Or(p.run(call), call.Err)
 			meanwhile()

@@ -102,7 +102,7 @@ func TestAMessageThatIsWrittenMeanwhile(t *testing.T) {
 	o := newOffice(t)
 	for kind, want := range map[string]string{"same": "known", "other": string(fault.IdempotencyKeyReused)} {
 		id, started, answer := ids.New(), make(chan struct{}), make(chan []string)
-		err := o.DB.InWorkspace(o.Ctx, o.Workspace, func(tx db.Tx) error {
+		err := o.DB.In(o.Ctx, db.Workspace(o.Workspace), func(tx db.Tx) error {
 			p, call := sendingIn(o.bus, o.World, o.Owner, said(id, "ada", "same"))
 			p.tx = tx
 			if err := p.run(call); err != nil {

@@ -121,10 +121,10 @@ func (s *Service) readShared(ctx context.Context, who tenancy.Principal, in Quer
 func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
 	err error,
 ) {
-	err = s.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, got, heldBack, version, err = s.readTx(ctx, tx, who, in)
 		return err
-	})
+	}, db.ByIndex)
 	return r, got, heldBack, version, err
 }
 

@@ -12,7 +12,7 @@ import (
 
 // workspaces are all there are.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.WorkspaceIDs(ctx, tx)
 		return err
 	})

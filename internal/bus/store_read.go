@@ -85,14 +85,14 @@ func lookTx(ctx context.Context, tx db.Tx) (look, error) {
 // dueSince gives those of the inboxes that have something to hand out of which nobody has
 // been told since an earlier look, and this look.
 func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last look) (list []string, now look, err error) {
-	err = d.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+	err = d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		if now, err = lookTx(ctx, tx); err != nil {
 			return err
 		}
 		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Own: orEmpty(own), Shared: orEmpty(shared),
 			SinceSeq: last.seq, SinceTime: last.at, Until: now.seq})
 		return err
-	})
+	}, db.ByIndex)
 	if err != nil {
 		return nil, last, fmt.Errorf("look at inboxes: %w", err)
 	}

@@ -47,7 +47,7 @@ type sweep struct {
 
 // run does a step of it.
 func (s sweep) run(ctx context.Context) (total int, err error) {
-	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
 		total, err = dropTx(ctx, tx, s.workspace, s.before.Add(keptFor-archivedFor))
 		return err
 	})
@@ -70,7 +70,7 @@ func (s sweep) run(ctx context.Context) (total int, err error) {
 // oldOnes finds, among the next messages after a place, those that can go. more says that
 // there may be others behind them.
 func (s sweep) oldOnes(ctx context.Context, after int64) (piece []int64, next int64, more bool, err error) {
-	err = s.db.InWorkspace(ctx, s.workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
 		piece, next, more, err = oldOnesTx(ctx, tx, s.workspace, after, s.before)
 		return err
 	})

@@ -106,7 +106,7 @@ func (s *Service) forPerson(ctx context.Context, who tenancy.Principal, do func(
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {
 		return fault.New(fault.Forbidden, "Threads are for people who read the board.")
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, err := findReader(ctx, tx, who)
 		if err != nil {
 			return err

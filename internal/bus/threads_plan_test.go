@@ -53,7 +53,7 @@ func (e explained) Query(ctx context.Context, sql string, args ...any) (pgx.Rows
 func assertBounded(t *testing.T, w *dispatchtest.World, when string, before int64) {
 	t.Helper()
 	var raw []byte
-	err := w.DB.InWorkspace(t.Context(), w.Workspace, func(tx db.Tx) error {
+	err := w.DB.In(t.Context(), db.Workspace(w.Workspace), func(tx db.Tx) error {
 		_, err := threadEndsTx(t.Context(), explained{tx, &raw}, w.Workspace, before)
 		return err
 	})

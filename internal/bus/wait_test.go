@@ -26,7 +26,7 @@ func (o *office) look(since look) (found []string, now look) {
 func (o *office) visible(inboxes ...string) {
 	o.T.Helper()
 	for held := true; held; {
-		err := o.DB.InWorkspace(o.Ctx, o.Workspace, func(tx db.Tx) (err error) {
+		err := o.DB.In(o.Ctx, db.Workspace(o.Workspace), func(tx db.Tx) (err error) {
 			held, err = heldBackTx(o.Ctx, tx, o.Workspace, inboxes, 0)
 			return err
 		})

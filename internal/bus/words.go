@@ -49,10 +49,10 @@ func (x *wordIndex) IndexWords(ctx context.Context) (total int, err error) {
 // that still runs keeps back is looked for again at the next call.
 func (x *wordIndex) indexWords(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, held := wordsPage, false; n == wordsPage && ctx.Err() == nil; total += n {
-		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+		err = x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			n, held, err = indexWordsTx(ctx, tx, workspace)
 			return err
-		})
+		}, db.ByIndex)
 		if err != nil {
 			return total, err
 		}

@@ -116,7 +116,7 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 	if from > 0 {
 		scan = scanLines
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[from:], scan, limit)
 		list, next = page(lines, levels[from:], limit, scan)
 		return err

@@ -37,7 +37,7 @@ func (t *term) sumUp(ctx context.Context) (total int, failed error) {
 func (t *term) sumUpIn(ctx context.Context, workspace ids.ID) (total int, err error) {
 	n := countBatch
 	for i := 0; i < countRounds && n == countBatch; i++ {
-		err = t.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = t.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			n, err = sumUpTx(ctx, tx, workspace)
 			return err
 		})

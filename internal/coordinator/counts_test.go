@@ -33,7 +33,7 @@ func someJobs(t *testing.T, d *db.DB, workspace ids.ID, n int, statuses ...strin
 func counted(t *testing.T, d *db.DB, workspace ids.ID) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		rows, err := q.JobCountPerStatus(t.Context(), tx, workspace)
 		for _, r := range rows {
 			all[r.Status] += r.Jobs
@@ -109,7 +109,7 @@ func TestTheLongestReadyIsFound(t *testing.T) {
 	workspace := dbfactory.Workspace(t, d)
 	since := func() (ready []dbsqlc.JobReadySinceRow) {
 		t.Helper()
-		err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) (err error) {
+		err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) (err error) {
 			ready, err = q.JobReadySince(t.Context(), tx, workspace)
 			return err
 		})
@@ -148,7 +148,7 @@ func TestWorkspacesWithSomethingToDo(t *testing.T) {
 		"held jobs": {q.JobHeldWorkspaces, []ids.ID{held, last}}, "counts": {q.JobCountWorkspaces, []ids.ID{held, none, last}},
 	} {
 		var got []ids.ID
-		err := d.InSystem(t.Context(), func(tx db.Tx) (err error) {
+		err := d.In(t.Context(), db.System, func(tx db.Tx) (err error) {
 			got, err = c.ask(t.Context(), tx)
 			return err
 		})

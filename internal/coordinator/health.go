@@ -63,7 +63,7 @@ func (t *term) checkHealth(ctx context.Context) (int, error) {
 // recordHealth records what changed in one workspace, and returns how many died.
 func (t *term) recordHealth(ctx context.Context, workspace ids.ID) (int, error) {
 	var changes, died []healthChange
-	err := t.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := t.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		var err error
 		if changes, err = recordHealthTx(ctx, tx, workspace); err != nil {
 			return err

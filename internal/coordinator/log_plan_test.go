@@ -27,7 +27,7 @@ func TestThePlanOfTheLog(t *testing.T) {
 	for _, when := range []string{"no statistics", "fresh statistics"} {
 		var plan strings.Builder
 		list := 0
-		err := d.InWorkspace(t.Context(), quiet, func(tx db.Tx) error {
+		err := d.In(t.Context(), db.Workspace(quiet), func(tx db.Tx) error {
 			rows, err := q.CoordinatorLogList(t.Context(), tx, newest)
 			list = len(rows)
 			if err != nil {

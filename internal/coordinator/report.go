@@ -33,7 +33,7 @@ func (t *term) line(ctx context.Context, tx db.Tx, workspace *ids.ID, level, mes
 
 // note writes a line about the server as a whole, if it can be had.
 func (t *term) note(ctx context.Context, level, message string) {
-	err := t.db.InNone(ctx, func(tx db.Tx) error { return t.line(ctx, tx, nil, level, message, struct{}{}) })
+	err := t.db.In(ctx, db.None, func(tx db.Tx) error { return t.line(ctx, tx, nil, level, message, struct{}{}) })
 	if err != nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "a line of the coordinator's log is lost", slog.Any("error", err))
 	}
@@ -46,7 +46,7 @@ func (t *term) report(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	err := t.db.InNone(ctx, func(tx db.Tx) error {
+	err := t.db.In(ctx, db.None, func(tx db.Tx) error {
 		if n.cycles > 0 {
 			r := leadership.Report{LastCycle: n.last, Cycles: n.cycles, Stats: n.all}
 			// The row may be that of a later term by now; the line below reports it even so.
@@ -82,9 +82,9 @@ func (t *term) expireLog(ctx context.Context) (int, error) {
 		total += n
 		return err
 	}
-	failed := t.db.InNone(ctx, expire)
+	failed := t.db.In(ctx, db.None, expire)
 	for _, w := range workspaces {
-		failed = errors.Join(failed, t.db.InWorkspace(ctx, w, expire))
+		failed = errors.Join(failed, t.db.In(ctx, db.Workspace(w), expire))
 	}
 	return total, failed
 }

@@ -44,7 +44,7 @@ func addLineTx(ctx context.Context, tx db.Tx, workspace *ids.ID, l LogLine) erro
 // workspacesWith lists the workspaces in which a statement finds work.
 func workspacesWith(ctx context.Context, d *db.DB, what string, find func(context.Context, dbsqlc.DBTX) ([]ids.ID, error)) (list []ids.ID,
 	err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = find(ctx, tx)
 		return err
 	})
@@ -96,7 +96,7 @@ func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthCh
 
 // analyzeGrownTables counts tables that have grown; see the function in the database.
 func analyzeGrownTables(ctx context.Context, d *db.DB) (n int, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		counted, err := q.AnalyzeGrownTables(ctx, tx)
 		n = counted
 		return err

@@ -83,7 +83,7 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return len(rows), err
 		}},
 	} {
-		err := d.InWorkspaceNoWait(ctx, workspace, func(tx db.Tx) error {
+		err := d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			var before, after int64
 			// The first time the plan is made too, which looks at every index.
 			if c.reads {
@@ -109,7 +109,7 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 				t.Errorf("%s, %s: %d blocks were looked at; want at most %d", name, when, after-before, c.most)
 			}
 			return errUndone
-		})
+		}, db.NoWait)
 		if !errors.Is(err, errUndone) {
 			t.Fatalf("%s, %s: %v", name, when, err)
 		}

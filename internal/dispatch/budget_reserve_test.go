@@ -62,7 +62,7 @@ func (w *world) stands(b budgets.Budget, settled, reserved, runs int64) {
 // why is why a job's budgets have no room for it.
 func (w *world) why(j jobs.Job) (why string) {
 	w.T.Helper()
-	err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 		refused, err := budgeting.RefusalsTx(w.Ctx, tx, w.Workspace, []ids.ID{j.ID})
 		why = refused[j.ID].Reason()
 		return err

@@ -105,7 +105,7 @@ func assertTogether(t *testing.T, d *db.DB, workspace ids.ID, when string, but .
 		if err := ask(c); err != errCaptured { //nolint:errorlint // the sentinel itself
 			t.Fatalf("%s: %v", name, err)
 		}
-		err := d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err := d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			e := &explained{Tx: tx}
 			if err := e.query(ctx, c.sql, c.args); err != nil {
 				return err

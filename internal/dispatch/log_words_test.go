@@ -160,7 +160,7 @@ func TestNoEndedAttemptIsSkipped(t *testing.T) {
 	ended := make(chan error, 1)
 	appended := make(chan struct{})
 	all.Go(func() {
-		ended <- l.DB.InWorkspace(t.Context(), l.Workspace, func(tx db.Tx) error {
+		ended <- l.DB.In(t.Context(), db.Workspace(l.Workspace), func(tx db.Tx) error {
 			err := eventlog.AppendTx(t.Context(), tx, l.Workspace, eventlog.Event{Type: eventlog.JobReleased, JobID: &late.ID, Epoch: &held.Epoch,
 				Actor: l.Owner.Actor()})
 			close(appended)
@@ -237,14 +237,14 @@ func TestLogsAreNotSearchedFromAnotherWorkspace(t *testing.T) {
 			t.Errorf("a stranger finds %q by %s", got, words)
 		}
 	}
-	err := l.DB.InWorkspace(t.Context(), stranger.Workspace, func(tx db.Tx) error {
+	err := l.DB.In(t.Context(), db.Workspace(stranger.Workspace), func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT find_job_logs($1, 'needle', 10)`, l.Workspace)
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "another workspace") {
 		t.Errorf("asked for another workspace: %v", err)
 	}
-	err = l.DB.InWorkspace(t.Context(), stranger.Workspace, func(tx db.Tx) error {
+	err = l.DB.In(t.Context(), db.Workspace(stranger.Workspace), func(tx db.Tx) error {
 		var n int
 		err := tx.QueryRow(t.Context(), `SELECT count(DISTINCT (job_id, epoch)) FROM job_log_words`).Scan(&n)
 		if n != 0 {

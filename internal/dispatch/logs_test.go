@@ -241,7 +241,7 @@ func (w *world) slowWrite(j jobs.Job, message string) (commit func(), done <-cha
 	w.T.Helper()
 	opened, held, end := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		end <- w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+		end <- w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 			defer func() { <-held }()
 			defer close(opened)
 			q := dbsqlc.New()

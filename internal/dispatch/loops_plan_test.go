@@ -1,7 +1,6 @@
 package dispatch_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,48 +34,47 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	for i := range lanes {
 		lanes[i] = lane + int64(i)
 	}
-	of := func(ctx context.Context, fn func(db.Tx) error) error { return d.InWorkspace(ctx, workspace, fn) }
 	for name, c := range map[string]struct {
-		in  func(context.Context, func(db.Tx) error) error
+		in  db.Scope
 		ask func(*capture) error
 		is  func(t *testing.T, name string, plan map[string]any)
 	}{
-		"lanes that are watched": {of, func(c *capture) error {
+		"lanes that are watched": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.LanesReady(ctx, c, lanes, workspace)
 			return err
 		}, assertSkips},
-		"newest lane": {of, func(c *capture) error { _, err := q.LaneNewest(ctx, c, workspace); return err }, assertSkips},
-		"held jobs":   {d.InSystem, func(c *capture) error { _, err := q.JobHeldWorkspaces(ctx, c); return err }, assertSkips},
-		"due jobs":    {d.InSystem, func(c *capture) error { _, err := q.JobDue(ctx, c, 200); return err }, assertSkips},
-		"counts":      {of, func(c *capture) error { _, err := q.JobCountPerStatus(ctx, c, workspace); return err }, assertSkips},
-		"where counts changed": {d.InSystem, func(c *capture) error {
+		"newest lane": {db.Workspace(workspace), func(c *capture) error { _, err := q.LaneNewest(ctx, c, workspace); return err }, assertSkips},
+		"held jobs":   {db.System, func(c *capture) error { _, err := q.JobHeldWorkspaces(ctx, c); return err }, assertSkips},
+		"due jobs":    {db.System, func(c *capture) error { _, err := q.JobDue(ctx, c, 200); return err }, assertSkips},
+		"counts":      {db.Workspace(workspace), func(c *capture) error { _, err := q.JobCountPerStatus(ctx, c, workspace); return err }, assertSkips},
+		"where counts changed": {db.System, func(c *capture) error {
 			_, err := q.JobCountWorkspaces(ctx, c)
 			return err
 		}, assertSkips},
-		"summing up": {of, func(c *capture) error {
+		"summing up": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.JobCountSettle(ctx, c, workspace, 10)
 			return err
 		}, assertSkips},
-		"longest ready": {of, func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},
-		"freed by others": {of, func(c *capture) error {
+		"longest ready": {db.Workspace(workspace), func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},
+		"freed by others": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.JobDependencyFreed(ctx, c, workspace, 200)
 			return err
 		}, assertOnlyWhatWaits},
-		"edges of cycles": {of, func(c *capture) error {
+		"edges of cycles": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.CycleEdges(ctx, c, 100_000, workspace)
 			return err
 		}, assertOnlyWhatWaits},
-		"lapsed leases": {of, func(c *capture) error {
+		"lapsed leases": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.LeaseLapsed(ctx, c, workspace, 5)
 			return err
 		}, assertOneGo},
-		"where leases lapsed": {d.InSystem, func(c *capture) error { _, err := q.LeaseLapsedWorkspaces(ctx, c); return err }, assertOneGo},
+		"where leases lapsed": {db.System, func(c *capture) error { _, err := q.LeaseLapsedWorkspaces(ctx, c); return err }, assertOneGo},
 	} {
 		asked := &capture{}
 		if err := c.ask(asked); err != errCaptured { //nolint:errorlint // the sentinel itself
 			t.Fatalf("%s: %v", name, err)
 		}
-		err := c.in(ctx, func(tx db.Tx) error {
+		err := d.In(ctx, c.in, func(tx db.Tx) error {
 			e := &explained{Tx: tx}
 			if err := e.query(ctx, asked.sql, asked.args); err != nil {
 				return err
@@ -180,7 +178,7 @@ func assertWholeCycles(t *testing.T, d *db.DB, workspace ids.ID) {
 	}
 	for look := range 6 {
 		found, edges := 0, 0
-		err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+		err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 			rows, err := dbsqlc.New().CycleEdges(t.Context(), tx, 100_000, workspace)
 			for _, r := range rows {
 				if between[r.JobID] && between[r.DependsOnID] {

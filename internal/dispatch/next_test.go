@@ -195,7 +195,7 @@ func TestASeatThatWasNotFreedCounts(t *testing.T) {
 	agent, held := w.working()
 	w.Job("two")
 	undone := errors.New("undone")
-	err := w.DB.InWorkspaceNoWait(w.Ctx, w.Workspace, func(tx db.Tx) error {
+	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 		_, err := lease.ReleaseTx(w.Ctx, tx, agent, agent.Agent, "x", func(jobs.Job) bool { return true })
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func TestASeatThatWasNotFreedCounts(t *testing.T) {
 			t.Errorf("the seat got %+v, %v; want one job", seat.Claimed, err)
 		}
 		return undone
-	})
+	}, db.NoWait)
 	if !errors.Is(err, undone) {
 		t.Fatal(err)
 	}

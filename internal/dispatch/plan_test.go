@@ -354,29 +354,28 @@ func assertPlans(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 	t.Helper()
 	for name, ask := range asked(t, d, workspace) {
 		c := captured(t, name, ask)
-		assertPlanned(t, d.InWorkspace, workspace, name+", "+when, func(e *explained) error { return e.query(t.Context(), c.sql, c.args) })
+		assertPlanned(t, d, workspace, name+", "+when, func(e *explained) error { return e.query(t.Context(), c.sql, c.args) })
 		if batched[name] {
-			assertPlanned(t, d.InWorkspaceNoWait, workspace, name+", planned once, "+when, func(e *explained) error {
+			assertPlanned(t, d, workspace, name+", planned once, "+when, func(e *explained) error {
 				return errors.Join(e.prepare(t.Context(), c.sql), e.execute(t.Context(), c.args), e.deallocate(t.Context()))
-			})
+			}, db.NoWait)
 		}
 	}
 }
 
 // assertPlanned looks at the plan of a statement in a transaction that is undone.
-func assertPlanned(t *testing.T, in func(context.Context, ids.ID, func(db.Tx) error) error, workspace ids.ID, name string,
-	explain func(*explained) error,
+func assertPlanned(t *testing.T, d *db.DB, workspace ids.ID, name string, explain func(*explained) error, options ...db.Option,
 ) {
 	t.Helper()
 	undo := errors.New("undo")
-	err := in(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		e := &explained{Tx: tx}
 		if err := explain(e); err != nil {
 			return err
 		}
 		assertPlan(t, name, e.plan)
 		return undo
-	})
+	}, options...)
 	if !errors.Is(err, undo) {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -102,7 +102,7 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		if c.sql == "" {
 			t.Fatalf("%s: nothing was asked", name)
 		}
-		err := d.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err := d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			e := &explained{Tx: tx}
 			if err := e.query(ctx, c.sql, c.args); err != nil {
 				return err

@@ -100,7 +100,7 @@ func TestPricingWaitsForNobody(t *testing.T) {
 	w.uses(agent, j, "one", 1_000_000)
 	w.price(2, time.Now().Add(-time.Hour))
 	for _, sql := range []string{`SELECT id FROM usage_entry FOR UPDATE`, `SELECT 1 FROM job_usage FOR UPDATE`} {
-		err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+		err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 			if _, err := tx.Exec(w.Ctx, sql); err != nil {
 				return err
 			}

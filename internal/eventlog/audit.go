@@ -55,7 +55,7 @@ func (l *Log) Audit(ctx context.Context, who tenancy.Principal, f Filter, before
 		before = newest
 	}
 	var list []Event
-	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = auditTx(ctx, tx, who.Workspace, f, before, limit+1)
 		return err
 	})

@@ -143,7 +143,7 @@ func TestTheAuditIsReadAlongItsIndex(t *testing.T) {
 		} {
 			p.WorkspaceID, p.BeforeAt, p.BeforeID, p.MaxRows = workspace, time.Now().Add(time.Hour), 1<<62, 51
 			var plan string
-			err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+			err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 				_, err := dbsqlc.New().AuditEvents(t.Context(), planned{tx, t, &plan}, p)
 				return err
 			})

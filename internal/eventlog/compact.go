@@ -45,7 +45,7 @@ func (l *Log) Compact(ctx context.Context) (folded int, err error) {
 		}
 		if w != at.workspace {
 			at.workspace, at.job = w, ids.Nil
-			err := l.db.InWorkspace(ctx, w, func(tx db.Tx) error { return collectTx(ctx, tx, w) })
+			err := l.db.In(ctx, db.Workspace(w), func(tx db.Tx) error { return collectTx(ctx, tx, w) })
 			if err != nil {
 				return folded, fmt.Errorf("collect the contents of %s: %w", w, err)
 			}
@@ -70,7 +70,7 @@ func (l *Log) Compact(ctx context.Context) (folded int, err error) {
 // of its own. more is false after the last page.
 func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, more bool, err error) {
 	var page []compactable
-	err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		page, err = compactableTx(ctx, tx, workspace, l.compaction.job)
 		return err
 	})
@@ -83,7 +83,7 @@ func (l *Log) compactPage(ctx context.Context, workspace ids.ID) (folded int, mo
 		if !one.due {
 			continue
 		}
-		err = l.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = l.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			n, err := l.compactTx(ctx, tx, workspace, one.job)
 			if n > 0 {
 				folded++

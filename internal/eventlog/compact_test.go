@@ -168,7 +168,7 @@ func TestTwoFoldTheSameJob(t *testing.T) {
 	folded := make([]int, 4)
 	for i := range folded {
 		wg.Go(func() {
-			err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+			err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 				return tx.QueryRow(t.Context(), `SELECT compact_job_events($1, $2)`, workspace, one).Scan(&folded[i])
 			})
 			if err != nil {
@@ -200,7 +200,7 @@ func TestTheApplicationChangesNoEvent(t *testing.T) {
 		`DELETE FROM event WHERE workspace_id = $1 AND job_id = $2`,
 		`SELECT compact_job_events($1, $2)`,
 	} {
-		err := d.InWorkspace(t.Context(), mine, func(tx db.Tx) error {
+		err := d.In(t.Context(), db.Workspace(mine), func(tx db.Tx) error {
 			_, err := tx.Exec(t.Context(), sql, theirs, one)
 			return err
 		})
@@ -208,7 +208,7 @@ func TestTheApplicationChangesNoEvent(t *testing.T) {
 			t.Errorf("%s was allowed", sql)
 		}
 	}
-	err := d.InSystem(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.System, func(tx db.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT compact_job_events($1, $2)`, theirs, one)
 		return err
 	})

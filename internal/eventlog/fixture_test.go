@@ -38,7 +38,7 @@ func write(t *testing.T, d *db.DB, workspace, job ids.ID, n int) {
 
 func appendTo(t *testing.T, d *db.DB, workspace ids.ID, e eventlog.Event) {
 	t.Helper()
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		return eventlog.AppendTx(t.Context(), tx, workspace, e)
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ func (l *Log) from(ctx context.Context, who tenancy.Principal, f Filter) (place 
 	if f.Since == nil {
 		return Cursor{}, nil
 	}
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		place, err = placeAtTx(ctx, tx, who.Workspace, f.Since.Add(-longest))
 		return err
 	})
@@ -145,7 +145,7 @@ func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter,
 // Head returns the place after everything that can no longer change: whoever
 // tails from there on is told of all that is committed later.
 func (l *Log) Head(ctx context.Context, who tenancy.Principal) (head Cursor, err error) {
-	err = l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		head, err = HeadTx(ctx, tx)
 		return err
 	})
@@ -178,11 +178,11 @@ func take(who tenancy.Principal, list []scannedEvent, from Cursor, limit int) sc
 }
 
 func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, size, limit int) (s scanned, err error) {
-	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err := scanTx(ctx, tx, who.Workspace, f, unread(who), after, size, limit)
 		s = take(who, list, after, limit)
 		return err
-	})
+	}, db.ByIndex)
 	return s, err
 }
 
@@ -190,19 +190,19 @@ func (l *Log) scan(ctx context.Context, who tenancy.Principal, f Filter, after C
 type span struct{ from, before Cursor }
 
 func (l *Log) scanBack(ctx context.Context, who tenancy.Principal, f Filter, in span, size, limit int) (s scanned, err error) {
-	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err := scanBackTx(ctx, tx, who.Workspace, f, unread(who), in, size, limit)
 		s = take(who, list, in.before, limit)
 		return err
-	})
+	}, db.ByIndex)
 	return s, err
 }
 
 func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) (list []Event, _ Cursor, err error) {
-	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = scanJobTx(ctx, tx, who.Workspace, f, after, limit)
 		return err
-	})
+	}, db.ByIndex)
 	readableBy(who, list)
 	if len(list) > 0 {
 		after = list[len(list)-1].Cursor
@@ -212,10 +212,10 @@ func (l *Log) tailOfJob(ctx context.Context, who tenancy.Principal, f Filter, af
 
 func (l *Log) olderOfJob(ctx context.Context, who tenancy.Principal, f Filter, before Cursor, limit int) (list []Event, _ Cursor,
 	err error) {
-	err = l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) error {
+	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = scanJobBackTx(ctx, tx, who.Workspace, f, before, limit+1)
 		return err
-	})
+	}, db.ByIndex)
 	readableBy(who, list)
 	if len(list) <= limit {
 		return list, Cursor{}, err

@@ -167,7 +167,7 @@ func TestNothingIsShownThatCanStillChange(t *testing.T) {
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	log, who := eventlog.New(d, nil), tenancy.System(workspace, "test")
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		if err := eventlog.AppendTx(t.Context(), tx, workspace, event(1)); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func RecordTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind Type, f
 // event with id before, or the very newest where before is 0. At most limit.
 func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, before int64, limit int) ([]Event, error) {
 	var list []Event
-	err := l.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = OfJobTx(ctx, tx, who.Workspace, job, before, limit)
 		return err
 	})
@@ -71,10 +71,10 @@ func (l *Log) OfJob(ctx context.Context, who tenancy.Principal, job ids.ID, befo
 // those who may not read all of it.
 func (l *Log) Tail(ctx context.Context, who tenancy.Principal, after Cursor, limit int) ([]Event, Cursor, error) {
 	var list []Event
-	err := l.db.InWorkspaceByIndex(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = tailTx(ctx, tx, who.Workspace, after, limit)
 		return err
-	})
+	}, db.ByIndex)
 	readableBy(who, list)
 	if len(list) > 0 {
 		after = list[len(list)-1].Cursor

@@ -52,7 +52,7 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 	commit := sync.OnceFunc(func() { close(held) })
 	defer commit()
 	go func() {
-		done <- d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+		done <- d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 			err := eventlog.AppendTx(t.Context(), tx, workspace, event(1))
 			close(opened)
 			<-held
@@ -60,7 +60,7 @@ func TestTheTailWaitsForOlderTransactions(t *testing.T) {
 		})
 	}()
 	<-opened
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		return eventlog.AppendTx(t.Context(), tx, workspace, event(2))
 	})
 	if err != nil {
@@ -96,14 +96,14 @@ func TestAPageIsLiveFromItsHeadOn(t *testing.T) {
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
 	var head eventlog.Cursor
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) (err error) {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) (err error) {
 		head, err = eventlog.HeadTx(t.Context(), tx)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err = d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		return eventlog.AppendTx(t.Context(), tx, workspace, event(1))
 	})
 	if err != nil {

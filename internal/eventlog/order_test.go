@@ -91,7 +91,7 @@ type flood struct {
 func (f *flood) write(writer, enough int) {
 	for n := 0; f.count() < enough; n++ {
 		var names []string
-		err := f.db.InWorkspace(f.t.Context(), f.workspace, func(tx db.Tx) error {
+		err := f.db.In(f.t.Context(), db.Workspace(f.workspace), func(tx db.Tx) error {
 			for part := range 1 + rand.IntN(3) {
 				name := fmt.Sprintf("flood.%d.%d.%d", writer, n, part)
 				e := eventlog.Event{Type: eventlog.Type(name), Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}}

@@ -64,7 +64,7 @@ func TestTheLogIsReadAlongItsIndex(t *testing.T) {
 		},
 	} {
 		var plan string
-		err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error { return run(planned{tx, t, &plan}) })
+		err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error { return run(planned{tx, t, &plan}) })
 		if err != nil {
 			t.Fatal(err)
 		}

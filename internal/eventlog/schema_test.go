@@ -30,7 +30,7 @@ func TestTheSchemaKnowsTheSameFacts(t *testing.T) {
 		t.Errorf("constants and event_type_known (-constants +schema):\n%s", diff)
 	}
 	workspace := dbfactory.Workspace(t, d)
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		return eventlog.AppendTx(t.Context(), tx, workspace, eventlog.Event{Type: "job.invented", Actor: tenancy.Actor{Kind: tenancy.KindSystem, Name: "test"}})
 	})
 	if err == nil || !strings.Contains(err.Error(), "event_type_known") {

@@ -16,7 +16,7 @@ type compactable struct {
 
 // workspaces lists all workspaces, by id.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.WorkspaceIDs(ctx, tx)
 		return err
 	})

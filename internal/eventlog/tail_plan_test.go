@@ -78,7 +78,7 @@ func assertPagesAreShort(t *testing.T, d *db.DB, workspace ids.ID, when string) 
 			return err
 		},
 	} {
-		for name, n := range dbtest.RowsRead(t, d.InWorkspaceByIndex, workspace, read, "event", "job") {
+		for name, n := range dbtest.RowsRead(t, d, workspace, read, "event", "job") {
 			if n > 200 {
 				t.Errorf("%s: %s reads %d rows of %s for 50 events", when, what, n, name)
 			}

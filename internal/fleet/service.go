@@ -40,17 +40,17 @@ func NewService(d *db.DB, wake Publisher) *Service {
 // Snapshot reads the whole fleet of a workspace.
 func (s *Service) Snapshot(ctx context.Context, who tenancy.Principal) (Snapshot, error) {
 	var snap Snapshot
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		snap, err = SnapshotTx(ctx, tx, who.Workspace)
 		return err
-	})
+	}, db.Snapshot)
 	return snap, err
 }
 
 // ByHealth counts the workspace's agents, each health by name.
 func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Health]int, error) {
 	counts := map[Health]int{Healthy: 0, Warn: 0, Stale: 0, Dead: 0, Ended: 0}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		return countHealthsTx(ctx, tx, who.Workspace, counts)
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Heal
 // its fits mean nothing. Of a thousand agents Snapshot costs many times as much.
 func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
 	var snap Snapshot
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		if snap.Factories, err = factoriesTx(ctx, tx, who.Workspace); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Nee
 			}
 		}
 		return nil
-	})
+	}, db.Snapshot)
 	return snap, err
 }
 
@@ -109,7 +109,7 @@ func (f *Factory) add(a Agent, snap Snapshot) {
 // Agent reads one agent by name. NotFound where the workspace has none.
 func (s *Service) Agent(ctx context.Context, who tenancy.Principal, name string) (Agent, error) {
 	var agent Agent
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		agent, err = AgentTx(ctx, tx, who.Workspace, name)
 		return err
 	})
@@ -133,7 +133,7 @@ func (s *Service) Factory(ctx context.Context, who tenancy.Principal, name strin
 // SetDraining lets a factory take no new claims, or take them again; current
 // jobs may end. Asking for what is so already changes nothing.
 func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (Factory, error) {
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		changed, err := setDrainingTx(ctx, tx, who.Workspace, name, draining, who.Name)
 		if err != nil || !changed {
 			return err

@@ -42,7 +42,7 @@ func TestAFactoryMayJoinWhileTheFleetIsRead(t *testing.T) {
 			for n := range already {
 				join(t, d, workspace, fmt.Sprintf("first-%d", n))
 			}
-			err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+			err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 				between := &interrupted{tx, before, func() { join(t, d, workspace, "late") }}
 				snap, err := fleet.SnapshotTx(t.Context(), between, workspace)
 				for _, f := range snap.Factories {

@@ -41,7 +41,7 @@ func (s *Service) EndedBranches(ctx context.Context, who tenancy.Principal, repo
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = endedBranchesTx(ctx, tx, who.Workspace, repo, keys)
 		return err
 	})

@@ -69,7 +69,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from *id
 
 // create is one try at Create.
 func (s *Service) create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, c creation) (created Created, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.Secrets
 		var err error
 		if created.Jobs, created.Replayed, err = c.replay(from); err != nil || created.Replayed {

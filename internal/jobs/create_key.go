@@ -51,7 +51,7 @@ func (s *Service) reserveKeys(ctx context.Context, who tenancy.Principal, in []N
 	if missing < reserveAbove {
 		return nil, nil
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		made, err = nextKeys(ctx, tx, who.Workspace, missing)
 		return err
 	})

@@ -35,7 +35,7 @@ type Graph struct {
 // Graph reads the jobs around a job, the nearest ones first, at most 100.
 func (s *Service) Graph(ctx context.Context, who tenancy.Principal, job string) (Graph, error) {
 	var g Graph
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		id, err := find(ctx, tx, who.Workspace, job)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *Service) Graph(ctx context.Context, who tenancy.Principal, job string) 
 			return notFound(job)
 		}
 		return err
-	})
+	}, db.Snapshot)
 	return g, err
 }
 

@@ -24,7 +24,7 @@ func TestADecisionAboutWhatWasIsNotWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			dbfactory.Exec(t, b.db, meanwhile)
-			err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+			err = b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 				_, err := jobs.SaveTx(t.Context(), tx, b.who, d)
 				return err
 			})
@@ -49,7 +49,7 @@ func TestAnEdgeThatTheTableDoesNotNameIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.After.Status = jobs.Completed
-	err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+	err = b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 		_, err := jobs.SaveTx(t.Context(), tx, b.who, d)
 		return err
 	})

@@ -169,7 +169,7 @@ func TestAParentThatWaitsForItsChildren(t *testing.T) {
 
 	open := func() (err error) {
 		t.Helper()
-		if txErr := b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+		if txErr := b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 			err = jobs.RequireChildrenDoneTx(t.Context(), tx, b.who.Workspace, b.get(parent))
 			return nil
 		}); txErr != nil {

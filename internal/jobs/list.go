@@ -45,7 +45,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal, f Filter) (li
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.db.ListInWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		places, err := f.placesTx(ctx, tx, who.Workspace, after)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal, f Filter) (li
 		}
 		list, err = loadPlacesTx(ctx, tx, who.Workspace, places)
 		return err
-	})
+	}, db.Snapshot, db.PlanAnew)
 	return list, next, err
 }
 

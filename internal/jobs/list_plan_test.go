@@ -86,9 +86,9 @@ func (b *bundle) assertLists(when string) {
 func (b *bundle) assertWalk(name string, c *capture, page int) {
 	b.t.Helper()
 	var raw []byte
-	err := b.db.ListInWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) error {
+	err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 		return tx.QueryRow(b.t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+c.sql, c.args...).Scan(&raw)
-	})
+	}, db.Snapshot, db.PlanAnew)
 	if err != nil {
 		b.t.Fatalf("%s: %v", name, err)
 	}

@@ -17,7 +17,7 @@ func (s *Service) Key(name string, asked []byte) *idempotency.Key {
 // KeepKey takes the key of a request that changes many jobs, each by itself with its part
 // of the key. IdempotencyKeyReused where it came with another request.
 func (s *Service) KeepKey(ctx context.Context, who tenancy.Principal, key *idempotency.Key) error {
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		_, err := idempotency.TakeTx(ctx, tx, who, key, struct{}{})
 		return err
 	})

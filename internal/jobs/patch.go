@@ -33,7 +33,7 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, change Chan
 	var job Job
 	var err error
 	for try := range claimRaces {
-		err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 			job, err = change(tx)
 			return err
 		})

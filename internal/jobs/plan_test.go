@@ -119,7 +119,7 @@ func (b *bundle) assertPlans(when string) {
 			b.t.Fatalf("%s: %v", name, err)
 		}
 		var plan []byte
-		err := b.db.InWorkspace(ctx, w, func(tx db.Tx) error {
+		err := b.db.In(ctx, db.Workspace(w), func(tx db.Tx) error {
 			return tx.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+c.sql, c.args...).Scan(&plan)
 		})
 		if err != nil {

@@ -91,7 +91,7 @@ func (in ProductSettings) retention() int {
 // Products lists the workspace's products by name.
 func (s *Service) Products(ctx context.Context, who tenancy.Principal) ([]Product, error) {
 	var list []Product
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = productsTx(ctx, tx, who.Workspace)
 		return err
 	})
@@ -164,7 +164,7 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 		return Product{}, false, fault.New(fault.Forbidden, "Only owners and admins change products.")
 	}
 	var lanes []int64
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		before, err := lockProductTx(ctx, tx, who.Workspace, name, repos)
 		if err != nil {
 			return err
@@ -294,7 +294,7 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 	if name == DefaultProduct {
 		return fault.New(fault.InUse, "Jobs that name no product belong to %s; it stays.", name)
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		p, err := lockProductTx(ctx, tx, who.Workspace, name, nil)
 		if err != nil {
 			return err

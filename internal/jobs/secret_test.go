@@ -36,7 +36,7 @@ func withSecrets(title, input string, keys ...string) jobs.New {
 func (b *bundle) reveal(list ...jobs.Job) (inputs []string, broken []jobs.Job, err error) {
 	b.t.Helper()
 	var revealed []jobs.Job
-	err = b.db.InWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) (err error) {
+	err = b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) (err error) {
 		revealed, broken, err = b.RevealTx(b.t.Context(), tx, b.who.Workspace, list)
 		return err
 	})
@@ -157,7 +157,7 @@ func TestDamagedSecretsAreRefused(t *testing.T) {
 			if what == "gone" {
 				return // nothing is known of it any more
 			}
-			err = b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+			err = b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 				_, err := b.Secrets.RedactorTx(t.Context(), tx, b.who.Workspace, made[0].ID)
 				return err
 			})
@@ -205,7 +205,7 @@ func TestRevealingTakesOneStatement(t *testing.T) {
 		list []jobs.Job
 		want int
 	}{{"without", plain, 0}, {"the first with", secret, 2}, {"with", secret, 1}} {
-		err := b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) error {
+		err := b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 			count := &counting{Tx: tx}
 			begin := time.Now()
 			revealed, _, err := other.RevealTx(t.Context(), count, b.who.Workspace, c.list)

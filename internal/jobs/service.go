@@ -66,7 +66,7 @@ func Topics(workspace ids.ID, changed ...Job) []string {
 // Get reads one job by key or id. NotFound where the workspace has none.
 func (s *Service) Get(ctx context.Context, who tenancy.Principal, keyOrID string) (Job, error) {
 	var job Job
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		job, err = LoadTx(ctx, tx, who.Workspace, keyOrID)
 		return err
 	})
@@ -78,7 +78,7 @@ func (s *Service) Titles(ctx context.Context, who tenancy.Principal, list []ids.
 	if len(list) == 0 {
 		return nil, nil
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		titles, err = titlesTx(ctx, tx, who.Workspace, list)
 		return err
 	})
@@ -109,7 +109,7 @@ type ProductStats struct {
 
 // Stats counts the workspace's jobs, from the counters.
 func (s *Service) Stats(ctx context.Context, who tenancy.Principal) (stats Stats, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		stats, err = statsTx(ctx, tx, who.Workspace)
 		return err
 	})

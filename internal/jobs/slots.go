@@ -217,7 +217,7 @@ func (s *Service) leftRepo(ctx context.Context, workspace ids.ID, before, after 
 	defer cancel()
 	var next ids.ID
 	var held bool
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		next, held, err = HeldByRepoTx(ctx, tx, workspace, before.Repo)
 		return err
 	})
@@ -240,7 +240,7 @@ const (
 // slot is free the most urgent one gets it and stays ready.
 func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		list, err = readyWithoutSlotTx(ctx, tx, workspace, reconcileBatch)
 		return err
 	})
@@ -306,7 +306,7 @@ func (s *Service) reconcile(ctx context.Context, workspace ids.ID) error {
 // more, at most reconcileBatch. It returns how many.
 func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		list, err = HeldFreedTx(ctx, tx, workspace, reconcileBatch)
 		return err
 	})

@@ -56,7 +56,7 @@ func (b *bundle) resume(j jobs.Job) jobs.Job {
 func (b *bundle) promote(id ids.ID) jobs.Job {
 	b.t.Helper()
 	var saved jobs.Job
-	err := b.db.InWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) error {
+	err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 		locked, err := jobs.LockTx(b.t.Context(), tx, b.who.Workspace, id.String())
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (b *bundle) promote(id ids.ID) jobs.Job {
 // held are the jobs that HeldFreedTx names.
 func (b *bundle) held() (list []ids.ID) {
 	b.t.Helper()
-	err := b.db.InWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) (err error) {
+	err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) (err error) {
 		list, err = jobs.HeldFreedTx(b.t.Context(), tx, b.who.Workspace, 100)
 		return err
 	})
@@ -91,7 +91,7 @@ func (b *bundle) held() (list []ids.ID) {
 func (b *bundle) next(repo string) ids.ID {
 	b.t.Helper()
 	var id ids.ID
-	err := b.db.InWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) (err error) {
+	err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) (err error) {
 		id, _, err = jobs.HeldByRepoTx(b.t.Context(), tx, b.who.Workspace, repo)
 		return err
 	})
@@ -296,7 +296,7 @@ func TestAFullReviewQueueHoldsNewWork(t *testing.T) {
 		t.Errorf("the sweep finds %v; want both", held)
 	}
 	var next []ids.ID
-	err := b.db.InWorkspace(t.Context(), b.who.Workspace, func(tx db.Tx) (err error) {
+	err := b.db.In(t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) (err error) {
 		next, err = jobs.HeldByReviewTx(t.Context(), tx, b.who.Workspace, fresh.ProductID, 1)
 		return err
 	})

@@ -22,7 +22,7 @@ type store struct {
 }
 
 func (s *store) acquire(ctx context.Context) (term int64, left time.Duration, err error) {
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		term, err = q.LeadershipAcquire(ctx, tx, s.name, s.holder, leaseDuration.Seconds())
 		if err == nil {
@@ -45,7 +45,7 @@ func (s *store) acquire(ctx context.Context) (term int64, left time.Duration, er
 }
 
 func (s *store) renew(ctx context.Context, term int64) (granted bool, err error) {
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		n, err := q.LeadershipRenew(ctx, tx, leaseDuration.Seconds(), s.name, s.holder, term)
 		granted = n == 1
 		return err
@@ -54,7 +54,7 @@ func (s *store) renew(ctx context.Context, term int64) (granted bool, err error)
 }
 
 func (s *store) resign(ctx context.Context, term int64) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error {
+	return s.db.In(ctx, db.None, func(tx db.Tx) error {
 		_, err := q.LeadershipResign(ctx, tx, s.name, s.holder, term)
 		return err
 	})
@@ -98,7 +98,7 @@ type Leader struct {
 // Leader reads who leads; term 0 where nobody ever did.
 func (e *Election) Leader(ctx context.Context) (Leader, error) {
 	leader := Leader{Stats: map[string]int64{}}
-	err := e.db.InNone(ctx, func(tx db.Tx) error {
+	err := e.db.In(ctx, db.None, func(tx db.Tx) error {
 		r, err := q.LeadershipGet(ctx, tx, e.name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

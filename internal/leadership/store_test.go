@@ -119,7 +119,7 @@ func TestOfManyCandidatesOneWins(t *testing.T) {
 // reports makes a report of some cycles and says whether it was taken.
 func reports(t *testing.T, d *db.DB, o *Election, term, cycles int64) (taken bool) {
 	t.Helper()
-	err := d.InNone(t.Context(), func(tx db.Tx) (err error) {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) (err error) {
 		taken, err = o.ReportTx(t.Context(), tx, term, Report{LastCycle: time.Now().Add(-4 * time.Second), Cycles: cycles,
 			Stats: map[string]int64{"jobs_promoted": 2}})
 		return err

@@ -121,7 +121,7 @@ func (h *held) fill(n int) map[string]jobs.Job {
 func (h *held) read(fn func(*reader) error) int {
 	h.t.Helper()
 	n := 0
-	err := h.db.InWorkspace(h.t.Context(), h.who.Workspace, func(tx db.Tx) error {
+	err := h.db.In(h.t.Context(), db.Workspace(h.who.Workspace), func(tx db.Tx) error {
 		c := &counted{Tx: tx}
 		r, err := newReader(h.t.Context(), c, h.who.Workspace)
 		if err != nil {
@@ -206,7 +206,7 @@ func TestAnExplanationNamesWhoHoldsTheSeats(t *testing.T) {
 	sits := h.job(jobs.New{Spec: jobs.Spec{Title: "sits"}})
 	h.lease(sits)
 	waits := h.job(jobs.New{Spec: jobs.Spec{Title: "waits"}})
-	e, err := (&Service{snapshot: h.db.InWorkspaceSnapshot}).Explain(t.Context(), h.who, waits.Key)
+	e, err := (&Service{snapshot: snapshots(h.db)}).Explain(t.Context(), h.who, waits.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 	h.job(jobs.New{Spec: jobs.Spec{Title: "can run"}})
 	// What else holds such a job does not hide that nobody could run it.
 	h.exec(`UPDATE product SET paused = true WHERE workspace_id = $1`)
-	s := &Service{snapshot: h.db.InWorkspaceSnapshot}
+	s := &Service{snapshot: snapshots(h.db)}
 	b, err := s.Board(t.Context(), h.who, Filter{Unroutable: true})
 	if err != nil {
 		t.Fatal(err)

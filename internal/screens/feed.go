@@ -47,7 +47,7 @@ func (s *Service) CatchUp(ctx context.Context, who tenancy.Principal, after stri
 // after it.
 func (s *Service) Cursor(ctx context.Context, who tenancy.Principal) (string, error) {
 	var at eventlog.Cursor
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		at, err = eventlog.HeadTx(ctx, tx)
 		return err
 	})

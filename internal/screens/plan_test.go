@@ -65,7 +65,7 @@ func (h *held) plans(when string) {
 		"a factory": {Factory: "linux-2"}, "a priority": {PriorityGTE: &three}, "what cannot run": {Unroutable: true},
 		"a product and a text": {Product: "default", Query: "none"},
 	} {
-		err := h.db.InWorkspace(h.t.Context(), h.who.Workspace, func(tx db.Tx) error {
+		err := h.db.In(h.t.Context(), db.Workspace(h.who.Workspace), func(tx db.Tx) error {
 			r, err := newReader(h.t.Context(), &planned{Tx: tx, t: h.t, name: name + ", " + when}, h.who.Workspace)
 			if err != nil {
 				return err
@@ -124,7 +124,7 @@ func (h *held) plans(when string) {
 			return err
 		},
 	} {
-		err := h.db.InWorkspace(h.t.Context(), h.who.Workspace, func(tx db.Tx) error {
+		err := h.db.In(h.t.Context(), db.Workspace(h.who.Workspace), func(tx db.Tx) error {
 			return read(&planned{Tx: tx, t: h.t, name: name + ", " + when})
 		})
 		if err != nil {

@@ -31,10 +31,16 @@ type Service struct {
 
 // New returns the board of the jobs kept in d. Close ends the live changes.
 func New(d *db.DB, events *eventlog.Log, wake Subscriber, log *slog.Logger) *Service {
-	s := &Service{db: d, log: log, snapshot: d.InWorkspaceSnapshot}
+	s := &Service{db: d, log: log, snapshot: snapshots(d)}
 	s.feeds = newFeeds(s, events, wake)
 	s.fleet = newFleetCache(s.readFleet, wake)
 	return s
+}
+
+func snapshots(d *db.DB) func(context.Context, ids.ID, func(db.Tx) error) error {
+	return func(ctx context.Context, workspace ids.ID, fn func(db.Tx) error) error {
+		return d.In(ctx, db.Workspace(workspace), fn, db.Snapshot)
+	}
 }
 
 // Close ends every Watch.

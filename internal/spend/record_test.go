@@ -51,7 +51,7 @@ func (b *ledger) under(epoch int64, id string, change ...func(*spend.Entry)) spe
 // in is a transaction of the workspace.
 func (b *ledger) in(do func(db.Tx) error) {
 	b.t.Helper()
-	if err := b.db.InWorkspace(b.t.Context(), b.workspace, do); err != nil {
+	if err := b.db.In(b.t.Context(), db.Workspace(b.workspace), do); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -280,7 +280,7 @@ func TestTheTableHasTheLimitsOfTheCheck(t *testing.T) {
 		if e.Check() == nil {
 			t.Errorf("%s: the check lets it pass", name)
 		}
-		err := b.db.InWorkspace(t.Context(), b.workspace, func(tx db.Tx) error {
+		err := b.db.In(t.Context(), db.Workspace(b.workspace), func(tx db.Tx) error {
 			_, _, err := spend.RecordTx(t.Context(), tx, b.workspace, []spend.Entry{e})
 			return err
 		})
@@ -295,7 +295,7 @@ func TestWhatWasSpentStays(t *testing.T) {
 	b := newLedger(t)
 	b.record(b.under(1, "a"))
 	for _, sql := range []string{`UPDATE usage_entry SET id = 'x'`, `DELETE FROM usage_entry`, `DELETE FROM job_usage`} {
-		err := b.db.InWorkspace(t.Context(), b.workspace, func(tx db.Tx) error {
+		err := b.db.In(t.Context(), db.Workspace(b.workspace), func(tx db.Tx) error {
 			_, err := tx.Exec(t.Context(), sql)
 			return err
 		})
@@ -328,7 +328,7 @@ func TestTwoTellTheSameAtOnce(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() {
-			ended <- b.db.InWorkspace(context.WithoutCancel(t.Context()), b.workspace, func(tx db.Tx) error {
+			ended <- b.db.In(context.WithoutCancel(t.Context()), db.Workspace(b.workspace), func(tx db.Tx) error {
 				got, _, err := spend.RecordTx(t.Context(), tx, b.workspace, []spend.Entry{b.under(2, id(3)), b.under(1, id(1))})
 				if err == nil && (got[0] != spend.Recorded || got[1] != spend.Recorded) {
 					err = fmt.Errorf("the first one got %v", got)

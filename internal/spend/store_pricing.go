@@ -14,7 +14,7 @@ import (
 
 // ToPrice are the workspaces that have usage to price.
 func ToPrice(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.UsagePricingWorkspaces(ctx, tx)
 		return err
 	})

@@ -31,7 +31,7 @@ type Identity struct {
 // has this identity.
 func (s *Service) LogInAs(ctx context.Context, c oidc.Claims) (login.LoggedIn, error) {
 	var who login.LoggedIn
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var ok bool
 		var err error
 		if who, ok, err = logInTx(ctx, tx, c); err == nil && !ok {
@@ -47,7 +47,7 @@ func (s *Service) LogInAs(ctx context.Context, c oidc.Claims) (login.LoggedIn, e
 func (s *Service) Account(ctx context.Context, c oidc.Claims) (people.Account, bool, error) {
 	var a people.Account
 	var known bool
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		id, ok, err := holderTx(ctx, tx, c)
 		if err != nil || !ok {
 			return err
@@ -61,7 +61,7 @@ func (s *Service) Account(ctx context.Context, c oidc.Claims) (people.Account, b
 // Of says what the asker's account has at a provider.
 func (s *Service) Of(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
 	var out Identity
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		out, err = ofTx(ctx, tx, who.Account, issuer)
 		return err
@@ -88,7 +88,7 @@ func (s *Service) Link(ctx context.Context, who tenancy.Principal, c oidc.Claims
 		}
 	}
 	linked := false
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		linked, err = insertTx(ctx, tx, who.Account, c)
 		if err != nil {
@@ -126,7 +126,7 @@ func takenTx(ctx context.Context, tx db.Tx, account ids.ID, c oidc.Claims) error
 // InUse for an account without a password, which could not be entered any more.
 func (s *Service) Unlink(ctx context.Context, who tenancy.Principal, issuer string) error {
 	unlinked := false
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		// A password is never taken away, so what is seen here stays true.
 		at, err := ofTx(ctx, tx, who.Account, issuer)
 		if err != nil || !at.Linked {

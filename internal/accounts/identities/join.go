@@ -39,7 +39,7 @@ func (s *Service) JoinAs(ctx context.Context, token string, c oidc.Claims) (logi
 }
 
 func (s *Service) joinAs(ctx context.Context, in members.Invitation, c oidc.Claims) (who login.LoggedIn, done members.Joined, err error) {
-	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(in.Workspace), func(tx db.Tx) error {
 		if who, err = accountTx(ctx, tx, in.Workspace, c); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from device
 	var found credentials
 	var try throttle.Attempt
 	var who passwords.Asker
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		if found, err = accountByEmailTx(ctx, tx, email); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from device
 			return LoggedIn{}, s.throttle.Undo(ctx, try, err)
 		}
 	}
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		if err := throttle.RightTx(ctx, tx, try); err != nil || stronger == "" {
 			return err
 		}
@@ -93,7 +93,7 @@ func (s *Service) ConfirmPassword(ctx context.Context, account ids.ID, password,
 		return "", err
 	}
 	try := s.throttle.At(throttle.InSession, account.String(), addr)
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		if err := throttle.TakeTx(ctx, tx, try); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type LogInNews struct {
 // days, is shown to the person's other sessions.
 func (s *Service) NoteLogIn(ctx context.Context, account ids.ID, epoch int64, from devices.Origin, userAgent, token string) error {
 	_, known := s.devices.Known(from.Devices, account, epoch)
-	return s.db.InNone(ctx, func(tx db.Tx) error {
+	return s.db.In(ctx, db.None, func(tx db.Tx) error {
 		return insertLogInTx(ctx, tx, account, from, userAgent, token, known)
 	})
 }
@@ -42,7 +42,7 @@ func (s *Service) NewLogIns(ctx context.Context, who tenancy.Principal, token st
 		return nil, err
 	}
 	var list []LogInNews
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		list, err = newLogInsTx(ctx, tx, who.Account, token)
 		return err
@@ -57,7 +57,7 @@ func (s *Service) SettleLogIn(ctx context.Context, who tenancy.Principal, login 
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		address, session, ok, err := settleLogInTx(ctx, tx, who.Account, login, token)
 		if err == nil && !ok {
 			err = fault.New(fault.NotFound, "There is no such log in, or it was settled before.")

@@ -79,7 +79,7 @@ func (s *Service) replacePassword(ctx context.Context, who tenancy.Principal, ol
 	if err != nil {
 		return 0, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		next, ok, err := changePasswordTx(ctx, tx, who.Account, old, hash)
 		switch {
 		case err != nil:

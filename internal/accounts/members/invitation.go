@@ -89,7 +89,7 @@ func (s *Service) Invitations(ctx context.Context, who tenancy.Principal) ([]Pen
 		return nil, fault.New(fault.Forbidden, "Invitations are seen by owners and admins.")
 	}
 	var list []PendingInvitation
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		list, err = invitationsTx(ctx, tx, who.Workspace)
 		return err

@@ -45,7 +45,7 @@ func (s *Service) OpenInvitation(ctx context.Context, token string) (Invitation,
 	}
 	var workspace ids.ID
 	var found bool
-	err := s.db.InToken(ctx, secrets.Hash(token), func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Token(secrets.Hash(token)), func(tx db.Tx) error {
 		var err error
 		workspace, found, err = invitedToTx(ctx, tx, token)
 		return err
@@ -57,7 +57,7 @@ func (s *Service) OpenInvitation(ctx context.Context, token string) (Invitation,
 		return Invitation{}, invitationOver()
 	}
 	var in Invitation
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		in, found, err = openInvitationTx(ctx, tx, workspace, token)
 		return err
 	})
@@ -79,7 +79,7 @@ func (s *Service) Accept(ctx context.Context, token string, account ids.ID) (Joi
 		return Joined{}, err
 	}
 	var done Joined
-	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(in.Workspace), func(tx db.Tx) error {
 		guest, ok, err := people.FindTx(ctx, tx, account)
 		if err == nil && !ok {
 			err = fault.New(fault.Unauthenticated, "This account is not there any more.")
@@ -119,7 +119,7 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (
 		return people.Account{}, Joined{}, err
 	}
 	var done Joined
-	err = s.db.InWorkspace(ctx, in.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(in.Workspace), func(tx db.Tx) error {
 		if err := people.InsertTx(ctx, tx, a, hash); err != nil {
 			return err
 		}

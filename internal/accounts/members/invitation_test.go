@@ -356,12 +356,12 @@ func TestALinkShowsOnlyItself(t *testing.T) {
 		in   func(func(db.Tx) error) error
 		want int
 	}{
-		"by its hash":       {func(fn func(db.Tx) error) error { return s.DB.InToken(t.Context(), secrets.Hash(token), fn) }, 1},
-		"by another hash":   {func(fn func(db.Tx) error) error { return s.DB.InToken(t.Context(), secrets.Hash("x"), fn) }, 0},
-		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), s.First.Workspace, fn) }, 2},
-		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), foreign.Workspace, fn) }, 1},
-		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.InNone(t.Context(), fn) }, 0},
-		"a person":          {func(fn func(db.Tx) error) error { return s.DB.InAccount(t.Context(), foreign.Account, fn) }, 0},
+		"by its hash":       {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Token(secrets.Hash(token)), fn) }, 1},
+		"by another hash":   {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Token(secrets.Hash("x")), fn) }, 0},
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(s.First.Workspace), fn) }, 2},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(foreign.Workspace), fn) }, 1},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.None, fn) }, 0},
+		"a person":          {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Account(foreign.Account), fn) }, 0},
 	}
 	for name, row := range scopes {
 		if got := seen(row.in, "SELECT count(*) FROM invitation"); got != row.want {

@@ -31,7 +31,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Member, er
 		return nil, fault.New(fault.Forbidden, "Only members see who the members are.")
 	}
 	var list []Member
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		list, err = listTx(ctx, tx, who.Workspace)
 		return err
@@ -119,7 +119,7 @@ func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account id
 // amongMembers runs fn alone: no member of the workspace comes, goes or changes
 // meanwhile, so two owners cannot leave as each other's last but one.
 func (s *Service) amongMembers(ctx context.Context, who tenancy.Principal, fn func(db.Tx, members) error) error {
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := lockMembersTx(ctx, tx, who.Workspace); err != nil {
 			return err
 		}

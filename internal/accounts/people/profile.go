@@ -30,7 +30,7 @@ func (s *Service) Profile(ctx context.Context, who tenancy.Principal) (Profile, 
 		return Profile{}, err
 	}
 	var p Profile
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		p, _, err = ProfileTx(ctx, tx, who.Account)
 		return err
@@ -48,7 +48,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 	if text := NameProblem(name); text != "" {
 		return fault.Invalid("name", "%s", text)
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		was, _, err := ProfileTx(ctx, tx, who.Account)
 		if err != nil || was.Name == name {
 			return err
@@ -65,7 +65,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 func (s *Service) Guest(ctx context.Context, account ids.ID) (Account, error) {
 	var a Account
 	var ok bool
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		a, ok, err = FindTx(ctx, tx, account)
 		return err

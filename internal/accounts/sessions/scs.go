@@ -59,14 +59,14 @@ func NewStore(d *db.DB) *Store { return &Store{db: d} }
 // FindCtx returns the data of a live session.
 func (s *Store) FindCtx(ctx context.Context, token string) (data []byte, found bool, err error) {
 	hash, unseen := secrets.Hash(token), false
-	err = s.db.OnceInNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		data, found, unseen, err = findTx(ctx, tx, hash)
 		return err
-	})
+	}, db.OneRead)
 	if err != nil || !unseen {
 		return data, found, err
 	}
-	err = s.db.InNone(ctx, func(tx db.Tx) error { return seenTx(ctx, tx, hash) })
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error { return seenTx(ctx, tx, hash) })
 	return data, found, err
 }
 
@@ -78,12 +78,12 @@ func (s *Store) CommitCtx(ctx context.Context, token string, data []byte, expiry
 		return err
 	}
 	row.hash, row.data, row.expires = secrets.Hash(token), data, expiry
-	return s.db.InNone(ctx, func(tx db.Tx) error { return commitTx(ctx, tx, row) })
+	return s.db.In(ctx, db.None, func(tx db.Tx) error { return commitTx(ctx, tx, row) })
 }
 
 // DeleteCtx ends a session and leaves its tombstone.
 func (s *Store) DeleteCtx(ctx context.Context, token string) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error {
+	return s.db.In(ctx, db.None, func(tx db.Tx) error {
 		_, err := endTx(ctx, tx, secrets.Hash(token))
 		return err
 	})

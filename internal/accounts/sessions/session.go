@@ -34,7 +34,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal, token string)
 		return nil, err
 	}
 	var list []Session
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		list, err = listTx(ctx, tx, who.Account, secrets.Hash(token))
 		return err
@@ -48,7 +48,7 @@ func (s *Service) End(ctx context.Context, who tenancy.Principal, session ids.ID
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		ok, err := EndOneTx(ctx, tx, who.Account, session)
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *Service) EndOthers(ctx context.Context, who tenancy.Principal, token st
 		return 0, err
 	}
 	n := 0
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		if n, err = EndOthersTx(ctx, tx, who.Account, secrets.Hash(token)); err != nil || n == 0 {
 			return err
@@ -83,7 +83,7 @@ func (s *Service) EndAll(ctx context.Context, who tenancy.Principal) error {
 	if err := people.OnlyPeople(who); err != nil {
 		return err
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := EndEpochTx(ctx, tx, who.Account); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) EndAll(ctx context.Context, who tenancy.Principal) error {
 // EndThis ends the session of a token whose place a renewed one takes.
 // Where it is over already, none may take its place: that is Unauthenticated.
 func (s *Service) EndThis(ctx context.Context, token string) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error { return EndThisTx(ctx, tx, token) })
+	return s.db.In(ctx, db.None, func(tx db.Tx) error { return EndThisTx(ctx, tx, token) })
 }
 
 // EndThisTx is EndThis in the caller's transaction.
@@ -113,7 +113,7 @@ func EndThisTx(ctx context.Context, tx db.Tx, token string) error {
 // Epoch is the value of Epoch for a session that begins now.
 func (s *Service) Epoch(ctx context.Context, account ids.ID) (int64, error) {
 	var epoch int64
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		epoch, err = EpochTx(ctx, tx, account)
 		return err

@@ -79,7 +79,7 @@ func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
 	}
 	id = ids.New()
 	made := false
-	err = s.db.InWorkspace(ctx, id, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(id), func(tx db.Tx) error {
 		made, err = makeFirstTx(ctx, tx, id)
 		return err
 	})
@@ -99,7 +99,7 @@ func (s *Service) firstWorkspace(ctx context.Context) (ids.ID, error) {
 }
 
 func (s *Service) findFirst(ctx context.Context) (id ids.ID, found bool, err error) {
-	err = s.db.InSystem(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.System, func(tx db.Tx) error {
 		id, found, err = workspaceBySlugTx(ctx, tx, workspaces.FirstSlug)
 		return err
 	})
@@ -107,7 +107,7 @@ func (s *Service) findFirst(ctx context.Context) (id ids.ID, found bool, err err
 }
 
 func (s *Service) owner(ctx context.Context, workspace ids.ID) (owner ids.ID, setUp bool, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		owner, setUp, err = ownerTx(ctx, tx, workspace)
 		return err
 	})
@@ -136,5 +136,5 @@ func (s *Service) setUpFirst(ctx context.Context, owner ids.ID, in BootstrapInpu
 	if err != nil {
 		return err
 	}
-	return s.db.InNone(ctx, func(tx db.Tx) error { return setUpFirstTx(ctx, tx, owner, email, hash) })
+	return s.db.In(ctx, db.None, func(tx db.Tx) error { return setUpFirstTx(ctx, tx, owner, email, hash) })
 }

@@ -24,7 +24,7 @@ func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) 
 		return false, nil
 	}
 	var valid bool
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		valid, err = setupLinkValidTx(ctx, tx, secrets.Hash(token))
 		return err
@@ -60,7 +60,7 @@ func (s *Service) SetUp(ctx context.Context, token string, in Owner) (people.Acc
 		return people.Account{}, err
 	}
 	var done people.Account
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		account, ok, err := useSetupLinkTx(ctx, tx, secrets.Hash(token))
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func linkOver() error {
 // one.
 func (s *Service) freshSetupLink(ctx context.Context, account ids.ID) (string, error) {
 	token := secrets.New(secrets.Setup)
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		// Two at the same moment would not see each other's link.
 		if err := lockTx(ctx, tx, "set-up link "+account.String()); err != nil {
 			return err

@@ -58,7 +58,7 @@ func (s *Service) tokenFiles(ctx context.Context, workspace, owner ids.ID, dir s
 // database does not know is mended by the next start, a token that nobody has
 // would stay.
 func (s *Service) tokenFile(ctx context.Context, who tenancy.Principal, in tokens.NewToken, path string) error {
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := lockTx(ctx, tx, "token file "+in.Name+" "+who.Workspace.String()); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (s *Service) From(kind Kind, account string, id ids.ID, epoch int64, from d
 // attempts at one moment are not a thousand first ones. Where it has to wait,
 // nothing is counted. Fault: TooMany.
 func (s *Service) Take(ctx context.Context, try Attempt) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error { return TakeTx(ctx, tx, try) })
+	return s.db.In(ctx, db.None, func(tx db.Tx) error { return TakeTx(ctx, tx, try) })
 }
 
 // TakeTx is Take in the caller's transaction.
@@ -111,7 +111,7 @@ func (s *Service) Undo(ctx context.Context, try Attempt, err error) error {
 	if !fault.Is(err, fault.Unavailable) {
 		return err
 	}
-	undone := s.db.InNone(ctx, func(tx db.Tx) error { return undoTx(ctx, tx, try) })
+	undone := s.db.In(ctx, db.None, func(tx db.Tx) error { return undoTx(ctx, tx, try) })
 	if undone != nil {
 		s.log.WarnContext(ctx, "a log in that was not tried stays counted", "error", undone)
 	}
@@ -120,7 +120,7 @@ func (s *Service) Undo(ctx context.Context, try Attempt, err error) error {
 
 // Right clears the counts of an attempt that was right.
 func (s *Service) Right(ctx context.Context, try Attempt) error {
-	return s.db.InNone(ctx, func(tx db.Tx) error { return RightTx(ctx, tx, try) })
+	return s.db.In(ctx, db.None, func(tx db.Tx) error { return RightTx(ctx, tx, try) })
 }
 
 // network is the part of an address that one attacker has to himself: all of an

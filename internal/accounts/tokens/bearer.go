@@ -61,7 +61,7 @@ func (s *Service) storedBearer(ctx context.Context, token string) (tenancy.Princ
 func (s *Service) findToken(ctx context.Context, token, kind string) (accessToken, error) {
 	var found accessToken
 	hash := secrets.Hash(token)
-	err := s.db.OnceInToken(ctx, hash, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Token(hash), func(tx db.Tx) error {
 		var ok bool
 		var err error
 		found, ok, err = tokenByHashTx(ctx, tx, hash)
@@ -69,7 +69,7 @@ func (s *Service) findToken(ctx context.Context, token, kind string) (accessToke
 			return invalidToken(errors.New("unknown"))
 		}
 		return err
-	})
+	}, db.OneRead)
 	switch {
 	case err != nil:
 		return accessToken{}, err
@@ -103,7 +103,7 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 	if !t.oldUse {
 		return who, nil
 	}
-	err := s.db.InWorkspace(ctx, t.workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(t.workspace), func(tx db.Tx) error {
 		return tokenUsedTx(ctx, tx, t.workspace, t.id)
 	})
 	if err != nil {

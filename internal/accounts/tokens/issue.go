@@ -27,7 +27,7 @@ func (s *Service) Issue(ctx context.Context, who tenancy.Principal, in NewToken)
 		return "", err
 	}
 	var plain string
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := roomTx(ctx, tx, who, in); err != nil {
 			return err
 		}

@@ -186,7 +186,7 @@ func (s *Service) readAgain(ctx context.Context) error {
 	asked, told, since := s.revoked.begin()
 	var found []revocation
 	var through time.Time
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		found, through, err = revocationsSinceTx(ctx, tx, since)
 		return err
 	})
@@ -227,7 +227,7 @@ func (s *Service) Watch(ctx context.Context) error {
 // workspaces as there are rows to look at.
 func (s *Service) ExpireRevocations(ctx context.Context, rows int) error {
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = oldRevocationsTx(ctx, tx, rows)
 		return err
 	})
@@ -235,7 +235,7 @@ func (s *Service) ExpireRevocations(ctx context.Context, rows int) error {
 		return fmt.Errorf("old revocations: %w", err)
 	}
 	for _, w := range workspaces {
-		err := s.db.InWorkspace(ctx, w, func(tx db.Tx) error { return expireRevocationsTx(ctx, tx, w) })
+		err := s.db.In(ctx, db.Workspace(w), func(tx db.Tx) error { return expireRevocationsTx(ctx, tx, w) })
 		if err != nil {
 			return fmt.Errorf("expire revocations: %w", err)
 		}

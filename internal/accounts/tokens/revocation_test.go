@@ -168,7 +168,7 @@ func TestWhyAnAgentsTokenEnds(t *testing.T) {
 	token, who, _ := enrolled(t, s.Parts, s.Owner(t))
 	end := func(why tokens.Ended, below int64) {
 		t.Helper()
-		err := s.DB.InWorkspace(t.Context(), who.Workspace, func(tx db.Tx) error {
+		err := s.DB.In(t.Context(), db.Workspace(who.Workspace), func(tx db.Tx) error {
 			return tokens.RevokeAgentTx(t.Context(), tx, who.Workspace, who.Agent, why, below)
 		})
 		if err != nil {
@@ -271,10 +271,10 @@ func TestRevocationsAreInvisibleElsewhere(t *testing.T) {
 		in   func(fn func(db.Tx) error) error
 		want int
 	}{
-		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), s.First.Workspace, fn) }, 1},
-		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), foreign.Workspace, fn) }, 0},
-		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.InNone(t.Context(), fn) }, 0},
-		"a loop":            {func(fn func(db.Tx) error) error { return s.DB.InSystem(t.Context(), fn) }, 1},
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(s.First.Workspace), fn) }, 1},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(foreign.Workspace), fn) }, 0},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.None, fn) }, 0},
+		"a loop":            {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.System, fn) }, 1},
 	} {
 		if got := seen(row.in); got != row.want {
 			t.Errorf("%s: %d rows seen, want %d", name, got, row.want)

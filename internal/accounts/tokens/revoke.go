@@ -20,7 +20,7 @@ func (s *Service) Revoke(ctx context.Context, who tenancy.Principal, id ids.ID) 
 	if !who.Can(tenancy.SignedIn) {
 		return fault.New(fault.Forbidden, "Only a person may end a token.")
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		t, before, found, err := revokeTokenTx(ctx, tx, who, id, who.Can(tenancy.RunFleet))
 		if err == nil && !found {
 			return fault.New(fault.NotFound, "There is no such token.")
@@ -51,7 +51,7 @@ func (s *Service) RevokeOwn(ctx context.Context, who tenancy.Principal) (int, er
 	for _, w := range list {
 		there := who
 		there.Workspace, there.Role = w.ID, w.Role
-		err := s.db.InWorkspace(ctx, w.ID, func(tx db.Tx) error {
+		err := s.db.In(ctx, db.Workspace(w.ID), func(tx db.Tx) error {
 			ended, err := revokeOwnTokensTx(ctx, tx, there)
 			if err != nil {
 				return err

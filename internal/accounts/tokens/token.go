@@ -88,7 +88,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Token, err
 		return nil, fault.New(fault.Forbidden, "Only a person may see tokens.")
 	}
 	var list []Token
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = listTokensTx(ctx, tx, who, who.Can(tenancy.RunFleet))
 		return err
 	})

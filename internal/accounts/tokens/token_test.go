@@ -229,12 +229,12 @@ func TestTokenIsInvisibleElsewhere(t *testing.T) {
 		in   func(fn func(db.Tx) error) error
 		want bool
 	}{
-		"by its hash":       {func(fn func(db.Tx) error) error { return s.DB.InToken(t.Context(), hash, fn) }, true},
-		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), s.First.Workspace, fn) }, true},
-		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.InWorkspace(t.Context(), foreign.Workspace, fn) }, false},
-		"by another hash":   {func(fn func(db.Tx) error) error { return s.DB.InToken(t.Context(), secrets.Hash("x"), fn) }, false},
-		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.InNone(t.Context(), fn) }, false},
-		"a person":          {func(fn func(db.Tx) error) error { return s.DB.InAccount(t.Context(), foreign.Account, fn) }, false},
+		"by its hash":       {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Token(hash), fn) }, true},
+		"own workspace":     {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(s.First.Workspace), fn) }, true},
+		"another workspace": {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Workspace(foreign.Workspace), fn) }, false},
+		"by another hash":   {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Token(secrets.Hash("x")), fn) }, false},
+		"no workspace":      {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.None, fn) }, false},
+		"a person":          {func(fn func(db.Tx) error) error { return s.DB.In(t.Context(), db.Account(foreign.Account), fn) }, false},
 	}
 	for name, row := range rows {
 		if got := seen(row.in); got != row.want {

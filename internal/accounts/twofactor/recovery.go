@@ -34,7 +34,7 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, who tenancy.Principal, p
 		return nil, err
 	}
 	codes := newRecoveryCodes()
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		_, on, err := totpTx(ctx, tx, who.Account)
 		if err != nil {
 			return err

@@ -54,7 +54,7 @@ func (s *Service) Begin(ctx context.Context, who tenancy.Principal, password, ad
 		return err
 	}
 	sealed := s.seals.Seal(totpPlace(who.Account), secrets.Random(totpSecret))
-	return s.db.InNone(ctx, func(tx db.Tx) error {
+	return s.db.In(ctx, db.None, func(tx db.Tx) error {
 		ok, err := beginTotpTx(ctx, tx, who.Account, sealed)
 		if err == nil && !ok {
 			err = fault.New(fault.InvalidTransition, "The second factor is on already. Turn it off first.")
@@ -71,7 +71,7 @@ func (s *Service) Pending(ctx context.Context, who tenancy.Principal) (SecondFac
 	}
 	var profile people.Profile
 	var sealed []byte
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		var err error
 		if sealed, err = s.pendingTx(ctx, tx, who.Account); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *Service) Confirm(ctx context.Context, who tenancy.Principal, code, addr
 		return nil, err
 	}
 	codes := newRecoveryCodes()
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		sealed, err := s.pendingTx(ctx, tx, who.Account)
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, add
 	if _, err := s.login.ConfirmPassword(ctx, who.Account, password, addr); err != nil {
 		return err
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		was, err := dropTotpTx(ctx, tx, who.Account)
 		if err != nil || !was {
 			return err
@@ -179,7 +179,7 @@ func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, add
 // Details["retry_after"].
 func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, from devices.Origin) error {
 	var try throttle.Attempt
-	err := s.db.InNone(ctx, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
 		epoch, err := sessions.EpochTx(ctx, tx, account)
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, fr
 // takes one. From then on the earlier keys of the server are not needed for it.
 func (s *Service) useCode(ctx context.Context, account ids.ID, code string) (ok bool, err error) {
 	code = plainCode(code)
-	err = s.db.InNone(ctx, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error {
 		sealed, on, err := totpTx(ctx, tx, account)
 		if err != nil || !on {
 			return err

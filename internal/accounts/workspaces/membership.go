@@ -51,7 +51,7 @@ func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenanc
 }
 
 func (s *Service) memberships(ctx context.Context, account ids.ID) (list []Workspace, name string, err error) {
-	err = s.db.InAccount(ctx, account, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Account(account), func(tx db.Tx) error {
 		list, name, err = membershipsTx(ctx, tx, account)
 		return err
 	})

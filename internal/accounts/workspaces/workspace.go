@@ -51,7 +51,7 @@ func (s *Service) Facts(ctx context.Context, who tenancy.Principal) (Facts, erro
 		return Facts{}, fault.New(fault.Forbidden, "Only members see the workspace.")
 	}
 	var f Facts
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		f, err = getTx(ctx, tx, who.Workspace)
 		return err
@@ -70,7 +70,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 	if err := checkName(name); err != nil {
 		return err
 	}
-	return s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	return s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		was, err := getTx(ctx, tx, who.Workspace)
 		if err != nil || was.Name == name {
 			return err
@@ -96,7 +96,7 @@ func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal
 		return fault.New(fault.Forbidden, "Only an owner does this.")
 	}
 	changed := false
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		profile, _, err := people.ProfileTx(ctx, tx, who.Account)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, name string
 
 // createWorkspace reports false where the slug is taken.
 func (s *Service) createWorkspace(ctx context.Context, who tenancy.Principal, w Workspace) (made bool, err error) {
-	err = s.db.InWorkspace(ctx, w.ID, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(w.ID), func(tx db.Tx) error {
 		if made, err = MakeTx(ctx, tx, w); err != nil || !made {
 			return err
 		}

@@ -44,7 +44,7 @@ func (k *Key) Part(name string) *Key {
 
 // Once is OnceTx in a transaction of its own.
 func Once[T any](ctx context.Context, d *db.DB, who tenancy.Principal, k *Key, effect func(db.Tx) (T, error)) (result T, err error) {
-	err = d.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = d.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		result, err = OnceTx(ctx, tx, who, k, func() (T, error) { return effect(tx) })
 		return err
 	})

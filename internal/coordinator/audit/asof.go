@@ -23,7 +23,7 @@ func StateAt(ctx context.Context, d *db.DB, workspace, key string, at time.Time)
 		if workspace != "" && w.Slug != workspace {
 			continue
 		}
-		err := d.InWorkspaceThorough(ctx, w.ID, func(tx db.Tx) error {
+		err := d.In(ctx, db.Workspace(w.ID), func(tx db.Tx) error {
 			job, known, err := jobTx(ctx, tx, w.ID, key)
 			if err != nil || !known {
 				return err
@@ -38,7 +38,7 @@ func StateAt(ctx context.Context, d *db.DB, workspace, key string, at time.Time)
 			}
 			found = append(found, state)
 			return nil
-		})
+		}, db.Thorough)
 		if err != nil {
 			return jobs.State{}, err
 		}

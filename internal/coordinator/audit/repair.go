@@ -37,7 +37,7 @@ func Repairs(ctx context.Context, d *db.DB) ([]Repair, error) {
 
 // Write makes the job what its log tells by now, and records that in the log.
 func (r Repair) Write(ctx context.Context, d *db.DB) error {
-	return d.InWorkspace(ctx, r.workspace, func(tx db.Tx) error {
+	return d.In(ctx, db.Workspace(r.workspace), func(tx db.Tx) error {
 		found, err := lockTx(ctx, tx, r.workspace, r.job)
 		if err != nil || !found {
 			return err

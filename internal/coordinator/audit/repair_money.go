@@ -37,10 +37,10 @@ func BudgetRepairs(ctx context.Context, d *db.DB) ([]BudgetRepair, error) {
 	var list []BudgetRepair
 	for _, w := range workspaces {
 		var wrong []wrongBudget
-		err := d.InWorkspaceThorough(ctx, w.ID, func(tx db.Tx) (err error) {
+		err := d.In(ctx, db.Workspace(w.ID), func(tx db.Tx) (err error) {
 			wrong, err = wrongBudgetsTx(ctx, tx, w.ID)
 			return err
-		})
+		}, db.Thorough)
 		if err != nil {
 			return nil, fmt.Errorf("check the budgets of %s: %w", w.Slug, err)
 		}
@@ -74,12 +74,12 @@ var errNoLedger = errors.New("a period whose ledger lacks the line that it began
 // line stays as it is, with an error.
 func (r BudgetRepair) Write(ctx context.Context, d *db.DB) (done []string, err error) {
 	var p *moneyPlan
-	err = d.InWorkspaceThorough(ctx, r.workspace, func(tx db.Tx) (err error) {
+	err = d.In(ctx, db.Workspace(r.workspace), func(tx db.Tx) (err error) {
 		if p, err = r.planTx(ctx, tx); err != nil {
 			return err
 		}
 		return r.writeTx(ctx, tx, p)
-	})
+	}, db.Thorough)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type strayRow = dbsqlc.AuditStrayRow
 type wrongCount = dbsqlc.AuditCountsRow
 
 func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.AuditWorkspaces(ctx, tx)
 		return err
 	})

@@ -22,10 +22,10 @@ func (r *Report) walk(ctx context.Context, d *db.DB, size int, read page) error 
 		r.Workspaces++
 		n, after := size, ids.Nil
 		for n == size {
-			err := d.InWorkspaceThorough(ctx, w.ID, func(tx db.Tx) (err error) {
+			err := d.In(ctx, db.Workspace(w.ID), func(tx db.Tx) (err error) {
 				n, after, err = read(ctx, tx, w, after)
 				return err
-			})
+			}, db.Thorough)
 			if err != nil {
 				return fmt.Errorf("read the jobs of %s: %w", w.Slug, err)
 			}

@@ -55,7 +55,7 @@ func (s *Service) Sample(ctx context.Context) (Sample, error) {
 		return s.last, nil
 	}
 	var sample Sample
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		sample, err = sampleTx(ctx, tx)
 		return err
 	})

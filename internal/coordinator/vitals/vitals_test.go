@@ -92,7 +92,7 @@ func TestASampleIsToldAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.InSystem(t.Context(), func(db.Tx) error { return nil }); err != nil {
+	if err := d.In(t.Context(), db.System, func(db.Tx) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := s.Sample(t.Context()); err != nil || !again.At.Equal(first.At) {

@@ -151,7 +151,7 @@ func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease.AfterCommitTimeout)
 	defer cancel()
 	var back []lease.Change
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		back, err = lease.ReleaseTx(ctx, tx, who, who.Agent, "The claim's caller went away before it was answered.", func(j jobs.Job) bool {
 			return slices.ContainsFunc(given, func(g jobs.Job) bool { return g.ID == j.ID && g.Epoch == j.Epoch })
 		})

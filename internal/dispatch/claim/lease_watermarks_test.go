@@ -128,7 +128,7 @@ func TestSeatsAreNotCountedAmongEndedLeases(t *testing.T) {
 // blocksOfSeats counts the seats and gives how many blocks of leases that read.
 func (w *world) blocksOfSeats(params dbsqlc.AgentsForClaimParams) (blocks int) {
 	w.T.Helper()
-	err := w.DB.InWorkspace(w.Ctx, w.Workspace, func(tx db.Tx) error {
+	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 		const read = `SELECT pg_stat_get_xact_blocks_fetched('job_lease'::regclass)
 			+ pg_stat_get_xact_blocks_fetched('job_lease_agent'::regclass) + pg_stat_get_xact_blocks_fetched('job_lease_factory'::regclass)`
 		var before int

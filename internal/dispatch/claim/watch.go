@@ -69,7 +69,7 @@ func (s *Service) pollLanes(workspace ids.ID) {
 func (s *Service) pollOnce(workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		heads, newest, err = readyLanes(ctx, tx, workspace, lanes)
 		return err
 	})

@@ -21,7 +21,7 @@ func (s *Service) Terminate(ctx context.Context, who tenancy.Principal, name, re
 	}
 	var agent fleet.Agent
 	var given []lease.Change
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		id, err := terminate(ctx, tx, who.Workspace, name, reason, graceful)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Service) CutOff(ctx context.Context, who tenancy.Principal, name, reaso
 	}
 	var agent fleet.Agent
 	var given []lease.Change
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		if given, err = cutOffTx(ctx, tx, who, name, reason); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Service) CutOffEnrolled(ctx context.Context, who tenancy.Principal, tok
 		return 0, fault.New(fault.Forbidden, "Only owners and admins cut agents off.")
 	}
 	var names []string
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		names, err = agentsOfEnrolment(ctx, tx, who.Workspace, token)
 		return err
 	})

@@ -23,7 +23,7 @@ func (s *Service) EndAgent(ctx context.Context, who tenancy.Principal, name stri
 		return fault.New(fault.Forbidden, "This token belongs to the agent %s.", who.Name)
 	}
 	var given []lease.Change
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		given, err = endTx(ctx, tx, who)
 		return err
 	})

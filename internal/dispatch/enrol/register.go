@@ -43,7 +43,7 @@ func (s *Service) Register(ctx context.Context, who tenancy.Principal, in fleet.
 		return Registered{}, err
 	}
 	r := &registering{ctx: ctx, who: who, in: in, host: in.Factory.Host, jobs: s.jobs}
-	if err := s.db.InWorkspace(ctx, who.Workspace, r.run); err != nil {
+	if err := s.db.In(ctx, db.Workspace(who.Workspace), r.run); err != nil {
 		return Registered{}, err
 	}
 	s.waiters.Forget(r.saved.ID)

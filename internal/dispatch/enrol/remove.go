@@ -20,7 +20,7 @@ func (s *Service) RemoveFactory(ctx context.Context, who tenancy.Principal, name
 	if !who.Can(tenancy.RunFleet) {
 		return fault.New(fault.Forbidden, "Only owners and admins remove factories.")
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error { return removeFactoryTx(ctx, tx, who, name) })
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error { return removeFactoryTx(ctx, tx, who, name) })
 	if err == nil {
 		s.wake.Publish(tokens.RevokedTopic(who.Workspace))
 		s.effects.Publish(who.Workspace, nil)

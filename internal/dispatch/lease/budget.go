@@ -30,7 +30,7 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
 	var over []ids.ID
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		over, err = overBudget(ctx, tx, workspace, list)
 		return err
 	})
@@ -39,7 +39,7 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 		return
 	}
 	n, err := ForEachJob(over, func(id ids.ID) (asked bool, err error) {
-		err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			asked, err = keepBudgetTx(ctx, tx, tenancy.System(workspace, budgetKeeper), id)
 			return err
 		})
@@ -66,7 +66,7 @@ func (e *Effects) DirectForBudgets(ctx context.Context, workspace ids.ID, charge
 	if len(charged.Warn)+len(charged.Eased) == 0 {
 		return
 	}
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return warnForBudgetsTx(ctx, tx, workspace, charged) })
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error { return warnForBudgetsTx(ctx, tx, workspace, charged) })
 	if err != nil {
 		e.Warn(ctx, "a budget is nearly used up", err)
 		return
@@ -107,7 +107,7 @@ func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reas
 		return fmt.Errorf("encode payload: %w", err)
 	}
 	var asked []jobs.Job
-	err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
 		if err != nil || job.Lease == nil || job.Lease.Directive == Pause || job.Lease.Directive == Cancel {
 			return err
@@ -137,7 +137,7 @@ func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID
 func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
 	var woken budgeting.Woken
 	var eased budgeting.Charged
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		if eased, err = budgeting.TopUpTx(ctx, tx, workspace); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, er
 // resumeForBudget lets a job go on that a budget paused, unless its own is used up.
 func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (resumed bool, err error) {
 	var after jobs.Job
-	err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
 		if err != nil || job.Status != jobs.Paused || job.StatusBy.Name != budgetKeeper {
 			return err

@@ -132,7 +132,7 @@ func (e *Effects) promoteRest(ctx context.Context, workspace ids.ID) error {
 func (e *Effects) freeReviewPlace(ctx context.Context, workspace, product ids.ID) error {
 	var lanes []int64
 	var next []ids.ID
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		if lanes, err = readyLanes(ctx, tx, workspace, product); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (e *Effects) freeReviewPlace(ctx context.Context, workspace, product ids.ID
 func (e *Effects) freeRepoSlot(ctx context.Context, workspace ids.ID, repo string) error {
 	var next ids.ID
 	var held bool
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		next, held, err = jobs.HeldByRepoTx(ctx, tx, workspace, repo)
 		return err
 	})
@@ -180,7 +180,7 @@ func (e *Effects) LeftRepo(ctx context.Context, workspace ids.ID, repo string) {
 // openGates makes claimable the parents that waited until a job ended, however it did.
 func (e *Effects) openGates(ctx context.Context, workspace ids.ID, ended jobs.Job) error {
 	var parents []ids.ID
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		parents, err = dependents(ctx, tx, workspace, ended, jobs.Gate)
 		return err
 	})

@@ -31,7 +31,7 @@ const promoter = "promotion"
 func (e *Effects) PromoteAll(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
 	return ForEachJob(list, func(id ids.ID) (ok bool, err error) {
 		var promoted Change
-		err = e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 			promoted, err = promoteTx(ctx, tx, workspace, id)
 			return err
 		})
@@ -46,7 +46,7 @@ func (e *Effects) PromoteAll(ctx context.Context, workspace ids.ID, list []ids.I
 // others all of which are completed, at most MaxSwept. It returns how many.
 func (e *Effects) PromoteIndependent(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
-	err := e.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		list, err = independent(ctx, tx, workspace)
 		return err
 	})

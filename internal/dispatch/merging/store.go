@@ -14,7 +14,7 @@ var q = dbsqlc.New()
 
 // workspaces are those in which factories merge.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.JobMergeWorkspaces(ctx, tx)
 		return err
 	})
@@ -26,7 +26,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 
 // open are the merges about which something is to be decided.
 func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		rows, err := q.JobMergeOpen(ctx, tx, workspace, atOnce)
 		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
@@ -44,7 +44,7 @@ func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge,
 
 // wanted is approved work without an open merge.
 func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMerge, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		rows, err := q.JobMergeWanted(ctx, tx, workspace, atOnce)
 		list = make([]wantedMerge, 0, len(rows))
 		for _, r := range rows {
@@ -105,7 +105,7 @@ func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
 
 // close notes that a merge is decided.
 func (s *Service) close(ctx context.Context, workspace ids.ID, m openMerge) error {
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		if err := q.JobMergeDecide(ctx, tx, workspace, m.merge); err != nil {
 			return err
 		}

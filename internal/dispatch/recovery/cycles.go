@@ -28,7 +28,7 @@ func (s *Service) FailCycles(ctx context.Context) (int, error) {
 // count: a person who paused or blocked one has it in hand.
 func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error) {
 	var edges []graph.Edge
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		edges, err = waitingEdges(ctx, tx, workspace)
 		return err
 	})
@@ -55,7 +55,7 @@ func (s *Service) failCycles(ctx context.Context, workspace ids.ID) (int, error)
 // failCycle ends the first job of a path, in a transaction of its own, where the
 // path still leads back to it. The zero change: somebody has mended it.
 func (s *Service) failCycle(ctx context.Context, workspace ids.ID, path []ids.ID) (failed lease.Change, err error) {
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		job, err := jobs.LockTx(ctx, tx, workspace, path[0].String())
 		if err != nil {
 			return err

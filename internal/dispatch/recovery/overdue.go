@@ -43,7 +43,7 @@ type lateLeases func(context.Context, db.Tx) (map[ids.ID][]ids.ID, error)
 // late finds late leases in all workspaces and does something to each workspace's.
 func (s *Service) late(ctx context.Context, find lateLeases, do func(context.Context, ids.ID, []ids.ID) (int, error)) (int, error) {
 	var found map[ids.ID][]ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		found, err = find(ctx, tx)
 		return err
 	})
@@ -64,7 +64,7 @@ func (s *Service) lateIn(ctx context.Context, workspace ids.ID, find lateLeases,
 	do func(context.Context, ids.ID, []ids.ID) (int, error),
 ) (int, error) {
 	var found map[ids.ID][]ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		found, err = find(ctx, tx)
 		return err
 	})
@@ -78,7 +78,7 @@ func (s *Service) lateIn(ctx context.Context, workspace ids.ID, find lateLeases,
 func (s *Service) warn(ctx context.Context, workspace ids.ID, list []ids.ID) (int, error) {
 	who := tenancy.System(workspace, timekeeper)
 	n, err := lease.ForEachJob(list, func(id ids.ID) (ok bool, err error) {
-		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			ok, err = warnTx(ctx, tx, who, id)
 			return err
 		})

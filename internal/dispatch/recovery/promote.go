@@ -16,7 +16,7 @@ import (
 func (s *Service) Promote(ctx context.Context) (int, error) {
 	var due map[ids.ID][]ids.ID
 	var held []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		if due, err = dueJobs(ctx, tx); err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (s *Service) Promote(ctx context.Context) (int, error) {
 // promoteDue makes claimable the jobs of one workspace whose time has come.
 func (s *Service) promoteDue(ctx context.Context, workspace ids.ID) (int, error) {
 	var due map[ids.ID][]ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		due, err = dueJobs(ctx, tx)
 		return err
 	})
@@ -56,7 +56,7 @@ func (s *Service) promoteDue(ctx context.Context, workspace ids.ID) (int, error)
 // more, where nobody noticed.
 func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		list, err = jobs.HeldFreedTx(ctx, tx, workspace, lease.MaxSwept)
 		return err
 	})
@@ -84,7 +84,7 @@ func (s *Service) SweepDependencies(ctx context.Context) (int, error) {
 // it fails does not stop the others.
 func (s *Service) everywhere(ctx context.Context, do func(context.Context, ids.ID) (int, error)) (total int, failed error) {
 	var list []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		list, err = workspaces(ctx, tx)
 		return err
 	})

@@ -44,7 +44,7 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 
 // lapsed are the workspaces that have leases to take back.
 func (s *Service) lapsed(ctx context.Context) (workspaces []ids.ID, err error) {
-	err = s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = lapsedWorkspaces(ctx, tx)
 		return err
 	})
@@ -135,7 +135,7 @@ func (r *returns) wait() time.Duration {
 // the others. Whoever is woken by the batch is woken once, at its end.
 func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int, r *returns) (int, error) {
 	var list []ids.ID
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		lapsed, inAll, err := lapsedLeases(ctx, tx, workspace, limit)
 		list, r.spread = lapsed, max(r.spread, spreadFor(inAll))
 		return err
@@ -181,7 +181,7 @@ func ifLapsed(wait time.Duration) verdict {
 // revokeLease ends one lease in a transaction of its own, if the verdict says so.
 // The zero change: it was left alone.
 func (s *Service) revokeLease(ctx context.Context, who tenancy.Principal, id ids.ID, judge verdict) (taken lease.Change, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		locked, held, err := lockLease(ctx, tx, who.Workspace, id)
 		if err != nil || held == nil {
 			return err

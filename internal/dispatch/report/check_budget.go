@@ -60,7 +60,7 @@ func (s *Service) CheckBudget(ctx context.Context, who tenancy.Principal, ref le
 		return BudgetAnswer{}, err
 	}
 	c := budgetChecked{BudgetCheck: in, standing: standing}
-	err = s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error { return c.readTx(ctx, tx, who, ref) })
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error { return c.readTx(ctx, tx, who, ref) }, db.Snapshot)
 	if err != nil {
 		return BudgetAnswer{}, err
 	}

@@ -42,7 +42,7 @@ func (s *Service) RecordDelivery(ctx context.Context, who tenancy.Principal, ref
 	if err := errors.Join(lease.RequireAgent(who), ref.Check(), checkDelivery(told)); err != nil {
 		return attempts.Delivery{}, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		now, err = s.deliverTx(ctx, tx, who, ref, told)
 		return err
 	})

@@ -50,7 +50,7 @@ func (s *Service) Follow(ctx context.Context, who tenancy.Principal, ref lease.R
 		}
 	}
 	var followed, work lease.Change
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		followed, work, err = s.followTx(ctx, tx, who, ref, pull)
 		return err
 	})

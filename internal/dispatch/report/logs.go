@@ -42,7 +42,7 @@ func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref leas
 	}
 	var status lease.Status
 	var job ids.ID
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		agent, err := lease.TouchTx(ctx, tx, who)
 		if err != nil {
 			return err

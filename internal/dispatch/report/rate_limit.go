@@ -14,7 +14,7 @@ import (
 // learnProvider finds out whose rate limit a failure is about, in a transaction of its
 // own: agents are locked before jobs. It is "" where nobody knows.
 func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (provider string, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		named, err := jobsByName(ctx, tx, who.Workspace, []string{ref.Job})
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 // created. What names something cannot be another one, and is refused.
 func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, key *idempotency.Key, in jobs.New) (jobs.New, error) {
 	var red *redact.Redactor
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		held, err := s.jobs.Secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}})
 		red = held.Redactor(who.Agent)
 		return err

@@ -95,10 +95,10 @@ func (l UsageLine) check() error {
 // Usage reads what all attempts on a job have used, and what each of those with
 // these epochs did. A job that used nothing, or is not there, has used nothing.
 func (s *Service) Usage(ctx context.Context, who tenancy.Principal, job ids.ID, epochs ...int64) (used spend.JobUsage, err error) {
-	err = s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		used, err = spend.OfAttemptsTx(ctx, tx, who.Workspace, job, epochs)
 		return err
-	})
+	}, db.Snapshot)
 	return used, err
 }
 
@@ -110,7 +110,7 @@ func (s *Service) LeaseUsage(ctx context.Context, who tenancy.Principal, leases 
 	if len(leases) == 0 {
 		return nil, nil
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		used, err = spend.OfLeasesTx(ctx, tx, who.Workspace, leases)
 		return err
 	})

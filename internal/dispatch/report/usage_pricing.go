@@ -38,7 +38,7 @@ func (s *Service) PriceUsage(ctx context.Context) (total int, err error) {
 func (s *Service) priceSome(ctx context.Context, workspace ids.ID) (n int, more bool, err error) {
 	var done spend.Priced
 	var charged budgeting.Charged
-	err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		if done, err = spend.PriceTx(ctx, tx, workspace, pricedAtOnce); err != nil || done.Entries == 0 {
 			return err
 		}

@@ -114,7 +114,7 @@ func Keep(ctx context.Context, d *db.DB, keys *Keys, store Store) ([]Cut, error)
 	}
 	var heads map[ids.ID]block
 	var cuts []Cut
-	err = d.InSystem(ctx, func(tx db.Tx) (err error) {
+	err = d.In(ctx, db.System, func(tx db.Tx) (err error) {
 		if heads, err = headsTx(ctx, tx); err == nil {
 			cuts, err = cutTx(ctx, tx, m, heads)
 		}
@@ -179,7 +179,7 @@ func Forget(ctx context.Context, d *db.DB, keys *Keys, store Store) error {
 	if old, err := loadMarks(ctx, store, keys); err == nil {
 		m.Signers = old.Signers
 	}
-	return d.InSystem(ctx, func(tx db.Tx) error {
+	return d.In(ctx, db.System, func(tx db.Tx) error {
 		heads, err := headsTx(ctx, tx)
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ func (w *world) happen(n int) {
 	w.t.Helper()
 	for i := range n {
 		job, epoch := ids.New(), int64(i+1)
-		err := w.db.InWorkspace(w.t.Context(), w.workspace, func(tx db.Tx) error {
+		err := w.db.In(w.t.Context(), db.Workspace(w.workspace), func(tx db.Tx) error {
 			return eventlog.AppendTx(w.t.Context(), tx, w.workspace, eventlog.Event{Type: eventlog.JobProgressed, JobID: &job,
 				Actor: tenancy.Actor{Kind: tenancy.KindAgent, ID: "1", Name: "ada"}, Epoch: &epoch, Changes: []eventlog.Change{{Field: "step", Old: i, New: i + 1}}})
 		})

@@ -32,7 +32,7 @@ func New(d *db.DB, keys *Keys) *Sealer { return &Sealer{db: d, keys: keys} }
 // number the second is not written.
 func (s *Sealer) Seal(ctx context.Context) (events int, failed error) {
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = dueTx(ctx, tx)
 		return err
 	})
@@ -52,10 +52,10 @@ func (s *Sealer) Seal(ctx context.Context) (events int, failed error) {
 func (s *Sealer) sealOne(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, i := blockEvents, 0; n == blockEvents && i < roundBlocks && err == nil; i++ {
 		began := time.Now()
-		err = s.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) (err error) {
+		err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 			n, err = s.sealTx(ctx, tx, workspace)
 			return err
-		})
+		}, db.ByIndex)
 		if err == nil {
 			total += n
 		}
@@ -118,7 +118,7 @@ func (s *Sealer) signed(workspace ids.ID, b block) block {
 // rewritten. It returns how many.
 func (s *Sealer) Reopen(ctx context.Context) (opened int, err error) {
 	var heads map[ids.ID]block
-	err = s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		heads, err = headsTx(ctx, tx)
 		return err
 	})
@@ -126,7 +126,7 @@ func (s *Sealer) Reopen(ctx context.Context) (opened int, err error) {
 		if err != nil {
 			return opened, err
 		}
-		err = s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			last, err := lastTx(ctx, tx, workspace)
 			if err != nil {
 				return err

@@ -37,7 +37,7 @@ func NewVerifier(ctx context.Context, d *db.DB, keys *Keys, store Store) (*Verif
 		return nil, err
 	}
 	v := &Verifier{db: d, keys: keys, marks: m, cuts: map[ids.ID]string{}}
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		heads, err := headsTx(ctx, tx)
 		if err != nil {
 			return err
@@ -63,10 +63,10 @@ func (v *Verifier) Check(ctx context.Context, workspace ids.ID, found func(detai
 	}
 	c := &check{Verifier: v, workspace: workspace, found: found}
 	for more := true; more; {
-		err := v.db.InWorkspaceThorough(ctx, workspace, func(tx db.Tx) (err error) {
+		err := v.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 			more, err = c.pageTx(ctx, tx)
 			return err
-		})
+		}, db.Thorough)
 		if err != nil {
 			return fmt.Errorf("check the seals of a log: %w", err)
 		}
@@ -76,7 +76,7 @@ func (v *Verifier) Check(ctx context.Context, workspace ids.ID, found func(detai
 
 // unsealed gives ErrNoKey where a log is sealed.
 func (v *Verifier) unsealed(ctx context.Context, workspace ids.ID) error {
-	return v.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	return v.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		last, err := lastTx(ctx, tx, workspace)
 		if err == nil && last.number > 0 {
 			err = ErrNoKey

@@ -37,7 +37,7 @@ func (s *Service) AgentAttempts(ctx context.Context, who tenancy.Principal, agen
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = ofAgentTx(ctx, tx, who.Workspace, agent, f.Outcome, before, f.Limit+1)
 		return err
 	})

@@ -21,7 +21,7 @@ func NewService(d *db.DB) *Service { return &Service{db: d} }
 
 // Attempts reads a job's attempts, newest first, at most 200. NotFound.
 func (s *Service) Attempts(ctx context.Context, who tenancy.Principal, keyOrID string) (list []Attempt, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		job, err := jobs.LoadTx(ctx, tx, who.Workspace, keyOrID)
 		if err != nil {
 			return err
@@ -38,7 +38,7 @@ func (s *Service) Attempts(ctx context.Context, who tenancy.Principal, keyOrID s
 func (s *Service) AttemptPage(ctx context.Context, who tenancy.Principal, keyOrID string, before int64, limit int) (
 	job jobs.Job, list []Record, more bool, err error,
 ) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if job, err = jobs.LoadTx(ctx, tx, who.Workspace, keyOrID); err != nil {
 			return err
 		}

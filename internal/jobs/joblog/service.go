@@ -27,7 +27,7 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, job string, f
 	if _, _, _, err = f.check(); err != nil {
 		return nil, "", err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		of, err := jobs.LoadTx(ctx, tx, who.Workspace, job)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Service) LogsAfter(ctx context.Context, who tenancy.Principal, job ids.
 		return nil, err
 	}
 	var list []Line
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = newerTx(ctx, tx, who.Workspace, job, window{epoch: f.Epoch, levels: levels, from: after, rows: limit})
 		return err
 	})
@@ -109,7 +109,7 @@ func (f Filter) check() (levels []string, before int64, limit int, err error) {
 // Retention. It returns how many.
 func (s *Service) ExpireLogs(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = workspacesTx(ctx, tx)
 		return err
 	})
@@ -118,7 +118,7 @@ func (s *Service) ExpireLogs(ctx context.Context) (int, error) {
 	}
 	total := 0
 	for _, workspace := range workspaces {
-		err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			n, err := expireTx(ctx, tx, workspace, expireBatch-total)
 			total += n
 			return err

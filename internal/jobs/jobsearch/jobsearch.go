@@ -36,9 +36,9 @@ func (s *Service) Find(ctx context.Context, who tenancy.Principal, words string,
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.ListInWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = findTx(ctx, tx, who.Workspace, words, wanted, limit)
 		return err
-	})
+	}, db.Snapshot, db.PlanAnew)
 	return list, err
 }

@@ -39,10 +39,10 @@ func (s *Service) FindLogs(ctx context.Context, who tenancy.Principal, words str
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.ListInWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, err = findLogsTx(ctx, tx, who.Workspace, wanted, limit)
 		return err
-	})
+	}, db.Snapshot, db.PlanAnew)
 	return list, err
 }
 

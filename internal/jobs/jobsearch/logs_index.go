@@ -68,15 +68,15 @@ func (x *Index) IndexLogs(ctx context.Context) (total int, err error) {
 // events the next call looks at these events again; so does whoever was interrupted.
 func (x *Index) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, err error) {
 	var d due
-	err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+	err = x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		d, err = dueTx(ctx, tx, workspace)
 		return err
-	})
+	}, db.ByIndex)
 	if err != nil || d.events == 0 {
 		return 0, err
 	}
 	for _, a := range d.attempts {
-		err := x.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		err := x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			blocks, err := indexTx(ctx, tx, workspace, a, d.era)
 			d.era = d.era.After(blocks)
 			return err
@@ -91,7 +91,7 @@ func (x *Index) indexWorkspace(ctx context.Context, workspace ids.ID) (n int, er
 	} else {
 		n += d.events
 	}
-	return n, x.db.InWorkspace(ctx, workspace, func(tx db.Tx) error { return savePlaceTx(ctx, tx, workspace, d.end, d.era) })
+	return n, x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error { return savePlaceTx(ctx, tx, workspace, d.end, d.era) })
 }
 
 // indexTx writes the words of what an attempt wrote, and returns of how many blocks.

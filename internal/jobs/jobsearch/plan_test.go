@@ -86,7 +86,7 @@ func fillLogs(t *testing.T, d *db.DB, workspace ids.ID) {
 // noScans fails where a transaction reads a table of many rows from end to end.
 func noScans(t *testing.T, d *db.DB, workspace ids.ID, when string, do func(db.Tx) error) {
 	t.Helper()
-	err := d.InWorkspace(t.Context(), workspace, func(tx db.Tx) error {
+	err := d.In(t.Context(), db.Workspace(workspace), func(tx db.Tx) error {
 		if err := do(tx); err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func TestTheDatabaseFindsWhatIsMarked(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
 	letters := rapid.StringOfN(rapid.SampledFrom([]rune("aAb1 ./-_\"'\\&|!():*é\u0301ß検索สั２\u00ad🚀")), 1, 24, -1)
-	err := d.InNone(t.Context(), func(tx db.Tx) error {
+	err := d.In(t.Context(), db.None, func(tx db.Tx) error {
 		rapid.Check(t, func(rt *rapid.T) {
 			texts := rapid.SliceOfN(rapid.OneOf(letters, rapid.StringN(1, 24, -1)), 1, 8).Draw(rt, "texts")
 			q, err := fulltext.Parse(rapid.OneOf(letters, rapid.SampledFrom(texts)).Draw(rt, "query"))

@@ -78,7 +78,7 @@ func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, er
 	more, n, held := true, 0, false
 	for page := 0; more && page < roundPages && ctx.Err() == nil; page++ {
 		began := time.Now()
-		err = x.db.InWorkspaceByIndex(ctx, workspace, func(tx db.Tx) error {
+		err = x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			p, err := lockPlaceTx(ctx, tx, workspace)
 			switch {
 			case err != nil:
@@ -90,7 +90,7 @@ func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, er
 			n, held, err = p.followTx(ctx, tx, workspace)
 			more = n == textsPage
 			return err
-		})
+		}, db.ByIndex)
 		if err != nil {
 			return total, err
 		}

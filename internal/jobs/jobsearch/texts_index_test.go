@@ -67,7 +67,7 @@ func TestNoJobIsLeftWithoutWords(t *testing.T) {
 	one, other := jobsearch.NewIndex(w.DB, wake), jobsearch.NewIndex(w.DB, wake)
 	open, commit, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		ended <- w.DB.InWorkspace(context.WithoutCancel(t.Context()), w.Who.Workspace, func(tx db.Tx) error {
+		ended <- w.DB.In(context.WithoutCancel(t.Context()), db.Workspace(w.Who.Workspace), func(tx db.Tx) error {
 			err := eventlog.AppendTx(t.Context(), tx, w.Who.Workspace, eventlog.Event{Type: eventlog.ProductSaved})
 			close(open)
 			<-commit

@@ -49,7 +49,7 @@ func (s *Service) Keys(ctx context.Context, who tenancy.Principal) ([]Key, error
 		return nil, fault.New(fault.Forbidden, "Only owners and admins see the encryption keys.")
 	}
 	var list []Key
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = generationsTx(ctx, tx, who.Workspace, s.vault.Knows)
 		return err
 	})
@@ -74,7 +74,7 @@ func (s *Service) RenewKey(ctx context.Context, who tenancy.Principal) error {
 			return fault.New(fault.InvalidTransition, "A rotation is under way. Make a new key when it is done.")
 		}
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		key, made, err := s.vault.RenewTx(ctx, tx, who.Workspace)
 		if err != nil || !made {
 			return err
@@ -98,7 +98,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	var workspaces []ids.ID
-	err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = rotatingTx(ctx, tx)
 		return err
 	})
@@ -118,7 +118,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 // rotate does one workspace's share, the oldest key first.
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 	var old []int
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 		old, err = oldKeysTx(ctx, tx, workspace)
 		return err
 	})
@@ -157,7 +157,7 @@ type rotation struct {
 
 // batch moves the next values. Those that do not open stay where they are.
 func (r *rotation) batch(ctx context.Context) error {
-	return r.s.db.InWorkspace(ctx, r.workspace, func(tx db.Tx) error {
+	return r.s.db.In(ctx, db.Workspace(r.workspace), func(tx db.Tx) error {
 		page, err := pageTx(ctx, tx, r.workspace, r.key, r.after)
 		if err != nil || len(page) == 0 {
 			r.over = err == nil
@@ -206,7 +206,7 @@ func (r *rotation) reseal(ctx context.Context, tx db.Tx, page []sealed, keys vau
 // keeps it alive: its value is seen here, or it waits and takes the newest key.
 func (s *Service) retire(ctx context.Context, workspace ids.ID, key int) error {
 	retired := false
-	err := s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		moved, ended, err := retireTx(ctx, tx, workspace, key)
 		if err != nil || !ended {
 			return err

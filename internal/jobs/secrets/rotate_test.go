@@ -92,7 +92,7 @@ func (b *fixture) readers(made []jobs.Job, per int) (stop func() int64) {
 			for ctx.Err() == nil {
 				at := rand.IntN(len(made) - 20)
 				var revealed []jobs.Job
-				err := b.DB.InWorkspace(context.Background(), b.Who.Workspace, func(tx db.Tx) (err error) {
+				err := b.DB.In(context.Background(), db.Workspace(b.Who.Workspace), func(tx db.Tx) (err error) {
 					revealed, _, err = service.RevealTx(context.Background(), tx, b.Who.Workspace, made[at:at+20])
 					return err
 				})
@@ -198,7 +198,7 @@ func TestAKeyIsNotRetiredUnderAWriter(t *testing.T) {
 	b.NewJobs(withSecrets("a", `{"A":"one"}`, "A"))
 	vault := dbtest.Vault(b.DB)
 	retired := make(chan error, 1)
-	err := b.DB.InWorkspace(t.Context(), b.Who.Workspace, func(tx db.Tx) error {
+	err := b.DB.In(t.Context(), db.Workspace(b.Who.Workspace), func(tx db.Tx) error {
 		// A writer has taken the first key and is slow.
 		if _, err := vault.WriterTx(t.Context(), tx, b.Who.Workspace); err != nil {
 			return err

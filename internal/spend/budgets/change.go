@@ -86,7 +86,7 @@ func (s *Service) Change(ctx context.Context, who tenancy.Principal, id ids.ID, 
 		return Budget{}, err
 	}
 	var roomier, unheld bool
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		found, err := lockTx(ctx, tx, who.Workspace, id)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, id ids.ID) 
 	if err := mayChange(who); err != nil {
 		return err
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		if err := lockBudgetsTx(ctx, tx, who.Workspace, []ids.ID{id}); err != nil {
 			return err
 		}

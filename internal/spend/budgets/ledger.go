@@ -93,7 +93,7 @@ func (s *Service) Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, 
 		query.Before = math.MaxInt64
 	}
 	limit := min(max(query.Limit, 1), MaxLines)
-	err = s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		found, _, err := budgetsTx(ctx, tx, who.Workspace, []ids.ID{id})
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *Service) Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, 
 		}
 		lines, err = ledgerTx(ctx, tx, who.Workspace, id, query, limit+1)
 		return err
-	})
+	}, db.Snapshot)
 	if len(lines) > limit {
 		lines, next = lines[:limit], lines[limit-1].ID
 	}

@@ -58,7 +58,7 @@ func (s *Service) Stop(ctx context.Context, who tenancy.Principal, id ids.ID) er
 	if err := mayChange(who); err != nil {
 		return err
 	}
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		found, err := lockTx(ctx, tx, who.Workspace, id)
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func (s *Service) Series(ctx context.Context, who tenancy.Principal, id ids.ID, 
 		return Series{}, fault.Invalid("bucket", "It must be hour or day.")
 	}
 	var series Series
-	err := s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, now, err := budgetsTx(ctx, tx, who.Workspace, []ids.ID{id})
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Service) Series(ctx context.Context, who tenancy.Principal, id ids.ID, 
 		series.Points = points(list[0], hours[id], since, now, bucket)
 		series.Fan = forecast.Fan(input(list[0], hours[id], now))
 		return nil
-	})
+	}, db.Snapshot)
 	return series, err
 }
 

@@ -56,13 +56,13 @@ func (s *Service) read(ctx context.Context, who tenancy.Principal, some []ids.ID
 	if err := mayRead(who); err != nil {
 		return nil, err
 	}
-	err = s.db.InWorkspaceSnapshot(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var now time.Time
 		if list, now, err = budgetsTx(ctx, tx, who.Workspace, some); err != nil {
 			return err
 		}
 		return presentTx(ctx, tx, who.Workspace, list, now, false)
-	})
+	}, db.Snapshot)
 	return list, err
 }
 

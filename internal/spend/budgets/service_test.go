@@ -233,7 +233,7 @@ func TestAPeriodIsOpenedOnce(t *testing.T) {
 	b := w.made(monthly(100))
 	next := b.State.End.Add(time.Hour)
 	for i := range 2 {
-		err := w.db.InWorkspace(t.Context(), w.who.Workspace, func(tx db.Tx) error {
+		err := w.db.In(t.Context(), db.Workspace(w.who.Workspace), func(tx db.Tx) error {
 			opened, err := budgets.OpenTx(t.Context(), tx, w.who.Workspace, []ids.ID{b.ID, ids.New()}, next)
 			if len(opened) != 1-i {
 				t.Errorf("opened %v", opened)

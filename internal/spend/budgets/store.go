@@ -25,7 +25,8 @@ func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) (
 	list := make([]Budget, 0, len(rows))
 	for _, r := range rows {
 		now = r.ReadAt
-		list = append(list, Budget{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope), ProductID: orNil(r.ProductID), Product: r.Product, Phase: r.Phase,
+		list = append(list, Budget{ID: r.ID, Name: r.Name, Scope: Scope(r.Scope),
+			ProductID: orNil(r.ProductID), Product: r.Product, Phase: r.Phase,
 			JobID: orNil(r.JobID), JobKey: r.JobKey, Period: Period(r.Period), Timezone: r.Timezone,
 			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}, Hard: r.Hard,
 			Slice: spend.Nanos(r.SliceNanos), SliceTokens: r.SliceTokens, AlertAt: r.AlertAt, Throttle: r.Throttle,

@@ -28,7 +28,7 @@ func (s *Service) Foresee(ctx context.Context) (int, error) { return s.everywher
 // other from its turn.
 func (s *Service) everywhere(ctx context.Context, do func(context.Context, tenancy.Principal) (int, error)) (total int, err error) {
 	var workspaces []ids.ID
-	if err := s.db.InSystem(ctx, func(tx db.Tx) (err error) {
+	if err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = workspacesTx(ctx, tx)
 		return err
 	}); err != nil {
@@ -46,7 +46,7 @@ func (s *Service) everywhere(ctx context.Context, do func(context.Context, tenan
 
 func (s *Service) sweep(ctx context.Context, who tenancy.Principal) (int, error) {
 	var opened, expired []ids.ID
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, now, err := budgetsTx(ctx, tx, who.Workspace, nil)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func unopenedTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget, 
 func (s *Service) foresee(ctx context.Context, who tenancy.Principal) (int, error) {
 	var told int
 	var lifted []ids.ID
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		list, now, err := budgetsTx(ctx, tx, who.Workspace, nil)
 		if err != nil || len(list) == 0 {
 			return err

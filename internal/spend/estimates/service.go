@@ -64,7 +64,7 @@ func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask)
 		}
 	}
 	var found [][groups]group
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		found, err = groupsTx(ctx, tx, who.Workspace, distinct)
 		return err
 	})
@@ -98,7 +98,7 @@ func (s *Service) Compare(ctx context.Context, who tenancy.Principal, last int) 
 	}
 	var jobs []Finished
 	var list []Compared
-	err := s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		jobs, list, err = newestTx(ctx, tx, who.Workspace, compareOver)
 		return err
 	})
@@ -127,7 +127,7 @@ func (s *Service) Extend(ctx context.Context) (total int, err error) {
 	}
 	var failed []error
 	for _, workspace := range list {
-		failed = append(failed, s.db.InWorkspace(ctx, workspace, func(tx db.Tx) error {
+		failed = append(failed, s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			n, err := extendTx(ctx, tx, workspace, settle, sweepBatch)
 			total += n
 			return err
@@ -165,7 +165,7 @@ func replay(ctx context.Context, d *db.DB, workspace ids.ID) (one Replayed, err 
 	var page []Finished
 	r, from := NewReplay(), place{}
 	for more := true; more; more = len(page) == replayPage {
-		err = d.InWorkspace(ctx, workspace, func(tx db.Tx) (err error) {
+		err = d.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
 			if one.Workspace, err = slugTx(ctx, tx, workspace); err != nil {
 				return err
 			}

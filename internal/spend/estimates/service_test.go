@@ -106,7 +106,7 @@ func TestWhatBecomesHistory(t *testing.T) {
 		t.Errorf("%d jobs were looked at again", n)
 	}
 	var list []Finished
-	err := w.db.InWorkspace(t.Context(), w.who.Workspace, func(tx db.Tx) (err error) {
+	err := w.db.In(t.Context(), db.Workspace(w.who.Workspace), func(tx db.Tx) (err error) {
 		list, _, err = pageTx(t.Context(), tx, w.who.Workspace, place{}, 100)
 		return err
 	})

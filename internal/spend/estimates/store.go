@@ -82,7 +82,7 @@ func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (jobs [
 
 // workspaces lists all.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
-	err = d.InSystem(ctx, func(tx db.Tx) error {
+	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.WorkspaceIDs(ctx, tx)
 		return err
 	})

@@ -51,7 +51,7 @@ func AskTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []Unpriced
 // Models reads the models without a price that people were asked about or have decided on,
 // those that wait for a decision first.
 func (s *Service) Models(ctx context.Context, who tenancy.Principal) (list []Unpriced, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		book, err := OfTx(ctx, tx, who.Workspace)
 		list = book.Unpriced
 		return err
@@ -71,7 +71,7 @@ func (s *Service) Decide(ctx context.Context, who tenancy.Principal, u Unpriced)
 	if err := u.check(); err != nil {
 		return nil, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = decideTx(ctx, tx, who, u)
 		return err
 	})

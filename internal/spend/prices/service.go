@@ -45,7 +45,7 @@ func (s *Service) changed(workspace ids.ID) {
 
 // List is the prices of a workspace, its own before the built-in ones.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, err error) {
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		book, err := OfTx(ctx, tx, who.Workspace)
 		list = book.List
 		return err
@@ -66,7 +66,7 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, list List) (a
 	if err := check(list); err != nil {
 		return nil, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		all, err = saveTx(ctx, tx, who, list)
 		return err
 	})

@@ -58,7 +58,7 @@ func (s *Service) Report(ctx context.Context, who tenancy.Principal, query Query
 		return r, err
 	}
 	r = Report{From: query.From, Until: query.Until, By: map[Dimension]Groups{}}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) error {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		return r.sumTx(ctx, tx, who.Workspace, query, min(max(most, 1), MaxGroups), by)
 	})
 	return r, err
@@ -84,7 +84,7 @@ func (s *Service) Unpriced(ctx context.Context, who tenancy.Principal, query Que
 	if query, err = query.checked(); err != nil {
 		return nil, err
 	}
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = unpricedTx(ctx, tx, who.Workspace, query)
 		return err
 	})
@@ -180,7 +180,7 @@ func (s *Service) Entries(ctx context.Context, who tenancy.Principal, query Entr
 		return nil, false, err
 	}
 	limit := min(max(query.Limit, 1), MaxEntries)
-	err = s.db.InWorkspace(ctx, who.Workspace, func(tx db.Tx) (err error) {
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		list, err = entriesTx(ctx, tx, who.Workspace, query, limit+1)
 		return err
 	})

@@ -60,7 +60,7 @@ func newBook(t *testing.T) *book {
 
 func (b *book) tell(list ...spend.Entry) {
 	b.t.Helper()
-	if err := b.db.InWorkspace(b.t.Context(), b.who.Workspace, func(tx db.Tx) error {
+	if err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) error {
 		_, _, err := spend.RecordTx(b.t.Context(), tx, b.who.Workspace, list)
 		return err
 	}); err != nil {
