@@ -153,7 +153,7 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 		return nil
 	}
 	if route == links.Logout {
-		ctx, err := s.Sessions.Load(c.Request().Context(), s.Web.SessionToken(c))
+		ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 		if err != nil {
 			return err
 		}
@@ -167,11 +167,11 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 // identify is the person who asks, unless too often. Whoever is not signed in is
 // counted by the address.
 func (s *Server) identify(c echo.Context) (tenancy.Principal, error) {
-	cookie := s.Web.SessionToken(c)
+	cookie := s.SessionToken(c)
 	if err := s.Quota.Held(cookie); err != nil {
 		return tenancy.Principal{}, err
 	}
-	who, err := s.Web.Person(c)
+	who, err := s.Person(c)
 	switch {
 	case fault.Is(err, fault.Unauthenticated):
 		return who, cmp.Or(s.Quota.Address(c.RealIP()), err)

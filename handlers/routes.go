@@ -35,7 +35,7 @@ import (
 // pages builds every page and joins their routes. A new page is one line here, and
 // one more where it has a live part.
 func (s *Server) pages() []web.Route {
-	site, d := s.Web, s.Deps
+	site, d := s.Site, s.Deps
 	registry := &live.Registry{}
 	streams := live.Deps{Site: site, Members: d.Accounts.Members, Board: d.Screens, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
 	s.Live = live.NewHub(streams, registry)
@@ -48,13 +48,11 @@ func (s *Server) pages() []web.Route {
 		Dispatch: d.Dispatch, Blobs: d.Blobs})
 	agent := agents.New(agents.Deps{Web: site, Screens: d.Screens, Fleet: d.Fleet, Dispatch: d.Dispatch})
 	events := timeline.New(timeline.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Events: d.Events})
-	needs := needsyou.New(needsyou.Deps{Web: site, Screens: d.Screens})
-	standing := statuspage.New(statuspage.Deps{Web: site, Coordinator: d.Coordinator, Dispatch: d.Dispatch, Fleet: d.Fleet,
-		Screens: d.Screens})
+	needs, status := needsyou.New(site), statuspage.New(site)
 	money := budgets.New(budgets.Deps{Web: site, Screens: d.Screens, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
 	threads := messages.New(messages.Deps{Web: site, Bus: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
 		Screens: d.Screens, Blobs: d.Blobs})
-	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), needs.Live(), standing.Live(),
+	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), live.Simple(needs), live.Simple(status),
 		money.Live(), threads.Live())
 
 	return slices.Concat(
@@ -64,7 +62,7 @@ func (s *Server) pages() []web.Route {
 		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
 		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs,
 			Screens: d.Screens}).Routes(),
-		standing.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
+		status.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
 		usage.New(usage.Deps{Web: site, Screens: d.Screens, Usage: d.Usage, Turns: d.Turns}).Routes(),
 		prices.New(prices.Deps{Web: site, Screens: d.Screens, Prices: d.Prices}).Routes(),
 		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,

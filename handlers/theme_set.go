@@ -23,7 +23,7 @@ func (s *Server) setTheme(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	cookie := &http.Cookie{
-		Name:     s.Web.CookieName(web.ThemeCookie),
+		Name:     s.CookieName(web.ThemeCookie),
 		Value:    in.Get("theme"),
 		Path:     "/",
 		MaxAge:   int(themeLife.Seconds()),

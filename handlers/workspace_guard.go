@@ -83,7 +83,7 @@ func (s *Server) showStale(c echo.Context, m stalePage) error {
 	}
 	page := layout.ErrorPage{Theme: web.ReadTheme(c), Code: status, Title: m.title, Message: m.text, BackLabel: m.back}
 	if who, ok := web.Principal(c); ok {
-		page.Shell = s.Web.ErrorShell(c, who)
+		page.Shell = s.ErrorShell(c, who)
 	}
 	return web.Render(c, status, layout.ErrorView(page))
 }

@@ -24,17 +24,16 @@ var kinds = map[screens.NeedKind]string{
 	screens.NeedAnswer: "Question", screens.NeedReview: "Review", screens.NeedRoute: "No factory", screens.NeedRetry: "Failed",
 }
 
-func model(page screens.NeedsPage, who tenancy.Principal) view.Needs {
-	m, canWrite := view.Needs{Count: countWords(page.Count)}, who.Can(tenancy.WriteJobs)
+func model(page screens.NeedsPage, r web.Request) view.Needs {
+	m, canWrite := view.Needs{Count: countWords(page.Count)}, r.Who.Can(tenancy.WriteJobs)
 	for _, b := range page.Count.UsedUp() {
-		m.Budgets = append(m.Budgets, budget(b, who.Can(tenancy.Manage)))
+		m.Budgets = append(m.Budgets, budget(b, r.Who.Can(tenancy.Manage)))
 	}
 	for _, u := range page.Count.Models {
-		m.Models = append(m.Models, unpriced(u, who.Can(tenancy.Manage)))
+		m.Models = append(m.Models, unpriced(u, r.Who.Can(tenancy.Manage)))
 	}
-	now := web.Now(page.Fleet)
 	for _, n := range page.List {
-		m.Rows = append(m.Rows, row(n, now, canWrite))
+		m.Rows = append(m.Rows, row(n, r.Now(), canWrite))
 	}
 	if page.More {
 		m.More = "These are the " + strconv.Itoa(len(m.Rows)) + " oldest. There are more."

@@ -10,7 +10,7 @@ import (
 
 // Health says in the navigation of every page whether the coordinator works.
 func (s *Site) Health(ctx context.Context) layout.Health {
-	is, err := s.Standing(ctx)
+	is, err := s.leader.Get(ctx)
 	if err != nil {
 		return layout.Health{Word: "Not known", Icon: "circle-question-mark", Tone: ui.Warn}
 	}

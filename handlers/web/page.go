@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -23,6 +24,16 @@ import (
 func (s *Site) Page(
 	c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string,
 ) (layout.Shell, error) {
+	needs, err := s.Screens.Needs(c.Request().Context(), who, snap)
+	if err != nil {
+		return layout.Shell{}, err
+	}
+	return s.shell(c, who, screens.Frame{Fleet: snap, Needs: needs}, section, title)
+}
+
+func (s *Site) shell(
+	c echo.Context, who tenancy.Principal, around screens.Frame, section layout.Section, title string,
+) (layout.Shell, error) {
 	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
 		return layout.Shell{}, err
@@ -30,15 +41,11 @@ func (s *Site) Page(
 	if _, ok := FindWorkspace(list, who.Workspace); !ok {
 		return layout.Shell{}, notSignedIn()
 	}
-	needs, err := s.Screens.Needs(c.Request().Context(), who, snap)
-	if err != nil {
-		return layout.Shell{}, err
-	}
-	shell := frame{who: who, workspaces: list, snap: snap, theme: ReadTheme(c), path: c.Request().URL.RequestURI()}.model()
+	shell := frame{who: who, workspaces: list, snap: around.Fleet, theme: ReadTheme(c), path: c.Request().URL.RequestURI()}.model()
 	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
 	shell.Health = s.Health(c.Request().Context())
-	shell.Needs, shell.Review = CountText(needs.All()), CountText(needs.Reviews)
-	shell.Money = MoneyNote(needs.Budgets)
+	shell.Needs, shell.Review = CountText(around.Needs.All()), CountText(around.Needs.Reviews)
+	shell.Money = MoneyNote(around.Needs.Budgets)
 	return shell, nil
 }
 

@@ -83,11 +83,36 @@ type Need struct {
 
 // NeedsPage is what waits for a person, the oldest first.
 type NeedsPage struct {
+	Count Needs
+	List  []Need
+	More  bool // there are more than listed
+}
+
+// Frame is what every page shows around what it is about, at one moment.
+type Frame struct {
 	Cursor string // the place in the log from which on the page is to be kept up to date
 	Fleet  fleet.Snapshot
-	Count  Needs
-	List   []Need
-	More   bool // there are more than listed
+	Needs  Needs
+}
+
+// Frame reads what every page shows around what it is about.
+func (s *Service) Frame(ctx context.Context, who tenancy.Principal) (Frame, error) {
+	var f Frame
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
+		// The place in the log first: what happens from here on is news.
+		cursor, err := eventlog.HeadTx(ctx, tx)
+		if err != nil {
+			return err
+		}
+		r, err := newReader(ctx, tx, who.Workspace)
+		if err != nil {
+			return err
+		}
+		f.Cursor, f.Fleet = cursor.String(), r.snap
+		f.Needs, err = r.needs()
+		return err
+	})
+	return f, err
 }
 
 // Needs counts what waits for a person, for the frame of every page.
@@ -102,19 +127,10 @@ func (s *Service) Needs(ctx context.Context, who tenancy.Principal, snap fleet.S
 }
 
 // NeedsPage reads what waits for a person.
-func (s *Service) NeedsPage(ctx context.Context, who tenancy.Principal) (NeedsPage, error) {
+func (s *Service) NeedsPage(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot) (NeedsPage, error) {
 	var page NeedsPage
-	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) error {
-		// The place in the log first: what happens from here on is news.
-		cursor, err := eventlog.HeadTx(ctx, tx)
-		if err != nil {
-			return err
-		}
-		r, err := newReader(ctx, tx, who.Workspace)
-		if err != nil {
-			return err
-		}
-		page.Cursor, page.Fleet = cursor.String(), r.snap
+	err := s.snapshot(ctx, who.Workspace, func(tx db.Tx) (err error) {
+		r := &reader{ctx: ctx, tx: tx, workspace: who.Workspace, snap: snap}
 		if page.Count, err = r.needs(); err != nil {
 			return err
 		}

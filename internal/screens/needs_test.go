@@ -7,6 +7,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -24,7 +25,7 @@ func TestWhatWaitsForAPersonIsBounded(t *testing.T) {
 	w := setup(t)
 	like := w.job(jobs.New{Spec: jobs.Spec{Title: "like"}})
 	w.crowd(like, 120, "failed")
-	page, err := w.NeedsPage(t.Context(), w.who)
+	page, err := w.NeedsPage(t.Context(), w.who, fleet.Snapshot{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestWhatWaitsForAPersonIsBounded(t *testing.T) {
 		t.Errorf("%d listed, more %v, counted %+v", len(page.List), page.More, n)
 	}
 	stranger := dbfactory.Person(dbfactory.Workspace(t, w.db), tenancy.RoleOwner)
-	if page, err := w.NeedsPage(t.Context(), stranger); err != nil || len(page.List) != 0 || page.Count.All() != (screens.Count{}) {
+	if page, err := w.NeedsPage(t.Context(), stranger, fleet.Snapshot{}); err != nil || len(page.List) != 0 || page.Count.All() != (screens.Count{}) {
 		t.Errorf("a stranger sees %+v, %v", page, err)
 	}
 }

@@ -4,6 +4,7 @@
 package links
 
 import (
+	"maps"
 	"net/url"
 	"strconv"
 )
@@ -109,22 +110,10 @@ func LiveReview(after, key, page string) string {
 	return live(after, v)
 }
 
-// LiveNeedsYou is the stream of the page of what waits for a person.
-func LiveNeedsYou(after string) string { return live(after, url.Values{"on": {"needs-you"}}) }
-
 // StatusBefore is the status page with the lines of the coordinator's log that
 // are older than one of them.
 func StatusBefore(line int64) string {
 	return with(Status, url.Values{"before": {strconv.FormatInt(line, 10)}})
-}
-
-// LiveStatus is the stream of the status page.
-func LiveStatus(after string, before int64) string {
-	v := url.Values{"on": {"status"}}
-	if before > 0 {
-		v.Set("before", strconv.FormatInt(before, 10))
-	}
-	return live(after, v)
 }
 
 // FactoryPlace is the place of a factory on the agents page.
@@ -185,6 +174,33 @@ func LiveBoard(after string, f Filter) string {
 // LiveJob is the stream of a job's page.
 func LiveJob(after, key string) string {
 	return live(after, url.Values{"on": {"job"}, "job": {key}})
+}
+
+// Live is the stream of a page from a place in the log on, with what its address asks for.
+func Live(page, after string, query url.Values) string {
+	v := url.Values{}
+	for name, values := range query {
+		if name == "after" { // which is the place in the log
+			name = "page"
+		}
+		if text := values[0]; text != "" {
+			v.Set(name, text)
+		}
+	}
+	v.Set("on", page)
+	return live(after, v)
+}
+
+// StreamQuery is what the address of the page asks for that a stream belongs to.
+func StreamQuery(stream url.Values) url.Values {
+	v := maps.Clone(stream)
+	delete(v, "on")
+	delete(v, "after")
+	if page, is := v["page"]; is {
+		v["after"] = page
+		delete(v, "page")
+	}
+	return v
 }
 
 func live(after string, v url.Values) string {

@@ -3,15 +3,8 @@ package needsyou
 
 import (
 	"github.com/fleetboard/fleetboard/views/jobparts"
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of the jobs that wait for a person.
-type Page struct {
-	Shell layout.Shell
-	Needs Needs
-}
 
 // Needs is all that the page shows, and live.
 type Needs struct {

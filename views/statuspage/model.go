@@ -2,15 +2,8 @@
 package statuspage
 
 import (
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page says whether the server does its work by itself.
-type Page struct {
-	Shell  layout.Shell
-	Status Status
-}
 
 // Status is what the page shows.
 type Status struct {

@@ -62,7 +62,7 @@ func samplePagesOf(t *testing.T, page board.Page) map[string]templ.Component {
 		"board":     board.View(page),
 		"first run": board.View(board.Page{Shell: shell, Board: board.Board{FirstRun: ptr(Poisoned(firstRun))}}),
 		"job":       job.View(job.Page{Shell: shell, Job: j}), "waiting": job.View(job.Page{Shell: shell, Job: w}), "done": job.View(job.Page{Shell: shell, Job: d}),
-		"needs-you": needsyou.View(needsyou.Page{Shell: shell, Needs: Poisoned(sampleNeeds())}),
+		"needs-you": needsyou.View(shell, Poisoned(sampleNeeds())),
 		"review":    review.View(review.Page{Shell: shell, Review: Poisoned(sampleReview())}), "linkable": job.LinkOptions(hostile, Poisoned([]job.LinkOption{{}})),
 		"form": jobform.View(jobform.Page{Shell: shell, Form: Poisoned(badForm())}), "agents": agents.View(agents.Page{Shell: shell, Agents: Poisoned(sampleAgents())}),
 		"edit": jobform.EditView(jobform.Page{Shell: shell, Form: Poisoned(editForm())}), "copy": jobform.View(jobform.Page{Shell: shell, Form: Poisoned(copiedForm())}),
