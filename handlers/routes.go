@@ -37,36 +37,25 @@ import (
 func (s *Server) pages() []web.Route {
 	site, d := s.Site, s.Deps
 	registry := &live.Registry{}
-	streams := live.Deps{Site: site, Members: d.Accounts.Members, Board: d.Screens, Fleet: d.Fleet, Log: d.Log, Done: d.Done}
-	s.Live = live.NewHub(streams, registry)
+	s.Live = live.NewHub(site, registry)
 
-	boards := board.New(board.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Fleet: d.Fleet})
-	jobPages := job.New(job.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Links: d.Jobs, Attempts: d.Attempts, Logs: d.JobLogs,
-		Fleet: d.Fleet, Dispatch: d.Dispatch, Messages: d.Bus, Blobs: d.Blobs, Registry: registry,
-		Streams: live.NewStreams(streams), Turns: d.Turns})
-	reviews := review.New(review.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Attempts: d.Attempts, Fleet: d.Fleet,
-		Dispatch: d.Dispatch, Blobs: d.Blobs})
-	agent := agents.New(agents.Deps{Web: site, Screens: d.Screens, Fleet: d.Fleet, Dispatch: d.Dispatch})
-	events := timeline.New(timeline.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Events: d.Events})
-	needs, status := needsyou.New(site), statuspage.New(site)
+	boards, events := board.New(site), timeline.New(site)
+	jobPages := job.New(site, registry, live.NewStreams(site))
+	reviews, agent, needs, status := review.New(site), agents.New(site), needsyou.New(site), statuspage.New(site)
 	money := budgets.New(budgets.Deps{Web: site, Screens: d.Screens, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
 	threads := messages.New(messages.Deps{Web: site, Bus: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
 		Screens: d.Screens, Blobs: d.Blobs})
-	registry.Register(boards.Live(), jobPages.Live(), agent.Live(), reviews.Live(), events.Live(), live.Simple(needs), live.Simple(status),
-		money.Live(), threads.Live())
+	registry.Register(boards.Live(), jobPages.Live(), live.Simple(agent), live.Simple(reviews), events.Live(), live.Simple(needs),
+		live.Simple(status), money.Live(), threads.Live())
 
 	return slices.Concat(
 		[]web.Route{web.GetLong("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(jobform.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
-		palette.New(palette.Deps{Jobs: d.Jobs, Words: d.JobSearch, Messages: d.Bus, Fleet: d.Fleet}).Routes(),
-		search.New(search.Deps{Web: site, Messages: d.Bus, Jobs: d.JobSearch, Titles: d.Jobs, Logs: d.JobLogs,
-			Screens: d.Screens}).Routes(),
-		status.Routes(), money.Routes(), threads.Routes(), blob.New(d.Blobs).Routes(),
-		usage.New(usage.Deps{Web: site, Screens: d.Screens, Usage: d.Usage, Turns: d.Turns}).Routes(),
+		palette.New(site).Routes(), search.New(site).Routes(), usage.New(site).Routes(),
+		status.Routes(), money.Routes(), threads.Routes(), blob.New(site).Routes(),
 		prices.New(prices.Deps{Web: site, Screens: d.Screens, Prices: d.Prices}).Routes(),
-		login.New(login.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions, Fleet: d.Fleet,
-			Log: d.Log}).Routes(),
+		login.New(site).Routes(),
 		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,
 			Jobs: d.Jobs, Secrets: d.Jobs.Secrets, Fleet: d.Fleet,
 			Screens: d.Screens, Dispatch: d.Dispatch, Events: d.Events}).Routes(),

@@ -20,17 +20,17 @@ import (
 const maxWhy = 1000
 
 // factoryDrain lets a factory take no new claims.
-func (p *Pages) factoryDrain(c echo.Context, who tenancy.Principal) error {
-	return p.setDraining(c, who, true)
+func (s site) factoryDrain(c echo.Context, who tenancy.Principal) error {
+	return s.setDraining(c, who, true)
 }
 
 // factoryUndrain lets it claim again.
-func (p *Pages) factoryUndrain(c echo.Context, who tenancy.Principal) error {
-	return p.setDraining(c, who, false)
+func (s site) factoryUndrain(c echo.Context, who tenancy.Principal) error {
+	return s.setDraining(c, who, false)
 }
 
-func (p *Pages) setDraining(c echo.Context, who tenancy.Principal, draining bool) error {
-	f, err := p.Fleet.SetDraining(c.Request().Context(), who, c.Param("name"), draining)
+func (s site) setDraining(c echo.Context, who tenancy.Principal, draining bool) error {
+	f, err := s.Fleet.SetDraining(c.Request().Context(), who, c.Param("name"), draining)
 	if err != nil {
 		return err
 	}
@@ -38,21 +38,21 @@ func (p *Pages) setDraining(c echo.Context, who tenancy.Principal, draining bool
 	if draining {
 		t.Title, t.Text = f.Name+" is draining", "It takes no new claims; current jobs may end."
 	}
-	return p.fleetChanged(c, who, t)
+	return s.fleetChanged(c, who, t)
 }
 
 // factoryRemove forgets a factory whose agents are dead.
-func (p *Pages) factoryRemove(c echo.Context, who tenancy.Principal) error {
+func (s site) factoryRemove(c echo.Context, who tenancy.Principal) error {
 	name := c.Param("name")
-	if err := p.Dispatch.RemoveFactory(c.Request().Context(), who, name); err != nil {
+	if err := s.Dispatch.RemoveFactory(c.Request().Context(), who, name); err != nil {
 		return err
 	}
-	return p.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: name + " was removed",
+	return s.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: name + " was removed",
 		Text: "Its attempts and the timeline keep its name. A host that comes back registers anew."})
 }
 
 // agentTerminate ends an agent, after its jobs or at once.
-func (p *Pages) agentTerminate(c echo.Context, who tenancy.Principal) error {
+func (s site) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *Pages) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	if !web.Fits(reason, maxWhy) {
 		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
 	}
-	a, err := p.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
+	a, err := s.Dispatch.Terminate(c.Request().Context(), who, c.Param("name"), reason, graceful)
 	if err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func (p *Pages) agentTerminate(c echo.Context, who tenancy.Principal) error {
 	if graceful {
 		t.Title, t.Text = a.Name+" ends after its job", "It gets no new ones."
 	}
-	return p.fleetChanged(c, who, t)
+	return s.fleetChanged(c, who, t)
 }
 
 // agentCutOff ends an agent and its tokens at once.
-func (p *Pages) agentCutOff(c echo.Context, who tenancy.Principal) error {
+func (s site) agentCutOff(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
 		return err
@@ -82,25 +82,31 @@ func (p *Pages) agentCutOff(c echo.Context, who tenancy.Principal) error {
 	if !web.Fits(reason, maxWhy) {
 		return web.Sentence(fault.Invalid("reason", "It must have at most %d characters of text.", maxWhy))
 	}
-	a, err := p.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
+	a, err := s.Dispatch.CutOff(c.Request().Context(), who, c.Param("name"), reason)
 	if err != nil {
 		return err
 	}
-	return p.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: a.Name + " was cut off",
+	return s.fleetChanged(c, who, ui.Toast{Tone: ui.OK, Title: a.Name + " was cut off",
 		Text: "None of its calls is answered any more. What it worked on went back to the queue."})
 }
 
 // fleetChanged answers with the agents as they are now, or goes back to them.
-func (p *Pages) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
+func (s site) fleetChanged(c echo.Context, who tenancy.Principal, t ui.Toast) error {
 	if !web.IsHX(c) {
-		p.Web.SetFlash(c, t)
+		s.SetFlash(c, t)
 		return web.SeeOther(c, links.Agents)
 	}
 	at, err := url.Parse(web.CurrentPath(c.Request()))
 	if err != nil {
 		at = &url.URL{}
 	}
-	m, err := p.now(c, who, parseFilter(at.Query()))
+	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
+	if err != nil {
+		return err
+	}
+	r := s.Request(c, who, snap)
+	r.Query = at.Query()
+	m, err := s.read(c.Request().Context(), r)
 	if err != nil {
 		return err
 	}

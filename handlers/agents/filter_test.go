@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestANarrowedPageStaysNarrowedLive(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")
 	agent := d.Agent("calm")
-	s := d.Stream(t, d.Listen(t)+links.LiveAgents("", links.AgentsFilter{Show: "idle"}), "")
+	s := d.Stream(t, d.Listen(t)+links.Live("agents", "", url.Values{"show": {"idle"}}), "")
 	d.Claim(agent)
 	if got := s.Until("No agent waits for a job.").Data; !strings.Contains(got, "agents-kinds") || strings.Contains(got, "agent-factory-of-calm") {
 		t.Errorf("the stream sends %s", got)

@@ -3,8 +3,6 @@
 package blob
 
 import (
-	"context"
-
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/blobparts"
@@ -13,16 +11,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Blobs is what the downloads ask of contents.
-type Blobs interface {
-	Open(ctx context.Context, who tenancy.Principal, sum blobs.Sum) (*blobs.Reader, error)
-}
-
 // Pages answers the requests of downloads.
-type Pages struct{ blobs Blobs }
+type Pages struct{ *web.Site }
 
 // New returns the downloads.
-func New(b Blobs) *Pages { return &Pages{b} }
+func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes are the downloads, with the permission that they need.
 func (p *Pages) Routes() []web.Route {
@@ -35,7 +28,7 @@ func (p *Pages) download(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	content, err := p.blobs.Open(c.Request().Context(), who, sum)
+	content, err := p.Blobs.Open(c.Request().Context(), who, sum)
 	if err != nil {
 		return err
 	}

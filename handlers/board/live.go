@@ -38,9 +38,9 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string {
 
 // Open makes the live part of the board.
 func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
-	name, err := b.pages.Web.WorkspaceName(c.Request().Context(), who)
+	name, err := b.pages.WorkspaceName(c.Request().Context(), who)
 	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
-	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.Web.FirstRun(c, who, snap),
+	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap)),
 		empty: c.QueryParam(emptyParam) != ""}, err
 }
 

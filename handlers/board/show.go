@@ -29,7 +29,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	running, capped := countColumn(b.Columns, screens.Running)
-	shell, err := p.Web.Page(c, who, b.Fleet, layout.SectionBoard, boardTitle(running, capped))
+	shell, err := p.Page(c, who, b.Fleet, layout.SectionBoard, boardTitle(running, capped))
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if empty {
-		first := p.Web.FirstRun(c, who, b.Fleet)
+		first := p.FirstRun(ctx, p.Request(c, who, b.Fleet))
 		page.Board.FirstRun, page.Board.NoMatch = &first, nil
 	}
 	return web.Render(c, http.StatusOK, view.View(page))
@@ -92,7 +92,7 @@ func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
 	if web.IsHX(c) {
 		return web.Render(c, http.StatusOK, view.ColumnItems(column))
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionBoard, column.Title)
+	shell, err := p.Page(c, who, snap, layout.SectionBoard, column.Title)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toa
 	if !web.IsHX(c) {
 		return p.goBack(c, toast)
 	}
-	parts, err := p.Registry.Parts(c, who, live.Act{Job: job, From: from})
+	parts, err := p.registry.Parts(c, who, live.Act{Job: job, From: from})
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (p *Pages) refused(c echo.Context, who tenancy.Principal, job jobs.Job, toa
 	if !web.IsHX(c) {
 		return p.goBack(c, &toast)
 	}
-	parts, err := p.Registry.Parts(c, who, live.Act{Job: job, Refused: true})
+	parts, err := p.registry.Parts(c, who, live.Act{Job: job, Refused: true})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (p *Pages) refused(c echo.Context, who tenancy.Principal, job jobs.Job, toa
 
 func (p *Pages) goBack(c echo.Context, toast *ui.Toast) error {
 	if toast != nil {
-		p.Web.SetFlash(c, *toast)
+		p.SetFlash(c, *toast)
 	}
 	return web.SeeOther(c, web.BackTo(c, links.Board))
 }

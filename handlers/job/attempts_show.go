@@ -33,7 +33,7 @@ func (p *Pages) showAttempts(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet.now = web.Now(snap)
 	m := sheet.model()
-	if m.Shell, err = p.Web.Page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
+	if m.Shell, err = p.Page(c, who, snap, "", "Attempts on "+sheet.job.Key+" "+sheet.job.Title); err != nil {
 		return err
 	}
 	return web.Render(c, http.StatusOK, view.AttemptsView(m))

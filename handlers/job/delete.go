@@ -38,7 +38,7 @@ func (p *Pages) delete(c echo.Context, who tenancy.Principal) error {
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, toast)
+	p.SetFlash(c, toast)
 	if web.IsHX(c) {
 		c.Response().Header().Set("HX-Redirect", to)
 		return c.NoContent(http.StatusOK)

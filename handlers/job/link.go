@@ -116,9 +116,9 @@ func (p *Pages) link(c echo.Context, who tenancy.Principal) error {
 	kind := jobs.LinkType(name)
 	var made jobs.Job
 	if kind == heldParent {
-		made, err = p.Links.LinkParent(c.Request().Context(), who, job, other, true)
+		made, err = p.Jobs.LinkParent(c.Request().Context(), who, job, other, true)
 	} else {
-		made, err = p.Links.Link(c.Request().Context(), who, job, other, kind)
+		made, err = p.Jobs.Link(c.Request().Context(), who, job, other, kind)
 	}
 	if err != nil {
 		return p.linkRefused(c, err)
@@ -143,7 +143,7 @@ func (p *Pages) unlink(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	kind := jobs.LinkType(in.Get("type"))
-	job, err := p.Links.Unlink(c.Request().Context(), who, c.Param("key"), in.Get("other"), kind)
+	job, err := p.Jobs.Unlink(c.Request().Context(), who, c.Param("key"), in.Get("other"), kind)
 	if err != nil {
 		return p.linkRefused(c, err)
 	}
@@ -186,7 +186,7 @@ func (p *Pages) linkable(c echo.Context, who tenancy.Principal) error {
 	query := web.SearchText(c.QueryParam("other"))
 	var list []view.LinkOption
 	if query != "" {
-		found, err := p.Links.Search(c.Request().Context(), who, query, web.MaxFound+1)
+		found, err := p.Jobs.Search(c.Request().Context(), who, query, web.MaxFound+1)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func (r *liveJob) note(sheet pageData) {
 
 // Listen tells of messages.
 func (r *liveJob) Listen() (changed <-chan struct{}, stop func()) {
-	return r.pages.Messages.Watch(r.who.Workspace)
+	return r.pages.Bus.Watch(r.who.Workspace)
 }
 
 // Heard reads the job's thread again.

@@ -27,7 +27,7 @@ const logGap = 150 * time.Millisecond
 // streamLog is the stream of a job's log: the lines after ?after=, or after
 // Last-Event-ID, that pass the page's filter.
 func (p *Pages) streamLog(c echo.Context, who tenancy.Principal) error {
-	return live.Serve(p.Streams, c, who, func() (live.Feed[struct{}], func(), error) {
+	return live.Serve(p.streams, c, who, func() (live.Feed[struct{}], func(), error) {
 		ctx := c.Request().Context()
 		after, err := strconv.ParseInt(live.Place(c), 10, 64)
 		if err != nil || after < 0 {
@@ -99,7 +99,7 @@ func (t *logTail) send(ctx context.Context) error {
 		t.more = true
 		return nil
 	}
-	lines, err := t.pages.Logs.LogsAfter(ctx, t.who, t.job.ID, t.after, toLogFilter(t.view))
+	lines, err := t.pages.JobLogs.LogsAfter(ctx, t.who, t.job.ID, t.after, toLogFilter(t.view))
 	if err != nil || len(lines) == 0 {
 		t.more, t.behind = false, 0
 		return err

@@ -44,7 +44,7 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 	if web.IsHX(c) {
 		return web.Render(c, http.StatusOK, view.LogPanel(log))
 	}
-	shell, err := p.Web.Page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
+	shell, err := p.Page(c, who, snap, "", "Log of "+job.Key+" "+job.Title)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *Pages) readLog(ctx context.Context, who tenancy.Principal, job jobs.Job
 	if v.Line > 0 {
 		return p.readAround(ctx, who, job, v, now)
 	}
-	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), toLogFilter(v))
+	found, next, err := p.JobLogs.Logs(ctx, who, job.ID.String(), toLogFilter(v))
 	scanned, _ := strconv.ParseInt(next, 10, 64)
 	return logData{job: job, view: v, found: found, more: next != "", next: scanned, now: now}.model(), err
 }
@@ -91,12 +91,12 @@ func (p *Pages) readAround(ctx context.Context, who tenancy.Principal, job jobs.
 	upTo := v
 	upTo.Text, upTo.Before = "", v.Line+1
 	f := toLogFilter(upTo)
-	found, next, err := p.Logs.Logs(ctx, who, job.ID.String(), f)
+	found, next, err := p.JobLogs.Logs(ctx, who, job.ID.String(), f)
 	if err != nil {
 		return view.Log{}, err
 	}
 	f.Limit = logAfter
-	behind, err := p.Logs.LogsAfter(ctx, who, job.ID, v.Line, f)
+	behind, err := p.JobLogs.LogsAfter(ctx, who, job.ID, v.Line, f)
 	slices.Reverse(behind)
 	return logData{job: job, view: upTo, found: append(behind, found...), more: next != "", now: now}.model(), err
 }

@@ -63,7 +63,7 @@ func (p *Pages) linesAfter(ctx context.Context, who tenancy.Principal, job ids.I
 		return nil, err
 	}
 	defer turn.End()
-	return p.Logs.LogsAfter(ctx, who, job, after, f)
+	return p.JobLogs.LogsAfter(ctx, who, job, after, f)
 }
 
 // writeLine writes a line with the time in UTC; the further lines of its message are

@@ -15,7 +15,7 @@ const messagesShown = 20
 // readMessages reads the end of the job's thread, one message more than is shown where there
 // are more, and how large the blobs are that the page names.
 func (p *Pages) readMessages(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
-	if d.messages, err = p.Messages.Newest(ctx, who, d.job.Key, 0, messagesShown+1); err != nil {
+	if d.messages, err = p.Bus.Newest(ctx, who, d.job.Key, 0, messagesShown+1); err != nil {
 		return err
 	}
 	return p.readSizes(ctx, who, d)

@@ -29,7 +29,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	job := page.Why.Job
-	shell, err := p.Web.Page(c, who, page.Fleet, layout.SectionJob, job.Key+" "+job.Title)
+	shell, err := p.Page(c, who, page.Fleet, layout.SectionJob, job.Key+" "+job.Title)
 	if err != nil {
 		return err
 	}

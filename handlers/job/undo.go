@@ -45,7 +45,7 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 	toast := ui.Toast{Tone: ui.OK, Title: after.Key + " is " + strings.ToLower(ui.Status(after.Status).Word()) + " again",
 		Text: "What was done is undone."}
 	if strings.HasPrefix(web.CurrentPath(c.Request()), links.Review) {
-		p.Web.SetFlash(c, toast)
+		p.SetFlash(c, toast)
 		return web.SeeOther(c, links.ReviewJob(after.Key, ""))
 	}
 	return p.changed(c, who, after, &toast, screens.StatusColumn(before.Status))

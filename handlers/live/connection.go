@@ -42,7 +42,7 @@ type connection struct {
 // stream tells everything, so nothing falls between the two.
 func (f *connection) Begin(ctx context.Context, out *Writer) error {
 	f.out = out
-	u, err := f.hub.deps.Board.CatchUp(ctx, f.who, f.after)
+	u, err := f.hub.site.Screens.CatchUp(ctx, f.who, f.after)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (f *connection) startOver(ctx context.Context) error {
 	if err := f.reset(ctx); err != nil {
 		return err
 	}
-	snap, err := f.hub.deps.Fleet.Snapshot(ctx, f.who)
+	snap, err := f.hub.site.Fleet.Snapshot(ctx, f.who)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (f *connection) reset(ctx context.Context) error {
 	if !f.stream.subscribers.add(f.subscriber) {
 		return nil
 	}
-	place, err := f.hub.deps.Board.Cursor(ctx, f.who)
+	place, err := f.hub.site.Screens.Cursor(ctx, f.who)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type Hub struct {
 	// are refreshed.
 	Settle time.Duration
 
-	deps    Deps
+	site    *web.Site
 	pages   *Registry
 	streams *Streams
 
@@ -28,8 +28,8 @@ type Hub struct {
 }
 
 // NewHub returns the hub of these pages.
-func NewHub(d Deps, pages *Registry) *Hub {
-	return &Hub{Settle: settle, deps: d, pages: pages, streams: NewStreams(d), shared: map[string]*sharedStream{}}
+func NewHub(s *web.Site, pages *Registry) *Hub {
+	return &Hub{Settle: settle, site: s, pages: pages, streams: NewStreams(s), shared: map[string]*sharedStream{}}
 }
 
 // sharedStream is a stream and how many read it.
@@ -109,20 +109,20 @@ func (h *Hub) enter(key string) (o *sharedStream, first bool) {
 
 // begin makes the view with the first reader's request and lets it run.
 func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) error {
-	snap, err := h.deps.Fleet.Snapshot(c.Request().Context(), who)
+	snap, err := h.site.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}
-	o.who, o.fleet, o.health = who, web.FleetModel(snap), h.deps.Site.Health(c.Request().Context())
+	o.who, o.fleet, o.health = who, web.FleetModel(snap), h.site.Health(c.Request().Context())
 	if o.view, err = h.open(c, who, snap); err != nil {
 		return err
 	}
-	place, err := h.deps.Board.Cursor(c.Request().Context(), who)
+	place, err := h.site.Screens.Cursor(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Request().Context()))
-	if o.updates, err = h.deps.Board.Watch(ctx, who, place); err != nil {
+	if o.updates, err = h.site.Screens.Watch(ctx, who, place); err != nil {
 		stop()
 		return err
 	}

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,9 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/signal"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
@@ -27,35 +23,6 @@ const (
 	// fifth so that they do not all come at once.
 	oldest = 20 * time.Minute
 )
-
-// Deps is what streams need.
-type Deps struct {
-	Site    *web.Site
-	Members Members
-	Board   Board
-	Fleet   Fleet
-	Log     *slog.Logger
-	// Done is closed when the server stops. Nil is a server that never stops.
-	Done <-chan struct{}
-}
-
-// Members tells of changes of a workspace's members.
-type Members interface {
-	OnMembers(workspace ids.ID, notify func()) (stop func())
-}
-
-// Board is the feed of the board's changes.
-type Board interface {
-	Cursor(ctx context.Context, who tenancy.Principal) (cursor string, err error)
-	Needs(ctx context.Context, who tenancy.Principal, snap fleet.Snapshot) (screens.Needs, error)
-	Watch(ctx context.Context, who tenancy.Principal, cursor string) (<-chan *screens.Update, error)
-	CatchUp(ctx context.Context, who tenancy.Principal, cursor string) (*screens.Update, error)
-}
-
-// Fleet reads the factories and agents.
-type Fleet interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-}
 
 // Feed is what one connection shows: what C brings, one after another.
 type Feed[T any] interface {
@@ -72,12 +39,12 @@ type Feed[T any] interface {
 
 // Streams are the open connections of one kind.
 type Streams struct {
-	deps Deps
+	site *web.Site
 	open *quota.Seats
 }
 
 // NewStreams returns none.
-func NewStreams(d Deps) *Streams { return &Streams{deps: d, open: quota.NewSeats()} }
+func NewStreams(s *web.Site) *Streams { return &Streams{site: s, open: quota.NewSeats()} }
 
 // Serve answers a request with a stream, unless too many are open. prepare refuses
 // what cannot be shown, before the answer has begun; done ends what it began.
@@ -102,7 +69,7 @@ func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare fun
 		err = feed.Begin(ctx, out)
 	}
 	if err == nil {
-		err = run(ctx, s.deps.Done, changed, feed, func() bool { return s.deps.Site.StillIn(c, who) })
+		err = run(ctx, s.site.Done, changed, feed, func() bool { return s.site.StillIn(c, who) })
 	}
 	if ctx.Err() != nil {
 		return nil // the reader has gone; there is nobody to tell
@@ -123,7 +90,7 @@ func Place(c echo.Context) string {
 // need not wait for the next check. stop ends that.
 func (s *Streams) membersChanged(who tenancy.Principal) (changed <-chan struct{}, stop func()) {
 	news := signal.New()
-	return news.C(), s.deps.Members.OnMembers(who.Workspace, news.Set)
+	return news.C(), s.site.Accounts.Members.OnMembers(who.Workspace, news.Set)
 }
 
 // run feeds a connection until the reader, the session, the server or the stream's

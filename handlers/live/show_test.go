@@ -145,7 +145,7 @@ func TestLiveEndsWithTheSession(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")
 	member := d.As(tenancy.RoleMember)
-	s := member.Stream(t, d.Listen(t)+links.LiveAgents("", links.AgentsFilter{}), "")
+	s := member.Stream(t, d.Listen(t)+links.Live("agents", "", nil), "")
 	handlertest.Read(t, member.Post("/logout", nil), http.StatusSeeOther)
 	for {
 		if _, err := s.Next(); err != nil {

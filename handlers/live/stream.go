@@ -65,7 +65,7 @@ func (s *stream) run(ctx context.Context) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				s.hub.deps.Log.WarnContext(ctx, "show live changes", "error", err)
+				s.hub.site.Log.WarnContext(ctx, "show live changes", "error", err)
 			}
 			return
 		}
@@ -136,18 +136,18 @@ func (s *stream) refresh(ctx context.Context) error {
 // beat looks for what changes without an event, such as an agent that has gone
 // silent.
 func (s *stream) beat(ctx context.Context) error {
-	snap, err := s.hub.deps.Fleet.Snapshot(ctx, s.who)
+	snap, err := s.hub.site.Fleet.Snapshot(ctx, s.who)
 	if err != nil {
 		return err
 	}
-	if now := s.hub.deps.Site.Health(ctx); now != s.health {
+	if now := s.hub.site.Health(ctx); now != s.health {
 		s.health = now
 		if err := s.subscribers.publish(ctx, Update{Parts: []templ.Component{layout.LiveHealth(now)}}, ""); err != nil {
 			return err
 		}
 	}
 	if !sameFleet(s.fleet, web.FleetModel(snap)) {
-		needs, err := s.hub.deps.Board.Needs(ctx, s.who, snap)
+		needs, err := s.hub.site.Screens.Needs(ctx, s.who, snap)
 		if err != nil {
 			return err
 		}
@@ -181,11 +181,11 @@ func (s *stream) listen(ctx context.Context) error {
 // reset lets every page fetch itself again, for the stream missed too much, and
 // goes on from the place that they will then show.
 func (s *stream) reset(ctx context.Context) error {
-	place, err := s.hub.deps.Board.Cursor(ctx, s.who)
+	place, err := s.hub.site.Screens.Cursor(ctx, s.who)
 	if err != nil {
 		return err
 	}
-	if s.updates, err = s.hub.deps.Board.Watch(ctx, s.who, place); err != nil {
+	if s.updates, err = s.hub.site.Screens.Watch(ctx, s.who, place); err != nil {
 		return err
 	}
 	s.soon()

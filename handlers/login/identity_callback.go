@@ -68,7 +68,7 @@ func (p *identityPages) identitySession(c echo.Context, in login.LoggedIn, works
 	if workspace != "" {
 		values[sessions.Workspace] = workspace
 	}
-	if err := p.Web.BeginSession(c, values, 0); err != nil {
+	if err := p.BeginSession(c, values, 0); err != nil {
 		return err
 	}
 	p.Log.InfoContext(c.Request().Context(), "logged in by the identity provider", "request_id", web.RequestID(c), "account", in.ID)
@@ -78,7 +78,7 @@ func (p *identityPages) identitySession(c echo.Context, in login.LoggedIn, works
 // identityFound remembers who somebody is at the provider and asks whether that
 // is to be linked: a log in there may be another person's.
 func (p *identityPages) identityFound(c echo.Context, flow identityFlow, claims oidc.Claims) error {
-	who, err := p.Web.Person(c)
+	who, err := p.Person(c)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
 		return err
 	}

@@ -62,13 +62,13 @@ func (p *identityPages) keep(c echo.Context, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	return p.Web.Keep(c, name, string(raw))
+	return p.Keep(c, name, string(raw))
 }
 
 // takeFlow gives the log in that is under way in this browser, once; the zero
 // flow where there is none or it took too long.
 func (p *identityPages) takeFlow(c echo.Context) (identityFlow, error) {
-	raw, err := p.Web.TakeKept(c, keptFlow)
+	raw, err := p.TakeKept(c, keptFlow)
 	var f identityFlow
 	if err != nil || !unpack(raw, &f) || old(f.At) {
 		return identityFlow{}, err
@@ -79,7 +79,7 @@ func (p *identityPages) takeFlow(c echo.Context) (identityFlow, error) {
 // foundFor gives the identity that a person is about to link, and leaves it where
 // it is; false where there is none, it is another person's or took too long.
 func (p *identityPages) foundFor(c echo.Context, account ids.ID) (foundIdentity, bool, error) {
-	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
+	ctx, err := p.Sessions.Load(c.Request().Context(), p.SessionToken(c))
 	if err != nil {
 		return foundIdentity{}, false, err
 	}
@@ -93,7 +93,7 @@ func (p *identityPages) foundFor(c echo.Context, account ids.ID) (foundIdentity,
 // guestFound gives who is about to accept an invitation in this browser, and
 // leaves it where it is; false where there is nobody or it took too long.
 func (p *identityPages) guestFound(c echo.Context) (foundGuest, bool, error) {
-	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
+	ctx, err := p.Sessions.Load(c.Request().Context(), p.SessionToken(c))
 	if err != nil {
 		return foundGuest{}, false, err
 	}

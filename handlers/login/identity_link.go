@@ -52,10 +52,10 @@ func (p *identityPages) identityLink(c echo.Context, who tenancy.Principal) erro
 	default:
 		return err
 	}
-	if _, err := p.Web.TakeKept(c, keptIdentity); err != nil {
+	if _, err := p.TakeKept(c, keptIdentity); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is linked", Text: "You can log in with it from now on."})
 	return web.SeeOther(c, links.Account)
 }
 
@@ -65,7 +65,7 @@ const asksAnew = "You were asked about something else in another tab meanwhile. 
 
 // linkOver sends back to where a link begins.
 func (p *identityPages) linkOver(c echo.Context) error {
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
+	p.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "Nothing was linked",
 		Text: "It took longer than ten minutes, or was begun elsewhere. Begin again."})
 	return web.SeeOther(c, links.Account)
 }
@@ -89,7 +89,7 @@ func (p *identityPages) identityConfirmPage(c echo.Context, who tenancy.Principa
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Link "+p.Provider.Name())
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, "Link "+p.Provider.Name())
 	if err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func (p *identityPages) identityUnlink(c echo.Context, who tenancy.Principal) er
 	err := p.Accounts.Identities.Unlink(c.Request().Context(), who, p.Provider.Issuer())
 	switch f := fault.From(err); {
 	case err == nil:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked",
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is unlinked",
 			Text: "You log in with your password from now on."})
 	case f.Code == fault.InUse:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: p.Provider.Name() + " stays linked", Text: f.Message})
+		p.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: p.Provider.Name() + " stays linked", Text: f.Message})
 	default:
 		return err
 	}

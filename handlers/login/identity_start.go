@@ -24,7 +24,7 @@ func (p *identityPages) identityStart(c echo.Context, _ tenancy.Principal) error
 		return p.toProvider(c, identityFlow{Purpose: toJoin, Invitation: token})
 	}
 	next := web.SafeNext(c.QueryParam("next"))
-	switch _, err := p.Web.Person(c); {
+	switch _, err := p.Person(c); {
 	case err == nil:
 		return web.SeeOther(c, next)
 	case !fault.Is(err, fault.Unauthenticated):
@@ -44,7 +44,7 @@ func (p *identityPages) identityLinkStart(c echo.Context, who tenancy.Principal)
 		return err
 	}
 	if at.Linked {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Info, Title: p.Provider.Name() + " is linked already",
+		p.SetFlash(c, ui.Toast{Tone: ui.Info, Title: p.Provider.Name() + " is linked already",
 			Text: "Unlink it first to link somebody else there."})
 		return web.SeeOther(c, links.Account)
 	}

@@ -69,7 +69,7 @@ func (p *Pages) guest(c echo.Context, in members.Invitation) (*view.InvitationGu
 // guestAccount is who is logged in, whether in a workspace or in none; false for
 // nobody.
 func (p *Pages) guestAccount(c echo.Context) (ids.ID, bool, error) {
-	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
+	ctx, err := p.Sessions.Load(c.Request().Context(), p.SessionToken(c))
 	if err != nil {
 		return ids.Nil, false, err
 	}
@@ -96,7 +96,7 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Web.Keep(c, sessions.Workspace, done.Workspace.String()); err != nil {
+		if err := p.Keep(c, sessions.Workspace, done.Workspace.String()); err != nil {
 			return err
 		}
 		return p.joined(c, done)
@@ -111,7 +111,7 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Web.SignIn(c, made); err != nil {
+	if err := p.SignIn(c, made); err != nil {
 		return err
 	}
 	return p.joined(c, done)
@@ -123,7 +123,7 @@ func (p *Pages) joined(c echo.Context, done members.Joined) error {
 	if done.Already {
 		t.Text = "You were before, as " + web.RoleWord(done.Role) + ". The link was not used up."
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, links.Board)
 }
 

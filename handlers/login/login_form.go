@@ -17,7 +17,7 @@ import (
 // loginForm shows the form; who is logged in goes on at once.
 func (p *Pages) loginForm(c echo.Context, _ tenancy.Principal) error {
 	next := web.SafeNext(c.QueryParam("next"))
-	_, err := p.Web.Person(c)
+	_, err := p.Person(c)
 	switch {
 	case err == nil:
 		return web.SeeOther(c, next)
@@ -34,7 +34,7 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	email, next := fields.Get("email"), web.SafeNext(fields.Get("next"))
-	in, err := p.Accounts.LogIns.LogIn(c.Request().Context(), email, fields.Get("password"), p.Web.LoginOrigin(c))
+	in, err := p.Accounts.LogIns.LogIn(c.Request().Context(), email, fields.Get("password"), p.LoginOrigin(c))
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.Unauthenticated:
@@ -46,12 +46,12 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	if in.NeedsCode {
-		if err := p.Web.HalfSignIn(c, in); err != nil {
+		if err := p.HalfSignIn(c, in); err != nil {
 			return err
 		}
 		return web.SeeOther(c, links.LoginCodeNext(next))
 	}
-	if err := p.Web.WholeSignIn(c, in.ID, in.Epoch); err != nil {
+	if err := p.WholeSignIn(c, in.ID, in.Epoch); err != nil {
 		return err
 	}
 	return web.SeeOther(c, next)
@@ -67,7 +67,7 @@ func (p *Pages) loginAgain(c echo.Context, f *fault.Error, email, next, text str
 // begins again.
 func (p *Pages) loginCodeForm(c echo.Context, _ tenancy.Principal) error {
 	next := web.SafeNext(c.QueryParam("next"))
-	if _, _, err := p.Web.HalfSignedIn(c); err != nil {
+	if _, _, err := p.HalfSignedIn(c); err != nil {
 		return p.beginAgain(c, next, err)
 	}
 	return web.Render(c, http.StatusOK, view.LoginCodeView(view.LoginCode{Theme: web.ReadTheme(c), Next: next}))
@@ -80,11 +80,11 @@ func (p *Pages) loginCode(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	next := web.SafeNext(in.Get("next"))
-	account, epoch, err := p.Web.HalfSignedIn(c)
+	account, epoch, err := p.HalfSignedIn(c)
 	if err != nil {
 		return p.beginAgain(c, next, err)
 	}
-	err = p.Accounts.SecondFactors.CheckCode(c.Request().Context(), account, in.Get("code"), p.Web.LoginOrigin(c))
+	err = p.Accounts.SecondFactors.CheckCode(c.Request().Context(), account, in.Get("code"), p.LoginOrigin(c))
 	if err != nil {
 		f := fault.From(err)
 		text := f.Message
@@ -97,7 +97,7 @@ func (p *Pages) loginCode(c echo.Context, _ tenancy.Principal) error {
 		}
 		return web.Render(c, status.Of(f.Code), view.LoginCodeView(view.LoginCode{Theme: web.ReadTheme(c), Next: next, Error: text}))
 	}
-	if err := p.Web.WholeSignIn(c, account, epoch); err != nil {
+	if err := p.WholeSignIn(c, account, epoch); err != nil {
 		return err
 	}
 	return web.SeeOther(c, next)
@@ -113,7 +113,7 @@ func (p *Pages) beginAgain(c echo.Context, next string, err error) error {
 
 // logout works also where the session is already over.
 func (p *Pages) logout(c echo.Context, _ tenancy.Principal) error {
-	if err := p.Web.SignOut(c); err != nil {
+	if err := p.SignOut(c); err != nil {
 		return err
 	}
 	return web.SeeOther(c, links.Login)

@@ -3,39 +3,16 @@
 package login
 
 import (
-	"context"
-	"log/slog"
-
-	"github.com/alexedwards/scs/v2"
-
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/accounts"
-	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web      *web.Site
-	Fleet    Fleet
-	Accounts *accounts.Parts
-	Provider *oidc.Provider
-	Sessions *scs.SessionManager
-	Log      *slog.Logger
-}
-
-// Fleet is what the page asks of factories and agents.
-type Fleet interface {
-	Snapshot(ctx context.Context, who tenancy.Principal) (fleet.Snapshot, error)
-}
-
 // Pages answers the requests of the page.
-type Pages struct{ Deps }
+type Pages struct{ *web.Site }
 
 // New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
+func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes are the pages and actions, each with the permission it needs. The way to the
 // identity provider is a link and not a form: the content security policy lets no

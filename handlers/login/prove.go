@@ -19,7 +19,7 @@ func (p *identityPages) proveStart(c echo.Context, who tenancy.Principal) error 
 // identityProven believes the person of the session where the provider vouches for
 // the same one.
 func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims oidc.Claims) error {
-	who, err := p.Web.Person(c)
+	who, err := p.Person(c)
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims
 		return p.identityRefused(c, flow, fault.New(fault.Malformed,
 			"You are another person there than the one who is logged in here. Begin again."))
 	}
-	if err := p.Web.Keep(c, sessions.Proven, web.ProvenNow()); err != nil {
+	if err := p.Keep(c, sessions.Proven, web.ProvenNow()); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Thank you, it is you", Text: "You can go on for ten minutes."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Thank you, it is you", Text: "You can go on for ten minutes."})
 	return web.SeeOther(c, web.SafeNext(flow.Next))
 }

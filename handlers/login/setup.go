@@ -47,7 +47,7 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Web.SignIn(c, account); err != nil {
+	if err := p.SignIn(c, account); err != nil {
 		return err
 	}
 	return web.SeeOther(c, links.Board)

@@ -2,7 +2,6 @@
 package messageparts
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fulltext"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/messageparts"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -20,11 +18,6 @@ import (
 
 // shortJSON is how long a payload may be that stands in one line, in bytes.
 const shortJSON = 160
-
-// Blobs is what is asked of contents.
-type Blobs interface {
-	Sizes(ctx context.Context, who tenancy.Principal, sums ...blobs.Sum) (map[blobs.Sum]int64, error)
-}
 
 // Sums are the payloads that are kept as blobs.
 func Sums(list []bus.Message) (sums []blobs.Sum) {

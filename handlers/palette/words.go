@@ -29,7 +29,7 @@ func (p *Pages) words(ctx context.Context, who tenancy.Principal, query string, 
 	if query == "" {
 		return found, nil, nil
 	}
-	more, err := p.Words.Find(ctx, who, query, web.MaxFound)
+	more, err := p.JobSearch.Find(ctx, who, query, web.MaxFound)
 	if fault.Is(err, fault.Validation) {
 		return found, nil, nil
 	}
@@ -42,7 +42,7 @@ func (p *Pages) words(ctx context.Context, who tenancy.Principal, query string, 
 			found = append(found, f.Job)
 		}
 	}
-	list, err := p.Messages.Search(ctx, who, query, bus.Filter{}, messagesFound)
+	list, err := p.Bus.Search(ctx, who, query, bus.Filter{}, messagesFound)
 	rows := make([]view.Row, len(list))
 	for i, m := range list {
 		text, _ := messageparts.Said(m.Payload)
@@ -60,7 +60,7 @@ func (p *Pages) logs(ctx context.Context, who tenancy.Principal, query string) (
 	if utf8.RuneCountInString(query) < logsFrom {
 		return nil, nil
 	}
-	list, err := p.Words.FindLogs(ctx, who, query, logsFound)
+	list, err := p.JobSearch.FindLogs(ctx, who, query, logsFound)
 	if fault.Is(err, fault.Validation) {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ const reviewRaces = 5
 // act decides on a job and leads on to the next one. The decision is for
 // the attempt that the form names: where another one was handed in meanwhile, it
 // is refused. What else was changed does not matter to it.
-func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
+func (s site) act(c echo.Context, who tenancy.Principal) error {
 	v, ok := jobparts.VerbNamed(c.Param("action"))
 	if !ok || !slices.Contains(decisions, v.By) {
 		return fault.New(fault.NotFound, "There is no such decision.")
@@ -37,29 +37,29 @@ func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	next, err := p.afterwards(ctx, who, c.Param("key"))
+	next, err := s.afterwards(ctx, who, c.Param("key"))
 	if err != nil {
 		return err
 	}
-	job, err := p.decide(ctx, who, c.Param("key"), in, v)
+	job, err := s.decide(ctx, who, c.Param("key"), in, v)
 	stay := links.ReviewJob(c.Param("key"), "")
 	switch {
 	case jobparts.Outdated(err):
-		p.Web.SetFlash(c, jobparts.NotDone(job, v))
+		s.SetFlash(c, jobparts.NotDone(job, v))
 		return web.SeeOther(c, stay)
 	case fault.Is(err, fault.Validation), fault.Is(err, fault.ChildrenOpen):
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: v.Label + " was not done", Text: web.FieldText(err)})
+		s.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: v.Label + " was not done", Text: web.FieldText(err)})
 		return web.SeeOther(c, stay)
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By), Undo: jobparts.FindUndo(v.By, job)})
+	s.SetFlash(c, ui.Toast{Tone: ui.OK, Title: job.Key + " " + v.Done, Text: consequence(v.By), Undo: jobparts.FindUndo(v.By, job)})
 	return web.SeeOther(c, links.ReviewJob(next, ""))
 }
 
 // decide carries a decision out on the job as it is now, which is given back
 // also where the decision does not fit it any more.
-func (p *Pages) decide(ctx context.Context, who tenancy.Principal, key string, in url.Values, v jobparts.Verb) (job jobs.Job, err error) {
+func (s site) decide(ctx context.Context, who tenancy.Principal, key string, in url.Values, v jobparts.Verb) (job jobs.Job, err error) {
 	a, err := jobparts.ReadAction(in, v)
 	if err != nil {
 		return jobs.Job{}, err
@@ -68,7 +68,7 @@ func (p *Pages) decide(ctx context.Context, who tenancy.Principal, key string, i
 		a.Commit = in.Get("head")
 	}
 	for range reviewRaces {
-		if job, err = p.Jobs.Get(ctx, who, key); err != nil {
+		if job, err = s.Jobs.Get(ctx, who, key); err != nil {
 			return job, err
 		}
 		if !jobs.Can(job.Status, v.By) || strconv.FormatInt(job.Epoch, 10) != in.Get("epoch") {
@@ -76,7 +76,7 @@ func (p *Pages) decide(ctx context.Context, who tenancy.Principal, key string, i
 		}
 		a.Version = &job.Version
 		var after jobs.Job
-		if after, err = p.Dispatch.Act(ctx, who, job.Key, a); err == nil {
+		if after, err = s.Dispatch.Act(ctx, who, job.Key, a); err == nil {
 			return after, nil
 		}
 		if !fault.Is(err, fault.VersionConflict) {
@@ -88,8 +88,8 @@ func (p *Pages) decide(ctx context.Context, who tenancy.Principal, key string, i
 
 // afterwards is the job to look at after one of the queue: the one behind it,
 // else the oldest.
-func (p *Pages) afterwards(ctx context.Context, who tenancy.Principal, key string) (string, error) {
-	queue, err := p.Screens.ReviewQueue(ctx, who, "")
+func (s site) afterwards(ctx context.Context, who tenancy.Principal, key string) (string, error) {
+	queue, err := s.Screens.ReviewQueue(ctx, who, "")
 	sheet := pageData{queue: queue, place: place{key: key}}
 	return sheet.next(), err
 }

@@ -28,14 +28,14 @@ func patchURL(key string, result json.RawMessage) string {
 
 // downloadPatch is the whole patch of a job's result as a file. One that was damaged ends
 // before its length.
-func (p *Pages) downloadPatch(c echo.Context, who tenancy.Principal) error {
+func (s site) downloadPatch(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	job, err := p.Jobs.Get(ctx, who, c.Param("key"))
+	job, err := s.Jobs.Get(ctx, who, c.Param("key"))
 	if err != nil {
 		return err
 	}
 	sum, _ := findPatch(job.Result) // no blob has the name of nothing
-	patch, err := p.Blobs.Open(ctx, who, sum)
+	patch, err := s.Blobs.Open(ctx, who, sum)
 	if err != nil {
 		return err
 	}

@@ -3,22 +3,17 @@ package search
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/handlers/jobparts"
 	"github.com/fleetboard/fleetboard/handlers/messageparts"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -27,51 +22,14 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web      *web.Site
-	Messages Messages
-	Jobs     Jobs
-	Titles   Titles
-	Logs     Logs
-	Screens  Screens
-}
+type site struct{ *web.Site }
 
-// Messages is what the page asks of the bus.
-type Messages interface {
-	Search(ctx context.Context, who tenancy.Principal, words string, f bus.Filter, limit int) ([]bus.Found, error)
-}
-
-// Titles finds jobs by part of their key or title.
-type Titles interface {
-	Search(ctx context.Context, who tenancy.Principal, query string, limit int) ([]jobs.Job, error)
-}
-
-// Jobs finds jobs by words of all their texts, and of their logs.
-type Jobs interface {
-	Find(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
-	FindLogs(ctx context.Context, who tenancy.Principal, words string, limit int) ([]jobsearch.Found, error)
-}
-
-// Logs is what the page asks of the log lines of jobs.
-type Logs interface {
-	Logs(ctx context.Context, who tenancy.Principal, job string, f joblog.Filter) (list []joblog.Line, next string, err error)
-}
-
-// Screens is what the page asks of the read model of the board.
-type Screens interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
-}
-
-// Pages answers the requests of the page.
-type Pages struct{ Deps }
-
-// New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
-
-// Routes are the page, with the permission it needs.
-func (p *Pages) Routes() []web.Route {
-	return []web.Route{web.Get(links.Search, tenancy.ReadBoard, p.show)}
+// New declares the page.
+func New(s *web.Site) web.Page[view.Search] {
+	return web.Page[view.Search]{
+		Site: s, Path: links.Search, Need: tenancy.ReadBoard, Section: layout.SectionSearch, Title: "Search",
+		Read: site{s}.read, View: view.View,
+	}
 }
 
 // What is searched; "" is all.
@@ -82,9 +40,9 @@ const (
 )
 
 const (
-	// few is how many hits of a kind stand beside those of others, many how many alone.
-	few  = 8
-	many = 50
+	// besideOthers is how many hits of a kind stand beside those of others, alone how many without.
+	besideOthers = 8
+	alone        = 50
 )
 
 // asked is a search.
@@ -95,46 +53,33 @@ type asked struct {
 	limit int
 }
 
-// show is the page.
-func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	ctx, q := c.Request().Context(), c.QueryParams()
-	around, err := p.Screens.PageContext(ctx, who)
-	if err != nil {
-		return err
-	}
+func (s site) read(ctx context.Context, r web.Request) (view.Search, error) {
+	q := r.Query
 	a := asked{f: links.MessageFilter{Query: web.SearchText(q.Get("q")), Type: web.FilterValue(q, "type"), From: web.FilterValue(q, "from"),
-		Job: web.FilterValue(q, "job")}, now: web.Now(around.Fleet), limit: few}
+		Job: web.FilterValue(q, "job")}, now: r.Now(), limit: besideOthers}
 	if in := q.Get("in"); in == inMessages || in == inJobs || in == inLogs {
-		a.in, a.limit = in, many
+		a.in, a.limit = in, alone
 	}
 	m := view.Search{In: a.in, Filter: a.f, Tabs: a.tabs()}
-	if a.f.Query != "" {
-		err = p.look(ctx, who, a, &m)
-	}
-	if fault.Is(err, fault.Validation) {
-		m.Groups, m.Empty, err = nil, &ui.Empty{Title: "Nothing was looked for", Text: web.FieldText(err)}, nil
-	}
-	if err != nil {
-		return err
-	}
 	if a.f.Query == "" {
 		m.Empty = &ui.Empty{Title: "Write a word to look for",
 			Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say; " +
 				"logs by their lines, once an attempt has ended."}
+		return m, nil
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionSearch, "Search")
-	if err != nil {
-		return err
+	err := s.look(ctx, r.Who, a, &m)
+	if fault.Is(err, fault.Validation) {
+		m.Groups, m.Empty, err = nil, &ui.Empty{Title: "Nothing was looked for", Text: web.FieldText(err)}, nil
 	}
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Search: m}))
+	return m, err
 }
 
 // look searches what is asked for.
-func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *view.Search) error {
+func (s site) look(ctx context.Context, who tenancy.Principal, a asked, m *view.Search) error {
 	for _, kind := range []struct {
 		in   string
 		look func(context.Context, tenancy.Principal, asked) (view.Group, error)
-	}{{inJobs, p.jobs}, {inMessages, p.messages}, {inLogs, p.logs}} {
+	}{{inJobs, s.jobs}, {inMessages, s.messages}, {inLogs, s.logs}} {
 		if a.in != "" && a.in != kind.in {
 			continue
 		}
@@ -146,7 +91,7 @@ func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *vie
 		if len(g.Hits) == 0 && g.Note == "" {
 			g.Note = "None has these words."
 		}
-		if a.in == "" && len(g.Hits) == few {
+		if a.in == "" && len(g.Hits) == besideOthers {
 			g.More = links.SearchFor(kind.in, a.f)
 		}
 		m.Groups = append(m.Groups, g)
@@ -154,12 +99,12 @@ func (p *Pages) look(ctx context.Context, who tenancy.Principal, a asked, m *vie
 	return nil
 }
 
-func (p *Pages) jobs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
-	list, err := p.Jobs.Find(ctx, who, a.f.Query, a.limit)
+func (s site) jobs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+	list, err := s.JobSearch.Find(ctx, who, a.f.Query, a.limit)
 	if err != nil {
 		return g, err
 	}
-	named, err := p.Titles.Search(ctx, who, a.f.Query, a.limit)
+	named, err := s.Jobs.Search(ctx, who, a.f.Query, a.limit)
 	for _, job := range named {
 		known := slices.ContainsFunc(list, func(f jobsearch.Found) bool { return f.ID == job.ID })
 		if !known && len(list) < a.limit {
@@ -174,7 +119,7 @@ func (p *Pages) jobs(ctx context.Context, who tenancy.Principal, a asked) (g vie
 	return g, err
 }
 
-func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+func (s site) messages(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	filter := bus.Filter{}
 	if a.in == inMessages {
 		filter.From, filter.Job = a.f.From, a.f.Job
@@ -182,7 +127,7 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 			filter.Types = []string{a.f.Type}
 		}
 	}
-	list, err := p.Messages.Search(ctx, who, a.f.Query, filter, a.limit)
+	list, err := s.Bus.Search(ctx, who, a.f.Query, filter, a.limit)
 	for _, f := range list {
 		g.Hits = append(g.Hits, view.Hit{URL: links.ThreadAt(f.CorrelationID, f.Seq), Icon: "messages-square", Key: f.JobKey,
 			Title: messageparts.AddressName(f.From) + " to " + messageparts.AddressName(f.To) + ", " + f.Type, At: ui.For(f.At, a.now),
@@ -193,11 +138,11 @@ func (p *Pages) messages(ctx context.Context, who tenancy.Principal, a asked) (g
 
 // logs looks for jobs by what attempts that have ended wrote, each once, or at the newest
 // lines of one job.
-func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+func (s site) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	if a.in == inLogs && a.f.Job != "" {
-		return p.searchJobLog(ctx, who, a)
+		return s.searchJobLog(ctx, who, a)
 	}
-	list, err := p.Jobs.FindLogs(ctx, who, a.f.Query, a.limit)
+	list, err := s.JobSearch.FindLogs(ctx, who, a.f.Query, a.limit)
 	for _, f := range list {
 		at := f.UpdatedAt
 		if f.In.Line != nil {
@@ -213,9 +158,9 @@ func (p *Pages) logs(ctx context.Context, who tenancy.Principal, a asked) (g vie
 }
 
 // searchJobLog looks at the newest lines of one job, also of an attempt that goes on.
-func (p *Pages) searchJobLog(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+func (s site) searchJobLog(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	key := strings.ToUpper(a.f.Job)
-	list, _, err := p.Logs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
+	list, _, err := s.JobLogs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {
 		return view.Group{Note: "There is no job " + a.f.Job + "."}, nil
 	}

@@ -26,7 +26,7 @@ func TestDisableAMember(t *testing.T) {
 	address := d.Listen(t)
 	other := d.As(tenancy.RoleMember)
 	id, token := d.Account(other), d.NewToken(other)
-	stream := other.Stream(t, address+links.LiveAgents("", links.AgentsFilter{}), "")
+	stream := other.Stream(t, address+links.Live("agents", "", nil), "")
 	told := hearsOfMembers(d)
 	handlertest.WantRedirect(t, d.Post(links.MemberDisable(id), nil), links.Members)
 	for err := error(nil); err == nil; {

@@ -252,7 +252,7 @@ func TestStreamsEndWithTheMembership(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := d.As(tenancy.RoleMember)
-			s := other.Stream(t, address+links.LiveAgents("", links.AgentsFilter{}), "")
+			s := other.Stream(t, address+links.Live("agents", "", nil), "")
 			told := hearsOfMembers(d)
 			end.do(other, d.Account(other))
 			for err := error(nil); err == nil; {

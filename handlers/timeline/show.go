@@ -43,14 +43,14 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if web.IsHX(c) && sheet.past {
 		return web.Render(c, http.StatusOK, events.Rows(sheet.model().Items))
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionTimeline, "Timeline")
+	shell, err := p.Page(c, who, around.Fleet, layout.SectionTimeline, "Timeline")
 	if err != nil {
 		return err
 	}
 	if !sheet.past && !sheet.noJob {
 		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
 	}
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell, Timeline: sheet.model()}))
+	return web.Render(c, http.StatusOK, view.View(shell, sheet.model()))
 }
 
 // newest is the place after what the page shows: the log's head when it was

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -62,6 +63,15 @@ type Request struct {
 	Server string         // the address that the reader reached us by
 }
 
+// Request is what a request asks for.
+func (s *Site) Request(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) Request {
+	r := Request{Who: who, Query: maps.Clone(c.QueryParams()), Fleet: snap, Server: s.ServerURL(c)}
+	for i, name := range c.ParamNames() {
+		r.Query.Set(name, c.ParamValues()[i])
+	}
+	return r
+}
+
 // Now is the database's time.
 func (r Request) Now() time.Time { return Now(r.Fleet) }
 
@@ -86,10 +96,7 @@ func (p Page[M]) Show(c echo.Context, who tenancy.Principal, status int, change 
 	if err != nil {
 		return err
 	}
-	r := Request{Who: who, Query: c.QueryParams(), Fleet: frame.Fleet, Server: p.Site.ServerURL(c)}
-	for i, name := range c.ParamNames() {
-		r.Query.Set(name, c.ParamValues()[i])
-	}
+	r := p.Site.Request(c, who, frame.Fleet)
 	m, err := p.Read(ctx, r)
 	if err != nil {
 		return err

@@ -104,8 +104,8 @@ func (s *Site) ServerURL(c echo.Context) string {
 }
 
 // FirstRun says how to connect a factory, and which one is there.
-func (s *Site) FirstRun(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) ui.FirstRun {
-	return FirstRunModel(s.ServerURL(c), s.EnrolmentFile(c.Request().Context(), who), who.Can(tenancy.WriteJobs), snap)
+func (s *Site) FirstRun(ctx context.Context, r Request) ui.FirstRun {
+	return FirstRunModel(r.Server, s.EnrolmentFile(ctx, r.Who), r.Who.Can(tenancy.WriteJobs), r.Fleet)
 }
 
 // EnrolmentFile is where an enrolment token of the asker's workspace lies: the

@@ -4,15 +4,8 @@ package agents
 import (
 	"strconv"
 
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of factories and their agents.
-type Page struct {
-	Shell  layout.Shell
-	Agents Agents
-}
 
 // Agents is the live part of the page.
 type Agents struct {

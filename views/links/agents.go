@@ -11,13 +11,6 @@ type AgentsFilter struct {
 // AgentsWith is the page of agents with a filter.
 func AgentsWith(f AgentsFilter) string { return with(Agents, f.values()) }
 
-// LiveAgents is the stream of the page of agents.
-func LiveAgents(after string, f AgentsFilter) string {
-	v := f.values()
-	v.Set("on", "agents")
-	return live(after, v)
-}
-
 func (f AgentsFilter) values() url.Values {
 	v := url.Values{}
 	if f.Show != "" {

@@ -98,18 +98,6 @@ func ReviewAction(key, action string) string {
 // ReviewPatch is the whole patch of a job's result.
 func ReviewPatch(key string) string { return Review + "/" + url.PathEscape(key) + "/patch" }
 
-// LiveReview is the stream of the review page that shows a job.
-func LiveReview(after, key, page string) string {
-	v := url.Values{"on": {"review"}}
-	if key != "" {
-		v.Set("job", key)
-	}
-	if page != "" {
-		v.Set("page", page)
-	}
-	return live(after, v)
-}
-
 // StatusBefore is the status page with the lines of the coordinator's log that
 // are older than one of them.
 func StatusBefore(line int64) string {

@@ -4,15 +4,8 @@ package review
 
 import (
 	"github.com/fleetboard/fleetboard/views/jobparts"
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of the jobs that wait for a decision.
-type Page struct {
-	Shell  layout.Shell
-	Review Review
-}
 
 // Review is all that the page shows. All of it is live; the dialogs stay as long as
 // there is none, so that nothing is taken from under a reason that is being written.

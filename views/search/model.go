@@ -2,17 +2,10 @@
 package search
 
 import (
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/messageparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of the search.
-type Page struct {
-	Shell  layout.Shell
-	Search Search
-}
 
 // Search is what was looked for and found.
 type Search struct {

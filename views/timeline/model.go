@@ -3,15 +3,8 @@ package timeline
 
 import (
 	"github.com/fleetboard/fleetboard/views/events"
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of the event log.
-type Page struct {
-	Shell    layout.Shell
-	Timeline Timeline
-}
 
 // Timeline is a part of the event log, the newest event first.
 type Timeline struct {

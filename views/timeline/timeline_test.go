@@ -37,7 +37,7 @@ func TestTheTimelineKeepsTheRules(t *testing.T) {
 	empty := timeline.Timeline{NewURL: links.Timeline, Empty: &ui.Empty{Title: "Nothing has happened yet", ActionLabel: "Go", ActionURL: links.Board}}
 	for name, c := range map[string]timeline.Timeline{"full": sampleTimeline(), "empty": empty} {
 		t.Run(name, func(t *testing.T) {
-			doc := viewstest.Parsed(t, timeline.View(timeline.Page{Shell: shell, Timeline: c}))
+			doc := viewstest.Parsed(t, timeline.View(shell, c))
 			viewstest.StrictPolicy(t, doc)
 			viewstest.OneOfEach(t, doc)
 			viewstest.References(t, doc)
@@ -47,7 +47,7 @@ func TestTheTimelineKeepsTheRules(t *testing.T) {
 }
 
 func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
-	doc := viewstest.Parsed(t, timeline.View(timeline.Page{Shell: viewstest.Shell(layout.SectionTimeline, ""), Timeline: viewstest.Poisoned(sampleTimeline())}))
+	doc := viewstest.Parsed(t, timeline.View(viewstest.Shell(layout.SectionTimeline, ""), viewstest.Poisoned(sampleTimeline())))
 	viewstest.StrictPolicy(t, doc)
 	if n := doc.Find("[data-pwned], img, hx-partial[hx-target=body]").Length(); n != 0 {
 		t.Errorf("%d elements of the hostile text became markup", n)

@@ -2,20 +2,13 @@
 package usage
 
 import (
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Page is the page of usage.
-type Page struct {
-	Shell   layout.Shell
-	Usage   Usage
-	Filters []ui.ActiveFilter
-	Periods []ui.Tab
-}
-
 // Usage is what was used in a period, under filters.
 type Usage struct {
+	Filters  []ui.ActiveFilter
+	Periods  []ui.Tab
 	Empty    *ui.Empty // nil where anything was used
 	Period   string    // "24 Oct to 23 Nov"
 	Cost     string

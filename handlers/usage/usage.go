@@ -15,48 +15,25 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/usagecsv"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
-	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/usage"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web     *web.Site
-	Usage   Usage
-	Screens Screens
-	// Turns are those of the pages of a download; nil is no limit.
-	Turns *quota.Turns
-}
+type site struct{ *web.Site }
 
-// Usage is what the page asks of usage.
-type Usage interface {
-	Report(ctx context.Context, who tenancy.Principal, query usage.Query, most int, by ...usage.Dimension) (usage.Report, error)
-	Entries(ctx context.Context, who tenancy.Principal, query usage.EntryQuery) (list []usage.Entry, more bool, err error)
-	Unpriced(ctx context.Context, who tenancy.Principal, query usage.Query) ([]usage.Named, error)
-}
-
-// Screens is what the page asks of the read model of the board.
-type Screens interface {
-	PageContext(ctx context.Context, who tenancy.Principal) (screens.PageContext, error)
-}
-
-// Pages answers the requests of the page.
-type Pages struct{ Deps }
-
-// New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
-
-// Routes are the page and what is downloaded from it.
-func (p *Pages) Routes() []web.Route {
-	return []web.Route{
-		web.Get(links.Usage, tenancy.ReadBoard, p.show),
-		web.Get(links.UsageGroups, tenancy.ReadBoard, p.groups),
-		web.Get(links.UsageEntries, tenancy.ReadBoard, p.entries),
+// New declares the page.
+func New(s *web.Site) web.Page[view.Usage] {
+	p := site{s}
+	return web.Page[view.Usage]{
+		Site: s, Path: links.Usage, Need: tenancy.ReadBoard, Section: layout.SectionBudgets, Title: "Usage",
+		Read: p.read, View: view.View,
+		Actions: []web.Route{
+			web.Get(links.UsageGroups, tenancy.ReadBoard, p.groups),
+			web.Get(links.UsageEntries, tenancy.ReadBoard, p.entries),
+		},
 	}
 }
 
@@ -69,48 +46,37 @@ const (
 	writeTime = 30 * time.Second
 )
 
-// show is the page.
-func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	ctx := c.Request().Context()
-	asked, err := parseAsked(c.QueryParams(), time.Now())
+func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error) {
+	asked, err := parseAsked(r.Query, time.Now())
 	if err != nil {
-		return err
+		return m, err
 	}
-	around, err := p.Screens.PageContext(ctx, who)
-	if err != nil {
-		return err
+	seen := sheet{asked: asked, now: r.Fleet.Now, mayPrice: r.Who.Can(tenancy.Manage)}
+	if seen.report, err = s.Usage.Report(ctx, r.Who, asked.query, shownCells, append(panelDimensions(), asked.strip())...); err != nil {
+		return m, err
 	}
-	report, err := p.Usage.Report(ctx, who, asked.query, shownCells, append(panelDimensions(), asked.strip())...)
-	if err != nil {
-		return err
-	}
-	seen := sheet{asked: asked, report: report, now: around.Fleet.Now, mayPrice: who.Can(tenancy.Manage)}
-	if report.Total.Unpriced > 0 {
-		if seen.unpriced, err = p.Usage.Unpriced(ctx, who, asked.query); err != nil {
-			return err
+	if seen.report.Total.Unpriced > 0 {
+		if seen.unpriced, err = s.Usage.Unpriced(ctx, r.Who, asked.query); err != nil {
+			return m, err
 		}
 	}
 	query := usage.EntryQuery{Query: asked.query, Before: asked.before, Limit: shownEntries}
-	seen.entries, seen.more, err = p.Usage.Entries(ctx, who, query)
-	if err != nil {
-		return err
+	if seen.entries, seen.more, err = s.Usage.Entries(ctx, r.Who, query); err != nil {
+		return m, err
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Usage")
-	if err != nil {
-		return err
-	}
-	m := view.Page{Shell: shell, Usage: seen.model(), Filters: asked.chips(), Periods: asked.periods()}
-	return web.Render(c, http.StatusOK, view.View(m))
+	m = seen.model()
+	m.Filters, m.Periods = asked.chips(), asked.periods()
+	return m, nil
 }
 
 // groups are the groups of one dimension as CSV.
-func (p *Pages) groups(c echo.Context, who tenancy.Principal) error {
+func (s site) groups(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())
 	if err != nil {
 		return err
 	}
 	by := usage.Dimension(c.QueryParam("by"))
-	report, err := p.Usage.Report(c.Request().Context(), who, asked.query, usage.MaxGroups, by)
+	report, err := s.Usage.Report(c.Request().Context(), who, asked.query, usage.MaxGroups, by)
 	if err != nil {
 		return err
 	}
@@ -127,13 +93,13 @@ func (p *Pages) groups(c echo.Context, who tenancy.Principal) error {
 
 // entries are all entries as CSV, page by page. What breaks off is cut, so that nobody
 // takes a part for the whole.
-func (p *Pages) entries(c echo.Context, who tenancy.Principal) error {
+func (s site) entries(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())
 	if err != nil {
 		return err
 	}
 	ctx, query := c.Request().Context(), usage.EntryQuery{Query: asked.query, Limit: usage.MaxEntries}
-	first, more, err := p.Usage.Entries(ctx, who, query)
+	first, more, err := s.Usage.Entries(ctx, who, query)
 	if err != nil {
 		return err
 	}
@@ -144,12 +110,12 @@ func (p *Pages) entries(c echo.Context, who tenancy.Principal) error {
 		// Where the connection cannot be given more time, the server's own limit holds.
 		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Now().Add(writeTime))
 		query.Before = last
-		turn, err := p.Turns.Await(ctx, who)
+		turn, err := s.Turns.Await(ctx, who)
 		if err != nil {
 			return nil, false, err
 		}
 		defer turn.End()
-		return p.Usage.Entries(ctx, who, query)
+		return s.Usage.Entries(ctx, who, query)
 	})
 	if err != nil {
 		panic(http.ErrAbortHandler)
