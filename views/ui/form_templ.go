@@ -74,9 +74,9 @@ func FormError(text string, faults ...Fault) templ.Component {
 							return templ_7745c5c3_Err
 						}
 						var templ_7745c5c3_Var3 templ.SafeURL
-						templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("#" + f.ID))
+						templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs("#" + f.ID)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/form.templ`, Line: 17, Col: 58}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/form.templ`, Line: 17, Col: 43}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 						if templ_7745c5c3_Err != nil {
@@ -89,7 +89,7 @@ func FormError(text string, faults ...Fault) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(f.Label)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/form.templ`, Line: 17, Col: 70}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/form.templ`, Line: 17, Col: 55}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {

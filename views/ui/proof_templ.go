@@ -67,9 +67,9 @@ func ProofPart(p *Proof) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var3 templ.SafeURL
-					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.ProviderURL))
+					templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs(p.ProviderURL)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/proof.templ`, Line: 12, Col: 68}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/proof.templ`, Line: 12, Col: 53}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 					if templ_7745c5c3_Err != nil {
