@@ -136,14 +136,14 @@ func agentState(m *view.Agent, a fleet.Agent, held []jobs.Job, now time.Time) {
 	case a.Status == "blocked" && len(held) == 0:
 		mark("Blocked", "circle-pause", ui.Warn)
 	case len(held) == 0:
-		m.State, m.Glyph = "Idle", ui.Ready
-	case jobparts.ShownStatus(held[0]) != ui.Status(held[0].Status):
+		m.State, m.Glyph = "Idle", jobs.Ready
+	case jobparts.ShownStatus(held[0]) != held[0].Status:
 		m.Glyph = jobparts.ShownStatus(held[0])
 		m.State = m.Glyph.Word()
 	case held[0].Status == jobs.Assigned:
-		m.State, m.Glyph = "Starting", ui.Assigned
+		m.State, m.Glyph = "Starting", jobs.Assigned
 	default:
-		m.State, m.Glyph = "Working", ui.Running
+		m.State, m.Glyph = "Working", jobs.Running
 	}
 	m.Attention = m.Icon != "" && !a.Terminated && !a.HasEnded
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -73,7 +74,7 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 	}
 	asking := l.card(screens.Card{Job: jobs.Job{Status: jobs.Running,
 		Lease: &jobs.Lease{Directive: "cancel", DirectiveBy: tenancy.Actor{Name: "Jo"}, GraceEndsAt: in(40 * time.Second), WarnedAt: in(-time.Minute)}}})
-	if asking.Notice == nil || asking.Notice.Text.String() != "Cancelling… asked by Jo, the agent has 40s" || asking.Status != ui.Cancelling {
+	if asking.Notice == nil || asking.Notice.Text.String() != "Cancelling… asked by Jo, the agent has 40s" || asking.Status != status.Cancelling {
 		t.Errorf("card of a job that is to stop %+v", asking.Notice)
 	}
 }

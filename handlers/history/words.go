@@ -69,10 +69,10 @@ func Kind(t eventlog.Type) string {
 
 // StatusChange gives the statuses that an event leads from and to, "" for one
 // that changes none.
-func StatusChange(e eventlog.Event) (from, to ui.Status) {
+func StatusChange(e eventlog.Event) (from, to jobs.Status) {
 	for _, c := range e.Changes {
 		if c.Field == "status" {
-			return ui.Status(toText(c.Old)), ui.Status(toText(c.New))
+			return jobs.Status(toText(c.Old)), jobs.Status(toText(c.New))
 		}
 	}
 	return "", ""

@@ -10,7 +10,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	view "github.com/fleetboard/fleetboard/views/job"
 	"github.com/fleetboard/fleetboard/views/links"
-	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // Measures of the picture, in pixels. Boxes are those of views/job/graph.templ.
@@ -258,7 +257,7 @@ func (s *sketch) drawn() ([]view.GraphBox, []view.GraphEdge) {
 	var boxes []view.GraphBox
 	for i, n := range s.graph.Nodes {
 		boxes = append(boxes, view.GraphBox{X: s.boxes[i].x, Y: s.boxes[i].y, Key: n.Key, Title: n.Title, URL: links.Job(n.Key),
-			Status: ui.Status(n.Status), Current: i == 0})
+			Status: n.Status, Current: i == 0})
 	}
 	var edges []view.GraphEdge
 	for _, f := range s.flows {
@@ -294,8 +293,8 @@ func (s *sketch) words() []view.GraphRow {
 		to, too := s.index[e.DependsOn]
 		if there && too {
 			rows = append(rows, view.GraphRow{From: e.Job, FromURL: links.Job(e.Job),
-				FromStatus: ui.Status(s.graph.Nodes[from].Status), Verb: edgeWords(e).there,
-				To: e.DependsOn, ToURL: links.Job(e.DependsOn), ToStatus: ui.Status(s.graph.Nodes[to].Status)})
+				FromStatus: s.graph.Nodes[from].Status, Verb: edgeWords(e).there,
+				To: e.DependsOn, ToURL: links.Job(e.DependsOn), ToStatus: s.graph.Nodes[to].Status})
 		}
 	}
 	return rows

@@ -89,7 +89,7 @@ func listLinks(g jobs.Graph, key string, canWrite bool) []view.Link {
 		default:
 			continue
 		}
-		l.Title, l.Status, l.URL = nodes[l.Key].Title, ui.Status(nodes[l.Key].Status), links.Job(l.Key)
+		l.Title, l.Status, l.URL = nodes[l.Key].Title, nodes[l.Key].Status, links.Job(l.Key)
 		if canWrite {
 			l.RemoveURL = links.JobUnlink(from)
 		}
@@ -192,7 +192,7 @@ func (p *Pages) linkable(c echo.Context, who tenancy.Principal) error {
 		}
 		for _, j := range found {
 			if j.Key != c.Param("key") && len(list) < web.MaxFound {
-				list = append(list, view.LinkOption{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status)})
+				list = append(list, view.LinkOption{Key: j.Key, Title: j.Title, Status: j.Status})
 			}
 		}
 	}

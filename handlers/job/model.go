@@ -234,17 +234,17 @@ func ofMost(n int, one, many string, most int) string {
 // its glyph.
 var outcomes = map[string]struct {
 	word   string
-	status ui.Status
+	status jobs.Status
 	icon   string
 	tone   ui.Tone
 }{
-	"completed": {word: "Handed in", status: ui.Completed},
-	"failed":    {word: "Failed", status: ui.Failed},
+	"completed": {word: "Handed in", status: jobs.Completed},
+	"failed":    {word: "Failed", status: jobs.Failed},
 	"released":  {word: "Given back", icon: "reply"},
 	"lost":      {word: "Lost", icon: "unplug", tone: ui.Warn},
-	"cancelled": {word: "Cancelled", status: ui.Aborted},
-	"paused":    {word: "Paused", status: ui.Paused},
-	"blocked":   {word: "Blocked", status: ui.Blocked},
+	"cancelled": {word: "Cancelled", status: jobs.Aborted},
+	"paused":    {word: "Paused", status: jobs.Paused},
+	"blocked":   {word: "Blocked", status: jobs.Blocked},
 	"timeout":   {word: "Timed out", icon: "clock-alert", tone: ui.Warn},
 	"rejected":  {word: "Sent back", icon: "undo-2", tone: ui.Warn},
 	"asked":     {word: "Asked", icon: "message-circle-question-mark"},

@@ -42,7 +42,7 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	toast := ui.Toast{Tone: ui.OK, Title: after.Key + " is " + strings.ToLower(ui.Status(after.Status).Word()) + " again",
+	toast := ui.Toast{Tone: ui.OK, Title: after.Key + " is " + strings.ToLower(after.Status.Word()) + " again",
 		Text: "What was done is undone."}
 	if strings.HasPrefix(web.CurrentPath(c.Request()), links.Review) {
 		p.SetFlash(c, toast)

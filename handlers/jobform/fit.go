@@ -29,7 +29,7 @@ func (s pageData) routability() view.Routability {
 	case jobs.Can(j.Status, jobs.ByRetry):
 		m.Foot, m.FootIcon = ui.Say(ui.Strong("It is over"), ui.T(" and starts again only when it is retried.")), "circle-stop"
 	default:
-		m.Foot, m.FootIcon = ui.Say(ui.Strong("It is "+strings.ToLower(ui.Status(j.Status).Word())), ui.T(" now.")), "hourglass"
+		m.Foot, m.FootIcon = ui.Say(ui.Strong("It is "+strings.ToLower(j.Status.Word())), ui.T(" now.")), "hourglass"
 	}
 	return m
 }

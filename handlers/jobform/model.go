@@ -166,7 +166,7 @@ func (s pageData) dependencies() []view.Dependency {
 	for _, key := range s.form.Typed["depends_on"] {
 		at := slices.IndexFunc(s.start.Depends, func(j jobs.Job) bool { return j.Key == key })
 		if at < 0 {
-			list = append(list, view.Dependency{Key: key, Title: "not found", Status: ui.Archived, Percent: -1})
+			list = append(list, view.Dependency{Key: key, Title: "not found", Status: jobs.Archived, Percent: -1})
 			continue
 		}
 		list = append(list, dependencyModel(s.start.Depends[at]))
@@ -175,5 +175,5 @@ func (s pageData) dependencies() []view.Dependency {
 }
 
 func dependencyModel(j jobs.Job) view.Dependency {
-	return view.Dependency{Key: j.Key, Title: j.Title, Status: ui.Status(j.Status), Percent: web.Percent(j.ProgressPercent)}
+	return view.Dependency{Key: j.Key, Title: j.Title, Status: j.Status, Percent: web.Percent(j.ProgressPercent)}
 }

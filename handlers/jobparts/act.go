@@ -36,7 +36,7 @@ func ReadAction(in url.Values, v Verb) (actions.Action, error) {
 func NotDone(job jobs.Job, v Verb) ui.Toast {
 	t := ui.Toast{Tone: ui.Warn, Title: job.Key + " has changed since you saw it", Text: "This is how it is now. Look again, then decide."}
 	if !job.Can(v.By) {
-		t.Title = job.Key + " is " + strings.ToLower(ui.Status(job.Status).Word()) + " now"
+		t.Title = job.Key + " is " + strings.ToLower(job.Status.Word()) + " now"
 		t.Text = "“" + v.Label + "” is not possible then."
 	}
 	return t

@@ -6,66 +6,68 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// Agents name the figures of a change differently.
-var (
-	AddedNames   = []string{"insertions", "additions", "added", "lines_added"}
-	DeletedNames = []string{"deletions", "removed", "deleted", "lines_removed", "lines_deleted"}
-	FilesNames   = []string{"files_changed", "changed_files", "files"}
-)
+// ChangesNames are the members of a result that say what was changed; docs/agents.md has them.
+var ChangesNames = []string{"files_changed", "insertions", "deletions", "diff"}
 
 // maxSized is the length of a result, in bytes, up to which a list looks for figures.
 const maxSized = 16 << 10
 
-// Size is what a job's result reports of the size of its change.
-type Size struct {
-	Files, Added, Deleted int
-	Counted               bool // the lines are told
+// Changes is what a job's result reports of its change.
+type Changes struct {
+	Files          int
+	Paths          []string // of the files, nil where they are only counted
+	Added, Deleted int
+	Counted        bool // the lines are told
+	Diff           string
 }
 
-// ChangeSize reads the figures that a result reports, in itself or in its diff; it counts
-// nothing by itself but a list of files.
-func ChangeSize(j jobs.Job) Size {
-	size := Size{Files: len(j.FilesTouched)}
-	if len(j.Result) > maxSized {
-		return size
+// ReadChanges reads what a result says of its change: files_changed (a count, or the paths),
+// insertions, deletions, and diff (a unified diff, or an object with the other three).
+func ReadChanges(result json.RawMessage) Changes {
+	var m Changes
+	var said map[string]json.RawMessage
+	if json.Unmarshal(result, &said) != nil {
+		return m
 	}
-	var whole map[string]json.RawMessage
-	if json.Unmarshal(j.Result, &whole) != nil {
-		return size
+	var part map[string]json.RawMessage
+	if json.Unmarshal(said["diff"], &m.Diff) != nil && json.Unmarshal(said["diff"], &part) == nil {
+		m.read(part)
 	}
-	for _, name := range []string{"diff", "changes"} {
-		var part map[string]json.RawMessage
-		if json.Unmarshal(whole[name], &part) == nil {
-			size.read(part)
-		}
-	}
-	size.read(whole)
-	return size
+	m.read(said)
+	return m
 }
 
-func (s *Size) read(o map[string]json.RawMessage) {
-	for _, name := range FilesNames {
-		var list []json.RawMessage
-		if n, ok := Figure(o, []string{name}); ok {
-			s.Files = n
-		} else if json.Unmarshal(o[name], &list) == nil && len(list) > 0 {
-			s.Files = len(list)
-		}
+func (m *Changes) read(said map[string]json.RawMessage) {
+	var paths []string
+	if n, ok := figure(said["files_changed"]); ok {
+		m.Files = n
+	} else if json.Unmarshal(said["files_changed"], &paths) == nil && paths != nil {
+		m.Files, m.Paths = len(paths), paths
 	}
-	added, yes := Figure(o, AddedNames)
-	deleted, too := Figure(o, DeletedNames)
+	added, yes := figure(said["insertions"])
+	deleted, too := figure(said["deletions"])
 	if yes || too {
-		s.Added, s.Deleted, s.Counted = added, deleted, true
+		m.Added, m.Deleted, m.Counted = added, deleted, true
 	}
 }
 
-// Figure is the first of the members that is a count.
-func Figure(o map[string]json.RawMessage, names []string) (int, bool) {
-	for _, name := range names {
-		var f float64
-		if raw, there := o[name]; there && json.Unmarshal(raw, &f) == nil && f >= 0 && f <= 1e9 {
-			return int(f), true
-		}
+// ChangeSize is what a job's result reports of the size of its change, without its diff.
+func ChangeSize(j jobs.Job) Changes {
+	if len(j.Result) > maxSized {
+		return Changes{Files: len(j.FilesTouched)}
 	}
-	return 0, false
+	m := ReadChanges(j.Result)
+	if m.Files == 0 {
+		m.Files = len(j.FilesTouched)
+	}
+	return m
+}
+
+// figure reads a count.
+func figure(raw json.RawMessage) (int, bool) {
+	var f float64
+	if raw == nil || json.Unmarshal(raw, &f) != nil || f < 0 || f > 1e9 {
+		return 0, false
+	}
+	return int(f), string(raw) != "null"
 }

@@ -29,7 +29,7 @@ func NotUndone(now jobs.Job, err error) ui.Toast {
 	if now.Lease != nil {
 		t.Text = Holder(now) + " claimed it. Nothing was undone."
 	} else {
-		t.Text = "It is " + strings.ToLower(ui.Status(now.Status).Word()) + " now. Nothing was undone."
+		t.Text = "It is " + strings.ToLower(now.Status.Word()) + " now. Nothing was undone."
 	}
 	return t
 }

@@ -111,16 +111,16 @@ func AskedAction(j jobs.Job, by jobs.Trigger) (ui.Action, bool) {
 
 // moveWords are the words and the glyph of a move, by what it does.
 var moveWords = map[jobs.Trigger]struct {
-	glyph ui.Status
+	glyph jobs.Status
 	label string
 }{
-	jobs.ByPause:   {ui.Paused, "Waiting, pause it"},
-	jobs.ByUnblock: {ui.Ready, "Ready, unblock it"},
-	jobs.ByResume:  {ui.Ready, "Ready, resume it"},
-	jobs.ByRelease: {ui.Ready, "Ready, give the lease back"},
-	jobs.ByRetry:   {ui.Ready, "Ready, try again"},
-	jobs.ByMerge:   {ui.Completed, "Done, it is merged"},
-	jobs.ByCancel:  {ui.Aborted, "Failed, cancel it"},
+	jobs.ByPause:   {jobs.Paused, "Waiting, pause it"},
+	jobs.ByUnblock: {jobs.Ready, "Ready, unblock it"},
+	jobs.ByResume:  {jobs.Ready, "Ready, resume it"},
+	jobs.ByRelease: {jobs.Ready, "Ready, give the lease back"},
+	jobs.ByRetry:   {jobs.Ready, "Ready, try again"},
+	jobs.ByMerge:   {jobs.Completed, "Done, it is merged"},
+	jobs.ByCancel:  {jobs.Aborted, "Failed, cancel it"},
 }
 
 // Moves are the columns that a job's card can go to now; one that the job's page asks
@@ -130,7 +130,7 @@ func Moves(j jobs.Job, moves []screens.Move) []view.Move {
 	for _, m := range moves {
 		w, ok := moveWords[m.Verb]
 		if !ok {
-			w.glyph, w.label = ui.Status(m.To), ColumnTitles[m.To]
+			w.glyph, w.label = jobs.Status(m.To), ColumnTitles[m.To]
 		}
 		move := view.Move{To: string(m.To), Glyph: w.glyph, Label: w.label}
 		if _, asks := AskedAction(j, m.Verb); asks {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/views/ui"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // event is what the server's message says of an event.
@@ -51,9 +51,9 @@ func Told(m bus.Message) string {
 func (e event) what(kind string) string {
 	switch {
 	case e.To != "" && e.From != "":
-		return ui.Status(e.From).Word() + " → " + ui.Status(e.To).Word()
+		return jobs.Status(e.From).Word() + " → " + jobs.Status(e.To).Word()
 	case e.To != "":
-		return "created, " + ui.Status(e.To).Word()
+		return "created, " + jobs.Status(e.To).Word()
 	case kind == bus.AgentStarted:
 		return "started"
 	case kind == bus.AgentStopped:

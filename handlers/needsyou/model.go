@@ -99,7 +99,7 @@ func countWords(n screens.Needs) string {
 
 func row(n screens.Need, now time.Time, canWrite bool) view.Row {
 	j := n.Job
-	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), What: kinds[n.Kind],
+	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: j.Status, What: kinds[n.Kind],
 		Place: jobparts.Place(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
 	if n.Kind == screens.NeedAnswer {
 		r.Question = &view.Question{Agent: j.StatusBy.Name, Text: j.Question}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -14,9 +15,9 @@ func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	lease := j.Lease
 	switch lease.Directive {
 	case string(jobs.ByPause):
-		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText(ui.Pausing, lease, now)}
+		return &viewparts.Reason{Icon: "circle-pause", Tone: ui.Warn, Text: askedText(status.Pausing, lease, now)}
 	case string(jobs.ByCancel):
-		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: askedText(ui.Cancelling, lease, now)}
+		return &viewparts.Reason{Icon: "circle-stop", Tone: ui.Bad, Text: askedText(status.Cancelling, lease, now)}
 	case "warn":
 		return warnReason(lease)
 	case "drain":
@@ -30,7 +31,7 @@ func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 }
 
 // askedText is "Cancelling… asked by Mara Ilić, the agent has 40s".
-func askedText(what ui.Status, lease *jobs.Lease, now time.Time) ui.Sentence {
+func askedText(what jobs.Status, lease *jobs.Lease, now time.Time) ui.Sentence {
 	text := append(ui.Say(ui.Strong(what.Word()), ui.T(" ")), ByText("asked", tenancy.Credit(lease.DirectiveBy, tenancy.Actor{}), "")...)
 	if lease.GraceEndsAt != nil && lease.GraceEndsAt.After(now) {
 		text = append(text, ui.T(", the agent has "), ui.Moment(ui.Left(*lease.GraceEndsAt, now)))

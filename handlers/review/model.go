@@ -114,7 +114,7 @@ func reviewWords(n screens.Count) string {
 func (s pageData) items(list []screens.Handed) []view.Item {
 	items := make([]view.Item, len(list))
 	for i, h := range list {
-		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewJob(h.Key, s.place.after), Status: ui.Status(h.Status),
+		items[i] = view.Item{Key: h.Key, Title: h.Title, URL: links.ReviewJob(h.Key, s.place.after), Status: h.Status,
 			Current: s.job != nil && h.ID == s.job.job.ID, Repo: h.Repo, Since: ui.For(h.Since, s.now),
 			Late: h.Status == jobs.InReview && s.now.Sub(h.Since) >= jobparts.LateReview, Priority: h.Priority, Agent: h.Agent}
 		if h.Product != jobs.DefaultProduct {
@@ -131,7 +131,7 @@ func (s pageData) items(list []screens.Handed) []view.Item {
 func (s pageData) decided() *view.Job {
 	j := s.job.job
 	r := jobparts.ReadResult(j)
-	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: ui.Status(j.Status), Meta: s.meta(),
+	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: j.Status, Meta: s.meta(),
 		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: parseChanges(j.Result), Findings: parseFindings(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
@@ -157,7 +157,7 @@ func (s pageData) decided() *view.Job {
 
 // gone says what became of a job that is not up for a decision.
 func (s pageData) gone(j jobs.Job) *view.Gone {
-	word := ui.Status(j.Status).Word()
+	word := j.Status.Word()
 	g := &view.Gone{Text: ui.Say(ui.Strong(j.Key+" is not in review."),
 		ui.T(" "+word+" since "), ui.Moment(ui.For(j.StatusAt, s.now)),
 		ui.T(", by "+tenancy.Credit(j.StatusBy, j.CarriedOutBy)+"."))}

@@ -14,7 +14,13 @@ import (
 
 // findPatch is the blob with the whole patch that a result names, if it does.
 func findPatch(result json.RawMessage) (sum blobs.Sum, named bool) {
-	sum, err := blobs.ParseSum(parseObject(result).text([]string{"patch_blob"}))
+	var said struct {
+		Blob string `json:"patch_blob"`
+	}
+	if json.Unmarshal(result, &said) != nil {
+		return sum, false
+	}
+	sum, err := blobs.ParseSum(said.Blob)
 	return sum, err == nil
 }
 

@@ -18,16 +18,9 @@ const (
 	maxMembers  = 6 // of an object in one line
 )
 
-// Agents name the same thing differently.
-var (
-	pathNames   = []string{"path", "file", "filename", "name"}
-	statusNames = []string{"status", "change"}
-)
-
 // shownElsewhere are the members of a result that the page shows in places of
 // their own.
-var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "diff", "changes", "patch_blob"}, warned,
-	jobparts.AddedNames, jobparts.DeletedNames, jobparts.FilesNames)
+var shownElsewhere = slices.Concat([]string{"summary", "commit", "branch", "url", "patch_blob"}, warned, jobparts.ChangesNames)
 
 // object is a JSON object of which nothing is known for certain.
 type object map[string]json.RawMessage
@@ -40,103 +33,30 @@ func parseObject(raw json.RawMessage) object {
 	return o
 }
 
-// text is the first of the members that is a text.
-func (o object) text(names []string) string {
-	for _, name := range names {
-		var s string
-		if raw, there := o[name]; there && json.Unmarshal(raw, &s) == nil && s != "" {
-			return s
+// parseChanges is what a result says of the changed files, nil where it says nothing. Figures
+// that it names count for more than those of its diff.
+func parseChanges(raw json.RawMessage) *view.Changes {
+	said, m := jobparts.ReadChanges(raw), &view.Changes{}
+	m.Files, m.Conflicts = parseDiff(said.Diff)
+	if len(m.Files) == 0 {
+		for _, path := range said.Paths {
+			m.Files = append(m.Files, view.ChangedFile{Path: path})
 		}
 	}
-	return ""
-}
-
-// parseChanges is what a result says of the changed files, in whatever way it says
-// it; nil where it says nothing.
-func parseChanges(raw json.RawMessage) *view.Changes {
-	o := parseObject(raw)
-	m := &view.Changes{}
-	for _, name := range []string{"diff", "changes"} {
-		m = diffIn(o[name], m)
+	for _, f := range m.Files {
+		m.Added, m.Deleted, m.Counted = m.Added+f.Added, m.Deleted+f.Deleted, m.Counted || f.Counted
 	}
-	m = countsIn(o, m)
-	if len(m.Files) == 0 && m.Count == 0 && !m.Counted {
+	if said.Counted {
+		m.Added, m.Deleted, m.Counted = said.Added, said.Deleted, true
+	}
+	if len(m.Files) == 0 && said.Files == 0 && !m.Counted {
 		return nil
 	}
 	if hidden := len(m.Files) - maxDiffFiles; hidden > 0 {
 		m.Files, m.Hidden = m.Files[:maxDiffFiles], hidden
 	}
-	m.Count = max(m.Count, len(m.Files)+m.Hidden)
+	m.Count = max(said.Files, len(m.Files)+m.Hidden)
 	return m
-}
-
-// diffIn reads a member that is a unified diff, a list of files, or an object
-// that counts.
-func diffIn(raw json.RawMessage, m *view.Changes) *view.Changes {
-	var text string
-	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		files, conflicts := parseDiff(text)
-		m.Files, m.Conflicts = append(m.Files, files...), append(m.Conflicts, conflicts...)
-	case parseObject(raw) != nil:
-		m = countsIn(parseObject(raw), m)
-	default:
-		m.Files = append(m.Files, filesIn(raw)...)
-	}
-	return sum(m)
-}
-
-func countsIn(o object, m *view.Changes) *view.Changes {
-	for _, name := range jobparts.FilesNames {
-		if len(m.Files) == 0 {
-			m.Files = filesIn(o[name])
-			m = sum(m)
-		}
-	}
-	if n, ok := jobparts.Figure(o, jobparts.FilesNames); ok {
-		m.Count = n
-	}
-	added, yes := jobparts.Figure(o, jobparts.AddedNames)
-	deleted, too := jobparts.Figure(o, jobparts.DeletedNames)
-	if yes || too {
-		m.Added, m.Deleted, m.Counted = added, deleted, true
-	}
-	return m
-}
-
-// sum counts the lines of the files.
-func sum(m *view.Changes) *view.Changes {
-	for i, f := range m.Files {
-		if i == 0 {
-			m.Added, m.Deleted, m.Counted = 0, 0, false
-		}
-		m.Added, m.Deleted, m.Counted = m.Added+f.Added, m.Deleted+f.Deleted, m.Counted || f.Counted
-	}
-	return m
-}
-
-// filesIn reads a list of paths, or of objects with a path.
-func filesIn(raw json.RawMessage) []view.ChangedFile {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	var files []view.ChangedFile
-	for _, item := range list {
-		var f view.ChangedFile
-		if json.Unmarshal(item, &f.Path) != nil {
-			o := parseObject(item)
-			f.Path, f.Note = o.text(pathNames), web.FirstLine(o.text(statusNames), web.MaxSub)
-			var yes, too bool
-			f.Added, yes = jobparts.Figure(o, jobparts.AddedNames)
-			f.Deleted, too = jobparts.Figure(o, jobparts.DeletedNames)
-			f.Counted = yes || too
-		}
-		if f.Path != "" {
-			files = append(files, f)
-		}
-	}
-	return files
 }
 
 // parseFindings are the other members of a result that fit into a line each, such

@@ -48,7 +48,7 @@ func (j Job) decide(by Trigger, to Status, kind eventlog.Type, changes ...func(*
 
 // Refuse is InvalidTransition: the trigger leads nowhere from the job's status.
 func (j Job) Refuse(by Trigger) error {
-	return fault.New(fault.InvalidTransition, "%s is %s and cannot be %s.", j.Key, j.Status.words(), by.participle()).
+	return fault.New(fault.InvalidTransition, "%s is %s and cannot be %s.", j.Key, j.Status.Words(), by.participle()).
 		With("status", string(j.Status))
 }
 

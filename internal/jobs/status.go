@@ -2,42 +2,31 @@ package jobs
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 )
 
 // Status is where a job stands.
-type Status string
+type Status = status.Status
 
-// The statuses; docs/concepts.md says what each means.
+// The statuses.
 const (
-	Waiting   Status = "waiting"
-	Ready     Status = "ready"
-	Assigned  Status = "assigned"
-	Running   Status = "running"
-	Paused    Status = "paused"
-	Blocked   Status = "blocked"
-	InReview  Status = "in_review"
-	Approved  Status = "approved"
-	Completed Status = "completed"
-	Failed    Status = "failed"
-	Aborted   Status = "aborted"
-	Archived  Status = "archived"
+	Waiting   = status.Waiting
+	Ready     = status.Ready
+	Assigned  = status.Assigned
+	Running   = status.Running
+	Paused    = status.Paused
+	Blocked   = status.Blocked
+	InReview  = status.InReview
+	Approved  = status.Approved
+	Completed = status.Completed
+	Failed    = status.Failed
+	Aborted   = status.Aborted
+	Archived  = status.Archived
 )
 
 // Statuses lists all of them in the order of a job's life.
-var Statuses = []Status{Waiting, Ready, Assigned, Running, Paused, Blocked,
-	InReview, Approved, Completed, Failed, Aborted, Archived}
-
-// Leased reports whether a job in this status has a lease.
-func (s Status) Leased() bool { return s == Assigned || s == Running }
-
-// Finished reports whether the job's life has ended, unless somebody retries it.
-func (s Status) Finished() bool {
-	return s == Completed || s == Failed || s == Aborted || s == Archived
-}
-
-// words are the status in a sentence.
-func (s Status) words() string { return strings.ReplaceAll(string(s), "_", " ") }
+var Statuses = status.All
 
 // WaitReason is why a waiting job is not claimable yet.
 type WaitReason string

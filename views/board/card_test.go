@@ -7,6 +7,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/fleetboard/fleetboard/views/board"
 	"github.com/fleetboard/fleetboard/views/ui"
 	"github.com/fleetboard/fleetboard/views/viewstest"
@@ -15,20 +16,20 @@ import (
 // A card of every status shows its glyph by name, its reason, and a menu with
 // the moves allowed now as plain forms.
 func TestCardOfEveryStatus(t *testing.T) {
-	for _, status := range ui.Statuses {
-		t.Run(string(status), func(t *testing.T) {
-			c := viewstest.Because(viewstest.Card("FB-7", "Fix <b>it</b>", status, 8), "link", "", ui.T("Waits for "), viewstest.LinkToJob("FB-6"))
+	for _, is := range status.All {
+		t.Run(string(is), func(t *testing.T) {
+			c := viewstest.Because(viewstest.Card("FB-7", "Fix <b>it</b>", is, 8), "link", "", ui.T("Waits for "), viewstest.LinkToJob("FB-6"))
 			doc := viewstest.Parsed(t, board.CardItem(c))
 			item := doc.Find("#card-fb-7")
 			if item.Length() != 1 {
 				t.Fatal("no element card-fb-7")
 			}
 			glyph := item.Find("svg.glyph").First()
-			if got := glyph.AttrOr("aria-label", ""); !strings.HasPrefix(got, status.Word()) {
+			if got := glyph.AttrOr("aria-label", ""); !strings.HasPrefix(got, is.Word()) {
 				t.Errorf("the glyph is called %q", got)
 			}
-			if !glyph.HasClass("st-"+string(status)) || status != ui.Running && glyph.Find("use").AttrOr("href", "") != "#s-"+string(status) {
-				t.Errorf("the glyph is not that of %s", status)
+			if !glyph.HasClass("st-"+string(is)) || is != status.Running && glyph.Find("use").AttrOr("href", "") != "#s-"+string(is) {
+				t.Errorf("the glyph is not that of %s", is)
 			}
 			if got := item.Find("a.job-link"); got.Text() != "Fix <b>it</b>" || got.AttrOr("href", "") != "/jobs/FB-7" {
 				t.Errorf("title %q to %q", got.Text(), got.AttrOr("href", ""))
@@ -72,12 +73,12 @@ func TestCardOfARunningJob(t *testing.T) {
 // A drag is offered exactly where the menu offers the same move, and the
 // actions that ask first are links to the dialog on the job's page.
 func TestCardActions(t *testing.T) {
-	c := viewstest.Card("FB-9", "x", ui.Running, 1)
+	c := viewstest.Card("FB-9", "x", status.Running, 1)
 	doc := viewstest.Parsed(t, board.CardItem(c))
 	if got := doc.Find(`a.pop-i.bad[href="/jobs/FB-9#dlg-cancel"]`).Length(); got != 1 {
 		t.Errorf("%d links to the cancel dialog, want 1", got)
 	}
-	done := viewstest.Parsed(t, board.CardItem(viewstest.Card("FB-9", "x", ui.Completed, 1)))
+	done := viewstest.Parsed(t, board.CardItem(viewstest.Card("FB-9", "x", status.Completed, 1)))
 	if got := done.Find(`form[action="/jobs/FB-9/archive"] button`).Length(); got != 1 {
 		t.Errorf("%d archive forms, want 1", got)
 	}

@@ -570,7 +570,7 @@ func graphBox(b GraphBox) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var31 = []any{"glyph", b.Status.Class()}
+		var templ_7745c5c3_Var31 = []any{"glyph", ui.StatusClass(b.Status)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var31...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -595,7 +595,7 @@ func graphBox(b GraphBox) templ.Component {
 		var templ_7745c5c3_Var33 string
 		templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.ResolveAttributeValue("#s-" + string(b.Status))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `job/graph.templ`, Line: 97, Col: 152}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `job/graph.templ`, Line: 97, Col: 160}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var33)
 		if templ_7745c5c3_Err != nil {

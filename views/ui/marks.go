@@ -5,17 +5,6 @@ import "strconv"
 // maxPips is how many seats are drawn; the number beside them is exact.
 const maxPips = 12
 
-// symbol names the look of a status.
-func (s Status) symbol() string {
-	if to, ok := becomes[s]; ok {
-		return string(to)
-	}
-	if _, ok := statusWords[s]; ok {
-		return string(s)
-	}
-	return string(Archived)
-}
-
 // arc is the dash of the progress ring: "62 100".
 func arc(percent int) string {
 	if percent < 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/fleetboard/fleetboard/views/board"
 	"github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -36,34 +37,34 @@ func Shell(section layout.Section, title string) layout.Shell {
 }
 
 // Card is a card of any status with its column, menu and reason.
-func Card(key, title string, status ui.Status, pri int) board.Card {
+func Card(key, title string, is ui.Status, pri int) board.Card {
 	c := board.Card{
-		Key: key, Title: title, URL: links.Job(key), Status: status, Percent: -1, Place: "fleetboard · M2",
+		Key: key, Title: title, URL: links.Job(key), Status: is, Percent: -1, Place: "fleetboard · M2",
 		Priority: pri, Version: 7, MoveURL: links.JobMove(key),
 	}
-	switch status {
-	case ui.Waiting, ui.Paused, ui.Blocked:
+	switch is {
+	case status.Waiting, status.Paused, status.Blocked:
 		c.Column, c.FootWord, c.Foot = "waiting", "waiting", ui.For(ago(3*time.Hour), Noon)
-		c.Moves = []jobparts.Move{{To: "ready", Glyph: ui.Ready, Label: "Ready, put it back"}}
-	case ui.Ready:
+		c.Moves = []jobparts.Move{{To: "ready", Glyph: status.Ready, Label: "Ready, put it back"}}
+	case status.Ready:
 		c.Column, c.FootWord, c.Foot = "ready", "ready", ui.For(ago(17*time.Minute), Noon)
-		c.Moves = []jobparts.Move{{To: "waiting", Glyph: ui.Blocked, Label: "Waiting, block it"}}
-	case ui.Assigned, ui.Running:
+		c.Moves = []jobparts.Move{{To: "waiting", Glyph: status.Blocked, Label: "Waiting, block it"}}
+	case status.Assigned, status.Running:
 		c.Column, c.Agent, c.Factory = "running", "claude-2", "mac-1"
 		c.Elapsed = ui.For(ago(12*time.Minute), Noon)
-		c.Moves = []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready,
+		c.Moves = []jobparts.Move{{To: "waiting", Glyph: status.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: status.Ready,
 			Label: "Ready, give the lease back"}}
 		c.Actions = []ui.Action{{Verb: "cancel", Label: "Cancel job", Icon: "circle-stop", Danger: true, URL: links.JobAction(key,
 			"cancel"), Dialog: &ui.Dialog{}}}
-	case ui.InReview, ui.Approved:
+	case status.InReview, status.Approved:
 		c.Column, c.FootWord, c.Foot = "review", "in review", ui.For(ago(52*time.Minute), Noon)
-		c.Moves = []jobparts.Move{{To: "ready", Glyph: ui.Ready, Label: "Ready, reject it"}}
-	case ui.Completed:
+		c.Moves = []jobparts.Move{{To: "ready", Glyph: status.Ready, Label: "Ready, reject it"}}
+	case status.Completed:
 		c.Column, c.Sub, c.Ended = "done", "fleetboard", ui.For(ago(34*time.Minute), Noon)
 		c.Actions = []ui.Action{{Verb: "archive", Label: "Archive", Icon: "archive", URL: links.JobAction(key, "archive")}}
 	default:
 		c.Column, c.Sub, c.SubTone, c.Ended = "failed", "checksum differs, 3 retries", ui.Bad, ui.For(ago(2*time.Hour), Noon)
-		c.Moves = []jobparts.Move{{To: "ready", Glyph: ui.Ready, Label: "Ready, try again"}}
+		c.Moves = []jobparts.Move{{To: "ready", Glyph: status.Ready, Label: "Ready, try again"}}
 	}
 	return c
 }
@@ -76,7 +77,7 @@ func Because(c board.Card, icon string, tone ui.Tone, text ...ui.Span) board.Car
 
 // Running is a card of a job that runs.
 func Running(key, title string, pri, percent int, step string, since time.Duration) board.Card {
-	c := Card(key, title, ui.Running, pri)
+	c := Card(key, title, status.Running, pri)
 	c.Percent, c.Step, c.Progress = percent, step, ui.Ago(ago(since), Noon)
 	return c
 }
@@ -86,33 +87,33 @@ func LinkToJob(key string) ui.Span { return ui.Link(key, links.Job(key)) }
 
 // Board has cards of every status.
 func Board() board.Board {
-	ask := Card("FB-150", "Rotate webhook secrets with an overlap window", ui.Blocked, 8)
+	ask := Card("FB-150", "Rotate webhook secrets with an overlap window", status.Blocked, 8)
 	ask.Reason = &jobparts.Reason{Icon: "message-circle-question-mark", Ask: true, Text: ui.Say(ui.Strong("claude-5 asks:"),
 		ui.T(" keep signing with the old secret for 24 hours or 7 days?"))}
 	ask.Answer, ask.FootWord, ask.Foot = links.Job("FB-150")+"#question", "asked", ui.Ago(ago(22*time.Minute), Noon)
 	waiting := []board.Card{
 		ask,
-		Because(Card("FB-147", "Burn-down with projection fan", ui.Waiting, 7), "link", "", ui.T("Waits for "), LinkToJob("FB-142"),
+		Because(Card("FB-147", "Burn-down with projection fan", status.Waiting, 7), "link", "", ui.T("Waits for "), LinkToJob("FB-142"),
 			ui.T(" and "), LinkToJob("FB-139")),
-		Because(Card("FB-144", "Backfill usage entries from the provider export", ui.Waiting, 6), "lock", "", ui.T("Repo busy: "),
+		Because(Card("FB-144", "Backfill usage entries from the provider export", status.Waiting, 6), "lock", "", ui.T("Repo busy: "),
 			LinkToJob("FB-137"), ui.T(" holds "), ui.Name("ledger-api"), ui.T(", 31m so far")),
-		Because(Card("FB-133", "Keyset paging for the audit log", ui.Waiting, 5), "timer-reset", "",
+		Because(Card("FB-133", "Keyset paging for the audit log", status.Waiting, 5), "timer-reset", "",
 			ui.T("Retry 2 of 3 in 4m. Last: lint failed in internal/audit")),
-		Because(Card("FB-126", "Move the nightly backup to the new bucket", ui.Paused, 4), "circle-pause", "",
+		Because(Card("FB-126", "Move the nightly backup to the new bucket", status.Paused, 4), "circle-pause", "",
 			ui.T("Paused by Jonas Weber at step 3 of 5, checkpoint kept")),
-		Because(Card("FB-158", "Weekly dependency report", ui.Waiting, 3), "calendar-clock", "", ui.T("Not before 18:00")),
+		Because(Card("FB-158", "Weekly dependency report", status.Waiting, 3), "calendar-clock", "", ui.T("Not before 18:00")),
 	}
 	ready := []board.Card{
-		Because(Card("FB-151", "Port the prompt cache to the codex engine", ui.Ready, 9), "unplug", ui.Warn,
+		Because(Card("FB-151", "Port the prompt cache to the codex engine", status.Ready, 9), "unplug", ui.Warn,
 			ui.T("No live factory offers "), ui.Key("engine:codex"), ui.T(". Nearest miss: "), ui.Name("linux-2")),
-		Because(Card("FB-160", "Read receipts in the message list", ui.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "),
+		Because(Card("FB-160", "Read receipts in the message list", status.Ready, 7), "server", "", ui.T("None of the 4 seats that hold "),
 			ui.Name("ios-client"), ui.T(" is free, on "), ui.Name("mac-1")),
-		Because(Card("FB-161", "Focus ring on the date picker", ui.Ready, 6), "circle-check", ui.OK, ui.T("2 seats free on linux-2")),
+		Because(Card("FB-161", "Focus ring on the date picker", status.Ready, 6), "circle-check", ui.OK, ui.T("2 seats free on linux-2")),
 	}
 	late := Running("FB-145", "Sticky header hides the focused row in long tables", 7, 80, "Browser tests", 14*time.Minute)
 	late.ProgressLate = true
 	late.Notice = &jobparts.Reason{Icon: "triangle-alert", Tone: ui.Warn, Text: ui.Text("No progress for 14m, warned")}
-	assigned := Card("FB-152", "Own rate-limit bucket for heartbeats", ui.Assigned, 6)
+	assigned := Card("FB-152", "Own rate-limit bucket for heartbeats", status.Assigned, 6)
 	assigned.Step, assigned.Elapsed, assigned.Progress = "Assigned, not started", ui.When{}, ui.For(ago(6*time.Second), Noon)
 	running := []board.Card{
 		Running("FB-142", "Fix flaky TestReaper under -race", 8, 62, "Reaper tests, 200 runs", 40*time.Second),
@@ -122,18 +123,18 @@ func Board() board.Board {
 		assigned,
 	}
 	review := []board.Card{
-		Because(Card("FB-136", "Drain a factory without losing leases", ui.InReview, 8), "git-commit-horizontal", "", ui.T("Commit "),
+		Because(Card("FB-136", "Drain a factory without losing leases", status.InReview, 8), "git-commit-horizontal", "", ui.T("Commit "),
 			ui.Key("9be04d1"), ui.T(", 6 of 6 criteria")),
-		Because(Card("FB-130", "Retry webhooks with jitter", ui.Approved, 6), "git-merge", "",
+		Because(Card("FB-130", "Retry webhooks with jitter", status.Approved, 6), "git-merge", "",
 			ui.T("Approved by Priya Nair, to be merged")),
 	}
-	aborted := Card("FB-121", "Try a second cache layer", ui.Aborted, 3)
+	aborted := Card("FB-121", "Try a second cache layer", status.Aborted, 3)
 	aborted.Sub, aborted.SubTone = "by Jonas Weber", ""
-	failed := []board.Card{Card("FB-134", "Vendor scripts with a manifest", ui.Failed, 5), aborted}
+	failed := []board.Card{Card("FB-134", "Vendor scripts with a manifest", status.Failed, 5), aborted}
 	var done []board.Card
 	for i, title := range []string{"Heartbeats off the event log", "Explain: all seats taken", "Token prefix and checksum",
 		"Reject needs a reason", "Group the board by factory", "Tabular figures in tables", "Escape control characters"} {
-		done = append(done, Card(fmt.Sprintf("FB-%d", 115-i), title, ui.Completed, 5))
+		done = append(done, Card(fmt.Sprintf("FB-%d", 115-i), title, status.Completed, 5))
 	}
 	one := func(cards []board.Card) []board.CardGroup { return []board.CardGroup{{Cards: cards}} }
 	options := []ui.FilterOption{{Label: "All", URL: "/board", Selected: true}, {Label: "ledger-api", URL: "/board?repo=ledger-api"}}

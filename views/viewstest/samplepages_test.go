@@ -6,6 +6,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/fleetboard/fleetboard/views/agents"
 	"github.com/fleetboard/fleetboard/views/board"
 	"github.com/fleetboard/fleetboard/views/events"
@@ -29,12 +30,12 @@ func sampleJob() job.Job {
 	cancel := ui.Action{Verb: "cancel", Label: "Cancel job", Icon: "circle-stop", Danger: true, Main: true, URL: links.JobAction("FB-142", "cancel"), Dialog: &ui.Dialog{
 		Title: "Cancel FB-142?", Text: ui.Text("claude-2 gets 60 seconds to stop. Two jobs depend on it."), Reason: true, Keep: "Keep it running", Confirm: "Cancel job"}}
 	return job.Job{
-		Key: "FB-142", Title: "Fix flaky TestReaper under -race", Status: ui.Running, Percent: 62, Column: "Running", Version: 19,
+		Key: "FB-142", Title: "Fix flaky TestReaper under -race", Status: status.Running, Percent: 62, Column: "Running", Version: 19,
 		Meta:    []ui.Sentence{ui.Text("fleetboard"), ui.Text("M2"), ui.Text("priority 8"), ui.Text("third attempt")},
 		Created: ui.Day(ago(108 * time.Minute)), CreatedBy: "Mara Ilić",
 		Ways:    []jobparts.Way{{Name: "edit", Label: "Edit", Icon: "pencil", URL: links.JobEdit("FB-142", ""), Key: "e"}, {Name: "copy", Label: "Duplicate", Icon: "copy", URL: links.JobCopy("FB-142")}},
 		MoveURL: links.JobMove("FB-142"),
-		Moves:   []jobparts.Move{{To: "waiting", Glyph: ui.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: ui.Ready, Label: "Ready, give the lease back"}},
+		Moves:   []jobparts.Move{{To: "waiting", Glyph: status.Paused, Label: "Waiting, pause it"}, {To: "ready", Glyph: status.Ready, Label: "Ready, give the lease back"}},
 		Actions: []ui.Action{{Verb: "pause", Label: "Pause", Icon: "pause", Main: true, URL: links.JobAction("FB-142", "pause")}, cancel},
 		Strip: []job.StripItem{
 			{Label: "Working on it", Value: "claude-2", Rest: "on mac-1", Beat: ui.OK, Note: ui.Text("heartbeat"), NoteWhen: ui.Ago(ago(4*time.Second), Noon)},
@@ -45,26 +46,26 @@ func sampleJob() job.Job {
 		Body:       ui.Markdown("Two sweeps that overlap can both take back the same lease, and `TestReaper/two_sweeps_overlap` then fails about once in 40 runs under `-race`. Make the take-back one guarded update, and let the test wait on a barrier instead of sleeping.\n\n- one guarded update\n- no sleep\n\n```\ngo test -race -count=200 ./internal/dispatch\n```\n"),
 		Acceptance: jobparts.Acceptance{Note: "2 of 4", URL: links.JobTick("FB-142"), Items: []jobparts.Criterion{{Text: "No sleep in the test", Met: true}, {Text: "A finished job is never taken back", Met: true}, {Text: "200 runs under -race without a failure"}, {Text: "The sweep stays under 20 ms at 10,000 leases"}}},
 		Graph: &job.Graph{Width: 380, Height: 100, Label: "FB-98 before FB-142",
-			Boxes: []job.GraphBox{{Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: ui.Completed}, {X: 212, Key: "FB-142", Title: "Fix flaky TestReaper", Status: ui.Running, Current: true}},
+			Boxes: []job.GraphBox{{Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: status.Completed}, {X: 212, Key: "FB-142", Title: "Fix flaky TestReaper", Status: status.Running, Current: true}},
 			Edges: []job.GraphEdge{{Path: "M168 20L205 20", Kind: "blocks"}, {Path: "M168 24L205 24", Kind: "duplicates", Back: true}},
-			Rows:  []job.GraphRow{{From: "FB-142", FromURL: links.Job("FB-142"), FromStatus: ui.Running, Verb: "waits for", To: "FB-98", ToURL: links.Job("FB-98"), ToStatus: ui.Completed}}},
-		Links:    []job.Link{{ID: "link-blocks-fb-98", Verb: "waits for", Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: ui.Completed, RemoveURL: links.JobUnlink("FB-142"), Other: "FB-98", Type: "blocks"}},
+			Rows:  []job.GraphRow{{From: "FB-142", FromURL: links.Job("FB-142"), FromStatus: status.Running, Verb: "waits for", To: "FB-98", ToURL: links.Job("FB-98"), ToStatus: status.Completed}}},
+		Links:    []job.Link{{ID: "link-blocks-fb-98", Verb: "waits for", Key: "FB-98", Title: "Reaper: one guarded query", URL: links.Job("FB-98"), Status: status.Completed, RemoveURL: links.JobUnlink("FB-142"), Other: "FB-98", Type: "blocks"}},
 		LinkForm: &job.LinkForm{URL: links.JobLink("FB-142"), SearchURL: links.JobLinkable("FB-142"), Kinds: []ui.Option{{Value: "waits_for", Label: "waits for"}}},
 		Needs:    []job.Fact{{Name: "Repo", Text: ui.Say(ui.Key("fleetboard"))}, {Name: "Factory", Text: ui.Text("Any live factory")}, {Name: "Capabilities", Chips: []string{"engine:claude", "go:1.26"}}, {Name: "Can run on", Text: ui.Text("mac-1, linux-2 of 4")}},
 		Limits:   []job.Fact{{Name: "Estimate", Text: ui.Text("25 min, warned at 55")}, {Name: "Retries", Text: ui.Text("1 of 3 used")}, {Name: "Review", Text: ui.Text("Needed")}, {Name: "Version", Text: ui.Say(ui.Key("v19"))}},
 		Attempts: []job.Attempt{
-			{Number: 3, Agent: "claude-2", Factory: "mac-1", Status: ui.Running, Outcome: "Running", Running: ui.Run(ago(760*time.Second), Noon), Percent: "62%",
+			{Number: 3, Agent: "claude-2", Factory: "mac-1", Status: status.Running, Outcome: "Running", Running: ui.Run(ago(760*time.Second), Noon), Percent: "62%",
 				Used: job.Used{Tokens: "412,008 in, 23,119 out", Cache: "1,204,551 read from the cache", Cost: "$0.84 + unpriced"}},
 			{Number: 2, Agent: "claude-11", Factory: "linux-5", Icon: "unplug", IconTone: ui.Warn, Outcome: "Lost", Detail: "no heartbeat for 5m, lease taken back", Took: "33m", Percent: "41%"},
-			{Number: 1, Agent: "claude-1", Factory: "mac-1", Status: ui.Failed, Outcome: "Failed", Detail: "go test: exit 1, 2 races in reap_test.go", Took: "8m 12s", Percent: "20%"},
+			{Number: 1, Agent: "claude-1", Factory: "mac-1", Status: status.Failed, Outcome: "Failed", Detail: "go test: exit 1, 2 races in reap_test.go", Took: "8m 12s", Percent: "20%"},
 		},
 		Used:        job.Used{Tokens: "512,008 in, 29,119 out", Cost: "$1.12 + unpriced"},
 		AttemptNote: "1 failure of 3, 1 loss of 5", EventNote: "47",
 		Events: []job.Event{
 			{ID: 47, At: ui.At(ago(40 * time.Second)), Kind: "progress", Text: ui.Text("62%, was 41%"), Who: sampleAgent, Tag: "e3"},
-			{ID: 46, At: ui.At(ago(12 * time.Minute)), Kind: "started", From: ui.Assigned, To: ui.Running, Who: sampleAgent, Tag: "e3"},
-			{ID: 45, At: ui.At(ago(13 * time.Minute)), Kind: "claimed", From: ui.Ready, To: ui.Assigned, Who: sampleAgent, Tag: "e3"},
-			{ID: 44, At: ui.At(ago(49 * time.Minute)), Kind: "lease lost", From: ui.Running, To: ui.Ready, Text: ui.Text("linux-5 is dead, 1 of 5 losses"), Who: events.Actor{Name: "reaper", Mark: "system", Icon: "settings", Title: "System"}, Tag: "e2"},
+			{ID: 46, At: ui.At(ago(12 * time.Minute)), Kind: "started", From: status.Assigned, To: status.Running, Who: sampleAgent, Tag: "e3"},
+			{ID: 45, At: ui.At(ago(13 * time.Minute)), Kind: "claimed", From: status.Ready, To: status.Assigned, Who: sampleAgent, Tag: "e3"},
+			{ID: 44, At: ui.At(ago(49 * time.Minute)), Kind: "lease lost", From: status.Running, To: status.Ready, Text: ui.Text("linux-5 is dead, 1 of 5 losses"), Who: events.Actor{Name: "reaper", Mark: "system", Icon: "settings", Title: "System"}, Tag: "e2"},
 		},
 		Checkpoint: "{\n  \"step\": 3, \"of\": 4,\n  \"branch\": \"fb-142-reaper\"\n}", CheckNote: ui.Text("kept 40s ago, any factory can go on from it"),
 	}
@@ -74,7 +75,7 @@ var sampleAgent = events.Actor{Name: "claude-2", Mark: "agent", Icon: "bot", Tit
 
 func waitingJob() job.Job {
 	j := sampleJob()
-	j.Key, j.Title, j.Status, j.Strip, j.Percent = "FB-151", "Port the prompt cache to the codex engine", ui.Ready, nil, -1
+	j.Key, j.Title, j.Status, j.Strip, j.Percent = "FB-151", "Port the prompt cache to the codex engine", status.Ready, nil, -1
 	j.Attempts, j.AttemptNote, j.Checkpoint = nil, "", ""
 	j.Why = &job.Why{Icon: "unplug", Tone: ui.Warn, Title: "No live factory can run FB-151", Rows: []job.WhyRow{
 		{Name: "linux-2", Text: "lacks", Missing: []string{"engine:codex"}, Remark: "nearest miss"},
@@ -87,7 +88,7 @@ func waitingJob() job.Job {
 
 func doneJob() job.Job {
 	j := sampleJob()
-	j.Status, j.Strip, j.Percent, j.Checkpoint = ui.Completed, nil, 100, ""
+	j.Status, j.Strip, j.Percent, j.Checkpoint = status.Completed, nil, 100, ""
 	j.Moves, j.Actions = nil, []ui.Action{{Verb: "archive", Label: "Archive", Icon: "archive", URL: links.JobAction("FB-142", "archive")}}
 	j.Feedback = "The sweep is not measured yet."
 	j.Result = &jobparts.Outcome{Summary: ui.Markdown("The take-back is **one guarded update** now."), Commit: "a41f9c2d0f5e4b3a2c1d0e9f8a7b6c5d4e3f2a1b", Branch: "fleet/FB-142", JSON: "{\n  \"commit\": \"a41f9c2\"\n}"}
@@ -100,10 +101,10 @@ func sampleReview() review.Review {
 	return review.Review{
 		Count: "2 wait for a decision", Place: "1 of 2", Merging: "1", After: links.ReviewJob("FB-141", ""), NextURL: links.ReviewJob("", "1.2.3"), FirstURL: links.Review,
 		Queue: []review.Item{
-			{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.ReviewJob("FB-136", ""), Status: ui.InReview, Current: true, Repo: "fleetboard", Since: ui.For(ago(130*time.Minute), Noon), Late: true, Priority: 8, Agent: "claude-4", Counted: true, Added: 412, Deleted: 97},
-			{Key: "FB-141", Title: "Idempotent usage entries", URL: links.ReviewJob("FB-141", ""), Status: ui.InReview, Since: ui.For(ago(52*time.Minute), Noon), Priority: 5, Product: "ledger"}},
-		Approved: []review.Item{{Key: "FB-130", Title: "Retry webhooks with jitter", URL: links.ReviewJob("FB-130", ""), Status: ui.Approved, Since: ui.For(ago(4*time.Minute), Noon)}},
-		Job: &review.Job{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, Epoch: "2", CanWrite: true,
+			{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.ReviewJob("FB-136", ""), Status: status.InReview, Current: true, Repo: "fleetboard", Since: ui.For(ago(130*time.Minute), Noon), Late: true, Priority: 8, Agent: "claude-4", Counted: true, Added: 412, Deleted: 97},
+			{Key: "FB-141", Title: "Idempotent usage entries", URL: links.ReviewJob("FB-141", ""), Status: status.InReview, Since: ui.For(ago(52*time.Minute), Noon), Priority: 5, Product: "ledger"}},
+		Approved: []review.Item{{Key: "FB-130", Title: "Retry webhooks with jitter", URL: links.ReviewJob("FB-130", ""), Status: status.Approved, Since: ui.For(ago(4*time.Minute), Noon)}},
+		Job: &review.Job{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: status.InReview, Epoch: "2", CanWrite: true,
 			Meta:    []ui.Sentence{ui.Text("claude-4 on linux-2"), ui.Text("second attempt")},
 			Sent:    []jobparts.Feedback{{Icon: "undo-2", What: "Sent back by Priya Nair", At: ui.Ago(ago(3*time.Hour), Noon), Text: "Leases must end by themselves."}},
 			Gone:    &review.Gone{Text: ui.Text("FB-136 is not in review."), NextURL: links.ReviewJob("FB-141", "")},
@@ -134,7 +135,7 @@ func sampleForm() jobform.Form {
 		},
 		Capabilities: []jobform.Token{{Value: "os:linux"}, {Value: "has:docker"}, {Value: "gpu:a100", Offline: true}},
 		Offered:      []string{"go:1.26", "has:git", "has:postgres", "node:20"},
-		DependsOn:    []jobform.Dependency{{Key: "FB-137", Title: "Double-entry check for settled reservations", Status: ui.Running, Percent: 48}},
+		DependsOn:    []jobform.Dependency{{Key: "FB-137", Title: "Double-entry check for settled reservations", Status: status.Running, Percent: 48}},
 		Products:     []ui.Option{{Value: "ledger", Label: "Ledger API", Selected: true}}, Phases: []string{"M1", "M2"},
 		Routability: sampleRouting(),
 	}
@@ -181,10 +182,10 @@ func copiedForm() jobform.Form {
 
 func sampleAgents() agents.Agents {
 	working := func(name, model, key, title string, pct, cpu int) agents.Agent {
-		return agents.Agent{Name: name, Model: model, State: "Working", Glyph: ui.Running, Beat: ui.For(ago(4*time.Second), Noon), CPU: cpu, Memory: "3.9 GB", Terminate: links.Terminate(name), Leaves: key + " goes back to Ready.",
+		return agents.Agent{Name: name, Model: model, State: "Working", Glyph: status.Running, Beat: ui.For(ago(4*time.Second), Noon), CPU: cpu, Memory: "3.9 GB", Terminate: links.Terminate(name), Leaves: key + " goes back to Ready.",
 			Jobs: []agents.AgentJob{{Key: key, Title: title, URL: links.Job(key), Percent: pct, Progress: ui.For(ago(40*time.Second), Noon), Lease: ui.Left(Noon.Add(896*time.Second), Noon)}}}
 	}
-	idle := agents.Agent{Name: "claude-8", Model: "sonnet", State: "Idle", Glyph: ui.Ready, Beat: ui.For(ago(7*time.Second), Noon), CPU: 1, Memory: "1.2 GB", Terminate: links.Terminate("claude-8")}
+	idle := agents.Agent{Name: "claude-8", Model: "sonnet", State: "Idle", Glyph: status.Ready, Beat: ui.For(ago(7*time.Second), Noon), CPU: 1, Memory: "1.2 GB", Terminate: links.Terminate("claude-8")}
 	slow := working("claude-1", "opus", "FB-145", "Sticky header hides the focused row in long tables", 80, 71)
 	slow.State, slow.Icon, slow.Tone, slow.Jobs[0].ProgressLate = "No progress", "triangle-alert", ui.Warn, true
 	return agents.Agents{
@@ -204,12 +205,12 @@ func sampleAgents() agents.Agents {
 
 func sampleNeeds() needsyou.Needs {
 	return needsyou.Needs{Count: "1 question, 1 review, 1 failed", More: "These are the 3 oldest. There are more.", Rows: []needsyou.Row{
-		{Key: "FB-12", Title: "Publish the client to the registry", URL: links.Job("FB-12"), Status: ui.Failed, What: "Failed", Place: "fleetboard · M2",
+		{Key: "FB-12", Title: "Publish the client to the registry", URL: links.Job("FB-12"), Status: status.Failed, What: "Failed", Place: "fleetboard · M2",
 			Since: ui.For(ago(50*time.Hour), Noon), Version: 9, Reason: &jobparts.Reason{Icon: "octagon-alert", Text: ui.Text("Failed for good: exit status 2"), Tone: ui.Bad},
 			Actions: []ui.Action{{Verb: "retry", Label: "Retry", Icon: "rotate-cw", URL: links.JobAction("FB-12", "retry")}}},
-		{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: ui.InReview, What: "Review", Place: "fleetboard · M2",
+		{Key: "FB-136", Title: "Drain a factory without losing leases", URL: links.Job("FB-136"), Status: status.InReview, What: "Review", Place: "fleetboard · M2",
 			Since: ui.For(ago(130*time.Minute), Noon), Link: &needsyou.Link{Label: "Review", Icon: "eye", URL: links.ReviewJob("FB-136", ""), Main: true}},
-		{Key: "FB-151", Title: "Rotate the signing key", URL: links.Job("FB-151"), Status: ui.Blocked, What: "Question", Place: "ledger-api",
+		{Key: "FB-151", Title: "Rotate the signing key", URL: links.Job("FB-151"), Status: status.Blocked, What: "Question", Place: "ledger-api",
 			Since: ui.For(ago(12*time.Minute), Noon), Version: 4, Question: &needsyou.Question{Agent: "claude-2", Text: "Is 24 hours of overlap enough, or 48?", URL: links.JobAction("FB-151", "answer")}},
 	}}
 }
@@ -217,8 +218,8 @@ func sampleNeeds() needsyou.Needs {
 func samplePalette() palette.Results {
 	return palette.Results{Query: "reaper", Groups: []palette.Group{
 		{Title: "Jobs", Rows: []palette.Row{
-			{URL: links.Job("FB-142"), Status: ui.Running, Percent: 62, Key: "FB-142", Text: "Fix flaky TestReaper under -race", Note: "claude-2 · mac-1"},
-			{URL: links.Job("FB-98"), Status: ui.Completed, Key: "FB-98", Text: "Reaper: one guarded update", Note: "12 Nov"},
+			{URL: links.Job("FB-142"), Status: status.Running, Percent: 62, Key: "FB-142", Text: "Fix flaky TestReaper under -race", Note: "claude-2 · mac-1"},
+			{URL: links.Job("FB-98"), Status: status.Completed, Key: "FB-98", Text: "Reaper: one guarded update", Note: "12 Nov"},
 		}},
 		{Title: "Go to", Rows: []palette.Row{{URL: links.NewJob, Icon: "plus", Text: "New job", Keys: []string{"C"}}}},
 	}}
