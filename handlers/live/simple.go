@@ -19,8 +19,10 @@ func Simple[M any](p web.Page[M]) Page { return simplePage[M]{p} }
 
 type simplePage[M any] struct{ web.Page[M] }
 
+// Shows reports whether an address is the page's.
 func (p simplePage[M]) Shows(at *url.URL) bool { return at.Path == p.Path }
 
+// Key is what the address asks for, for each role or person.
 func (p simplePage[M]) Key(query url.Values, who tenancy.Principal) string {
 	if p.Live.Personal {
 		return who.Account.String() + " " + KeyByRole(query, who)
@@ -28,6 +30,7 @@ func (p simplePage[M]) Key(query url.Values, who tenancy.Principal) string {
 	return KeyByRole(query, who)
 }
 
+// Open makes the live part of the page.
 func (p simplePage[M]) Open(c echo.Context, who tenancy.Principal, _ fleet.Snapshot) (View, error) {
 	v := p.view(c, who, links.StreamQuery(c.QueryParams()))
 	if p.Live.Check != nil {
@@ -41,6 +44,7 @@ func (p simplePage[M]) Open(c echo.Context, who tenancy.Principal, _ fleet.Snaps
 	return v, nil
 }
 
+// Parts are the page as it is now.
 func (p simplePage[M]) Parts(c echo.Context, who tenancy.Principal, at *url.URL, _ Act) ([]templ.Component, error) {
 	return p.view(c, who, at.Query()).Refresh(c.Request().Context())
 }
@@ -55,6 +59,7 @@ type simpleView[M any] struct {
 	request web.Request
 }
 
+// Change has the page read again where it may be another now.
 func (v simpleView[M]) Change(ctx context.Context, u *screens.Update) (Update, error) {
 	changes := v.page.Live.Changes != nil && v.page.Live.Changes(u)
 	if !changes || !v.page.Live.AtOnce {
@@ -64,6 +69,7 @@ func (v simpleView[M]) Change(ctx context.Context, u *screens.Update) (Update, e
 	return Update{Parts: parts}, err
 }
 
+// Refresh reads the page again.
 func (v simpleView[M]) Refresh(ctx context.Context) ([]templ.Component, error) {
 	r := v.request
 	var err error
@@ -74,15 +80,18 @@ func (v simpleView[M]) Refresh(ctx context.Context) ([]templ.Component, error) {
 	return []templ.Component{v.page.Live.View(m)}, err
 }
 
+// Ages reports whether the page changes without an event.
 func (v simpleView[M]) Ages() bool { return v.page.Live.Ages }
 
 // listeningView is a simpleView that hears of more than the board.
 type listeningView[M any] struct{ simpleView[M] }
 
+// Listen tells of what the page listens to.
 func (v listeningView[M]) Listen() (changed <-chan struct{}, stop func()) {
 	return v.page.Live.Listen(v.request.Who.Workspace)
 }
 
+// Heard reads the page again.
 func (v listeningView[M]) Heard(ctx context.Context) ([]templ.Component, error) {
 	return v.Refresh(ctx)
 }
