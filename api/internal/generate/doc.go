@@ -1,2 +1,3 @@
-// Command generate writes what oapi-codegen does not: the names of the API's types in the server.
+// Command generate writes what oapi-codegen does not: the limits of the API as constants, and the
+// names of its types in the server.
 package main

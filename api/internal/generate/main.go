@@ -23,13 +23,23 @@ func main() {
 
 // generate writes the files; paths are from the root of the repository.
 func generate() error {
-	text, err := aliases("api", server, aliasFile)
+	text, err := limits("api/openapi.yaml")
+	if err == nil {
+		err = write("api/limits.gen.go", text)
+	}
 	if err != nil {
 		return err
 	}
+	if text, err = aliases("api", server, aliasFile); err != nil {
+		return err
+	}
+	return write(filepath.Join(server, aliasFile), text)
+}
+
+func write(path, text string) error {
 	formatted, err := format.Source([]byte(text))
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(server, aliasFile), formatted, 0o600)
+	return os.WriteFile(path, formatted, 0o600)
 }

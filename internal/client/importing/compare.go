@@ -70,7 +70,7 @@ func (p planner) compare(s *Step, one Item, job api.Job, t terms) {
 func withTags(present, more []string) []string {
 	all := slices.Clone(present)
 	for _, tag := range more {
-		if !slices.Contains(all, tag) && len(all) < maxTags {
+		if !slices.Contains(all, tag) && len(all) < api.MaxNewJobTags {
 			all = append(all, tag)
 		}
 	}
@@ -91,7 +91,7 @@ func (p planner) waitsFor(s *Step, one Item, present []string) []string {
 		}
 	}
 	for _, key := range s.needs {
-		if !slices.Contains(all, key) && len(all) < maxDepends {
+		if !slices.Contains(all, key) && len(all) < api.MaxNewJobDependsOn {
 			all = append(all, key)
 		}
 	}

@@ -6,19 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-)
 
-// The server's limits.
-const (
-	maxTitle      = 200
-	maxBody       = 100_000
-	maxTags       = 20
-	maxName       = 64
-	maxDepends    = 100
-	maxAcceptance = 50
-	maxCriterion  = 500
-	maxEstimate   = 100_000
-	maxReason     = 2000
+	"github.com/fleetboard/fleetboard/api"
 )
 
 func (s *Step) skip(why string) { s.Action, s.Why = Skip, why }
@@ -68,7 +57,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
 
 // kind is the kind of a job; none where the server would refuse it.
 func (s *Step) kind(name string) string {
-	if name == "" || len(name) <= maxName && nameForm.MatchString(name) {
+	if name == "" || len(name) <= api.MaxNewJobKind && nameForm.MatchString(name) {
 		return name
 	}
 	s.note("kind %s left out, it must be a name", name)
@@ -77,10 +66,10 @@ func (s *Step) kind(name string) string {
 
 // labels are an item's tags, with room for that of its format.
 func (s *Step) labels(one Item) []string {
-	const most = maxTags - 1
+	const most = api.MaxNewJobTags - 1
 	var labels []string
 	for _, tag := range one.Tags {
-		if tag = s.cut(tag, maxName, "tag"); tag != formatTag(one.Source) && !slices.Contains(labels, tag) {
+		if tag = s.cut(tag, api.MaxNewJobTagsItem, "tag"); tag != formatTag(one.Source) && !slices.Contains(labels, tag) {
 			labels = append(labels, tag)
 		}
 	}
@@ -95,11 +84,11 @@ func (s *Step) labels(one Item) []string {
 func (s *Step) criteria(all []string) []string {
 	var list []string
 	for _, one := range all {
-		list = append(list, s.cut(one, maxCriterion, "criterion"))
+		list = append(list, s.cut(one, api.MaxNewJobAcceptanceItem, "criterion"))
 	}
-	if len(list) > maxAcceptance {
-		s.note("%d criteria left out", len(list)-maxAcceptance)
-		list = list[:maxAcceptance]
+	if len(list) > api.MaxNewJobAcceptance {
+		s.note("%d criteria left out", len(list)-api.MaxNewJobAcceptance)
+		list = list[:api.MaxNewJobAcceptance]
 	}
 	return list
 }

@@ -160,7 +160,7 @@ type planner struct {
 // begin decides what is done with an item, and what its job is to wait for.
 func (p planner) begin(one Item) Step {
 	s := Step{Source: one.Source, Line: one.Line, Key: MakeKey(one.Source)}
-	s.Title = s.cut(one.Title, maxTitle, "title")
+	s.Title = s.cut(one.Title, api.MaxNewJobTitle, "title")
 	_, there := p.known[s.Key]
 	switch {
 	case s.Title == "":
@@ -187,7 +187,7 @@ func (p planner) finish(s *Step, one Item) {
 		s.end(one, job)
 		return
 	}
-	body := s.cut(withAddress(one), maxBody, "body")
+	body := s.cut(withAddress(one), api.MaxNewJobBody, "body")
 	if fits := fitting(body, maxBytes); len(fits) < len(body) {
 		body = strings.TrimSpace(fits)
 		s.note("body cut to what a request holds")
@@ -209,13 +209,13 @@ func (p planner) finish(s *Step, one Item) {
 	if len(accepted) > 0 {
 		s.Job.Acceptance = &accepted
 	}
-	if n := one.EstimatedMinutes; n != nil && *n > 0 && *n <= maxEstimate {
+	if n := one.EstimatedMinutes; n != nil && *n > 0 && *n <= api.MaxNewJobEstimatedMinutes {
 		s.Job.EstimatedMinutes = n
 	}
 	switch {
 	case one.Held != "":
 		s.note("blocked: %s at its source", one.Held)
-		s.Job.BlockedReason = filled(s.cut(one.Held+" at its source", maxReason, "reason"))
+		s.Job.BlockedReason = filled(s.cut(one.Held+" at its source", api.MaxNewJobBlockedReason, "reason"))
 	case p.draft:
 		s.Job.BlockedReason = filled(draftReason)
 	}
@@ -233,7 +233,7 @@ func (s *Step) end(one Item, job api.Job) {
 	switch {
 	case isFinished(job.Status), job.Status == api.JobStatusFailed:
 	case slices.Contains(idle, job.Status):
-		s.Action, s.Why, s.version = Cancel, s.cut(why, maxReason, "reason"), job.Version
+		s.Action, s.Why, s.version = Cancel, s.cut(why, api.MaxNewJobBlockedReason, "reason"), job.Version
 	default:
 		s.skip(why + ", but the job is " + strings.ReplaceAll(string(job.Status), "_", " "))
 	}
@@ -273,8 +273,8 @@ func (p planner) needs(s *Step, one Item) []string {
 		case source == one.Source, slices.Contains(keys, key), listed && other.Done:
 		case !there && (!listed || other.Title == ""):
 			s.noteNew("depends on %s, which is not there", source)
-		case len(keys) == maxDepends:
-			s.noteNew("depends on %s, which is more than %d", source, maxDepends)
+		case len(keys) == api.MaxNewJobDependsOn:
+			s.noteNew("depends on %s, which is more than %d", source, api.MaxNewJobDependsOn)
 		default:
 			keys = append(keys, key)
 		}

@@ -20,6 +20,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // Handler does what the tools are called for. An error is told to the agent in its words.
@@ -55,11 +57,8 @@ const (
 	// many a program may have.
 	maxMessage     = 1 << 20
 	maxConnections = 4
-	// maxQuestion, maxCheckpoint and maxTitle are the API's limits: in characters, bytes,
-	// characters.
-	maxQuestion   = 10_000
+	// maxCheckpoint is how many bytes of a checkpoint the API takes.
 	maxCheckpoint = 64 << 10
-	maxTitle      = 200
 )
 
 // Serve answers programs at a listener until ctx ends, which closes it.
@@ -136,8 +135,8 @@ func server(h Handler, box Mailbox) *mcp.Server {
 			"interface or something that the job leaves open. Your work is saved and the job waits; you go on with the answer later. " +
 			"End your turn after this call."},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in question) (*mcp.CallToolResult, any, error) {
-			if n := utf8.RuneCountInString(in.Question); n == 0 || n > maxQuestion {
-				return nil, nil, fmt.Errorf("question must have 1 to %d characters", maxQuestion)
+			if n := utf8.RuneCountInString(in.Question); n == 0 || n > api.MaxQuestionQuestion {
+				return nil, nil, fmt.Errorf("question must have 1 to %d characters", api.MaxQuestionQuestion)
 			}
 			return said(
 					"The question was handed over. End your turn now, without doing anything else: " +
@@ -172,8 +171,8 @@ func server(h Handler, box Mailbox) *mcp.Server {
 				"came across. Somebody else does it; go on with your own.",
 		},
 		func(ctx context.Context, _ *mcp.CallToolRequest, n NewJob) (*mcp.CallToolResult, any, error) {
-			if c := utf8.RuneCountInString(n.Title); c == 0 || c > maxTitle {
-				return nil, nil, fmt.Errorf("title must have 1 to %d characters", maxTitle)
+			if c := utf8.RuneCountInString(n.Title); c == 0 || c > api.MaxNewJobTitle {
+				return nil, nil, fmt.Errorf("title must have 1 to %d characters", api.MaxNewJobTitle)
 			}
 			key, err := h.FileJob(ctx, n)
 			return said("Filed as " + key + "."), nil, err
@@ -187,8 +186,8 @@ func server(h Handler, box Mailbox) *mcp.Server {
 				"Whoever goes on with that job is given your answer.",
 		},
 		func(ctx context.Context, _ *mcp.CallToolRequest, in answer) (*mcp.CallToolResult, any, error) {
-			if n := utf8.RuneCountInString(in.Answer); in.Job == "" || n == 0 || n > maxQuestion {
-				return nil, nil, fmt.Errorf("job must be a key, and answer must have 1 to %d characters", maxQuestion)
+			if n := utf8.RuneCountInString(in.Answer); in.Job == "" || n == 0 || n > api.MaxQuestionQuestion {
+				return nil, nil, fmt.Errorf("job must be a key, and answer must have 1 to %d characters", api.MaxQuestionQuestion)
 			}
 			return said("Answered."), nil, h.Answer(ctx, in.Job, in.Answer)
 		},

@@ -129,7 +129,7 @@ func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 		Epoch:     r.Epoch,
 		Kind:      &kind,
 		Retryable: &retryable,
-		Error:     redact.Cut(plainText(text), maxError),
+		Error:     redact.Cut(plainText(text), api.MaxFailureError),
 	})
 	if err != nil {
 		return r, false // texts and numbers only

@@ -25,10 +25,10 @@ const (
 	firstRefusedPause   = time.Minute
 	longestRefusedPause = time.Hour
 	longestRefused      = 72 * time.Hour
+	// maxNotice is how many characters of a refusal the worker writes to people.
+	maxNotice = 500
 	// maxRefusals is how often the server is told of a refusal in other words.
 	maxRefusals = 10
-	// maxDetail is the API's limit of what is told of a refusal, in characters.
-	maxDetail = 2000
 )
 
 // errLeaving says that the worker ends before all is done.
@@ -93,7 +93,7 @@ func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Wor
 func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) (outbox.Report, error) {
 	w.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(),
 		"job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
-	words := redact.Cut(plainText(repos.RefusalWords(refusal)), maxDetail)
+	words := redact.Cut(plainText(repos.RefusalWords(refusal)), api.MaxDeliveryReportDetail)
 	if words == r.Refusal || r.Refusals >= maxRefusals {
 		return r, nil
 	}
@@ -146,7 +146,7 @@ func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.Ra
 // its branch. The message is for this agent: the next attempt on the job gets it too.
 func (w *Worker) writeRefusal(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) error {
 	text := fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v", tree.Branch, tree.Mirror(), w.Factory, refusal)
-	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(text), maxReason)})
+	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(text), maxNotice)})
 	if err != nil {
 		return err
 	}

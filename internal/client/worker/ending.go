@@ -36,22 +36,15 @@ const (
 	verbNone     = ""
 )
 
-const (
-	// maxReason, maxError and maxSummary are how much of each is told, in characters: no more
-	// than the API takes.
-	maxReason  = 500
-	maxError   = 10_000
-	maxSummary = 10_000
-	// maxCheckOutput is how much of what a check printed is told, in bytes.
-	maxCheckOutput = 4000
-)
+// maxCheckOutput is how much of what a check printed is told, in bytes.
+const maxCheckOutput = 4000
 
 // release gives the job back.
 func release(reason string) ending {
 	return ending{
 		verb:    verbRelease,
 		said:    "given back: " + reason,
-		release: api.LeaseRelease{Reason: redact.Cut(plainText(reason), maxReason)},
+		release: api.LeaseRelease{Reason: redact.Cut(plainText(reason), api.MaxLeaseReleaseReason)},
 	}
 }
 
@@ -61,7 +54,7 @@ func failure(kind, message string, retryable bool) ending {
 		message = "The attempt failed."
 	}
 	return ending{verb: verbFail, said: "failed: " + message,
-		failure: api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), maxError), Retryable: &retryable}}
+		failure: api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), api.MaxFailureError), Retryable: &retryable}}
 }
 
 // failed is what an engine said of its failure.
@@ -111,7 +104,7 @@ func (a *attempt) stopped() (ending, bool) {
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	end := ending{verb: verbComplete, said: "done"}
-	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), maxSummary)
+	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary)
 	end.completion.Summary = text(summary)
 	if a.tree == nil {
 		return end
@@ -247,7 +240,7 @@ func (a *attempt) save(end *ending) {
 		said := "The work could not be saved: " + err.Error()
 		a.w.Log.Warn(said, "job", a.job.Key)
 		a.told.log("ERROR", "worktree", said)
-		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), maxError)
+		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), api.MaxFailureError)
 		return
 	}
 	a.commit = commit

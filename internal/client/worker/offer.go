@@ -69,7 +69,7 @@ func (o *offer) probeHost(ctx context.Context) error {
 		why := o.host.Missing[name]
 		o.Log.Warn("an engine cannot be used: "+why.Error(), "engine", name)
 		if !o.LookedFor || !errors.Is(why, exec.ErrNotFound) {
-			o.Failed(engine(name), redact.Cut(plainLine(why.Error()), maxReason), false)
+			o.Failed(engine(name), redact.Cut(plainLine(why.Error()), api.MaxUnavailableReason), false)
 		}
 	}
 	if len(o.host.Engines) == 0 {
@@ -154,7 +154,7 @@ func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
 	for _, r := range unread {
 		if o.Offers(repo(r.Name)) { // else it is told already
 			list = append(list, api.Unavailable{Kind: api.UnavailableRepo, Name: r.Name, Since: r.Since,
-				Reason: redact.Cut(plainLine(r.Reason), maxReason)})
+				Reason: redact.Cut(plainLine(r.Reason), api.MaxUnavailableReason)})
 		}
 	}
 	return list[:min(len(list), maxUnavailable)]
@@ -171,7 +171,7 @@ func (o *offer) rescued() []api.Rescued {
 	for _, r := range all[:min(len(all), maxRescued)] {
 		why, _, _ := strings.Cut(r.Why, ":")
 		list = append(list, api.Rescued{Name: plainLine(r.Name), Path: redact.Cut(plainLine(r.Dir), maxPath),
-			Why: redact.Cut(plainLine(why), maxReason), Since: r.Since})
+			Why: redact.Cut(plainLine(why), api.MaxRescuedWhy), Since: r.Since})
 	}
 	return list
 }
@@ -241,7 +241,7 @@ func (o *offer) probe(ctx context.Context, p breaker.Part) {
 		return
 	}
 	if err != nil {
-		err = errors.New(redact.Cut(plainLine(err.Error()), maxReason))
+		err = errors.New(redact.Cut(plainLine(err.Error()), api.MaxUnavailableReason))
 		o.Log.Warn("it does not work still: "+err.Error(), p.Kind, p.Name)
 	} else {
 		o.Log.Info("it is tried again", p.Kind, p.Name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/worker/breaker"
 	"github.com/fleetboard/fleetboard/internal/redact"
@@ -119,5 +120,5 @@ func (p *parts) judgeRepo(ctx context.Context, err error) {
 
 // explain is a line about a failure that everybody may read.
 func (p *parts) explain(failure string) string {
-	return redact.Cut(plainLine(p.hide(failure)), maxReason)
+	return redact.Cut(plainLine(p.hide(failure)), api.MaxUnavailableReason)
 }

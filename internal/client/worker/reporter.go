@@ -23,12 +23,6 @@ const (
 	// maxKept bounds the lines that wait for the server, maxSent those of one call.
 	maxKept = 5000
 	maxSent = 500
-	// maxLine, maxStep and maxEvent are the API's limits, in characters.
-	maxLine  = 10_000
-	maxStep  = 200
-	maxEvent = 64
-	// maxEntries is how many usage entries go into one call.
-	maxEntries = 200
 )
 
 // reporter tells the server what happens in an attempt: steps, log lines, usage. It never
@@ -72,7 +66,7 @@ func (r *reporter) event(e engines.Event) {
 
 // step says what is done now.
 func (r *reporter) step(step string) {
-	step = r.secret.Cut(plainLine(step), maxStep)
+	step = r.secret.Cut(plainLine(step), api.MaxProgressReportCurrentStep)
 	r.change(func() { r.progress.CurrentStep = &step })
 }
 
@@ -118,7 +112,7 @@ func (r *reporter) tellLeftOut(now time.Time) {
 // add keeps a line; its id makes that it is stored once, however often it is sent.
 func (r *reporter) add(at time.Time, level, event, message string) {
 	r.seq++
-	message = r.secret.Cut(plainText(message), maxLine)
+	message = r.secret.Cut(plainText(message), api.MaxNewLogLineMessage)
 	if message == "" {
 		message = " "
 	}
@@ -129,7 +123,7 @@ func (r *reporter) add(at time.Time, level, event, message string) {
 			ID:      &id,
 			At:      &at,
 			Level:   api.LogLevel(level),
-			Event:   text(redact.Cut(plainLine(event), maxEvent)),
+			Event:   text(redact.Cut(plainLine(event), api.MaxNewLogLineEvent)),
 			Message: message,
 		},
 	)
@@ -207,7 +201,7 @@ func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lines := r.lines[:min(len(r.lines), maxSent)]
-	if len(r.lines) > maxSent || len(r.order) > maxEntries {
+	if len(r.lines) > maxSent || len(r.order) > api.MaxProgressReportUsage {
 		r.wake.Set()
 	}
 	if !r.dirty && len(r.order) == 0 {
@@ -215,7 +209,7 @@ func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	}
 	p := r.progress
 	r.dirty = false
-	if entries := r.entries(maxEntries); len(entries) > 0 {
+	if entries := r.entries(api.MaxProgressReportUsage); len(entries) > 0 {
 		p.Usage = &entries
 	}
 	return lines, &p
@@ -262,5 +256,5 @@ func (r *reporter) rest() ([]api.NewLogLine, api.UsageEntries) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tellLeftOut(r.now())
-	return r.lines, r.entries(maxEntries)
+	return r.lines, r.entries(api.MaxProgressReportUsage)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -82,7 +83,7 @@ func (a *attempt) withoutSecrets(ctx context.Context, end ending) ending {
 	case end.verb == verbRelease:
 		return release(end.release.Reason + " " + leak.failure.Error)
 	case end.verb == verbFail:
-		end.failure.Error = redact.Cut(end.failure.Error+"\n\n"+leak.failure.Error, maxError)
+		end.failure.Error = redact.Cut(end.failure.Error+"\n\n"+leak.failure.Error, api.MaxFailureError)
 		return end
 	}
 	return leak

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -26,9 +27,6 @@ func plainLine(s string) string {
 		return r
 	}, plainText(s))
 }
-
-// maxFileName is the API's limit of a file's name, in characters.
-const maxFileName = 512
 
 // fileNames are names of files as the API takes them.
 func fileNames(names []string) []string {
@@ -60,8 +58,8 @@ func fileName(name string) string {
 		i += size
 	}
 	clean := []rune(told.String())
-	if len(clean) > maxFileName {
-		clean = append([]rune{'\u2026'}, clean[len(clean)-maxFileName+1:]...)
+	if len(clean) > api.MaxCompletionFilesTouchedItem {
+		clean = append([]rune{'\u2026'}, clean[len(clean)-api.MaxCompletionFilesTouchedItem+1:]...)
 	}
 	if strings.TrimSpace(string(clean)) == "" {
 		return strings.Repeat(`\040`, len(clean))

@@ -33,7 +33,7 @@ func TestFileNamesAreToldAsTheAPITakesThem(t *testing.T) {
 	} {
 		got := fileName(name)
 		problems := fault.Problems{}
-		problems.TouchedFiles("files_touched", []string{got}, 1, maxFileName)
+		problems.TouchedFiles("files_touched", []string{got}, 1, api.MaxCompletionFilesTouchedItem)
 		if err := problems.Err(); err != nil {
 			t.Errorf("%q is told as %q, which is refused: %v", name, got, err)
 		}
