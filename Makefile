@@ -53,7 +53,7 @@ demo: fleet
 ## test: every check and every test, as the build server does
 .PHONY: test
 test: deps tools check-fmt check-generated
-	@tools/run-steps.sh "lint test-go" "test-chaos test-processes test-browser"
+	@tools/run-steps.sh "test-go lint" "test-processes test-chaos" "test-browser"
 	$(call step,all checks passed)
 
 ## test-times: what the last make test cost, by package, and its ten slowest tests
@@ -178,7 +178,7 @@ test-browser: $(BIN)/gotestsum
 # Workers as processes, repositories, and whole lives of jobs and of money.
 .PHONY: test-processes
 test-processes: $(BIN)/gotestsum
-	@tools/run-go-tests.sh processes -count=1 -timeout 10m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
+	@tools/run-go-tests.sh processes -count=1 -p 3 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
 
 .PHONY: test-chaos
 test-chaos: $(BIN)/gotestsum

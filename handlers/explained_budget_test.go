@@ -130,7 +130,7 @@ func TestAModelWithoutAPriceNeedsAPerson(t *testing.T) {
 			t.Helper()
 			handlertest.WantRedirect(t, d.Post("/prices/models", url.Values{"model": {"house-7b"}, "decision": {"pass"}}), "/needs-you")
 			handlertest.WantText(t, handlertest.Page(t, d.Get("/prices"), http.StatusOK), "#models", "passes without a price")
-			handlertest.WantText(t, handlertest.Page(t, d.Get("/timeline"), http.StatusOK), "main", "house-7b passes without a price")
+			d.AwaitText(t, "/timeline", "main", "house-7b passes without a price")
 		},
 		"a price": func(t *testing.T, d *handlertest.Desk) {
 			t.Helper()

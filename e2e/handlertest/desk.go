@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -177,6 +178,22 @@ func WantText(t *testing.T, doc *goquery.Document, place, text string) {
 	t.Helper()
 	if got := strings.Join(strings.Fields(doc.Find(place).Text()), " "); !strings.Contains(got, text) {
 		t.Errorf("%s says %.400q; want %q in it", place, got, text)
+	}
+}
+
+// AwaitText waits until a place of a page says something. The log shows an event once all
+// transactions that began before it have ended, also those of other tests on one PostgreSQL.
+func (s *Site) AwaitText(t *testing.T, page, place, text string) {
+	t.Helper()
+	for late := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+		doc := Page(t, s.Get(page), http.StatusOK)
+		if strings.Contains(strings.Join(strings.Fields(doc.Find(place).Text()), " "), text) {
+			return
+		}
+		if time.Now().After(late) {
+			WantText(t, doc, place, text)
+			return
+		}
 	}
 }
 
