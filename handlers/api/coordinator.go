@@ -67,6 +67,6 @@ func (s *statusHandlers) GetStats(ctx context.Context, _ GetStatsRequestObject) 
 }
 
 func coordinatorLineModel(l coordinator.LogLine) CoordinatorLogLine {
-	return CoordinatorLogLine{ID: l.ID, At: l.At.UTC(), InstanceID: l.InstanceID, Term: l.Term, Level: LogLevel(l.Level),
-		Message: l.Message, Details: object(l.Details)}
+	l.Details = object(l.Details)
+	return l
 }

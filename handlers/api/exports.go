@@ -11,14 +11,14 @@ type exportHandlers struct{ *Deps }
 
 // ListExports lists the exports.
 func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestObject) (ListExportsResponseObject, error) {
-	list, err := s.Bus.Exports(ctx, principal(ctx))
-	return ListExports200JSONResponse{Items: models(list, exportModel)}, err
+	found, err := s.Bus.Exports(ctx, principal(ctx))
+	return ListExports200JSONResponse{Items: list(found)}, err
 }
 
 // CreateExport makes an export.
 func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequestObject) (CreateExportResponseObject, error) {
 	e, err := s.Bus.CreateExport(ctx, principal(ctx), r.Body.Name, bus.Source(r.Body.Source), callFrom(ctx).once)
-	return CreateExport200JSONResponse(exportModel(e)), err
+	return CreateExport200JSONResponse(Export(e)), err
 }
 
 // ReadExport reads what follows an export's position.
@@ -30,23 +30,18 @@ func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObje
 // AckExport moves an export's position on.
 func (s *exportHandlers) AckExport(ctx context.Context, r AckExportRequestObject) (AckExportResponseObject, error) {
 	e, err := s.Bus.AckExport(ctx, principal(ctx), r.Export, r.Body.Position)
-	return AckExport200JSONResponse(exportModel(e)), err
+	return AckExport200JSONResponse(Export(e)), err
 }
 
 // ResetExport moves an export's position back.
 func (s *exportHandlers) ResetExport(ctx context.Context, r ResetExportRequestObject) (ResetExportResponseObject, error) {
 	e, err := s.Bus.ResetExport(ctx, principal(ctx), r.Export, r.Body.Position, callFrom(ctx).once)
-	return ResetExport200JSONResponse(exportModel(e)), err
+	return ResetExport200JSONResponse(Export(e)), err
 }
 
 // DeleteExport removes an export.
 func (s *exportHandlers) DeleteExport(ctx context.Context, r DeleteExportRequestObject) (DeleteExportResponseObject, error) {
 	return DeleteExport204Response{}, s.Bus.DeleteExport(ctx, principal(ctx), r.Export, value(r.Params.Confirm))
-}
-
-func exportModel(e bus.Export) Export {
-	return Export{Name: e.Name, Source: ExportSource(e.Source), Position: e.Position, CreatedBy: e.CreatedBy, CreatedAt: e.CreatedAt.UTC(),
-		AckedAt: utcOrNil(e.AckedAt)}
 }
 
 func exportLineModel(l bus.Line) ExportLine {

@@ -52,21 +52,11 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 			}
 		}
 		if o := claimed.Orders[j.ID]; o.Merge != nil {
-			model.Order = &Order{Merge: mergeOrderModel(*o.Merge)}
+			model.Order = &Order{Merge: o.Merge}
 		}
 		list = append(list, model)
 	}
 	return list, nil
-}
-
-func mergeOrderModel(o lease.MergeOrder) *MergeOrder {
-	var opened *OpenedPullRequest
-	if p := o.Opened; p != nil {
-		opened = &OpenedPullRequest{Number: p.Number, Branch: p.Branch, Commit: p.Commit}
-	}
-	return &MergeOrder{PullRequest: opened, Job: o.Job, Title: o.Title, URL: nilIfZero(o.URL), By: MergeOrderBy(o.By),
-		Commit: o.Commit, Branch: o.Branch, Into: o.Into,
-		Method: MergeMethod(o.Method), Checks: nilIfZero(o.Checks)}
 }
 
 // toNext is what a call that ends a lease wants for the seat, nil for nothing.

@@ -169,10 +169,10 @@ func deliveryModel(d attempts.Delivery) *Delivery {
 	if !d.IsTold() {
 		return nil
 	}
-	return &Delivery{State: DeliveryState(d.State), Branch: d.Branch, Commit: d.Commit, Detail: d.Detail, At: d.At.UTC()}
+	return &d
 }
 
 func logModel(l joblog.Line) LogLine {
-	return LogLine{ID: l.ID, Epoch: l.Epoch, Agent: l.Agent, Level: LogLevel(l.Level), Event: l.Event, Message: l.Message,
-		Details: object(l.Details), At: utcOrNil(l.At), ReceivedAt: l.ReceivedAt.UTC()}
+	l.Details = object(l.Details)
+	return l
 }

@@ -7,10 +7,14 @@ import (
 	"math"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/bus"
+	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
+	"github.com/fleetboard/fleetboard/internal/jobs/joblog"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
@@ -33,12 +37,51 @@ type Job struct {
 	UsageResults          *UsageResults  `json:"usage_results,omitempty"`
 }
 
-// The answers that hold jobs.
+// Attempt is an attempt on the wire.
+type Attempt struct {
+	attempts.Attempt
+	Job      string    `json:"job"`
+	Delivery *Delivery `json:"delivery"`
+	Usage    Usage     `json:"usage"`
+}
+
+// What is answered as the domain has it.
 type (
-	// JobPage is a page of jobs.
-	JobPage struct {
-		Items      []Job  `json:"items"`
-		NextCursor string `json:"next_cursor"`
+	CoordinatorLogLine = coordinator.LogLine
+	Delivery           = attempts.Delivery
+	EndedBranch        = jobs.EndedBranch
+	Export             = bus.Export
+	LogLine            = joblog.Line
+)
+
+// part is a part of a list.
+type part[T any] struct {
+	Items      []T    `json:"items"`
+	NextCursor string `json:"next_cursor"`
+}
+
+// whole is a whole list.
+type whole[T any] struct {
+	Items []T `json:"items"`
+}
+
+// The answers that hold these.
+type (
+	AttemptPage        = part[Attempt]
+	CoordinatorLogPage = part[CoordinatorLogLine]
+	EndedBranches      = whole[EndedBranch]
+	ExportList         = whole[Export]
+	FoundJobs          = whole[FoundJob]
+	JobPage            = part[Job]
+	LogPage            = part[LogLine]
+	// Order is what the worker is to do with a job that it claimed.
+	Order struct {
+		Merge *lease.MergeOrder `json:"merge,omitempty"`
+	}
+	// FoundInLog is where in its log a job was found.
+	FoundInLog struct {
+		Epoch int64    `json:"epoch"`
+		Line  *LogLine `json:"line,omitempty"`
 	}
 	// ListedJobs is a page of jobs; parts of them are a jobFieldsPage.
 	ListedJobs = JobPage
@@ -61,10 +104,6 @@ type (
 		Job     Job         `json:"job"`
 		Log     *FoundInLog `json:"log,omitempty"`
 		Passage string      `json:"passage"`
-	}
-	// FoundJobs are what a search found.
-	FoundJobs struct {
-		Items []FoundJob `json:"items"`
 	}
 )
 
@@ -198,12 +237,7 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 
 // attemptModel is an attempt on the job with that key.
 func attemptModel(key string, a attempts.Attempt, used spend.Usage) Attempt {
-	return Attempt{
-		Job: key, Epoch: a.Epoch, Agent: a.Agent, Factory: a.Factory, Model: a.Model, SessionKey: a.SessionKey,
-		ClaimedAt: a.ClaimedAt.UTC(), StartedAt: utcOrNil(a.StartedAt), EndedAt: utcOrNil(a.EndedAt), Outcome: AttemptOutcome(a.Outcome),
-		Error: a.Error, ErrorKind: a.ErrorKind, ProgressPercent: a.ProgressPercent, CurrentStep: a.CurrentStep,
-		Checkpoint: a.Checkpoint, Result: a.Result, Usage: usageModel(used), Delivery: deliveryModel(a.Delivery),
-	}
+	return Attempt{Attempt: a, Job: key, Usage: usageModel(used), Delivery: deliveryModel(a.Delivery)}
 }
 
 // eventModel is an event of the job with that key.

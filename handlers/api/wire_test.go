@@ -10,11 +10,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // answered are the domain's types that answers are written from, by the name of their schema.
-var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}}
+var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}, "Attempt": Attempt{}, "Delivery": Delivery{}, "LogLine": LogLine{},
+	"CoordinatorLogLine": CoordinatorLogLine{}, "Export": Export{}, "EndedBranch": EndedBranch{}, "MergeOrder": lease.MergeOrder{},
+	"OpenedPullRequest": lease.OpenedPullRequest{}}
 
 // A domain type that is answered says of each of its fields what it is called on the wire, or
 // that it is not for it; and the description knows each of these names.

@@ -24,13 +24,13 @@ const (
 
 // Export is a position of somebody who writes messages or events elsewhere.
 type Export struct {
-	Name      string
-	Source    Source
-	Position  string // up to where it was acknowledged, "" at the beginning
-	CreatedBy string
-	CreatedAt time.Time
-	AckedAt   *time.Time
-	handed    string // up to where lines were given out
+	Name      string     `json:"name"`
+	Source    Source     `json:"source"`
+	Position  string     `json:"position"` // up to where it was acknowledged, "" at the beginning
+	CreatedBy string     `json:"created_by"`
+	CreatedAt time.Time  `json:"created_at"`
+	AckedAt   *time.Time `json:"acked_at"`
+	handed    string     // up to where lines were given out
 }
 
 // Line is a message or an event with its position.

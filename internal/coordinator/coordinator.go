@@ -81,13 +81,13 @@ func (s *Service) Status(ctx context.Context) (Status, error) {
 
 // LogLine is one thing that the coordinator did.
 type LogLine struct {
-	ID         int64
-	At         time.Time
-	InstanceID string
-	Term       int64
-	Level      string
-	Message    string
-	Details    json.RawMessage
+	ID         int64           `json:"id"`
+	At         time.Time       `json:"at"`
+	InstanceID string          `json:"instance_id"`
+	Term       int64           `json:"term"`
+	Level      string          `json:"level"`
+	Message    string          `json:"message"`
+	Details    json.RawMessage `json:"details"`
 }
 
 // LogFilter says which lines are read.

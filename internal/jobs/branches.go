@@ -20,16 +20,18 @@ const (
 // EndedBranch is the branch of an attempt on a job that ended longer ago than its product keeps
 // branches.
 type EndedBranch struct {
-	JobID ids.ID
-	Key   string
-	Epoch int64
+	JobID ids.ID `json:"job_id"`
+	Key   string `json:"job"`
+	Epoch int64  `json:"epoch"`
 	// Branch and Commit are as the attempt's agent told them; "" where it told none.
-	Branch, Commit string
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
 	// Merged: the job's work was merged. Unmerged: it was completed with this attempt's work,
 	// and nobody has said that it was merged.
-	Merged, Unmerged bool
-	Approved         string // the commit that was approved last, "" for none
-	EndedAt          time.Time
+	Merged   bool      `json:"merged"`
+	Unmerged bool      `json:"unmerged"`
+	Approved string    `json:"approved_head"` // the commit that was approved last, "" for none
+	EndedAt  time.Time `json:"ended_at"`
 }
 
 // EndedBranches are the branches of those of the jobs in a repo, by their keys, that ended

@@ -1,15 +1,18 @@
 // Package claim gives jobs to agents, under leases.
 //
-// Claims of a workspace are answered in batches (package batch), in six steps:
+// Claims of a workspace are answered in batches (package batch), in nine steps:
 //
 //  1. authenticate: who claims, which lanes they serve, and whether the request was
 //     answered before;
-//  2. resolve: the one job that a claim names;
-//  3. heads: the first ready job of each lane; whoever has none is answered here, and
+//  2. hold: the jobs that an agent whose model has no price may not take;
+//  3. resolve: the one job that a claim names;
+//  4. heads: the first ready job of each lane; whoever has none is answered here, and
 //     nothing is written;
-//  4. reserve: factories and agents are locked, their seats counted;
-//  5. dequeue: the most urgent jobs leave job_ready, lane by lane;
-//  6. lease: leases, attempts and events are written, the jobs read.
+//  5. reserve: factories and agents are locked, their seats counted;
+//  6. dequeue: the most urgent jobs leave job_ready, lane by lane;
+//  7. afford: those that their budgets cannot pay wait for a budget;
+//  8. lease: leases, attempts and events are written, the jobs read;
+//  9. ask: a person is asked about the models without a price, each once.
 //
 // A claim that got nothing waits in the order register, compare, sleep: package waitlist
 // registers it, compares the version of its lanes with the one from before step 1, and

@@ -8,22 +8,22 @@ type Order struct {
 
 // MergeOrder has approved work merged.
 type MergeOrder struct {
-	Job    string // the key of the job whose work it is
-	Title  string // of that job
-	URL    string // of its page; "" where nobody said where people reach the server
-	By     string // jobs.MergeByWorker or jobs.MergeByPullRequest
-	Commit string // that was approved
-	Branch string // that it was handed in on
-	Into   string // the branch; "" is the repository's default one
-	Method string // jobs.MergeCommit or jobs.MergeFastForward
-	Checks string // a command that the merged work must pass; "" is none
+	Job    string `json:"job"`              // the key of the job whose work it is
+	Title  string `json:"title"`            // of that job
+	URL    string `json:"url,omitempty"`    // of its page; "" where nobody said where people reach the server
+	By     string `json:"by"`               // jobs.MergeByWorker or jobs.MergeByPullRequest
+	Commit string `json:"commit"`           // that was approved
+	Branch string `json:"branch"`           // that it was handed in on
+	Into   string `json:"into"`             // the branch; "" is the repository's default one
+	Method string `json:"method"`           // jobs.MergeCommit or jobs.MergeFastForward
+	Checks string `json:"checks,omitempty"` // a command that the merged work must pass; "" is none
 	// Opened is the pull request that an earlier merge of the work opened, nil where none did.
-	Opened *OpenedPullRequest
+	Opened *OpenedPullRequest `json:"pull_request,omitempty"`
 }
 
 // OpenedPullRequest is one that was opened of earlier work on the job.
 type OpenedPullRequest struct {
-	Number int
-	Branch string // that it comes from
-	Commit string // that was approved then
+	Number int    `json:"number"`
+	Branch string `json:"branch"` // that it comes from
+	Commit string `json:"commit"` // that was approved then
 }

@@ -9,22 +9,22 @@ import (
 
 // Attempt is the record of one lease from claim to end.
 type Attempt struct {
-	Epoch           int64
-	Agent           string
-	Factory         string
-	Model           string
-	SessionKey      string
-	ClaimedAt       time.Time
-	StartedAt       *time.Time
-	EndedAt         *time.Time
-	Outcome         string // "" while it lasts, else completed, failed, released, lost, cancelled, paused, …
-	Error           string
-	ErrorKind       string
-	ProgressPercent *int
-	CurrentStep     string
-	Checkpoint      json.RawMessage
-	Result          json.RawMessage
-	Delivery        Delivery // of its commit
+	Epoch           int64           `json:"epoch"`
+	Agent           string          `json:"agent"`
+	Factory         string          `json:"factory"`
+	Model           string          `json:"model"`
+	SessionKey      string          `json:"session_key"`
+	ClaimedAt       time.Time       `json:"claimed_at"`
+	StartedAt       *time.Time      `json:"started_at"`
+	EndedAt         *time.Time      `json:"ended_at"`
+	Outcome         string          `json:"outcome"` // "" while it lasts, else completed, failed, released, lost, cancelled, paused, …
+	Error           string          `json:"error"`
+	ErrorKind       string          `json:"error_kind"`
+	ProgressPercent *int            `json:"progress_percent"`
+	CurrentStep     string          `json:"current_step"`
+	Checkpoint      json.RawMessage `json:"checkpoint"`
+	Result          json.RawMessage `json:"result"`
+	Delivery        Delivery        `json:"-"` // of its commit
 }
 
 // Record is an attempt with all that is kept of it.

@@ -25,11 +25,11 @@ const (
 
 // Delivery is what is told of the commit of an attempt.
 type Delivery struct {
-	State  DeliveryState
-	Branch string
-	Commit string
-	Detail string     // of a refusal: the origin's own words
-	At     *time.Time // nil as long as nothing is told
+	State  DeliveryState `json:"state"`
+	Branch string        `json:"branch"`
+	Commit string        `json:"commit"`
+	Detail string        `json:"detail"` // of a refusal: the origin's own words
+	At     *time.Time    `json:"at"`     // nil as long as nothing is told
 }
 
 // IsTold reports whether anything was told.

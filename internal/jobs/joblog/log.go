@@ -39,16 +39,16 @@ const LinesLeftOut = "log.left_out"
 
 // Line is one line that an agent wrote while it worked on a job.
 type Line struct {
-	ID         int64
-	LineID     string // the agent's own id, "" where it gave none; readers are not given it
-	Epoch      int64
-	Agent      string
-	Level      Level
-	Event      string // the agent's own name for what happened
-	Message    string
-	Details    json.RawMessage
-	At         *time.Time // the agent's clock
-	ReceivedAt time.Time  // ours
+	ID         int64           `json:"id"`
+	LineID     string          `json:"-"` // the agent's own id, "" where it gave none; readers are not given it
+	Epoch      int64           `json:"epoch"`
+	Agent      string          `json:"agent"`
+	Level      Level           `json:"level"`
+	Event      string          `json:"event"` // the agent's own name for what happened
+	Message    string          `json:"message"`
+	Details    json.RawMessage `json:"details"`
+	At         *time.Time      `json:"at"`          // the agent's clock
+	ReceivedAt time.Time       `json:"received_at"` // ours
 }
 
 // Size is what the line takes of its log's limits.
