@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -65,7 +64,7 @@ func (v *Vault) WriterTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Key, 
 	for range 3 {
 		rows, err := q.VaultKeyNewest(ctx, tx, workspace)
 		if err != nil {
-			return Key{}, fmt.Errorf("read data key: %w", err)
+			return Key{}, err
 		}
 		for _, r := range rows {
 			plain, err := v.unwrap(generation{workspace, r.ID}, r.Wrapped, r.ServerKey)
@@ -73,7 +72,7 @@ func (v *Vault) WriterTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Key, 
 		}
 		highest, err := q.VaultKeyHighest(ctx, tx, workspace)
 		if err != nil {
-			return Key{}, fmt.Errorf("read data keys: %w", err)
+			return Key{}, err
 		}
 		if highest > 0 {
 			continue // the newest one has just been replaced: now the new one is seen
@@ -91,7 +90,7 @@ func (v *Vault) WriterTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Key, 
 func (v *Vault) RenewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (id int, made bool, err error) {
 	highest, err := q.VaultKeyHighest(ctx, tx, workspace)
 	if err != nil {
-		return 0, false, fmt.Errorf("read data keys: %w", err)
+		return 0, false, err
 	}
 	made, err = v.insertTx(ctx, tx, generation{workspace, highest + 1})
 	return highest + 1, made, err
@@ -101,7 +100,7 @@ func (v *Vault) RenewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (id int
 func (v *Vault) insertTx(ctx context.Context, tx db.Tx, g generation) (made bool, err error) {
 	n, err := q.VaultKeyInsert(ctx, tx, g.workspace, g.id, v.wrap.Seal(g.place(), newKey()), v.servers[0])
 	if err != nil {
-		return false, fmt.Errorf("make data key: %w", err)
+		return false, err
 	}
 	return n == 1, nil
 }
@@ -124,7 +123,7 @@ func (v *Vault) KeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...
 	}
 	rows, err := q.VaultKeysByID(ctx, tx, workspace, missing)
 	if err != nil {
-		return nil, fmt.Errorf("read data keys: %w", err)
+		return nil, err
 	}
 	for _, r := range rows {
 		plain, err := v.unwrap(generation{workspace, r.ID}, r.Wrapped, r.ServerKey)

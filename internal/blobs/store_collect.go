@@ -2,7 +2,6 @@ package blobs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -11,11 +10,7 @@ import (
 
 // collectableTx lists workspaces in which there is something to collect.
 func collectableTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.BlobCollectWorkspaces(ctx, tx, collectWorkspaces, Grace.Seconds())
-	if err != nil {
-		return nil, fmt.Errorf("look for blobs to collect: %w", err)
-	}
-	return list, nil
+	return q.BlobCollectWorkspaces(ctx, tx, collectWorkspaces, Grace.Seconds())
 }
 
 // freeTx deletes the blobs to which nothing has referred for longer than the grace, and
@@ -54,11 +49,7 @@ func deleteTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
 
 // rotatingTx lists workspaces that have keys to retire.
 func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.VaultRotating(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("look for rotations: %w", err)
-	}
-	return list, nil
+	return q.VaultRotating(ctx, tx)
 }
 
 // oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.

@@ -3,7 +3,6 @@ package blobs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,28 +39,24 @@ func holdsSecretsTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (bool,
 // beginTx adds bytes that are to be uploaded.
 func beginTx(ctx context.Context, tx db.Tx, workspace ids.ID, of stored) error {
 	if err := q.BlobRoomOpen(ctx, tx, workspace); err != nil {
-		return fmt.Errorf("open the room: %w", err)
+		return err
 	}
-	err := q.BlobDataInsert(ctx, tx, dbsqlc.BlobDataInsertParams{WorkspaceID: workspace, ID: of.id, Store: of.store, KeyID: of.key,
+	return q.BlobDataInsert(ctx, tx, dbsqlc.BlobDataInsertParams{WorkspaceID: workspace, ID: of.id, Store: of.store, KeyID: of.key,
 		SealedKey: of.sealedKey, Seconds: uploadLife.Seconds()})
-	if err != nil {
-		return fmt.Errorf("begin an upload: %w", err)
-	}
-	return nil
 }
 
 // growTx counts more bytes of an upload, of which a workspace has at most a total.
 func growTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, bytes, most int64) error {
 	n, err := q.BlobDataGrow(ctx, tx, bytes, uploadLife.Seconds(), workspace, id)
 	if err != nil {
-		return fmt.Errorf("count an upload: %w", err)
+		return err
 	}
 	if n == 0 {
 		return expired()
 	}
 	n, err = q.BlobRoomTake(ctx, tx, bytes, workspace, most)
 	if err != nil {
-		return fmt.Errorf("take room: %w", err)
+		return err
 	}
 	if n == 0 {
 		return fault.New(fault.StorageFull, "The workspace's blobs may have %d MB in all, and there is no room left. "+
@@ -78,7 +73,7 @@ func expired() error {
 func keepTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, size int64, digests []byte) error {
 	n, err := q.BlobDataKeep(ctx, tx, size, digests, workspace, id)
 	if err != nil {
-		return fmt.Errorf("end an upload: %w", err)
+		return err
 	}
 	if n == 0 {
 		return expired()
@@ -93,7 +88,7 @@ func dropTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, after time.Dura
 		return nil // collected already
 	}
 	if err != nil {
-		return fmt.Errorf("drop bytes: %w", err)
+		return err
 	}
 	return giveTx(ctx, tx, workspace, counted)
 }
@@ -102,29 +97,18 @@ func giveTx(ctx context.Context, tx db.Tx, workspace ids.ID, bytes int64) error 
 	if bytes == 0 {
 		return nil
 	}
-	if err := q.BlobRoomGive(ctx, tx, bytes, workspace); err != nil {
-		return fmt.Errorf("give room back: %w", err)
-	}
-	return nil
+	return q.BlobRoomGive(ctx, tx, bytes, workspace)
 }
 
 // nameTx names bytes, or returns those that have the name and what is wrong with them.
 func nameTx(ctx context.Context, tx db.Tx, who tenancy.Principal, b Blob, id ids.ID) (dbsqlc.BlobNameRow, error) {
-	row, err := q.BlobName(ctx, tx, dbsqlc.BlobNameParams{WorkspaceID: who.Workspace, Sha256: b.Sum[:], DataID: id, Size: b.Size,
+	return q.BlobName(ctx, tx, dbsqlc.BlobNameParams{WorkspaceID: who.Workspace, Sha256: b.Sum[:], DataID: id, Size: b.Size,
 		PutBy: who.Name})
-	if err != nil {
-		return row, fmt.Errorf("name a blob: %w", err)
-	}
-	return row, nil
 }
 
 // replaceTx gives a name to other bytes of the same content.
 func replaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
-	err := q.BlobReplace(ctx, tx, id, workspace, sum[:])
-	if err != nil {
-		return fmt.Errorf("replace bytes: %w", err)
-	}
-	return nil
+	return q.BlobReplace(ctx, tx, id, workspace, sum[:])
 }
 
 // rememberTx notes that an agent has put a content.
@@ -132,11 +116,7 @@ func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) e
 	if who.Kind != tenancy.KindAgent {
 		return nil
 	}
-	err := q.BlobPutterInsert(ctx, tx, who.Workspace, sum[:], who.Agent)
-	if err != nil {
-		return fmt.Errorf("note who put a blob: %w", err)
-	}
-	return nil
+	return q.BlobPutterInsert(ctx, tx, who.Workspace, sum[:], who.Agent)
 }
 
 // getTx reads a blob and where its bytes are. NotFound.
@@ -146,7 +126,7 @@ func getTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (b Blo
 		return Blob{}, stored{}, false, notFound()
 	}
 	if err != nil {
-		return Blob{}, stored{}, false, fmt.Errorf("read a blob: %w", err)
+		return Blob{}, stored{}, false, err
 	}
 	return Blob{Sum: sum, Size: row.Size, CreatedAt: row.CreatedAt},
 		stored{id: row.DataID, store: row.Store, digests: row.Digests, key: row.KeyID, sealedKey: row.SealedKey}, row.PutByAgent, nil
@@ -159,7 +139,7 @@ func lockTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (isPu
 		return false, notFound()
 	}
 	if err != nil {
-		return false, fmt.Errorf("lock a blob: %w", err)
+		return false, err
 	}
 	return isPutter, nil
 }
@@ -168,7 +148,7 @@ func lockTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) (isPu
 func referrersTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum) (jobs, messages []ids.ID, err error) {
 	rows, err := q.BlobRefs(ctx, tx, workspace, sum[:], maxReferrers)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read what refers to a blob: %w", err)
+		return nil, nil, err
 	}
 	for _, r := range rows {
 		if r.JobID != nil {
@@ -181,12 +161,8 @@ func referrersTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum) (jobs
 }
 
 func insertRefTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, by Ref) error {
-	err := q.BlobRefInsert(ctx, tx, dbsqlc.BlobRefInsertParams{WorkspaceID: workspace, Sha256: sum[:], JobID: orNil(by.Job),
+	return q.BlobRefInsert(ctx, tx, dbsqlc.BlobRefInsertParams{WorkspaceID: workspace, Sha256: sum[:], JobID: orNil(by.Job),
 		MessageID: orNil(by.Message), ArchiveID: orNil(by.Archive)})
-	if err != nil {
-		return fmt.Errorf("refer to a blob: %w", err)
-	}
-	return nil
 }
 
 func orNil(id ids.ID) *ids.ID {
@@ -197,11 +173,7 @@ func orNil(id ids.ID) *ids.ID {
 }
 
 func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
-	err := q.BlobRefDropMessages(ctx, tx, workspace, messages)
-	if err != nil {
-		return fmt.Errorf("drop what refers to blobs: %w", err)
-	}
-	return nil
+	return q.BlobRefDropMessages(ctx, tx, workspace, messages)
 }
 
 // noteDamageTx notes that bytes are not those that were put.
@@ -217,7 +189,7 @@ func sizesTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []Sum) (map[S
 	}
 	rows, err := q.BlobSizes(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("read sizes of blobs: %w", err)
+		return nil, err
 	}
 	sizes := make(map[Sum]int64, len(rows))
 	for _, r := range rows {

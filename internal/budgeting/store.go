@@ -29,7 +29,7 @@ type Active struct {
 func ActiveTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Active, error) {
 	r, err := q.BudgetsActive(ctx, tx, workspace)
 	if err != nil {
-		return Active{}, fmt.Errorf("look for budgets: %w", err)
+		return Active{}, err
 	}
 	return Active{r.Active, r.HoldsUnpriced}, nil
 }
@@ -46,7 +46,7 @@ func coveredTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (
 	c := covered{asks: map[ids.ID]*ask{}}
 	rows, err := q.BudgetsOfJobs(ctx, tx, jobs, workspace)
 	if err != nil {
-		return c, fmt.Errorf("budgets of jobs: %w", err)
+		return c, err
 	}
 	for _, r := range rows {
 		c.now = r.Now
@@ -188,10 +188,7 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 	if err != nil {
 		return fmt.Errorf("encode reservations: %w", err)
 	}
-	if err := q.BudgetReserve(ctx, tx, workspace, encoded); err != nil {
-		return fmt.Errorf("reserve: %w", err)
-	}
-	return nil
+	return q.BudgetReserve(ctx, tx, workspace, encoded)
 }
 
 // FreeTx frees what ended leases have reserved and not used. Where they have reserved
@@ -201,7 +198,7 @@ func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Leas
 	in, epochs := spend.SplitLeases(leases)
 	rows, err := q.BudgetFree(ctx, tx, workspace, in, epochs)
 	if err != nil {
-		return nil, fmt.Errorf("free reservations: %w", err)
+		return nil, err
 	}
 	list := make([]budgets.Adjustment, len(rows))
 	for i, r := range rows {
@@ -214,18 +211,10 @@ func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Leas
 // heldTx are jobs that wait for a budget and that no hard one is short for by itself, the
 // most urgent first.
 func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
-	list, err := q.JobsHeldByBudget(ctx, tx, workspace, most)
-	if err != nil {
-		return nil, fmt.Errorf("jobs that wait for a budget: %w", err)
-	}
-	return list, nil
+	return q.JobsHeldByBudget(ctx, tx, workspace, most)
 }
 
 // pausedTx are jobs that a budget paused.
 func pausedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
-	list, err := q.JobsPausedByBudget(ctx, tx, workspace, most)
-	if err != nil {
-		return nil, fmt.Errorf("jobs that a budget paused: %w", err)
-	}
-	return list, nil
+	return q.JobsPausedByBudget(ctx, tx, workspace, most)
 }

@@ -44,18 +44,14 @@ func settleTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []*settlemen
 	for i, r := range rows {
 		jobs[i] = r.Job
 	}
-	err = q.BudgetSettle(ctx, tx, workspace, encoded, jobs)
-	if err != nil {
-		return fmt.Errorf("settle: %w", err)
-	}
-	return nil
+	return q.BudgetSettle(ctx, tx, workspace, encoded, jobs)
 }
 
 // reservedTx reads what the leases of jobs have reserved and not used.
 func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[reservationKey]*held, error) {
 	rows, err := q.BudgetReservations(ctx, tx, workspace, jobs)
 	if err != nil {
-		return nil, fmt.Errorf("read reservations: %w", err)
+		return nil, err
 	}
 	reserved := make(map[reservationKey]*held, len(rows))
 	for _, r := range rows {
@@ -74,7 +70,7 @@ func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.L
 	in, epochs := spend.SplitLeases(leases)
 	rows, err := q.BudgetLeasesHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
-		return nil, fmt.Errorf("leases that last: %w", err)
+		return nil, err
 	}
 	lasting := make(map[spend.Lease]bool, len(rows))
 	for _, r := range rows {
@@ -87,7 +83,7 @@ func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.L
 func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, error) {
 	fired, err := q.BudgetAlertFire(ctx, tx, workspace, f.threshold, []ids.ID{f.budget.id}, []time.Time{f.start})
 	if err != nil {
-		return false, fmt.Errorf("fire an alert: %w", err)
+		return false, err
 	}
 	return len(fired) > 0, nil
 }
@@ -96,7 +92,7 @@ func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, 
 func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]spend.Charge, error) {
 	rows, err := q.LeasesWarnedByBudget(ctx, tx, workspace, most)
 	if err != nil {
-		return nil, fmt.Errorf("leases that a budget has warned: %w", err)
+		return nil, err
 	}
 	list := make([]spend.Charge, 0, len(rows))
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package budgeting
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -14,7 +13,7 @@ import (
 func scopedTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Scope) (list []*budget, now time.Time, err error) {
 	rows, err := q.BudgetsOfScope(ctx, tx, workspace, of.Product, of.Phase, of.Job)
 	if err != nil {
-		return nil, now, fmt.Errorf("budgets of a scope: %w", err)
+		return nil, now, err
 	}
 	for _, r := range rows {
 		now = r.Now

@@ -2,7 +2,6 @@ package budgeting
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -14,7 +13,7 @@ import (
 func holdersTx(ctx context.Context, tx db.Tx, workspace ids.ID) (list []Holder, now time.Time, err error) {
 	rows, err := q.BudgetsHoldingUnpriced(ctx, tx, workspace)
 	if err != nil {
-		return nil, now, fmt.Errorf("budgets that hold models without a price: %w", err)
+		return nil, now, err
 	}
 	for _, r := range rows {
 		list, now = append(list, Holder{ID: r.ID, Name: r.Name, Asks: r.Asks, scope: r.ScopeKey}), r.Now
@@ -32,7 +31,7 @@ type asking struct {
 func askingTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]asking, error) {
 	rows, err := q.BudgetsAskingForJobs(ctx, tx, workspace, jobs)
 	if err != nil {
-		return nil, fmt.Errorf("budgets that ask about models: %w", err)
+		return nil, err
 	}
 	list := make([]asking, len(rows))
 	for i, r := range rows {

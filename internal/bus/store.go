@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -88,7 +87,7 @@ func (d *deliveries) add(inbox string, r row) {
 func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]place, error) {
 	list, err := q.MessageWrite(ctx, tx, workspace, rows, orEmpty(d.inboxes), orEmpty(d.ids))
 	if err != nil {
-		return nil, fmt.Errorf("write messages: %w", err)
+		return nil, err
 	}
 	places := make(map[ids.ID]place, len(list))
 	for _, r := range list {
@@ -101,7 +100,7 @@ func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessa
 func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]knownMessage, error) {
 	rows, err := q.MessagesByIDs(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("read messages: %w", err)
+		return nil, err
 	}
 	known := make(map[ids.ID]knownMessage, len(rows))
 	for _, r := range rows {
@@ -116,7 +115,7 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 		return Message{}, fault.New(fault.NotFound, "There is no such message in this workspace.")
 	}
 	if err != nil {
-		return Message{}, fmt.Errorf("read message: %w", err)
+		return Message{}, err
 	}
 	return messageFrom(r.Message, r.JobKey), nil
 }
@@ -124,7 +123,7 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
 	rows, err := q.MessageAgents(ctx, tx, workspace, orEmpty(w.agents), w.everybody)
 	if err != nil {
-		return fmt.Errorf("agents addressed: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		a := agentRow{id: r.ID, name: r.Name}
@@ -140,7 +139,7 @@ func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, 
 func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
 	rows, err := q.MessageFactories(ctx, tx, workspace, w.factories)
 	if err != nil {
-		return fmt.Errorf("factories addressed: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		d.factories[r.Name] = r.ID
@@ -155,7 +154,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 		workspace, orEmpty(w.emails), orEmpty(w.people),
 	)
 	if err != nil {
-		return fmt.Errorf("people addressed: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		p := personRow{id: r.ID, name: r.Name}
@@ -167,7 +166,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
 	rows, err := q.MessageJobs(ctx, tx, orEmpty(w.jobKeys), workspace, orEmpty(w.jobs))
 	if err != nil {
-		return fmt.Errorf("jobs of messages: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		j := jobRow{id: r.ID, key: r.Key, productID: r.ProductID}
@@ -187,7 +186,7 @@ func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID
 func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
 	rows, err := q.MessageThreadBegins(ctx, tx, w.threads, workspace)
 	if err != nil {
-		return fmt.Errorf("begins of threads: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		d.begins[r.Name] = r.ProductID

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -15,11 +14,11 @@ import (
 func dropTx(ctx context.Context, tx db.Tx, workspace ids.ID, before time.Time) (int, error) {
 	expired, err := q.DeliveryExpire(ctx, tx, workspace, sweepRows)
 	if err != nil {
-		return 0, fmt.Errorf("expire messages: %w", err)
+		return 0, err
 	}
 	archives, err := q.ArchiveDrop(ctx, tx, workspace, before, sweepRows)
 	if err != nil {
-		return 0, fmt.Errorf("drop archives: %w", err)
+		return 0, err
 	}
 	return int(expired + archives), nil
 }
@@ -30,7 +29,7 @@ func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, bef
 ) {
 	rows, err := q.MessageOld(ctx, tx, before, workspace, after, sweepRows)
 	if err != nil {
-		return nil, after, false, fmt.Errorf("look for old messages: %w", err)
+		return nil, after, false, err
 	}
 	next = after
 	for _, r := range rows {
@@ -44,7 +43,7 @@ func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, bef
 func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]Message, error) {
 	rows, err := q.MessagesBySeqs(ctx, tx, workspace, seqs)
 	if err != nil {
-		return nil, fmt.Errorf("read messages to archive: %w", err)
+		return nil, err
 	}
 	list := make([]Message, 0, len(rows))
 	for _, r := range rows {
@@ -55,27 +54,19 @@ func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]
 
 // insertArchiveTx adds the archive of messages, in their order.
 func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs []int64, packed blobs.Sum) error {
-	err := q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0],
+	return q.ArchiveInsert(ctx, tx, dbsqlc.ArchiveInsertParams{WorkspaceID: workspace, ID: id, FirstSeq: seqs[0],
 		LastSeq: seqs[len(seqs)-1], Messages: len(seqs), Blob: packed[:]})
-	if err != nil {
-		return fmt.Errorf("insert archive: %w", err)
-	}
-	return nil
 }
 
 // dropMessagesTx drops those of the messages that can still go, and gives their ids.
 func dropMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64, before time.Time) ([]ids.ID, error) {
-	gone, err := q.MessageDrop(ctx, tx, workspace, seqs, before)
-	if err != nil {
-		return nil, fmt.Errorf("drop old messages: %w", err)
-	}
-	return gone, nil
+	return q.MessageDrop(ctx, tx, workspace, seqs, before)
 }
 
 func archivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]Archive, error) {
 	rows, err := q.ArchiveList(ctx, tx, workspace, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list archives: %w", err)
+		return nil, err
 	}
 	list := make([]Archive, 0, len(rows))
 	for _, r := range rows {

@@ -25,16 +25,13 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 func lockBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID) (eventlog.Cursor, error) {
 	place, err := q.BridgeLock(ctx, tx, workspace)
 	if err != nil {
-		return eventlog.Cursor{}, fmt.Errorf("lock the bridge: %w", err)
+		return eventlog.Cursor{}, err
 	}
 	return eventlog.ParseCursor(place)
 }
 
 func saveBridgeTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor) error {
-	if err := q.BridgeSave(ctx, tx, at.String(), workspace); err != nil {
-		return fmt.Errorf("save the bridge: %w", err)
-	}
-	return nil
+	return q.BridgeSave(ctx, tx, at.String(), workspace)
 }
 
 func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]tenancy.Actor, error) {
@@ -43,7 +40,7 @@ func submittersTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	}
 	rows, err := q.BridgeSubmitters(ctx, tx, jobs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("who submitted jobs: %w", err)
+		return nil, err
 	}
 	by := make(map[ids.ID]tenancy.Actor, len(rows))
 	for _, r := range rows {
@@ -66,7 +63,7 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []event
 	}
 	rows, err := q.BridgeHandedIn(ctx, tx, in, epochs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("who handed work in: %w", err)
+		return nil, err
 	}
 	found := make(map[eventlog.Cursor]string, len(rows))
 	for _, r := range rows {
@@ -76,9 +73,5 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []event
 }
 
 func roleLivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, role string) (bool, error) {
-	lives, err := q.RoleLives(ctx, tx, workspace, role)
-	if err != nil {
-		return false, fmt.Errorf("look for agents of a role: %w", err)
-	}
-	return lives, nil
+	return q.RoleLives(ctx, tx, workspace, role)
 }

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -13,7 +12,7 @@ import (
 func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, after int64, limit int) ([]Message, error) {
 	rows, err := q.MessageThread(ctx, tx, workspace, name, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read thread: %w", err)
+		return nil, err
 	}
 	list := make([]Message, 0, len(rows))
 	for _, r := range rows {
@@ -26,7 +25,7 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before in
 	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: orEmpty(f.Types),
 		Sender: f.From, MaxRows: limit})
 	if err != nil {
-		return nil, fmt.Errorf("read messages: %w", err)
+		return nil, err
 	}
 	list := make([]Message, 0, len(rows))
 	for _, r := range rows {
@@ -43,7 +42,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
 		Type: kind, Sender: f.From, Job: f.Job, MaxRows: limit})
 	if err != nil {
-		return nil, fmt.Errorf("search messages: %w", err)
+		return nil, err
 	}
 	list := make([]Found, 0, len(rows))
 	for _, r := range rows {
@@ -59,7 +58,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {
 	rows, err := q.DeadLetters(ctx, tx, workspace, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read dead letters: %w", err)
+		return nil, err
 	}
 	list := make([]DeadLetter, 0, len(rows))
 	for _, r := range rows {
@@ -74,17 +73,9 @@ func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64
 }
 
 func redriveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) ([]string, error) {
-	inboxes, err := q.DeadRedrive(ctx, tx, workspace, id)
-	if err != nil {
-		return nil, fmt.Errorf("redrive a dead letter: %w", err)
-	}
-	return inboxes, nil
+	return q.DeadRedrive(ctx, tx, workspace, id)
 }
 
 func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, error) {
-	n, err := q.DeadDiscard(ctx, tx, workspace, id)
-	if err != nil {
-		return 0, fmt.Errorf("discard a dead letter: %w", err)
-	}
-	return n, nil
+	return q.DeadDiscard(ctx, tx, workspace, id)
 }

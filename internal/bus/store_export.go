@@ -30,7 +30,7 @@ func exportFrom(r dbsqlc.MessageExport) Export {
 func exportsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Export, error) {
 	rows, err := q.ExportList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list exports: %w", err)
+		return nil, err
 	}
 	list := make([]Export, 0, len(rows))
 	for _, r := range rows {
@@ -58,7 +58,7 @@ func createExportTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name s
 		who.Workspace, name, string(source), who.Name,
 	)
 	if err != nil {
-		return e, fmt.Errorf("insert export: %w", err)
+		return e, err
 	}
 	made := exportFrom(r)
 	return made, eventlog.RecordTx(ctx, tx, who, eventlog.ExportCreated, made.facts())
@@ -83,38 +83,32 @@ func exportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, lock
 func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
 	r, err := q.ExportMove(ctx, tx, position, workspace, name)
 	if err != nil {
-		return Export{}, fmt.Errorf("move export: %w", err)
+		return Export{}, err
 	}
 	return exportFrom(r), nil
 }
 
 // handOutTx keeps that lines up to a position were given out.
 func handOutTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) error {
-	if err := q.ExportHandOut(ctx, tx, position, workspace, name); err != nil {
-		return fmt.Errorf("keep what an export gave out: %w", err)
-	}
-	return nil
+	return q.ExportHandOut(ctx, tx, position, workspace, name)
 }
 
 func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
 	r, err := q.ExportReset(ctx, tx, position, workspace, name)
 	if err != nil {
-		return Export{}, fmt.Errorf("reset export: %w", err)
+		return Export{}, err
 	}
 	return exportFrom(r), nil
 }
 
 func deleteExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) error {
-	if err := q.ExportDelete(ctx, tx, workspace, name); err != nil {
-		return fmt.Errorf("delete export: %w", err)
-	}
-	return nil
+	return q.ExportDelete(ctx, tx, workspace, name)
 }
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
 	rows, err := q.MessageTail(ctx, tx, workspace, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read messages to export: %w", err)
+		return nil, err
 	}
 	list := make([]Message, 0, len(rows))
 	for _, r := range rows {

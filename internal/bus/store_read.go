@@ -27,7 +27,7 @@ type readerRow struct {
 func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID) (map[ids.ID]readerRow, error) {
 	rows, err := q.MessageReaders(ctx, tx, workspace, agents)
 	if err != nil {
-		return nil, fmt.Errorf("read agents: %w", err)
+		return nil, err
 	}
 	readers := make(map[ids.ID]readerRow, len(rows))
 	for _, r := range rows {
@@ -44,7 +44,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
 		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: in.Limit})
 	if err != nil {
-		return nil, false, fmt.Errorf("read inbox: %w", err)
+		return nil, false, err
 	}
 	for _, row := range rows {
 		if row.Dead {
@@ -60,11 +60,7 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 // heldBackTx reports whether inboxes have something after a position that a transaction
 // still running keeps back.
 func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, after int64) (bool, error) {
-	held, err := q.DeliveryHeldBack(ctx, tx, inboxes, workspace, after)
-	if err != nil {
-		return false, fmt.Errorf("look for what is held back: %w", err)
-	}
-	return held, nil
+	return q.DeliveryHeldBack(ctx, tx, inboxes, workspace, after)
 }
 
 // look is when inboxes were looked at, and where the log ended then: all below that was
@@ -77,7 +73,7 @@ type look struct {
 func lookTx(ctx context.Context, tx db.Tx) (look, error) {
 	now, err := q.LogNow(ctx, tx)
 	if err != nil {
-		return look{}, fmt.Errorf("the end of the log: %w", err)
+		return look{}, err
 	}
 	return look{now.At, now.Seq}, nil
 }
@@ -100,21 +96,13 @@ func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []str
 }
 
 func ackUpToTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, seq int64) (int64, error) {
-	n, err := q.DeliveryAckUpTo(ctx, tx, dbsqlc.DeliveryAckUpToParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct,
+	return q.DeliveryAckUpTo(ctx, tx, dbsqlc.DeliveryAckUpToParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct,
 		Reader: r.id, Seq: seq})
-	if err != nil {
-		return 0, fmt.Errorf("acknowledge: %w", err)
-	}
-	return n, nil
 }
 
 func ackTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, seqs []int64) (int64, error) {
-	n, err := q.DeliveryAck(ctx, tx, dbsqlc.DeliveryAckParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct,
+	return q.DeliveryAck(ctx, tx, dbsqlc.DeliveryAckParams{WorkspaceID: workspace, Inboxes: r.inboxes(), Own: r.direct,
 		Reader: r.id, Seqs: seqs})
-	if err != nil {
-		return 0, fmt.Errorf("acknowledge: %w", err)
-	}
-	return n, nil
 }
 
 func nackTx(
@@ -133,7 +121,7 @@ func nackTx(
 			RetrySeconds: retry.Seconds(), Most: MaxDeliveries, Reader: r.id},
 	)
 	if err != nil {
-		return false, fmt.Errorf("give a message back: %w", err)
+		return false, err
 	}
 	if len(rows) == 0 {
 		return false, fault.New(fault.NotFound, "There is no message at %d in this inbox that was handed out.", seq)

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -19,7 +18,7 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 	inboxes := slices.Sorted(maps.Keys(adds))
 	list, err := q.InboxesCrowded(ctx, tx, inboxes, workspace, crowded)
 	if err != nil {
-		return nil, fmt.Errorf("look for crowded inboxes: %w", err)
+		return nil, err
 	}
 	list = slices.DeleteFunc(inboxes, func(inbox string) bool { return adds[inbox] <= few && !slices.Contains(list, inbox) })
 	if len(list) == 0 {
@@ -28,13 +27,13 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 	r := room{}
 	for _, inbox := range list {
 		if err := q.NamedLock(ctx, tx, "inbox:"+workspace.String()+":"+inbox); err != nil {
-			return nil, fmt.Errorf("lock inbox: %w", err)
+			return nil, err
 		}
 		r[inbox] = map[ids.ID]int{}
 	}
 	rows, err := q.InboxesHeld(ctx, tx, list, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("count crowded inboxes: %w", err)
+		return nil, err
 	}
 	for _, row := range rows {
 		r[row.Inbox][orNil(row.FromID)] = row.Held
@@ -43,9 +42,5 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 }
 
 func dropNoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, n int) error {
-	err := q.NoticesDrop(ctx, tx, workspace, inbox, n)
-	if err != nil {
-		return fmt.Errorf("drop old notices: %w", err)
-	}
-	return nil
+	return q.NoticesDrop(ctx, tx, workspace, inbox, n)
 }

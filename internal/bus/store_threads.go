@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -17,7 +16,7 @@ type threadEnd struct {
 func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64) ([]threadEnd, error) {
 	rows, err := q.ThreadEnds(ctx, tx, workspace, before, threadScan)
 	if err != nil {
-		return nil, fmt.Errorf("ends of threads: %w", err)
+		return nil, err
 	}
 	list := make([]threadEnd, 0, len(rows))
 	for _, r := range rows {
@@ -30,7 +29,7 @@ func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64)
 func threadsTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, ends []int64) ([]Conversation, error) {
 	rows, err := q.ThreadsEnding(ctx, tx, workspace, ends)
 	if err != nil {
-		return nil, fmt.Errorf("read threads: %w", err)
+		return nil, err
 	}
 	list, names := make([]Conversation, 0, len(rows)), make([]string, 0, len(rows))
 	for _, r := range rows {
@@ -48,7 +47,7 @@ func threadsTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, en
 func unreadTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, threads []string) (map[string]bool, error) {
 	rows, err := q.InboxThreads(ctx, tx, workspace, inbox, threads)
 	if err != nil {
-		return nil, fmt.Errorf("threads of an inbox: %w", err)
+		return nil, err
 	}
 	unread := make(map[string]bool, len(rows))
 	for _, name := range rows {
@@ -60,7 +59,7 @@ func unreadTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, thr
 func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, before int64, limit int) ([]Message, error) {
 	rows, err := q.ThreadNewest(ctx, tx, workspace, thread, before, limit)
 	if err != nil {
-		return nil, fmt.Errorf("end of a thread: %w", err)
+		return nil, err
 	}
 	list := make([]Message, len(rows))
 	for i, r := range rows {
@@ -70,9 +69,5 @@ func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, be
 }
 
 func seenTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox, thread string, seq int64) (int64, error) {
-	n, err := q.InboxSeen(ctx, tx, workspace, inbox, seq, thread)
-	if err != nil {
-		return 0, fmt.Errorf("acknowledge a thread: %w", err)
-	}
-	return n, nil
+	return q.InboxSeen(ctx, tx, workspace, inbox, seq, thread)
 }

@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fulltext"
@@ -14,7 +13,7 @@ import (
 func lockWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (after int64, era fulltext.Era, err error) {
 	r, err := q.MessageWordsLock(ctx, tx, workspace)
 	if err != nil {
-		return 0, era, fmt.Errorf("lock the words of messages: %w", err)
+		return 0, era, err
 	}
 	return r.Seq, fulltext.Era{Number: r.Era, Filled: r.Filled}, nil
 }
@@ -23,7 +22,7 @@ func lockWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (after int64, 
 func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (list []Message, end int64, err error) {
 	rows, err := q.MessageWordsTexts(ctx, tx, workspace, after, wordsPage)
 	if err != nil {
-		return nil, after, fmt.Errorf("read messages without words: %w", err)
+		return nil, after, err
 	}
 	end = after
 	for _, r := range rows {
@@ -37,11 +36,7 @@ func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (li
 // wordsHeldBackTx reports whether messages after a place are kept back by a transaction that
 // still runs.
 func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (bool, error) {
-	held, err := q.MessageWordsHeldBack(ctx, tx, workspace, after)
-	if err != nil {
-		return false, fmt.Errorf("messages held back: %w", err)
-	}
-	return held, nil
+	return q.MessageWordsHeldBack(ctx, tx, workspace, after)
 }
 
 // writeWordsTx writes the words of messages and moves the place on behind them.
@@ -54,12 +49,8 @@ func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Messag
 		seqs, words = append(seqs, m.Seq), append(words, joinWords(m))
 	}
 	if err := q.MessageWordsWrite(ctx, tx, workspace, era.Number, seqs, words); err != nil {
-		return fmt.Errorf("write the words of messages: %w", err)
+		return err
 	}
 	era = era.After(len(list))
-	err := q.MessageWordsPlaceSave(ctx, tx, end, era.Number, era.Filled, workspace)
-	if err != nil {
-		return fmt.Errorf("save how far messages have words: %w", err)
-	}
-	return nil
+	return q.MessageWordsPlaceSave(ctx, tx, end, era.Number, era.Filled, workspace)
 }

@@ -33,12 +33,8 @@ func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, leve
 
 // addLineTx writes one line of the log. A nil workspace is the server as a whole.
 func addLineTx(ctx context.Context, tx db.Tx, workspace *ids.ID, l LogLine) error {
-	err := q.CoordinatorLogAdd(ctx, tx, dbsqlc.CoordinatorLogAddParams{WorkspaceID: workspace, InstanceID: l.InstanceID,
+	return q.CoordinatorLogAdd(ctx, tx, dbsqlc.CoordinatorLogAddParams{WorkspaceID: workspace, InstanceID: l.InstanceID,
 		Term: l.Term, Level: l.Level, Message: l.Message, Details: l.Details})
-	if err != nil {
-		return fmt.Errorf("write coordinator log: %w", err)
-	}
-	return nil
 }
 
 // workspacesWith lists the workspaces in which a statement finds work.

@@ -24,10 +24,7 @@ func appendTx(ctx context.Context, tx db.Tx, workspace ids.ID, e Event, stored E
 	for _, c := range stored.Contents {
 		params.Sums, params.Bodies = append(params.Sums, c.SHA256), append(params.Bodies, c.Body)
 	}
-	if err := q.EventAppend(ctx, tx, params); err != nil {
-		return fmt.Errorf("append event: %w", err)
-	}
-	return nil
+	return q.EventAppend(ctx, tx, params)
 }
 
 // ContentsTx reads contents by their SHA-256, as the database writes JSON. One that
@@ -38,7 +35,7 @@ func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) 
 	}
 	rows, err := q.Contents(ctx, tx, workspace, sums)
 	if err != nil {
-		return nil, fmt.Errorf("read contents: %w", err)
+		return nil, err
 	}
 	contents := make(map[string]json.RawMessage, len(rows))
 	for _, r := range rows {
@@ -52,7 +49,7 @@ func ContentsTx(ctx context.Context, tx db.Tx, workspace ids.ID, sums []string) 
 func HeadTx(ctx context.Context, tx db.Tx) (Cursor, error) {
 	head, err := q.EventHead(ctx, tx)
 	if err != nil {
-		return Cursor{}, fmt.Errorf("head of the log: %w", err)
+		return Cursor{}, err
 	}
 	xid, err := strconv.ParseUint(head, 10, 63)
 	if err != nil {
@@ -97,7 +94,7 @@ func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor
 	rows, err := q.EventTailUnusual(ctx, tx, dbsqlc.EventTailUnusualParams{WorkspaceID: workspace, Usual: usual, AfterXid: after.text(),
 		AfterID: after.id, MaxScan: scan, MaxRows: limit})
 	if err != nil {
-		return Page{}, fmt.Errorf("tail of the log: %w", err)
+		return Page{}, err
 	}
 	page := Page{End: after}
 	for _, r := range rows {
@@ -118,11 +115,7 @@ func TailUnusualTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor
 // HeldBackTx reports whether events after the end of a tail are kept back by a transaction
 // that still runs, so that they appear later without a wake-up of their own.
 func HeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, end Cursor) (bool, error) {
-	held, err := q.EventFollows(ctx, tx, workspace, end.text(), end.id)
-	if err != nil {
-		return false, fmt.Errorf("events held back: %w", err)
-	}
-	return held, nil
+	return q.EventFollows(ctx, tx, workspace, end.text(), end.id)
 }
 
 // TailJobsTx reads of limit events after a place which jobs they are of, how many events they
@@ -132,7 +125,7 @@ func TailJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after Cursor, l
 	rows, err := q.EventTailJobs(ctx, tx, dbsqlc.EventTailJobsParams{WorkspaceID: workspace, AfterXid: after.text(), AfterID: after.id,
 		Fields: append([]string{}, fields...), MaxRows: limit})
 	if err != nil {
-		return nil, 0, after, fmt.Errorf("jobs of events: %w", err)
+		return nil, 0, after, err
 	}
 	known := map[ids.ID]bool{}
 	jobs, end = []ids.ID{}, after

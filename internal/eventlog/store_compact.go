@@ -41,7 +41,7 @@ func compactableTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]co
 func foldTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (before []int64, folded int, err error) {
 	before, err = q.EventIDsOfJob(ctx, tx, workspace, job)
 	if err != nil {
-		return nil, 0, fmt.Errorf("events of a job: %w", err)
+		return nil, 0, err
 	}
 	folded, err = q.EventCompact(ctx, tx, workspace, job)
 	return before, folded, err

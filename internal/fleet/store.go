@@ -24,17 +24,17 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	var snap Snapshot
 	agents, err := q.AgentList(ctx, tx, workspace)
 	if err != nil {
-		return snap, fmt.Errorf("list agents: %w", err)
+		return snap, err
 	}
 	// After the agents: each statement sees what was committed before it, and an
 	// agent's factory is there before the agent is.
 	factories, err := q.FactoryList(ctx, tx, workspace)
 	if err != nil {
-		return snap, fmt.Errorf("list factories: %w", err)
+		return snap, err
 	}
 	leases, err := q.LeaseCounts(ctx, tx, workspace)
 	if err != nil {
-		return snap, fmt.Errorf("count leases: %w", err)
+		return snap, err
 	}
 	taken, follows := map[ids.ID]int{}, map[ids.ID]int{} // by factory and by agent
 	for _, l := range leases {
@@ -71,7 +71,7 @@ func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agen
 		return Agent{}, fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
 	}
 	if err != nil {
-		return Agent{}, fmt.Errorf("read agent: %w", err)
+		return Agent{}, err
 	}
 	a := agentFrom(r.Agent, r.HeldUntil, r.Factory, r.Taken, r.Follows)
 	a.Health = a.HealthAt(r.Now)
@@ -82,7 +82,7 @@ func AgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (Agen
 func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Factory, error) {
 	rows, err := q.FactoryList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list factories: %w", err)
+		return nil, err
 	}
 	list := make([]Factory, 0, len(rows))
 	for _, r := range rows {
@@ -100,7 +100,7 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Factory, er
 func agentKindsTx(ctx context.Context, tx db.Tx, workspace ids.ID, withCapabilities []ids.ID) (map[ids.ID][]Agent, error) {
 	kinds, err := q.AgentKinds(ctx, tx, workspace, withCapabilities)
 	if err != nil {
-		return nil, fmt.Errorf("list kinds of agents: %w", err)
+		return nil, err
 	}
 	of := map[ids.ID][]Agent{}
 	for _, k := range kinds {
@@ -125,7 +125,7 @@ func setDrainingTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string,
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("drain factory: %w", err)
+		return false, err
 	}
 	return true, nil
 }

@@ -48,7 +48,7 @@ func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Jo
 		return Job{}, notFound(keyOrID)
 	}
 	if err != nil {
-		return Job{}, fmt.Errorf("load job: %w", err)
+		return Job{}, err
 	}
 	return fromRow(row)
 }
@@ -57,7 +57,7 @@ func LoadTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Jo
 func titlesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
 	rows, err := q.JobTitles(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("read titles: %w", err)
+		return nil, err
 	}
 	titles := make(map[ids.ID]string, len(rows))
 	for _, row := range rows {
@@ -70,7 +70,7 @@ func titlesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (m
 func LoadManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]Job, error) {
 	rows, err := q.JobFullByIDs(ctx, tx, list, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("load jobs: %w", err)
+		return nil, err
 	}
 	return fromRows(rows)
 }
@@ -84,7 +84,7 @@ func FindManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, keysOrIDs []str
 	list, keys := ids.ParseAll(keysOrIDs)
 	rows, err := q.JobIDs(ctx, tx, workspace, keys, list)
 	if err != nil {
-		return nil, fmt.Errorf("find jobs: %w", err)
+		return nil, err
 	}
 	found := make([]ids.ID, len(rows))
 	for i, r := range rows {
@@ -112,7 +112,7 @@ func LockTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Lo
 		return Locked{}, notFound(keyOrID)
 	}
 	if err != nil {
-		return Locked{}, fmt.Errorf("lock job: %w", err)
+		return Locked{}, err
 	}
 	// A second statement: the first one's snapshot is from before the wait.
 	job, err := LoadTx(ctx, tx, workspace, id.String())
@@ -145,7 +145,7 @@ func LockManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, called []string
 	list, keys := ids.ParseAll(called)
 	rows, err := q.JobsLock(ctx, tx, workspace, list, keys)
 	if err != nil {
-		return nil, fmt.Errorf("lock jobs: %w", err)
+		return nil, err
 	}
 	locks := make(Locks, len(rows))
 	for _, row := range rows {
@@ -256,11 +256,7 @@ func (j *Job) takeLease(r dbsqlc.JobFull) {
 
 // dependentsTx gives the keys of jobs that wait for a job or have it as their parent.
 func dependentsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int) ([]string, error) {
-	keys, err := q.JobHolders(ctx, tx, workspace, job, limit)
-	if err != nil {
-		return nil, fmt.Errorf("dependents of a job: %w", err)
-	}
-	return keys, nil
+	return q.JobHolders(ctx, tx, workspace, job, limit)
 }
 
 // purgeTx deletes a locked job that Purge may delete. It gives the id of the event
@@ -270,7 +266,7 @@ func purgeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID) (
 	row, err := q.JobPurge(ctx, tx, dbsqlc.JobPurgeParams{WorkspaceID: who.Workspace, JobID: job,
 		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
 	if err != nil {
-		return 0, nil, fmt.Errorf("purge job: %w", err)
+		return 0, nil, err
 	}
 	return row.Sum, row.Removed, nil
 }

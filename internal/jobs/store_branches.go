@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -11,7 +10,7 @@ import (
 func endedBranchesTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string, keys []string) ([]EndedBranch, error) {
 	rows, err := q.BranchesEnded(ctx, tx, maxBranchAttempts, workspace, keys, repo)
 	if err != nil {
-		return nil, fmt.Errorf("branches of ended jobs: %w", err)
+		return nil, err
 	}
 	list := make([]EndedBranch, 0, len(rows))
 	for _, r := range rows {

@@ -27,11 +27,7 @@ func insertJobsTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []J
 			return time.Time{}, err
 		}
 	}
-	at, err := q.JobInsert(ctx, tx, p)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("insert jobs: %w", err)
-	}
-	return at, nil
+	return q.JobInsert(ctx, tx, p)
 }
 
 // addState adds what stands in the job's own row. Ranges were checked by validate.
@@ -115,28 +111,17 @@ func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests m
 	for job, digest := range digests {
 		in, asked = append(in, job), append(asked, digest)
 	}
-	if err := q.JobRequestInsert(ctx, tx, workspace, in, asked); err != nil {
-		return fmt.Errorf("insert requests: %w", err)
-	}
-	return nil
+	return q.JobRequestInsert(ctx, tx, workspace, in, asked)
 }
 
 // requestDigestTx gives the digest that insertRequestsTx kept of a job, if any.
 func requestDigestTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([][]byte, error) {
-	kept, err := q.JobRequestGet(ctx, tx, workspace, job)
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	return kept, nil
+	return q.JobRequestGet(ctx, tx, workspace, job)
 }
 
 // madeWithKeyTx gives the job that was made with an idempotency key, if any.
 func madeWithKeyTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) ([]ids.ID, error) {
-	list, err := q.JobByIdempotencyKey(ctx, tx, workspace, &key)
-	if err != nil {
-		return nil, fmt.Errorf("look for idempotency key: %w", err)
-	}
-	return list, nil
+	return q.JobByIdempotencyKey(ctx, tx, workspace, &key)
 }
 
 func insertDependenciesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []link) error {
@@ -147,48 +132,33 @@ func insertDependenciesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 	for _, l := range list {
 		from, to = append(from, l.job), append(to, l.dependsOn)
 	}
-	if err := q.JobDependencyInsert(ctx, tx, who.Workspace, from, to, who.Name); err != nil {
-		return fmt.Errorf("insert dependencies: %w", err)
-	}
-	return nil
+	return q.JobDependencyInsert(ctx, tx, who.Workspace, from, to, who.Name)
 }
 
 // lockDependenciesTx keeps jobs from being completed until the transaction ends, and gives
 // those that new jobs have to wait for.
 func lockDependenciesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (open []ids.ID, err error) {
 	if err := q.JobKeepUncompleted(ctx, tx, workspace, list); err != nil {
-		return nil, fmt.Errorf("keep dependencies: %w", err)
+		return nil, err
 	}
 	// A second statement: the first one's snapshot is from before the wait.
-	open, err = q.JobDependencyOpenAmong(ctx, tx, workspace, list)
-	if err != nil {
-		return nil, fmt.Errorf("look at dependencies: %w", err)
-	}
-	return open, nil
+	return q.JobDependencyOpenAmong(ctx, tx, workspace, list)
 }
 
 func clockTx(ctx context.Context, tx db.Tx) (time.Time, error) {
-	now, err := q.JobClock(ctx, tx)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read the clock: %w", err)
-	}
-	return now, nil
+	return q.JobClock(ctx, tx)
 }
 
 // takenKeysTx gives those of the keys that jobs have already.
 func takenKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []string) ([]string, error) {
-	taken, err := q.JobKeyTaken(ctx, tx, workspace, keys)
-	if err != nil {
-		return nil, fmt.Errorf("look for keys: %w", err)
-	}
-	return taken, nil
+	return q.JobKeyTaken(ctx, tx, workspace, keys)
 }
 
 // takeNumbersTx takes the next n numbers of a workspace's keys.
 func takeNumbersTx(ctx context.Context, tx db.Tx, workspace ids.ID, n int) (prefix string, first int64, err error) {
 	row, err := q.JobKeysTake(ctx, tx, int64(n), workspace)
 	if err != nil {
-		return "", 0, fmt.Errorf("take numbers: %w", err)
+		return "", 0, err
 	}
 	return row.Prefix, row.First, nil
 }
@@ -215,9 +185,5 @@ func makeLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64
 
 // laneTx finds the lane of these needs, which is there.
 func laneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int64, error) {
-	lane, err := q.LaneByDigest(ctx, tx, workspace, n.digest())
-	if err != nil {
-		return 0, fmt.Errorf("find lane: %w", err)
-	}
-	return lane, nil
+	return q.LaneByDigest(ctx, tx, workspace, n.digest())
 }

@@ -21,10 +21,7 @@ type link struct {
 // others: two links, each harmless, could close a circle together. It comes before
 // the lock of any row.
 func lockLinksTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	if err := q.NamedLock(ctx, tx, "links:"+workspace.String()); err != nil {
-		return fmt.Errorf("lock links: %w", err)
-	}
-	return nil
+	return q.NamedLock(ctx, tx, "links:"+workspace.String())
 }
 
 // insertLinkTx writes a link, and reports false where it is there already.
@@ -32,7 +29,7 @@ func insertLinkTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l link) 
 	made, err := q.JobLinkInsert(ctx, tx, dbsqlc.JobLinkInsertParams{WorkspaceID: who.Workspace,
 		JobID: l.job, DependsOnID: l.dependsOn, Type: string(l.kind), CreatedBy: who.Name})
 	if err != nil {
-		return false, fmt.Errorf("insert link: %w", err)
+		return false, err
 	}
 	return made > 0, nil
 }
@@ -40,11 +37,7 @@ func insertLinkTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l link) 
 // deleteLinkTx deletes the link, or all links to that job where it has no type, and gives
 // the types of those that were there.
 func deleteLinkTx(ctx context.Context, tx db.Tx, workspace ids.ID, l link) ([]string, error) {
-	gone, err := q.JobLinkDelete(ctx, tx, workspace, l.job, l.dependsOn, string(l.kind))
-	if err != nil {
-		return nil, fmt.Errorf("delete link: %w", err)
-	}
-	return gone, nil
+	return q.JobLinkDelete(ctx, tx, workspace, l.job, l.dependsOn, string(l.kind))
 }
 
 // lockDependencyTx keeps a job from being completed until the transaction ends, and
@@ -69,20 +62,12 @@ func lockChildTx(ctx context.Context, tx db.Tx, workspace ids.ID, y Job) (ended 
 
 // isGatedTx reports whether a parent is to wait for its child.
 func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (bool, error) {
-	gated, err := q.JobIsGated(ctx, tx, workspace, parent, child)
-	if err != nil {
-		return false, fmt.Errorf("gate of a job: %w", err)
-	}
-	return gated, nil
+	return q.JobIsGated(ctx, tx, workspace, parent, child)
 }
 
 // childrenTx gives the children of a job.
 func childrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) ([]ids.ID, error) {
-	children, err := q.JobChildren(ctx, tx, workspace, parent)
-	if err != nil {
-		return nil, fmt.Errorf("children of a job: %w", err)
-	}
-	return children, nil
+	return q.JobChildren(ctx, tx, workspace, parent)
 }
 
 // openChildrenTx gives the keys of the children of a job that have not ended, at most limit.
@@ -98,7 +83,7 @@ func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limi
 func parentEdgesTx(ctx context.Context, tx db.Tx, workspace, from ids.ID) ([]graph.Edge, error) {
 	rows, err := q.JobParentEdges(ctx, tx, workspace, from)
 	if err != nil {
-		return nil, fmt.Errorf("parents of a job: %w", err)
+		return nil, err
 	}
 	edges := make([]graph.Edge, 0, len(rows))
 	for _, r := range rows {
@@ -109,18 +94,14 @@ func parentEdgesTx(ctx context.Context, tx db.Tx, workspace, from ids.ID) ([]gra
 
 // waitsForTx reports whether one of some jobs waits for another one, directly or not.
 func waitsForTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID, to ids.ID) (bool, error) {
-	waits, err := q.JobWaitsFor(ctx, tx, to, from, workspace)
-	if err != nil {
-		return false, fmt.Errorf("jobs that wait: %w", err)
-	}
-	return waits, nil
+	return q.JobWaitsFor(ctx, tx, to, from, workspace)
 }
 
 // waitEdgesTx gives what makes jobs wait, from some jobs on.
 func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID) ([]graph.Edge, error) {
 	rows, err := q.JobWaitEdges(ctx, tx, workspace, from)
 	if err != nil {
-		return nil, fmt.Errorf("what jobs wait for: %w", err)
+		return nil, err
 	}
 	edges := make([]graph.Edge, 0, len(rows))
 	for _, r := range rows {
@@ -131,18 +112,14 @@ func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID)
 
 // aroundTx gives the jobs around a job, the nearest ones first, the job itself first of all.
 func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int) ([]ids.ID, error) {
-	around, err := q.JobAround(ctx, tx, limit, job, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("jobs around a job: %w", err)
-	}
-	return around, nil
+	return q.JobAround(ctx, tx, limit, job, workspace)
 }
 
 // nodesTx reads key, title and status of jobs by their ids.
 func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]Node, error) {
 	rows, err := q.JobNodes(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("read keys and titles: %w", err)
+		return nil, err
 	}
 	nodes := make(map[ids.ID]Node, len(rows))
 	for _, r := range rows {
@@ -155,7 +132,7 @@ func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (ma
 func edgesAmongTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID, nodes map[ids.ID]Node) ([]Edge, error) {
 	rows, err := q.JobLinksAmong(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("links among jobs: %w", err)
+		return nil, err
 	}
 	var edges []Edge
 	for _, r := range rows {
@@ -178,7 +155,7 @@ func findNamedTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []string
 	parsed, keys := ids.ParseAll(names)
 	rows, err := q.JobIDs(ctx, tx, workspace, keys, parsed)
 	if err != nil {
-		return nil, fmt.Errorf("look up dependencies: %w", err)
+		return nil, err
 	}
 	list := make([]named, 0, len(rows))
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -24,7 +23,7 @@ type window struct {
 func (f Filter) readPlacesTx(ctx context.Context, tx db.Tx, workspace ids.ID, w window) ([]place, error) {
 	rows, err := q.JobPlaces(ctx, tx, f.params(workspace, w))
 	if err != nil {
-		return nil, fmt.Errorf("list jobs: %w", err)
+		return nil, err
 	}
 	places := make([]place, 0, len(rows))
 	for _, r := range rows {
@@ -69,12 +68,12 @@ func statsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Stats, error) {
 	stats := Stats{ByStatus: map[Status]int{}}
 	rows, err := q.JobCountPerStatus(ctx, tx, workspace)
 	if err != nil {
-		return stats, fmt.Errorf("count jobs: %w", err)
+		return stats, err
 	}
 	stats.count(rows)
 	since, err := q.JobReadySince(ctx, tx, workspace)
 	if err != nil {
-		return stats, fmt.Errorf("oldest ready job: %w", err)
+		return stats, err
 	}
 	for _, r := range since {
 		age := r.Now.Sub(r.ReadyAt)
@@ -82,7 +81,7 @@ func statsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Stats, error) {
 	}
 	expired, err := q.LeaseExpiredCount(ctx, tx, workspace)
 	if err != nil {
-		return stats, fmt.Errorf("count expired leases: %w", err)
+		return stats, err
 	}
 	stats.ExpiredLeases = expired
 	return stats, nil

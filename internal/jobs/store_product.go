@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -12,7 +11,7 @@ import (
 func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, error) {
 	rows, err := q.ProductList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list products: %w", err)
+		return nil, err
 	}
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
@@ -26,17 +25,14 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 
 // lockProductsTx keeps the products of a workspace as they are until the transaction ends.
 func lockProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	if err := q.NamedLock(ctx, tx, "products:"+workspace.String()); err != nil {
-		return fmt.Errorf("lock products: %w", err)
-	}
-	return nil
+	return q.NamedLock(ctx, tx, "products:"+workspace.String())
 }
 
 // ownersOfRepoTx gives the product that owns a repo, if any.
 func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) ([]Product, error) {
 	rows, err := q.ProductOfRepo(ctx, tx, workspace, repo)
 	if err != nil {
-		return nil, fmt.Errorf("product of a repo: %w", err)
+		return nil, err
 	}
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
@@ -46,18 +42,14 @@ func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string
 }
 
 func lanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	lanes, err := q.LaneOfProduct(ctx, tx, workspace, product)
-	if err != nil {
-		return nil, fmt.Errorf("lanes of a product: %w", err)
-	}
-	return lanes, nil
+	return q.LaneOfProduct(ctx, tx, workspace, product)
 }
 
 // lockLanesOfProductTx gives the lanes of a product for which no job can be made any more
 // until the transaction ends: a new job locks its product's row.
 func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
 	if _, err := q.ProductLock(ctx, tx, workspace, product); err != nil {
-		return nil, fmt.Errorf("lock product: %w", err)
+		return nil, err
 	}
 	return lanesOfProductTx(ctx, tx, workspace, product)
 }
@@ -69,18 +61,11 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks,
 		BranchRetentionDays: p.BranchRetention})
 	if err != nil {
-		return fmt.Errorf("save product: %w", err)
+		return err
 	}
-	err = q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
-	if err != nil {
-		return fmt.Errorf("save repos of a product: %w", err)
-	}
-	return nil
+	return q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
 }
 
 func deleteProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	if err := q.ProductDelete(ctx, tx, workspace, product); err != nil {
-		return fmt.Errorf("delete product: %w", err)
-	}
-	return nil
+	return q.ProductDelete(ctx, tx, workspace, product)
 }

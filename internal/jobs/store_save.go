@@ -53,7 +53,7 @@ func saveRowsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []jobRow) 
 	}
 	saved, err := q.JobsSave(ctx, tx, decisions, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("save jobs: %w", err)
+		return nil, err
 	}
 	found := make(map[ids.ID]written, len(saved))
 	for _, r := range saved {
@@ -73,21 +73,13 @@ func writeTextTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
 	if err != nil {
 		return fmt.Errorf("encode checkmarks: %w", err)
 	}
-	err = q.JobTextUpdate(ctx, tx, dbsqlc.JobTextUpdateParams{
+	return q.JobTextUpdate(ctx, tx, dbsqlc.JobTextUpdateParams{
 		WorkspaceID: workspace, JobID: j.ID, Body: j.Body, Acceptance: acceptance, AcceptanceMet: met})
-	if err != nil {
-		return fmt.Errorf("save text: %w", err)
-	}
-	return nil
 }
 
 // writeTermsTx writes how often a job is retried and whether it is reviewed.
 func writeTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
-	err := q.JobTermsUpdate(ctx, tx, j.MaxRetries, j.ReviewOverride, workspace, j.ID)
-	if err != nil {
-		return fmt.Errorf("save retries and review: %w", err)
-	}
-	return nil
+	return q.JobTermsUpdate(ctx, tx, j.MaxRetries, j.ReviewOverride, workspace, j.ID)
 }
 
 // repairTx writes every field of a state to a job's row, and records what was found there instead.
@@ -101,7 +93,7 @@ func repairTx(ctx context.Context, tx db.Tx, workspace, job, product ids.ID, lan
 		return fmt.Errorf("encode differences: %w", err)
 	}
 	if _, err := q.JobRepair(ctx, tx, params); err != nil {
-		return fmt.Errorf("repair job: %w", err)
+		return err
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -23,7 +22,7 @@ func (s slot) String() string { return s.repo }
 func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([]slot, error) {
 	rows, err := q.SlotList(ctx, tx, workspace, repos)
 	if err != nil {
-		return nil, fmt.Errorf("look at slots: %w", err)
+		return nil, err
 	}
 	list := make([]slot, 0, len(rows))
 	for _, r := range rows {
@@ -34,11 +33,7 @@ func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([
 
 // lockSlotsTx locks the slots of those repos that nobody else has locked.
 func lockSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([]string, error) {
-	locked, err := q.SlotLock(ctx, tx, repos, workspace.String())
-	if err != nil {
-		return nil, fmt.Errorf("lock slots: %w", err)
-	}
-	return locked, nil
+	return q.SlotLock(ctx, tx, repos, workspace.String())
 }
 
 // yieldSlotTx locks the ready job that has a slot, where its priority is less. It reports
@@ -46,7 +41,7 @@ func lockSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string
 func yieldSlotTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, priority int) (bool, error) {
 	locked, err := q.SlotYield(ctx, tx, workspace, job, priority)
 	if err != nil {
-		return false, fmt.Errorf("ask for a slot: %w", err)
+		return false, err
 	}
 	return len(locked) > 0, nil
 }
@@ -62,24 +57,21 @@ func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot)
 	}
 	n, err := q.SlotInsert(ctx, tx, workspace, repos, in)
 	if err != nil {
-		return 0, fmt.Errorf("take slots: %w", err)
+		return 0, err
 	}
 	return int(n), nil
 }
 
 // clearSlotsTx gives up the slots of all repos of a product.
 func clearSlotsTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	if err := q.SlotClear(ctx, tx, workspace, product); err != nil {
-		return fmt.Errorf("give up slots: %w", err)
-	}
-	return nil
+	return q.SlotClear(ctx, tx, workspace, product)
 }
 
 // workedTx gives the jobs of a product that are worked on in a repo, by id and repo.
 func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job, error) {
 	rows, err := q.SlotWorked(ctx, tx, workspace, product)
 	if err != nil {
-		return nil, fmt.Errorf("jobs that are worked on: %w", err)
+		return nil, err
 	}
 	list := make([]*Job, 0, len(rows))
 	for _, r := range rows {
@@ -90,20 +82,12 @@ func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job,
 
 // inReviewTx counts the jobs of a product that are in review, up to a limit.
 func inReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) (int, error) {
-	n, err := q.InReviewCount(ctx, tx, workspace, product, limit)
-	if err != nil {
-		return 0, fmt.Errorf("count jobs in review: %w", err)
-	}
-	return n, nil
+	return q.InReviewCount(ctx, tx, workspace, product, limit)
 }
 
 // readyWithoutSlotTx gives jobs that are ready although another job of their repo has its slot.
 func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.SlotSurplus(ctx, tx, workspace, limit)
-	if err != nil {
-		return nil, fmt.Errorf("ready jobs without a slot: %w", err)
-	}
-	return list, nil
+	return q.SlotSurplus(ctx, tx, workspace, limit)
 }
 
 // HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),
@@ -112,7 +96,7 @@ func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit i
 func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) (id ids.ID, ok bool, err error) {
 	list, err := q.HeldByRepo(ctx, tx, workspace, repo)
 	if err != nil {
-		return ids.Nil, false, fmt.Errorf("jobs that wait for a repo: %w", err)
+		return ids.Nil, false, err
 	}
 	if len(list) == 0 {
 		return ids.Nil, false, nil
@@ -123,20 +107,12 @@ func HeldByRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string) 
 // HeldByReviewTx gives the most urgent jobs of a product that wait for a place in
 // its review queue (review_backlog), at most limit, whether there is one or not.
 func HeldByReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldByReview(ctx, tx, workspace, product, limit)
-	if err != nil {
-		return nil, fmt.Errorf("jobs that wait for review: %w", err)
-	}
-	return list, nil
+	return q.HeldByReview(ctx, tx, workspace, product, limit)
 }
 
 // HeldFreedTx gives jobs that wait for a repo or for a place in a review queue
 // although the reason is gone, the most urgent first, at most limit. Of each repo
 // it names one, the next to have it.
 func HeldFreedTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	list, err := q.HeldFreed(ctx, tx, limit, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("jobs that are held for nothing: %w", err)
-	}
-	return list, nil
+	return q.HeldFreed(ctx, tx, limit, workspace)
 }

@@ -33,7 +33,7 @@ func (s *store) acquire(ctx context.Context) (term int64, left time.Duration, er
 		}
 		seconds, err := q.LeadershipLeft(ctx, tx, s.name)
 		if err != nil {
-			return fmt.Errorf("read leadership: %w", err)
+			return err
 		}
 		left = time.Duration(seconds * float64(time.Second))
 		return nil
@@ -77,7 +77,7 @@ func (e *Election) ReportTx(ctx context.Context, tx db.Tx, term int64, r Report)
 	n, err := q.LeadershipReport(ctx, tx, dbsqlc.LeadershipReportParams{Name: e.name, Holder: e.holder, Term: term,
 		AgeSeconds: time.Since(r.LastCycle).Seconds(), CycleCount: r.Cycles, Stats: stats})
 	if err != nil {
-		return false, fmt.Errorf("report cycles: %w", err)
+		return false, err
 	}
 	return n == 1, nil
 }
@@ -104,7 +104,7 @@ func (e *Election) Leader(ctx context.Context) (Leader, error) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read leadership: %w", err)
+			return err
 		}
 		leader = Leader{Active: r.Active, Holder: r.Holder, Term: r.Term, Since: &r.AcquiredAt, ExpiresAt: &r.ExpiresAt,
 			LastCycleAt: r.LastCycleAt, Cycles: r.CycleCount, Now: r.Now}

@@ -3,7 +3,6 @@ package screens
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -38,7 +37,7 @@ func mergeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Merge, error
 		return Merge{}, nil
 	}
 	if err != nil {
-		return Merge{}, fmt.Errorf("the merge of a job: %w", err)
+		return Merge{}, err
 	}
 	return Merge{Key: row.Key, Status: jobs.Status(row.Status), URL: row.Url}, nil
 }
@@ -50,7 +49,7 @@ func (r *reader) readLanes() error {
 	}
 	rows, err := q.LaneList(r.ctx, r.tx, r.workspace)
 	if err != nil {
-		return fmt.Errorf("list lanes: %w", err)
+		return err
 	}
 	for _, l := range rows {
 		r.lanes = append(r.lanes, lane{id: l.ID, product: l.ProductID, needs: l.Needs, factory: l.Factory})
@@ -66,7 +65,7 @@ func (r *reader) productList() ([]product, error) {
 	}
 	rows, err := q.ProductList(r.ctx, r.tx, r.workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list products: %w", err)
+		return nil, err
 	}
 	for _, p := range rows {
 		r.products = append(r.products, product{id: p.ID, name: p.Name, repos: p.Repos})
@@ -77,45 +76,29 @@ func (r *reader) productList() ([]product, error) {
 
 // phases lists the phases that jobs have.
 func (r *reader) phases() ([]string, error) {
-	list, err := q.BoardPhases(r.ctx, r.tx, r.workspace)
-	if err != nil {
-		return nil, fmt.Errorf("list phases: %w", err)
-	}
-	return list, nil
+	return q.BoardPhases(r.ctx, r.tx, r.workspace)
 }
 
 // firstReadyIn finds the most urgent ready jobs of some lanes.
 func (r *reader) firstReadyIn(lanes []int64) ([]ids.ID, error) {
-	list, err := q.BoardUnroutable(r.ctx, r.tx, lanes, r.workspace, namedUnroutable)
-	if err != nil {
-		return nil, fmt.Errorf("unroutable jobs: %w", err)
-	}
-	return list, nil
+	return q.BoardUnroutable(r.ctx, r.tx, lanes, r.workspace, namedUnroutable)
 }
 
 // countReadyIn counts the ready jobs of some lanes, up to one more than countCap.
 func (r *reader) countReadyIn(lanes []int64) (int, error) {
-	n, err := q.BoardUnroutableCount(r.ctx, r.tx, lanes, r.workspace, countCap+1)
-	if err != nil {
-		return 0, fmt.Errorf("count unroutable jobs: %w", err)
-	}
-	return n, nil
+	return q.BoardUnroutableCount(r.ctx, r.tx, lanes, r.workspace, countCap+1)
 }
 
 // idsWaitingOn finds jobs whose reason names one of the jobs, a page of them.
 func (r *reader) idsWaitingOn(list []ids.ID) ([]ids.ID, error) {
-	waiting, err := q.BoardWaitingOn(r.ctx, r.tx, list, r.workspace, pageSize)
-	if err != nil {
-		return nil, fmt.Errorf("jobs that wait for others: %w", err)
-	}
-	return waiting, nil
+	return q.BoardWaitingOn(r.ctx, r.tx, list, r.workspace, pageSize)
 }
 
 // idsOfKey finds the job with a key, in any case of letters.
 func (r *reader) idsOfKey(key string) ([]ids.ID, error) {
 	rows, err := q.JobIDs(r.ctx, r.tx, r.workspace, []string{key, strings.ToUpper(key)}, []ids.ID{})
 	if err != nil {
-		return nil, fmt.Errorf("job by key: %w", err)
+		return nil, err
 	}
 	list := make([]ids.ID, 0, len(rows))
 	for _, row := range rows {

@@ -3,7 +3,6 @@ package screens
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -21,7 +20,7 @@ func (r *reader) readDependencies(f facts, list []ids.ID) error {
 	}
 	rows, err := q.BoardOpenDependencies(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
-		return fmt.Errorf("open dependencies: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		f.dependencies[row.JobID] = append(f.dependencies[row.JobID], dependency{key: row.Key, status: jobs.Status(row.Status)})
@@ -35,7 +34,7 @@ func (r *reader) readLost(f facts, list []ids.ID) error {
 	}
 	lost, err := q.BoardLost(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
-		return fmt.Errorf("lost jobs: %w", err)
+		return err
 	}
 	for _, id := range lost {
 		f.lost[id] = true
@@ -49,7 +48,7 @@ func (r *reader) readRepos(f facts, repos []string) error {
 	}
 	rows, err := q.BoardRepoHolders(r.ctx, r.tx, r.workspace, repos)
 	if err != nil {
-		return fmt.Errorf("holders of repos: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		f.repos[row.Repo] = repoHolder{key: row.Key, agent: row.Agent}
@@ -63,7 +62,7 @@ func (r *reader) readBacklog(f facts, products []ids.ID) error {
 	}
 	rows, err := q.BoardReviewBacklog(r.ctx, r.tx, r.workspace, countCap, products)
 	if err != nil {
-		return fmt.Errorf("review backlog: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		f.backlog[row.ProductID] = row.Jobs
@@ -77,7 +76,7 @@ func (r *reader) readOverBudget(f facts, list []ids.ID) error {
 	}
 	over, err := q.BoardOverBudget(r.ctx, r.tx, r.workspace, list)
 	if err != nil {
-		return fmt.Errorf("jobs over their budget: %w", err)
+		return err
 	}
 	for _, id := range over {
 		f.money.own[id] = true
@@ -120,7 +119,7 @@ func (r *reader) readDelivery(j jobs.Job) (delivered, error) {
 		return delivered{}, nil
 	}
 	if err != nil {
-		return delivered{}, fmt.Errorf("what became of a commit: %w", err)
+		return delivered{}, err
 	}
 	return delivered{attempts.Delivery{State: attempts.DeliveryState(row.Delivery), Branch: row.DeliveryBranch, Commit: row.DeliveryCommit,
 		Detail: row.DeliveryDetail, At: row.DeliveryAt}, row.Factory}, nil
@@ -139,7 +138,7 @@ func (d delivered) refusal() *Reason {
 func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
 	row, err := q.JobMergeWaits(r.ctx, r.tx, r.workspace, j.ID)
 	if err != nil {
-		return nil, fmt.Errorf("who merges: %w", err)
+		return nil, err
 	}
 	why := &Reason{Code: CodeMergeWaits, Since: &j.StatusAt, Text: cmp.Or(row.LastError, j.LastError),
 		Merge: Way{Who: row.MergeBy, How: row.Method, Into: row.IntoBranch}}
@@ -164,9 +163,5 @@ func (r *reader) mergeReason(j jobs.Job, told delivered) (*Reason, error) {
 
 // jobsOnSeats reads the keys of jobs that sit on seats of the factories.
 func (r *reader) jobsOnSeats(factories []ids.ID) ([]string, error) {
-	keys, err := q.BoardSeatHolders(r.ctx, r.tx, factories, r.workspace, namedHolders)
-	if err != nil {
-		return nil, fmt.Errorf("holders of seats: %w", err)
-	}
-	return keys, nil
+	return q.BoardSeatHolders(r.ctx, r.tx, factories, r.workspace, namedHolders)
 }

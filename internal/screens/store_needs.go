@@ -1,8 +1,6 @@
 package screens
 
 import (
-	"fmt"
-
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -12,7 +10,7 @@ import (
 func (r *reader) countNeeds(unroutable []int64) (Needs, error) {
 	row, err := q.NeedsCount(r.ctx, r.tx, r.workspace, needsScan, needsCap, orEmpty(unroutable))
 	if err != nil {
-		return Needs{}, fmt.Errorf("count what waits for a person: %w", err)
+		return Needs{}, err
 	}
 	return Needs{Questions: capped(row.Questions), Reviews: capped(row.Reviews),
 		Unroutable: capped(row.Unroutable), Failed: capped(row.Failed)}, nil
@@ -23,7 +21,7 @@ func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind,
 	rows, err := q.NeedsList(r.ctx, r.tx, dbsqlc.NeedsListParams{WorkspaceID: r.workspace, InReview: string(jobs.InReview),
 		Lanes: orEmpty(unroutable), MaxScan: needsScan, MaxRows: maxNeeds + 1})
 	if err != nil {
-		return nil, nil, fmt.Errorf("what waits for a person: %w", err)
+		return nil, nil, err
 	}
 	list, kinds := make([]ids.ID, 0, len(rows)), make(map[ids.ID]NeedKind, len(rows))
 	for _, row := range rows {
@@ -35,11 +33,7 @@ func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind,
 
 // openQuestions finds the most urgent jobs that wait for an answer, at most a page.
 func (r *reader) openQuestions() ([]ids.ID, error) {
-	list, err := q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, pageSize)
-	if err != nil {
-		return nil, fmt.Errorf("open questions: %w", err)
-	}
-	return list, nil
+	return q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, pageSize)
 }
 
 // orEmpty is a list as PostgreSQL takes it: unnest of NULL is another plan.

@@ -18,7 +18,7 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	rows, err := q.ReviewQueue(ctx, tx, dbsqlc.ReviewQueueParams{WorkspaceID: workspace, Status: string(status),
 		AfterAt: at.at, AfterID: at.id, MaxResult: maxListedResult, MaxRows: limit})
 	if err != nil {
-		return nil, fmt.Errorf("review queue: %w", err)
+		return nil, err
 	}
 	list := make([]Handed, 0, len(rows))
 	for _, r := range rows {
@@ -30,11 +30,7 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 
 // countReviewTx counts the jobs in review, up to needsCap.
 func countReviewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	n, err := q.ReviewCount(ctx, tx, workspace, needsCap)
-	if err != nil {
-		return 0, fmt.Errorf("count reviews: %w", err)
-	}
-	return n, nil
+	return q.ReviewCount(ctx, tx, workspace, needsCap)
 }
 
 // conversationTx reads the latest events of a job's conversation, with long values in
@@ -42,7 +38,7 @@ func countReviewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error)
 func conversationTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]eventlog.Event, error) {
 	rows, err := q.JobTalk(ctx, tx, workspace, job, maxConversation)
 	if err != nil {
-		return nil, fmt.Errorf("conversation: %w", err)
+		return nil, err
 	}
 	list := make([]eventlog.Event, 0, len(rows))
 	for _, r := range rows {

@@ -1,8 +1,6 @@
 package screens
 
 import (
-	"fmt"
-
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 )
@@ -77,7 +75,7 @@ func (s scan) countInColumn(counts map[string]int) error {
 		WorkspaceID: s.workspace, Statuses: s.inColumn, Days: DoneDays, PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo,
 		Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: scanRows, MaxRows: countCap + 1})
 	if err != nil {
-		return fmt.Errorf("count jobs: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		counts[row.Status] = row.Jobs
@@ -90,7 +88,7 @@ func (s scan) countByLane(counts map[string]int) error {
 	rows, err := q.BoardLaneCount(s.ctx, s.tx, dbsqlc.BoardLaneCountParams{
 		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: DoneDays, MaxRows: countCap + 1})
 	if err != nil {
-		return fmt.Errorf("count jobs of lanes: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		counts[row.Status] = row.Jobs

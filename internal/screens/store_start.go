@@ -2,7 +2,6 @@ package screens
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -24,7 +23,7 @@ func readStartTx(ctx context.Context, tx db.Tx, workspace ids.ID, offers []fleet
 	}
 	row, err := q.BoardStart(ctx, tx, in)
 	if err != nil {
-		return fmt.Errorf("what stands before a new job: %w", err)
+		return err
 	}
 	if row.Paused {
 		start.Reasons = append(start.Reasons, Reason{Code: CodeProductPaused, Product: row.Product})

@@ -73,7 +73,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) 
 	}
 	added, err := q.UsageInsert(ctx, tx, workspace, encoded)
 	if err != nil {
-		return nil, fmt.Errorf("record usage: %w", err)
+		return nil, err
 	}
 	set := make(map[entryKey]bool, len(added))
 	for _, a := range added {
@@ -106,7 +106,7 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (m
 	}
 	rows, err := q.UsageLock(ctx, tx, in, names, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("lock usage: %w", err)
+		return nil, err
 	}
 	booked, err := bookedTx(ctx, tx, workspace, rows)
 	if err != nil {
@@ -144,7 +144,7 @@ func bookedTx(ctx context.Context, tx db.Tx, workspace ids.ID, entries []dbsqlc.
 	}
 	rows, err := q.UsageBooked(ctx, tx, in, epochs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read what usage is booked under: %w", err)
+		return nil, err
 	}
 	booked := make(map[Lease]Booking, len(rows))
 	for _, r := range rows {
@@ -167,10 +167,7 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
-	if err := q.UsageRaise(ctx, tx, workspace, encoded); err != nil {
-		return fmt.Errorf("raise usage: %w", err)
-	}
-	return nil
+	return q.UsageRaise(ctx, tx, workspace, encoded)
 }
 
 // OfJobTx is the usage of all attempts on a job. An amount that is beyond a number is the
@@ -178,7 +175,7 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error) {
 	r, err := q.UsageOfJob(ctx, tx, workspace, job)
 	if err != nil {
-		return Usage{}, fmt.Errorf("usage of a job: %w", err)
+		return Usage{}, err
 	}
 	return Usage{Entries: r.Entries, Input: r.InputTokens, Output: r.OutputTokens, CacheRead: r.CacheReadTokens,
 		CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens, Charged: Nanos(r.ChargedNanos),
@@ -193,7 +190,7 @@ func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	}
 	rows, err := q.JobsSpent(ctx, tx, jobs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("what jobs have cost: %w", err)
+		return nil, err
 	}
 	spent := make(map[ids.ID]Spent, len(rows))
 	for _, r := range rows {
@@ -241,7 +238,7 @@ func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease)
 	in, epochs := SplitLeases(leases)
 	rows, err := q.UsageOfLeases(ctx, tx, in, epochs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("usage of leases: %w", err)
+		return nil, err
 	}
 	all := make(map[Lease]Usage, len(rows))
 	for _, r := range rows {

@@ -32,7 +32,7 @@ func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, 
 		return pricing{}, false, nil
 	}
 	if err != nil {
-		return pricing{}, false, fmt.Errorf("pricing of usage: %w", err)
+		return pricing{}, false, err
 	}
 	return pricing{since: r.Since, after: place{r.AfterAt, entryKey{r.AfterJob, r.AfterID}}, locked: r.WasLocked,
 		savedAt: r.SavedAt, now: r.Now}, true, nil
@@ -40,12 +40,8 @@ func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, 
 
 // moveTx keeps how far a pass is.
 func (p pricing) moveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	err := q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{
+	return q.UsagePricingMove(ctx, tx, dbsqlc.UsagePricingMoveParams{
 		WorkspaceID: workspace, AfterAt: p.after.at, AfterID: p.after.id, AfterJob: p.after.job, WasLocked: p.locked})
-	if err != nil {
-		return fmt.Errorf("keep how far usage is priced: %w", err)
-	}
-	return nil
 }
 
 // endTx ends a pass: the next one begins later where something may be left.
@@ -54,10 +50,7 @@ func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 		p.after, p.locked = place{at: p.since}, false
 		return p.moveTx(ctx, tx, workspace)
 	}
-	if err := q.UsagePricingEnd(ctx, tx, workspace); err != nil {
-		return fmt.Errorf("end the pricing of usage: %w", err)
-	}
-	return nil
+	return q.UsagePricingEnd(ctx, tx, workspace)
 }
 
 // toPriceTx reads entries of which no cost is known.
@@ -65,7 +58,7 @@ func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, mos
 	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{
 		WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job, MaxRows: most})
 	if err != nil {
-		return nil, fmt.Errorf("find usage without a price: %w", err)
+		return nil, err
 	}
 	list := make([]unpriced, len(rows))
 	for i, r := range rows {
@@ -86,7 +79,7 @@ func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced
 	}
 	sums, err := q.UsageHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
-		return nil, fmt.Errorf("lock sums of usage: %w", err)
+		return nil, err
 	}
 	held := map[Lease]bool{}
 	for _, s := range sums {
@@ -103,7 +96,7 @@ func lockFreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []unpriced
 	}
 	rows, err := q.UsageLockFree(ctx, tx, free, names, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("lock usage: %w", err)
+		return nil, err
 	}
 	same := make([]dbsqlc.UsageLockRow, len(rows))
 	for i, r := range rows {

@@ -79,8 +79,5 @@ func sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []raise) error 
 	if err != nil {
 		return fmt.Errorf("encode sums of usage: %w", err)
 	}
-	if err := q.UsageSum(ctx, tx, workspace, encoded); err != nil {
-		return fmt.Errorf("raise the sums of usage: %w", err)
-	}
-	return nil
+	return q.UsageSum(ctx, tx, workspace, encoded)
 }

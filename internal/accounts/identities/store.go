@@ -2,7 +2,6 @@ package identities
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -26,7 +25,7 @@ func logInTx(ctx context.Context, tx db.Tx, c oidc.Claims) (login.LoggedIn, bool
 func ofTx(ctx context.Context, tx db.Tx, account ids.ID, issuer string) (Identity, error) {
 	row, err := q.IdentityOf(ctx, tx, issuer, account)
 	if err != nil {
-		return Identity{}, fmt.Errorf("identity: %w", err)
+		return Identity{}, err
 	}
 	out := Identity{HasPassword: row.HasPassword, LastUsed: row.LastUsedAt}
 	if row.CreatedAt != nil && row.Email != nil {

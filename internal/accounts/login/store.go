@@ -2,7 +2,6 @@ package login
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -67,7 +66,7 @@ func insertLogInTx(ctx context.Context, tx db.Tx, account ids.ID, from devices.O
 func newLogInsTx(ctx context.Context, tx db.Tx, account ids.ID, token string) ([]LogInNews, error) {
 	rows, err := q.AccountLoginNews(ctx, tx, account, secrets.Hash(token))
 	if err != nil {
-		return nil, fmt.Errorf("new log ins: %w", err)
+		return nil, err
 	}
 	var list []LogInNews
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -30,7 +29,7 @@ func countInvitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64,
 func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingInvitation, error) {
 	rows, err := q.InvitationList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("invitations: %w", err)
+		return nil, err
 	}
 	list := make([]PendingInvitation, len(rows))
 	for i, r := range rows {
@@ -60,7 +59,7 @@ func endInvitationsTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, 
 	}
 	rows, err := q.InvitationsEndOf(ctx, tx, workspace, account, gives)
 	if err != nil {
-		return nil, fmt.Errorf("end the invitations of a member: %w", err)
+		return nil, err
 	}
 	list := make([]PendingInvitation, len(rows))
 	for i, r := range rows {

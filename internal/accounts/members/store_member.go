@@ -2,7 +2,6 @@ package members
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -22,7 +21,7 @@ func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.R
 func listTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error) {
 	rows, err := q.MemberList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
+		return nil, err
 	}
 	list := make([]Member, len(rows))
 	for i, r := range rows {

@@ -2,7 +2,6 @@ package people
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -15,7 +14,7 @@ var q = dbsqlc.New()
 func ProfileTx(ctx context.Context, tx db.Tx, account ids.ID) (Profile, string, error) {
 	row, err := q.AccountProfile(ctx, tx, account)
 	if err != nil {
-		return Profile{}, "", fmt.Errorf("profile: %w", err)
+		return Profile{}, "", err
 	}
 	return Profile{
 		Name: row.Name, Email: row.Email, HasPassword: row.PasswordHash != "",

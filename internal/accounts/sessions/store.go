@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -47,7 +46,7 @@ func endTx(ctx context.Context, tx db.Tx, hash []byte) (bool, error) {
 func listTx(ctx context.Context, tx db.Tx, account ids.ID, this []byte) ([]Session, error) {
 	rows, err := q.SessionList(ctx, tx, this, &account, idle.Seconds())
 	if err != nil {
-		return nil, fmt.Errorf("sessions: %w", err)
+		return nil, err
 	}
 	list := make([]Session, 0, len(rows))
 	for _, row := range rows {

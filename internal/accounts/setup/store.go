@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -39,7 +38,7 @@ func makeFirstTx(ctx context.Context, tx db.Tx, workspace ids.ID) (bool, error) 
 func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID) (owner ids.ID, setUp bool, err error) {
 	row, err := q.MembershipOwner(ctx, tx, workspace)
 	if err != nil {
-		return ids.Nil, false, fmt.Errorf("the owner of the first workspace: %w", err)
+		return ids.Nil, false, err
 	}
 	return row.ID, row.PasswordHash != "", nil
 }

@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -73,7 +72,7 @@ func tokenUsedTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
 func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolment bool) ([]Token, error) {
 	rows, err := q.AccessTokenList(ctx, tx, who.Workspace, who.Account, enrolment, maxListed)
 	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
+		return nil, err
 	}
 	list := make([]Token, 0, len(rows))
 	for _, row := range rows {
@@ -141,7 +140,7 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 func revokeOwnTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]Token, error) {
 	rows, err := q.AccessTokenRevokeOwn(ctx, tx, who.Workspace, who.Account)
 	if err != nil {
-		return nil, fmt.Errorf("revoke own tokens: %w", err)
+		return nil, err
 	}
 	list := make([]Token, len(rows))
 	for i, row := range rows {

@@ -2,7 +2,6 @@ package tokens
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -10,11 +9,7 @@ import (
 )
 
 func putRevocationTx(ctx context.Context, tx db.Tx, workspace, subject ids.ID, why Ended, floor int64) error {
-	err := q.RevocationPut(ctx, tx, workspace, subject, string(why), floor)
-	if err != nil {
-		return fmt.Errorf("write revocation: %w", err)
-	}
-	return nil
+	return q.RevocationPut(ctx, tx, workspace, subject, string(why), floor)
 }
 
 // revocationsSinceTx reads those of all workspaces after a time, with the time of

@@ -2,7 +2,6 @@ package workspaces
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -15,7 +14,7 @@ var q = dbsqlc.New()
 func membershipsTx(ctx context.Context, tx db.Tx, account ids.ID) ([]Workspace, string, error) {
 	rows, err := q.MembershipList(ctx, tx, account)
 	if err != nil {
-		return nil, "", fmt.Errorf("memberships: %w", err)
+		return nil, "", err
 	}
 	list, name := make([]Workspace, 0, len(rows)), ""
 	for _, row := range rows {

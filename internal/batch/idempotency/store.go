@@ -3,7 +3,6 @@ package idempotency
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,17 +20,14 @@ func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer
 	rows, err := q.IdempotentRequestTake(ctx, tx, dbsqlc.IdempotentRequestTakeParams{
 		WorkspaceID: who.Workspace, Asker: who.Asker(), Key: k.storedName(), Digest: k.Digests[0], Answer: answer})
 	if err != nil {
-		return false, fmt.Errorf("take idempotency key: %w", err)
+		return false, err
 	}
 	return rows > 0, nil
 }
 
 // answerTx writes the answer of a request that was taken.
 func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer []byte) error {
-	if err := q.IdempotentRequestAnswer(ctx, tx, answer, who.Workspace, who.Asker(), k.storedName()); err != nil {
-		return fmt.Errorf("keep result of idempotency key: %w", err)
-	}
-	return nil
+	return q.IdempotentRequestAnswer(ctx, tx, answer, who.Workspace, who.Asker(), k.storedName())
 }
 
 // answeredTx reads what was asked with a key, and the answer. Fault: Unavailable where it
@@ -42,7 +38,7 @@ func answeredTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (d
 		return nil, nil, fault.New(fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer.")
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read idempotency key: %w", err)
+		return nil, nil, err
 	}
 	return found.Digest, found.Answer, nil
 }

@@ -41,30 +41,18 @@ func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) 
 
 // recordsTx reads the jobs that follow one by id, at most limit.
 func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]record, error) {
-	rows, err := q.AuditJobs(ctx, tx, in, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
-	return rows, nil
+	return q.AuditJobs(ctx, tx, in, after, limit)
 }
 
 // strayTx finds rows without their job between two ids, the last included.
 func strayTx(ctx context.Context, tx db.Tx, in, after, last ids.ID) ([]strayRow, error) {
-	rows, err := q.AuditStray(ctx, tx, in, after, last)
-	if err != nil {
-		return nil, fmt.Errorf("stray rows: %w", err)
-	}
-	return rows, nil
+	return q.AuditStray(ctx, tx, in, after, last)
 }
 
 // wrongCountsTx compares what is counted with what there is, in one statement: on a
 // busy database nothing else would agree.
 func wrongCountsTx(ctx context.Context, tx db.Tx, in ids.ID) ([]wrongCount, error) {
-	rows, err := q.AuditCounts(ctx, tx, in)
-	if err != nil {
-		return nil, fmt.Errorf("counts: %w", err)
-	}
-	return rows, nil
+	return q.AuditCounts(ctx, tx, in)
 }
 
 // jobTx finds a job by its key.
@@ -100,7 +88,7 @@ type history struct {
 func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]history, error) {
 	rows, err := q.AuditHistories(ctx, tx, in, after, nil, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read histories: %w", err)
+		return nil, err
 	}
 	list := make([]history, 0, len(rows))
 	for _, r := range rows {
@@ -117,7 +105,7 @@ func historiesTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]
 func historyTx(ctx context.Context, tx db.Tx, in, job ids.ID) (history, bool, error) {
 	rows, err := q.AuditHistories(ctx, tx, in, ids.ID{}, &job, 1)
 	if err != nil {
-		return history{}, false, fmt.Errorf("read a history: %w", err)
+		return history{}, false, err
 	}
 	if len(rows) == 0 {
 		return history{}, false, nil

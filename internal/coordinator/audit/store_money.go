@@ -14,7 +14,7 @@ import (
 func wrongSumsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetSums(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("sums of budgets: %w", err)
+		return nil, err
 	}
 	list := make([]wrongBudget, len(rows))
 	for i, s := range rows {
@@ -31,7 +31,7 @@ func wrongSumsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget
 func wrongReservedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetReserved(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("what budgets reserved: %w", err)
+		return nil, err
 	}
 	list := make([]wrongBudget, len(rows))
 	for i, p := range rows {
@@ -45,7 +45,7 @@ func wrongReservedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBu
 func leftTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetLeft(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("reservations: %w", err)
+		return nil, err
 	}
 	list := make([]wrongBudget, len(rows))
 	for i, l := range rows {
@@ -62,7 +62,7 @@ func leftTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, err
 func adjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetAdjusted(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("adjusted budgets: %w", err)
+		return nil, err
 	}
 	list := make([]wrongBudget, len(rows))
 	for i, a := range rows {
@@ -78,7 +78,7 @@ func adjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget,
 func lockPeriodsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) (map[time.Time]bool, error) {
 	rows, err := q.BudgetRepairLock(ctx, tx, workspace, starts, budget)
 	if err != nil {
-		return nil, fmt.Errorf("lock the periods of a budget: %w", err)
+		return nil, err
 	}
 	granted := make(map[time.Time]bool, len(rows))
 	for _, r := range rows {
@@ -91,11 +91,7 @@ func lockPeriodsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, star
 type reservation = dbsqlc.BudgetRepairLeasesRow
 
 func reservationsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]reservation, error) {
-	rows, err := q.BudgetRepairLeases(ctx, tx, workspace, budget, starts)
-	if err != nil {
-		return nil, fmt.Errorf("reservations of a budget: %w", err)
-	}
-	return rows, nil
+	return q.BudgetRepairLeases(ctx, tx, workspace, budget, starts)
 }
 
 // lease names one of a job.
@@ -115,7 +111,7 @@ func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []reservati
 	}
 	rows, err := q.BudgetLeasesHold(ctx, tx, workspace, in, epochs)
 	if err != nil {
-		return nil, fmt.Errorf("leases that last: %w", err)
+		return nil, err
 	}
 	lasting := make(map[lease]bool, len(rows))
 	for _, r := range rows {
@@ -142,10 +138,7 @@ func holdTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, rows []held
 	if err != nil {
 		return fmt.Errorf("encode reservations: %w", err)
 	}
-	if err := q.BudgetRepairReservations(ctx, tx, workspace, budget, encoded); err != nil {
-		return fmt.Errorf("write reservations: %w", err)
-	}
-	return nil
+	return q.BudgetRepairReservations(ctx, tx, workspace, budget, encoded)
 }
 
 // adjustRow is a line adjust.
@@ -166,21 +159,13 @@ func adjustTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, lines []a
 	if err != nil {
 		return fmt.Errorf("encode lines: %w", err)
 	}
-	err = q.BudgetRepairLines(ctx, tx, dbsqlc.BudgetRepairLinesParams{WorkspaceID: workspace, BudgetID: budget, Lines: encoded,
+	return q.BudgetRepairLines(ctx, tx, dbsqlc.BudgetRepairLinesParams{WorkspaceID: workspace, BudgetID: budget, Lines: encoded,
 		Reason: "Put right by fleetboard audit --repair.", Actor: repairer})
-	if err != nil {
-		return fmt.Errorf("write lines: %w", err)
-	}
-	return nil
 }
 
 // putSum is the sums of a period, as they were and as they are.
 type putSum = dbsqlc.BudgetRepairPeriodsRow
 
 func putSumsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]putSum, error) {
-	rows, err := q.BudgetRepairPeriods(ctx, tx, workspace, budget, starts)
-	if err != nil {
-		return nil, fmt.Errorf("write the sums of a budget: %w", err)
-	}
-	return rows, nil
+	return q.BudgetRepairPeriods(ctx, tx, workspace, budget, starts)
 }

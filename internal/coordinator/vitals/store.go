@@ -2,7 +2,6 @@ package vitals
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -16,13 +15,13 @@ func sampleTx(ctx context.Context, tx db.Tx) (Sample, error) {
 	sample := Sample{At: time.Now()}
 	age, err := q.DatabaseAge(ctx, tx)
 	if err != nil {
-		return sample, fmt.Errorf("age of transactions: %w", err)
+		return sample, err
 	}
 	sample.OldestTransaction, sample.OldestSnapshot = seconds(age.OldestTransactionSeconds), seconds(age.OldestSnapshotSeconds)
 	sample.SnapshotTransactions, sample.UnseenSessions = age.OldestSnapshotTransactions, age.UnseenSessions
 	rows, err := q.TableVitals(ctx, tx)
 	if err != nil {
-		return sample, fmt.Errorf("counters of tables: %w", err)
+		return sample, err
 	}
 	for _, r := range rows {
 		sample.Tables = append(sample.Tables, Table(r))

@@ -21,22 +21,15 @@ var q = dbsqlc.New()
 // waitForAgent waits for the lock of an agent's factory, then for its own.
 func waitForAgent(ctx context.Context, tx db.Tx, workspace, agent ids.ID) error {
 	if err := q.FactoryWait(ctx, tx, workspace, agent); err != nil {
-		return fmt.Errorf("lock factory: %w", err)
+		return err
 	}
-	if err := q.AgentWait(ctx, tx, workspace, agent); err != nil {
-		return fmt.Errorf("lock agent: %w", err)
-	}
-	return nil
+	return q.AgentWait(ctx, tx, workspace, agent)
 }
 
 // lockAgents locks agents and their factories as far as nobody else has, and returns
 // the agents that it locked.
 func lockAgents(ctx context.Context, tx db.Tx, workspace ids.ID, factories, agents []ids.ID) ([]ids.ID, error) {
-	locked, err := q.AgentsLock(ctx, tx, workspace, factories, agents)
-	if err != nil {
-		return nil, fmt.Errorf("lock agents: %w", err)
-	}
-	return locked, nil
+	return q.AgentsLock(ctx, tx, workspace, factories, agents)
 }
 
 // claimant is an agent as a claim has to know it, with its factory.
@@ -88,7 +81,7 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	}
 	rows, err := q.AgentsForClaim(ctx, tx, params)
 	if err != nil {
-		return nil, fmt.Errorf("read agents: %w", err)
+		return nil, err
 	}
 	claimants := make(map[ids.ID]claimant, len(rows))
 	for _, a := range rows {
@@ -119,7 +112,7 @@ type product struct {
 func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]product, error) {
 	rows, err := q.ProductsForClaim(ctx, tx, workspace, names)
 	if err != nil {
-		return nil, fmt.Errorf("read products: %w", err)
+		return nil, err
 	}
 	list := make([]product, 0, len(rows))
 	for _, r := range rows {
@@ -153,7 +146,7 @@ func readHeads(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64, f
 	}
 	rows, err := q.ReadyHeads(ctx, tx, params)
 	if err != nil {
-		return nil, fmt.Errorf("heads of lanes: %w", err)
+		return nil, err
 	}
 	heads := make([]head, 0, len(rows))
 	for _, r := range rows {
@@ -169,7 +162,7 @@ func takeReady(ctx context.Context, tx db.Tx, workspace ids.ID, lane int64, from
 		MaxRows: n, MinPriority: least,
 		FromPriority: from.priority, FromReadyAt: from.readyAt, FromJobID: from.job})
 	if err != nil {
-		return nil, fmt.Errorf("claim: %w", err)
+		return nil, err
 	}
 	keys := make([]readyKey, 0, len(rows))
 	for _, r := range rows {
@@ -186,7 +179,7 @@ func takeReadyOutside(
 	rows, err := q.ReadyTakeOutside(ctx, tx, dbsqlc.ReadyTakeOutsideParams{WorkspaceID: workspace, LaneID: lane, Scopes: scopes,
 		MaxScan: maxPassedOver, MaxRows: n, MinPriority: least})
 	if err != nil {
-		return nil, fmt.Errorf("claim outside of budgets: %w", err)
+		return nil, err
 	}
 	keys := make([]readyKey, 0, len(rows))
 	for _, r := range rows {
@@ -209,7 +202,7 @@ func takeJob(ctx context.Context, tx db.Tx, job jobs.Job, workspace ids.ID) (boo
 func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) {
 	rows, err := q.LaneList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list lanes: %w", err)
+		return nil, err
 	}
 	list := make([]lane, 0, len(rows))
 	for _, r := range rows {
@@ -223,7 +216,7 @@ func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) 
 func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
 	rows, err := q.LanesReady(ctx, tx, lanes, workspace)
 	if err != nil {
-		return nil, 0, fmt.Errorf("look at lanes: %w", err)
+		return nil, 0, err
 	}
 	heads = make(map[int64]ids.ID, len(rows))
 	for _, r := range rows {
@@ -231,7 +224,7 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) 
 	}
 	newest, err = q.LaneNewest(ctx, tx, workspace)
 	if err != nil {
-		return nil, 0, fmt.Errorf("newest lane: %w", err)
+		return nil, 0, err
 	}
 	return heads, newest, nil
 }
@@ -240,7 +233,7 @@ func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) 
 func mergeOrdersTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked []ids.ID) (map[ids.ID]lease.Order, error) {
 	rows, err := q.JobMergeOrders(ctx, tx, asked, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("orders to merge: %w", err)
+		return nil, err
 	}
 	orders := make(map[ids.ID]lease.Order, len(rows))
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -38,7 +37,7 @@ func leasesOfRequests(ctx context.Context, tx db.Tx, workspace ids.ID, list []re
 	}
 	rows, err := q.LeasesOfRequests(ctx, tx, params)
 	if err != nil {
-		return nil, fmt.Errorf("leases of requests: %w", err)
+		return nil, err
 	}
 	given := make([]repeated, 0, len(rows))
 	for _, r := range rows {
@@ -68,7 +67,7 @@ func insertLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []newLea
 	}
 	rows, err := q.LeasesInsert(ctx, tx, p)
 	if err != nil {
-		return nil, fmt.Errorf("insert leases: %w", err)
+		return nil, err
 	}
 	numbers := make(map[ids.ID]int64, len(rows))
 	for _, r := range rows {

@@ -49,14 +49,14 @@ func lockFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name st
 	for {
 		made, err := q.FactoryEnsure(ctx, tx, who.Workspace, ids.New(), name, enrolmentToken(who))
 		if err != nil {
-			return factoryRow{}, fmt.Errorf("make factory: %w", err)
+			return factoryRow{}, err
 		}
 		row, err := q.FactoryOwner(ctx, tx, who.Workspace, name)
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue
 		}
 		if err != nil {
-			return factoryRow{}, fmt.Errorf("lock factory: %w", err)
+			return factoryRow{}, err
 		}
 		return factoryRow{id: row.ID, enrolment: row.EnrolmentID, isNew: made > 0, secretHeld: row.SecretHeld}, nil
 	}
@@ -76,11 +76,11 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 		return f, fault.New(fault.NotFound, "There is no factory %.64s in this workspace.", name)
 	}
 	if err != nil {
-		return f, fmt.Errorf("lock factory: %w", err)
+		return f, err
 	}
 	f.agents, err = q.FactoryAgentsLock(ctx, tx, workspace, f.id)
 	if err != nil {
-		return f, fmt.Errorf("lock agents: %w", err)
+		return f, err
 	}
 	of := make([]ids.ID, len(f.agents))
 	for i, a := range f.agents {
@@ -88,16 +88,13 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 	}
 	f.lease, err = q.FactoryLease(ctx, tx, workspace, f.id, of)
 	if err != nil {
-		return f, fmt.Errorf("read leases of a factory: %w", err)
+		return f, err
 	}
 	return f, nil
 }
 
 func deleteFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryDelete(ctx, tx, workspace, factory); err != nil {
-		return fmt.Errorf("delete factory: %w", err)
-	}
-	return nil
+	return q.FactoryDelete(ctx, tx, workspace, factory)
 }
 
 func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
@@ -109,15 +106,11 @@ func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factor
 	if err != nil {
 		return err
 	}
-	err = q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
+	return q.FactoryDescribe(ctx, tx, dbsqlc.FactoryDescribeParams{
 		WorkspaceID: workspace, ID: f.id, Os: in.OS, Host: in.Host, EnrolmentID: f.enrolment,
 		Engines: orEmpty(in.Engines), Capabilities: orEmpty(in.Capabilities), Repos: repos,
 		Unavailable: unavailable, Rescued: rescued, Seats: in.Seats,
 	})
-	if err != nil {
-		return fmt.Errorf("describe factory: %w", err)
-	}
-	return nil
 }
 
 // lockAgentTx locks an agent; it has no id where there is none of this name.
@@ -127,7 +120,7 @@ func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (
 		return agentRow{}, nil
 	}
 	if err != nil {
-		return agentRow{}, fmt.Errorf("lock agent: %w", err)
+		return agentRow{}, err
 	}
 	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID,
 		enrolment: row.EnrolmentID, ended: row.Ended, secretHeld: row.SecretHeld}, nil
@@ -143,7 +136,7 @@ func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID, enrolment *ids.ID)
 		return owner{}, nil
 	}
 	if err != nil {
-		return owner{}, fmt.Errorf("read enrolment token: %w", err)
+		return owner{}, err
 	}
 	return owner{token: *enrolment, reach: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}}, nil
 }
@@ -170,7 +163,7 @@ func saveAgent(ctx context.Context, tx db.Tx, who tenancy.Principal, id, factory
 		return 0, false, nil
 	}
 	if err != nil {
-		return 0, false, fmt.Errorf("save agent: %w", err)
+		return 0, false, err
 	}
 	return saved.Generation, true, nil
 }
@@ -186,17 +179,13 @@ func updateFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, f fle
 	if err != nil {
 		return nil, err
 	}
-	held, err := q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
+	return q.FactoryUpdate(ctx, tx, dbsqlc.FactoryUpdateParams{
 		WorkspaceID: who.Workspace, Name: f.Name, Os: f.OS, Host: f.Host, Engines: orEmpty(f.Engines),
 		Capabilities: orEmpty(f.Capabilities), Repos: repos, Unavailable: unavailable, Rescued: rescued,
 		Seats:       f.Seats,
 		EnrolmentID: enrolmentToken(who), ScopeProducts: orEmpty(who.Scope.Products), ScopeCapabilities: orEmpty(who.Scope.Capabilities),
 		AgentID: who.Agent, Redacted: redacted,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("describe factory: %w", err)
-	}
-	return held, nil
 }
 
 // terminate ends an agent by its name. Fault: NotFound.
@@ -206,7 +195,7 @@ func terminate(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason str
 		return agent, noSuchAgent(name)
 	}
 	if err != nil {
-		return agent, fmt.Errorf("end agent: %w", err)
+		return agent, err
 	}
 	return agent, nil
 }
@@ -218,7 +207,7 @@ func cutOff(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string
 		return ids.Nil, 0, noSuchAgent(name)
 	}
 	if err != nil {
-		return ids.Nil, 0, fmt.Errorf("cut off agent: %w", err)
+		return ids.Nil, 0, err
 	}
 	return cut.ID, cut.Generation, nil
 }
@@ -229,11 +218,7 @@ func noSuchAgent(name string) error {
 
 // agentsOfEnrolment are the names of the agents that registered with an enrolment token.
 func agentsOfEnrolment(ctx context.Context, tx db.Tx, workspace, token ids.ID) ([]string, error) {
-	names, err := q.AgentsOfEnrolment(ctx, tx, workspace, token)
-	if err != nil {
-		return nil, fmt.Errorf("agents of an enrolment token: %w", err)
-	}
-	return names, nil
+	return q.AgentsOfEnrolment(ctx, tx, workspace, token)
 }
 
 func encodeRepos(repos []fleet.Repo) (json.RawMessage, error) {

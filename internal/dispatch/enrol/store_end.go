@@ -3,7 +3,6 @@ package enrol
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,7 +20,7 @@ func holdFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal) (ids.ID
 		return ids.Nil, lease.Superseded(who.Name)
 	}
 	if err != nil {
-		return ids.Nil, fmt.Errorf("lock factory: %w", err)
+		return ids.Nil, err
 	}
 	return id, nil
 }
@@ -33,25 +32,19 @@ func endAgentTx(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 		return lease.Superseded(who.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("end agent: %w", err)
+		return err
 	}
 	return nil
 }
 
 // endFactoryTx notes that a factory has ended, where none of its agents lives.
 func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryEnd(ctx, tx, workspace, factory); err != nil {
-		return fmt.Errorf("end factory: %w", err)
-	}
-	return nil
+	return q.FactoryEnd(ctx, tx, workspace, factory)
 }
 
 // beginFactoryTx notes that a factory has not ended.
 func beginFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	if err := q.FactoryBegin(ctx, tx, workspace, factory); err != nil {
-		return fmt.Errorf("begin factory: %w", err)
-	}
-	return nil
+	return q.FactoryBegin(ctx, tx, workspace, factory)
 }
 
 // holdersElsewhereTx locks the agents of the factory that live on another host.
@@ -59,7 +52,7 @@ func holdersElsewhereTx(r *registering) ([]holder, error) {
 	rows, err := q.FactoryElsewhere(r.ctx, r.tx, dbsqlc.FactoryElsewhereParams{WorkspaceID: r.who.Workspace, FactoryID: r.factory.id,
 		Hosts: []string{r.host, r.in.Factory.Host}, Agent: r.in.Agent, BootID: r.in.BootID})
 	if err != nil {
-		return nil, fmt.Errorf("read the hosts of a factory: %w", err)
+		return nil, err
 	}
 	list := make([]holder, len(rows))
 	for i, o := range rows {
@@ -72,9 +65,5 @@ func holdersElsewhereTx(r *registering) ([]holder, error) {
 // outdateAgentTx ends an agent that has lost its factory, and returns the first generation of
 // tokens that would be good.
 func outdateAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (generation int64, err error) {
-	generation, err = q.AgentOutdate(ctx, tx, workspace, agent)
-	if err != nil {
-		return 0, fmt.Errorf("end an agent that has lost its factory: %w", err)
-	}
-	return generation, nil
+	return q.AgentOutdate(ctx, tx, workspace, agent)
 }

@@ -31,12 +31,8 @@ func AttemptTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epoch int64
 }
 
 func closeAttempt(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, e AttemptEnd) error {
-	err := q.AttemptClose(ctx, tx, dbsqlc.AttemptCloseParams{WorkspaceID: workspace, JobID: of.Job, Epoch: of.Epoch, Outcome: e.Outcome,
+	return q.AttemptClose(ctx, tx, dbsqlc.AttemptCloseParams{WorkspaceID: workspace, JobID: of.Job, Epoch: of.Epoch, Outcome: e.Outcome,
 		Error: e.Error})
-	if err != nil {
-		return fmt.Errorf("close an attempt: %w", err)
-	}
-	return nil
 }
 
 // endLeases closes the leases and their attempts, and returns what was reported under
@@ -69,7 +65,7 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 	}
 	ended, err := q.LeasesEnd(ctx, tx, endings, workspace, in)
 	if err != nil {
-		return nil, fmt.Errorf("end leases: %w", err)
+		return nil, err
 	}
 	reported := make(map[ids.ID]progress, len(ended))
 	for _, e := range ended {
@@ -80,11 +76,7 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 
 // leasedJobs are the jobs that an agent holds, in the order in which all lock.
 func leasedJobs(ctx context.Context, tx db.Tx, workspace, agent ids.ID) ([]ids.ID, error) {
-	held, err := q.LeaseJobsOfAgent(ctx, tx, workspace, agent)
-	if err != nil {
-		return nil, fmt.Errorf("leases of agent: %w", err)
-	}
-	return held, nil
+	return q.LeaseJobsOfAgent(ctx, tx, workspace, agent)
 }
 
 // writeDirective writes a directive of a person, or of a loop, on a job's lease.
@@ -93,7 +85,7 @@ func writeDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job id
 	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job,
 		Directive: directive, Reason: reason, Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: graceSeconds})
 	if err != nil {
-		return fmt.Errorf("direct lease: %w", err)
+		return err
 	}
 	return nil
 }
@@ -110,7 +102,7 @@ func readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenan
 	}
 	rows, err := q.AgentsTouch(ctx, tx, list, boots, generations, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read agents: %w", err)
+		return nil, err
 	}
 	agents := make(Agents, len(rows))
 	for _, row := range rows {
@@ -140,7 +132,7 @@ type OwnUse struct {
 func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, error) {
 	row, err := q.UsageAgainstBudget(ctx, tx, workspace, job)
 	if err != nil {
-		return OwnUse{}, fmt.Errorf("usage against budget: %w", err)
+		return OwnUse{}, err
 	}
 	return OwnUse{Key: row.Key, TokenBudget: row.TokenBudget, Budget: (*spend.Nanos)(row.BudgetNanos), Tokens: row.Used,
 		Cost: spend.Nanos(row.ChargedNanos), overTokens: row.IsOverTokens, overMoney: row.IsOverMoney}, nil
@@ -151,7 +143,7 @@ func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, err
 func warnForBudget(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, reason string) (bool, error) {
 	n, err := q.LeaseWarnForBudget(ctx, tx, reason, workspace, of.Job, of.Epoch)
 	if err != nil {
-		return false, fmt.Errorf("warn for a budget: %w", err)
+		return false, err
 	}
 	return n > 0, nil
 }
@@ -161,19 +153,12 @@ func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []id
 	if len(list) == 0 {
 		return nil
 	}
-	if err := q.LeasesUnwarnForBudget(ctx, tx, workspace, list); err != nil {
-		return fmt.Errorf("take back warnings of budgets: %w", err)
-	}
-	return nil
+	return q.LeasesUnwarnForBudget(ctx, tx, workspace, list)
 }
 
 // readyLanes are the lanes in which a product has ready jobs.
 func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	lanes, err := q.ReadyLanesOfProduct(ctx, tx, workspace, product)
-	if err != nil {
-		return nil, fmt.Errorf("lanes of product: %w", err)
-	}
-	return lanes, nil
+	return q.ReadyLanesOfProduct(ctx, tx, workspace, product)
 }
 
 // dependents are the jobs that wait for one by links of these types.
@@ -210,9 +195,5 @@ func releasedDependents(ctx context.Context, tx db.Tx, workspace ids.ID, job job
 
 // independent are jobs that wait for others all of which are completed.
 func independent(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ids.ID, error) {
-	list, err := q.JobDependencyFreed(ctx, tx, workspace, MaxSwept)
-	if err != nil {
-		return nil, fmt.Errorf("freed jobs: %w", err)
-	}
-	return list, nil
+	return q.JobDependencyFreed(ctx, tx, workspace, MaxSwept)
 }

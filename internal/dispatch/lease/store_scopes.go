@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -13,7 +12,7 @@ import (
 func scopesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]jobs.Job, error) {
 	rows, err := q.JobScopes(ctx, tx, workspace, list)
 	if err != nil {
-		return nil, fmt.Errorf("read the scopes of jobs: %w", err)
+		return nil, err
 	}
 	of := make([]jobs.Job, 0, len(rows))
 	for _, r := range rows {

@@ -65,7 +65,7 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge) error {
 	rows, err := q.JobMergeLock(ctx, tx, workspace, w.job, w.commit)
 	if err != nil {
-		return fmt.Errorf("lock approved work: %w", err)
+		return err
 	}
 	if len(rows) == 0 {
 		return errBegun
@@ -79,7 +79,7 @@ func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMe
 	n, err := q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: w.job,
 		Commit: w.commit, Branch: w.branch, MergeBy: w.by, Method: w.method, IntoBranch: w.into, Checks: w.checks, Url: page})
 	if err != nil {
-		return fmt.Errorf("record a merge: %w", err)
+		return err
 	}
 	if n == 0 {
 		return errBegun
@@ -89,18 +89,12 @@ func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMe
 
 // holdTx leaves work alone for a while, at most so many seconds.
 func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int) error {
-	if err := q.JobMergeHold(ctx, tx, workspace, job, longest); err != nil {
-		return fmt.Errorf("hold a merge: %w", err)
-	}
-	return nil
+	return q.JobMergeHold(ctx, tx, workspace, job, longest)
 }
 
 // releaseTx ends that work is left alone.
 func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
-	if err := q.JobMergeRelease(ctx, tx, workspace, job); err != nil {
-		return fmt.Errorf("release a merge: %w", err)
-	}
-	return nil
+	return q.JobMergeRelease(ctx, tx, workspace, job)
 }
 
 // close notes that a merge is decided.

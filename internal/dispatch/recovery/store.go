@@ -3,7 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,7 +45,7 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 		return job, nil, nil
 	}
 	if err != nil {
-		return job, nil, fmt.Errorf("lock lease: %w", err)
+		return job, nil, err
 	}
 	return job, &lockedLease{epoch: l.Epoch, agent: l.Agent, directive: l.Directive, claimedAt: l.ClaimedAt, expiresAt: l.ExpiresAt,
 		now: l.Now, warnedAt: l.WarnedAt, progressAt: l.ProgressAt, graceOver: l.GraceOver, expired: l.Expired, agentDead: l.AgentDead}, nil
@@ -54,11 +53,7 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 
 // lapsedWorkspaces are the workspaces that have leases to take back.
 func lapsedWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.LeaseLapsedWorkspaces(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("lapsed leases: %w", err)
-	}
-	return list, nil
+	return q.LeaseLapsedWorkspaces(ctx, tx)
 }
 
 // lapsedLeases are the jobs whose leases are to be taken back, the oldest first, at
@@ -66,7 +61,7 @@ func lapsedWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (list []ids.ID, inAll int, err error) {
 	rows, err := q.LeaseLapsed(ctx, tx, workspace, limit)
 	if err != nil {
-		return nil, 0, fmt.Errorf("lapsed leases: %w", err)
+		return nil, 0, err
 	}
 	for _, l := range rows {
 		list, inAll = append(list, l.JobID), max(inAll, l.Lapsed)
@@ -78,7 +73,7 @@ func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (l
 func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	rows, err := q.LeaseToWarn(ctx, tx, warnAfter, lease.MaxSwept)
 	if err != nil {
-		return nil, fmt.Errorf("leases to warn: %w", err)
+		return nil, err
 	}
 	late := map[ids.ID][]ids.ID{}
 	for _, r := range rows {
@@ -92,7 +87,7 @@ func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	rows, err := q.LeaseToTimeOut(ctx, tx, timeOutAfter, lease.MaxSwept)
 	if err != nil {
-		return nil, fmt.Errorf("leases to time out: %w", err)
+		return nil, err
 	}
 	late := map[ids.ID][]ids.ID{}
 	for _, r := range rows {
@@ -108,7 +103,7 @@ func writeWarning(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 	n, err := q.LeaseWarn(ctx, tx, dbsqlc.LeaseWarnParams{WorkspaceID: who.Workspace, JobID: job, Reason: reason,
 		Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID})
 	if err != nil {
-		return false, fmt.Errorf("warn: %w", err)
+		return false, err
 	}
 	return n > 0, nil
 }
@@ -117,7 +112,7 @@ func writeWarning(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 func dueJobs(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	rows, err := q.JobDue(ctx, tx, lease.MaxSwept)
 	if err != nil {
-		return nil, fmt.Errorf("due jobs: %w", err)
+		return nil, err
 	}
 	due := map[ids.ID][]ids.ID{}
 	for _, r := range rows {
@@ -128,26 +123,18 @@ func dueJobs(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 
 // heldWorkspaces are the workspaces with jobs that wait for a repo or a review place.
 func heldWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.JobHeldWorkspaces(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("held jobs: %w", err)
-	}
-	return list, nil
+	return q.JobHeldWorkspaces(ctx, tx)
 }
 
 func workspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.WorkspaceIDs(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	return list, nil
+	return q.WorkspaceIDs(ctx, tx)
 }
 
 // waitingEdges are dependencies between jobs that wait for dependencies.
 func waitingEdges(ctx context.Context, tx db.Tx, workspace ids.ID) ([]graph.Edge, error) {
 	rows, err := q.CycleEdges(ctx, tx, maxEdges, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("edges between waiting jobs: %w", err)
+		return nil, err
 	}
 	edges := make([]graph.Edge, 0, len(rows))
 	for _, r := range rows {
@@ -160,7 +147,7 @@ func waitingEdges(ctx context.Context, tx db.Tx, workspace ids.ID) ([]graph.Edge
 func isClosed(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) (bool, error) {
 	left, err := q.CycleEdgesLeft(ctx, tx, path[:len(path)-1], path[1:], workspace)
 	if err != nil {
-		return false, fmt.Errorf("edges of a cycle: %w", err)
+		return false, err
 	}
 	return left == len(path)-1, nil
 }
@@ -169,7 +156,7 @@ func isClosed(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) (b
 func jobKeys(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
 	rows, err := q.JobIDs(ctx, tx, workspace, []string{}, list)
 	if err != nil {
-		return nil, fmt.Errorf("keys of jobs: %w", err)
+		return nil, err
 	}
 	keys := make(map[ids.ID]string, len(rows))
 	for _, r := range rows {

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +24,7 @@ func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) 
 	list, _ := ids.ParseAll(refs)
 	rows, err := q.JobIDs(ctx, tx, workspace, refs, list)
 	if err != nil {
-		return nil, fmt.Errorf("find jobs: %w", err)
+		return nil, err
 	}
 	byKey, byID := map[string]ids.ID{}, map[ids.ID]bool{}
 	for _, row := range rows {
@@ -44,10 +43,7 @@ func jobsByName(ctx context.Context, tx db.Tx, workspace ids.ID, refs []string) 
 
 // waitForAgent waits for the lock of the caller's agent.
 func waitForAgent(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
-	if err := q.AgentWait(ctx, tx, who.Workspace, who.Agent); err != nil {
-		return fmt.Errorf("lock agent: %w", err)
-	}
-	return nil
+	return q.AgentWait(ctx, tx, who.Workspace, who.Agent)
 }
 
 // waitForLeases waits for the locks of those of the starting jobs that an agent holds
@@ -57,14 +53,10 @@ func waitForLeases(ctx context.Context, tx db.Tx, who tenancy.Principal, startin
 	if len(starting) > 0 {
 		err := q.JobsWait(ctx, tx, who.Workspace, distinct(starting), who.Agent)
 		if err != nil {
-			return fmt.Errorf("lock jobs: %w", err)
+			return err
 		}
 	}
-	err := q.LeasesWait(ctx, tx, who.Workspace, who.Agent, every, distinct(named))
-	if err != nil {
-		return fmt.Errorf("lock leases: %w", err)
-	}
-	return nil
+	return q.LeasesWait(ctx, tx, who.Workspace, who.Agent, every, distinct(named))
 }
 
 func distinct(named map[string]ids.ID) []ids.ID {
@@ -80,7 +72,7 @@ func distinct(named map[string]ids.ID) []ids.ID {
 func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
 	rows, err := q.JobsLock(ctx, tx, workspace, list, nil)
 	if err != nil {
-		return nil, fmt.Errorf("lock jobs: %w", err)
+		return nil, err
 	}
 	locked := make([]ids.ID, 0, len(rows))
 	for _, row := range rows {
@@ -91,20 +83,12 @@ func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([
 
 // jobsWithSecrets are those of the jobs that have secrets.
 func jobsWithSecrets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	secret, err := q.JobsWithSecrets(ctx, tx, workspace, list)
-	if err != nil {
-		return nil, fmt.Errorf("jobs with secrets: %w", err)
-	}
-	return secret, nil
+	return q.JobsWithSecrets(ctx, tx, workspace, list)
 }
 
 // jobsWaitedFor are those of the jobs for which others wait.
 func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	waited, err := q.JobsWaitedFor(ctx, tx, list, workspace)
-	if err != nil {
-		return nil, fmt.Errorf("dependents: %w", err)
-	}
-	return waited, nil
+	return q.JobsWaitedFor(ctx, tx, list, workspace)
 }
 
 // jobOfLog finds the job that log lines are for. Fault: NotFound.
@@ -118,7 +102,7 @@ func jobOfLog(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (
 		return ids.Nil, "", false, lease.NoSuchJob(keyOrID)
 	}
 	if err != nil {
-		return ids.Nil, "", false, fmt.Errorf("read lease: %w", err)
+		return ids.Nil, "", false, err
 	}
 	return state.ID, state.Key, state.HasSecrets, nil
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,7 +29,7 @@ func lockDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 		return lockedDelivery{}, nil
 	}
 	if err != nil {
-		return lockedDelivery{}, fmt.Errorf("read a delivery: %w", err)
+		return lockedDelivery{}, err
 	}
 	told := attempts.Delivery{State: attempts.DeliveryState(r.Delivery), Branch: r.DeliveryBranch, Commit: r.DeliveryCommit,
 		Detail: r.DeliveryDetail, At: r.DeliveryAt}
@@ -41,7 +40,7 @@ func writeDelivery(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids
 	at, err := q.AttemptDeliver(ctx, tx, dbsqlc.AttemptDeliverParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
 		Delivery: string(d.State), Branch: d.Branch, Commit: d.Commit, Detail: d.Detail})
 	if err != nil {
-		return nil, fmt.Errorf("write a delivery: %w", err)
+		return nil, err
 	}
 	return &at, nil
 }

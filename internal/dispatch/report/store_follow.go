@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,7 +22,7 @@ func mergePullTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID) (ids.ID
 		return ids.Nil, fault.Invalid("job", "It must be a job that merges work by a pull request.")
 	}
 	if err != nil {
-		return ids.Nil, fmt.Errorf("read merge: %w", err)
+		return ids.Nil, err
 	}
 	return row, nil
 }
@@ -33,18 +32,14 @@ func saveFollowTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 	n, err := q.LeaseFollow(ctx, tx, dbsqlc.LeaseFollowParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch,
 		AgentID: who.Agent, Most: fleet.MaxFollowed})
 	if err != nil {
-		return fmt.Errorf("follow: %w", err)
+		return err
 	}
 	if n == 0 {
 		return tooManyFollowed(who.Name)
 	}
 	if _, err := q.SlotLeave(ctx, tx, who.Workspace, job.ID); err != nil {
-		return fmt.Errorf("leave a repo: %w", err)
+		return err
 	}
-	err = q.JobMergePullSave(ctx, tx, dbsqlc.JobMergePullSaveParams{WorkspaceID: who.Workspace, MergeJobID: job.ID, Url: pull.URL,
+	return q.JobMergePullSave(ctx, tx, dbsqlc.JobMergePullSaveParams{WorkspaceID: who.Workspace, MergeJobID: job.ID, Url: pull.URL,
 		Number: pull.Number, Branch: pull.Branch})
-	if err != nil {
-		return fmt.Errorf("note a pull request: %w", err)
-	}
-	return nil
 }

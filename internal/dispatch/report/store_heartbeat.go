@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -58,7 +57,7 @@ func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatIte
 	}
 	rows, err := q.AgentsBeat(ctx, tx, p)
 	if err != nil {
-		return nil, fmt.Errorf("heartbeats: %w", err)
+		return nil, err
 	}
 	agents := make(map[ids.ID]beatAgent, len(list))
 	for _, row := range rows {

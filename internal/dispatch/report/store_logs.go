@@ -23,7 +23,7 @@ func lockLog(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 	rows, err := q.LogLease(ctx, tx, dbsqlc.LogLeaseParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch, AgentID: who.Agent,
 		Bytes: bytes})
 	if err != nil {
-		return lease.Status{}, logRoom{}, false, fmt.Errorf("lock lease: %w", err)
+		return lease.Status{}, logRoom{}, false, err
 	}
 	if len(rows) == 0 {
 		return lease.Status{}, logRoom{}, false, nil
@@ -39,7 +39,7 @@ func knownLines(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID
 	list, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
 		Agent: who.Name, LineIds: named})
 	if err != nil {
-		return nil, fmt.Errorf("known log lines: %w", err)
+		return nil, err
 	}
 	known := make(map[string]bool, len(named))
 	for _, id := range list {
@@ -62,10 +62,7 @@ func appendLines(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.I
 		p.Messages, p.Details = append(p.Messages, l.Message), append(p.Details, details)
 		p.Ats, p.LineIds = append(p.Ats, at), append(p.LineIds, l.LineID)
 	}
-	if err := q.LogAppend(ctx, tx, p); err != nil {
-		return fmt.Errorf("write log lines: %w", err)
-	}
-	return nil
+	return q.LogAppend(ctx, tx, p)
 }
 
 // writeLeftOut writes the line that says how many were left out, again where there is
@@ -93,10 +90,6 @@ func writeLeftOut(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 // correctUse gives back bytes that were counted and not kept, and notes the line that
 // says how many lines were left out.
 func correctUse(ctx context.Context, tx db.Tx, workspace, job ids.ID, bytes int64, line *int64, leftOut int64) error {
-	err := q.LogUseSettle(ctx, tx, dbsqlc.LogUseSettleParams{WorkspaceID: workspace, JobID: job, Bytes: bytes,
+	return q.LogUseSettle(ctx, tx, dbsqlc.LogUseSettleParams{WorkspaceID: workspace, JobID: job, Bytes: bytes,
 		Line: line, LeftOut: leftOut})
-	if err != nil {
-		return fmt.Errorf("correct the use of a log: %w", err)
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +24,7 @@ func agentProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, under l
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("provider of an agent: %w", err)
+		return "", err
 	}
 	return provider, nil
 }
@@ -38,7 +37,7 @@ const hostsAsked = 10
 func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (n int, err error) {
 	ends, err := q.AttemptEnds(ctx, tx, workspace, job.ID, job.Epoch, hostsAsked)
 	if err != nil {
-		return 0, fmt.Errorf("ends of attempts: %w", err)
+		return 0, err
 	}
 	for _, e := range ends {
 		if e.Outcome != lease.Released || !jobs.FailureKind(e.ErrorKind).IsHosts() {
@@ -52,9 +51,5 @@ func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (
 // holdProvider keeps the agents of a provider that registered with the same token from new
 // jobs for a while, and returns until when.
 func holdProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, provider string, wait time.Duration) (time.Time, error) {
-	until, err := q.ProviderHold(ctx, tx, provider, wait.Seconds(), who.Workspace, who.Agent)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("hold a provider: %w", err)
-	}
-	return until, nil
+	return q.ProviderHold(ctx, tx, provider, wait.Seconds(), who.Workspace, who.Agent)
 }

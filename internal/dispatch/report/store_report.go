@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -37,7 +36,7 @@ func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportI
 	}
 	rows, err := q.LeasesLock(ctx, tx, agents, workspace, in)
 	if err != nil {
-		return nil, fmt.Errorf("lock leases: %w", err)
+		return nil, err
 	}
 	leases := make(map[ids.ID]reportedLease, len(rows))
 	for _, l := range rows {
@@ -77,7 +76,7 @@ func writeReports(ctx context.Context, tx db.Tx, workspace ids.ID, list []*repor
 	}
 	rows, err := q.LeasesReport(ctx, tx, p)
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
 	}
 	renewed := make([]renewedLease, 0, len(rows))
 	for _, l := range rows {
@@ -95,10 +94,7 @@ func startAttempts(ctx context.Context, tx db.Tx, workspace ids.ID, starting []j
 	for _, s := range starting {
 		in, epochs = append(in, s.Before.ID), append(epochs, s.Before.Epoch)
 	}
-	if err := q.AttemptsStart(ctx, tx, workspace, in, epochs); err != nil {
-		return fmt.Errorf("start attempts: %w", err)
-	}
-	return nil
+	return q.AttemptsStart(ctx, tx, workspace, in, epochs)
 }
 
 // progressEvent is what a report changed, encoded.
@@ -114,8 +110,5 @@ func appendProgress(ctx context.Context, tx db.Tx, workspace ids.ID, list []prog
 		p.Actors, p.ActorIds = append(p.Actors, e.who.Name), append(p.ActorIds, e.who.Actor().ID)
 		p.Changes = append(p.Changes, e.changes)
 	}
-	if err := q.EventsAppend(ctx, tx, p); err != nil {
-		return fmt.Errorf("append events: %w", err)
-	}
-	return nil
+	return q.EventsAppend(ctx, tx, p)
 }

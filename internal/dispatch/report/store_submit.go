@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,7 +21,7 @@ func countSubmittedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job 
 		return fault.New(fault.Forbidden, "An agent may create at most %d jobs in one attempt.", jobs.MaxFiledPerAttempt)
 	}
 	if err != nil {
-		return fmt.Errorf("count created jobs: %w", err)
+		return err
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -43,7 +42,7 @@ func usageLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []leaseNa
 	}
 	rows, err := q.UsageLeases(ctx, tx, workspace, hold, in, epochs)
 	if err != nil {
-		return nil, fmt.Errorf("find leases: %w", err)
+		return nil, err
 	}
 	leases := make(map[leaseName]usageLease, len(rows))
 	for _, l := range rows {

@@ -50,11 +50,7 @@ type fold struct {
 
 // dueTx gives the workspaces with events to seal.
 func dueTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.LogSealDue(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("logs to seal: %w", err)
-	}
-	return list, nil
+	return q.LogSealDue(ctx, tx)
 }
 
 // lastTx gives the last block of a log with its number, place and digest only; the
@@ -65,7 +61,7 @@ func lastTx(ctx context.Context, tx db.Tx, workspace ids.ID) (block, error) {
 		return block{to: beginning, digest: make([]byte, digestSize)}, nil
 	}
 	if err != nil {
-		return block{}, fmt.Errorf("last block: %w", err)
+		return block{}, err
 	}
 	return block{number: row.Number, to: place{row.ToXid, row.ToID}, digest: row.Digest}, nil
 }
@@ -76,7 +72,7 @@ func eventsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after, to place, 
 	rows, err := q.LogSealEvents(ctx, tx, dbsqlc.LogSealEventsParams{WorkspaceID: workspace, AfterXid: after.xid, AfterID: after.id,
 		ToXid: to.xid, ToID: to.id, MaxRows: limit})
 	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
+		return nil, err
 	}
 	list := make([]event, 0, len(rows))
 	for _, r := range rows {
@@ -107,18 +103,14 @@ func appendTx(ctx context.Context, tx db.Tx, workspace ids.ID, b block) (appende
 // openingTx gives the number of the block that opens the present chain, 0 where
 // there is none.
 func openingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64, error) {
-	number, err := q.LogSealOpening(ctx, tx, workspace)
-	if err != nil {
-		return 0, fmt.Errorf("opening block: %w", err)
-	}
-	return number, nil
+	return q.LogSealOpening(ctx, tx, workspace)
 }
 
 // blocksTx gives the blocks from a number on, at most limit.
 func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, first int64, limit int) ([]block, error) {
 	rows, err := q.LogSealBlocks(ctx, tx, workspace, first, limit)
 	if err != nil {
-		return nil, fmt.Errorf("blocks: %w", err)
+		return nil, err
 	}
 	list := make([]block, 0, len(rows))
 	for _, r := range rows {
@@ -132,7 +124,7 @@ func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, first int64, limi
 func headsTx(ctx context.Context, tx db.Tx) (map[ids.ID]block, error) {
 	rows, err := q.LogSealHeads(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("last blocks: %w", err)
+		return nil, err
 	}
 	heads := make(map[ids.ID]block, len(rows))
 	for _, r := range rows {
@@ -153,7 +145,7 @@ func digestsTx(ctx context.Context, tx db.Tx, numbers map[ids.ID]int64) (map[ids
 	}
 	rows, err := q.LogSealDigests(ctx, tx, in, list)
 	if err != nil {
-		return nil, fmt.Errorf("digests of blocks: %w", err)
+		return nil, err
 	}
 	digests := make(map[ids.ID][]byte, len(rows))
 	for _, r := range rows {
@@ -163,12 +155,8 @@ func digestsTx(ctx context.Context, tx db.Tx, numbers map[ids.ID]int64) (map[ids
 }
 
 func appendFoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, f fold) error {
-	err := q.LogFoldAppend(ctx, tx, dbsqlc.LogFoldAppendParams{WorkspaceID: workspace, EventID: f.event, EventDigest: f.digest,
+	return q.LogFoldAppend(ctx, tx, dbsqlc.LogFoldAppendParams{WorkspaceID: workspace, EventID: f.event, EventDigest: f.digest,
 		RemovedIds: f.removed, Signer: f.signed.signer, Signature: f.signed.bytes})
-	if err != nil {
-		return fmt.Errorf("append fold: %w", err)
-	}
-	return nil
 }
 
 // foldsTx gives the folds that removed some of the events, or made one of them the
@@ -176,7 +164,7 @@ func appendFoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, f fold) error
 func foldsTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []int64) ([]fold, error) {
 	rows, err := q.LogFolds(ctx, tx, workspace, events)
 	if err != nil {
-		return nil, fmt.Errorf("folds: %w", err)
+		return nil, err
 	}
 	list := make([]fold, 0, len(rows))
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package attempts
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -16,7 +15,7 @@ var q = dbsqlc.New()
 func OfJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]Attempt, error) {
 	rows, err := q.AttemptList(ctx, tx, workspace, job.ID)
 	if err != nil {
-		return nil, fmt.Errorf("list attempts: %w", err)
+		return nil, err
 	}
 	list := make([]Attempt, 0, len(rows))
 	for _, r := range rows {
@@ -29,7 +28,7 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) ([]A
 func olderTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, before int64, rows int) ([]Record, error) {
 	found, err := q.AttemptOlder(ctx, tx, workspace, job.ID, before, rows)
 	if err != nil {
-		return nil, fmt.Errorf("list attempts: %w", err)
+		return nil, err
 	}
 	list := make([]Record, 0, len(found))
 	for _, r := range found {
@@ -47,7 +46,7 @@ func completeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, list []Rec
 	}
 	counts, err := q.LogCountOfAttempts(ctx, tx, workspace, job, manyLines+1, epochs)
 	if err != nil {
-		return fmt.Errorf("count log lines: %w", err)
+		return err
 	}
 	for _, c := range counts {
 		a := at[c.Epoch]
@@ -55,7 +54,7 @@ func completeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, list []Rec
 	}
 	stacks, err := q.AttemptStacks(ctx, tx, workspace, job, epochs)
 	if err != nil {
-		return fmt.Errorf("read stacks: %w", err)
+		return err
 	}
 	for _, s := range stacks {
 		at[s.Epoch].Stack = s.Stack
@@ -67,7 +66,7 @@ func ofAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID, outcome s
 	rows, err := q.AttemptsOfAgent(ctx, tx, dbsqlc.AttemptsOfAgentParams{WorkspaceID: workspace, AgentID: &agent, Outcome: outcome,
 		BeforeAt: before.at, BeforeJob: before.job, BeforeEpoch: before.epoch, MaxRows: n})
 	if err != nil {
-		return nil, fmt.Errorf("list attempts of an agent: %w", err)
+		return nil, err
 	}
 	list := make([]OfAgent, 0, len(rows))
 	for _, r := range rows {

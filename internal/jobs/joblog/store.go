@@ -49,14 +49,14 @@ func searchTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window, te
 	rows, err := q.LogSearch(ctx, tx, dbsqlc.LogSearchParams{WorkspaceID: workspace, JobID: job, Before: w.from, MaxScan: MaxScan,
 		Epoch: w.epoch, Levels: w.levels, Q: text, MaxRows: w.rows})
 	if err != nil {
-		return nil, 0, fmt.Errorf("search log lines: %w", err)
+		return nil, 0, err
 	}
 	for _, r := range rows {
 		list = append(list, fromRow(dbsqlc.LogOlderRow(r)))
 	}
 	last, err := q.LogScanned(ctx, tx, workspace, job, w.from, MaxScan)
 	if err != nil {
-		return nil, 0, fmt.Errorf("find the end of a search of log lines: %w", err)
+		return nil, 0, err
 	}
 	if len(last) > 0 {
 		scanned = last[0]
@@ -69,7 +69,7 @@ func newerTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, w window) (li
 	rows, err := q.LogAfter(ctx, tx, dbsqlc.LogAfterParams{WorkspaceID: workspace, JobID: job, After: w.from, Levels: w.levels,
 		Epoch: w.epoch, MaxRows: w.rows})
 	if err != nil {
-		return nil, fmt.Errorf("read new log lines: %w", err)
+		return nil, err
 	}
 	for _, r := range rows {
 		list = append(list, fromRow(dbsqlc.LogOlderRow(r)))
@@ -83,11 +83,7 @@ func fromRow(r dbsqlc.LogOlderRow) Line {
 }
 
 func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.WorkspaceIDs(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	return list, nil
+	return q.WorkspaceIDs(ctx, tx)
 }
 
 // expireTx deletes at most limit lines that are older than Retention, and the words of logs
@@ -95,11 +91,11 @@ func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 func expireTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (int, error) {
 	n, err := q.LogExpire(ctx, tx, workspace, Retention.Seconds(), limit)
 	if err != nil {
-		return 0, fmt.Errorf("delete old log lines: %w", err)
+		return 0, err
 	}
 	err = q.LogWordsExpire(ctx, tx, workspace, Retention.Seconds(), expireBatch)
 	if err != nil {
-		return 0, fmt.Errorf("delete words of old logs: %w", err)
+		return 0, err
 	}
 	return int(n), nil
 }

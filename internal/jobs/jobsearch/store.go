@@ -2,7 +2,6 @@ package jobsearch
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func findTx(ctx context.Context, tx db.Tx, workspace ids.ID, words string, wante
 	}
 	rows, err := q.JobSearch(ctx, tx, workspace, wanted.Together(), fulltext.Scan, limit)
 	if err != nil {
-		return nil, fmt.Errorf("search jobs: %w", err)
+		return nil, err
 	}
 	for _, r := range rows {
 		if !slices.Contains(order, r.JobID) {

@@ -31,7 +31,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 	places, err := q.LogWordsPlace(ctx, tx, workspace)
 	if err != nil {
-		return d, fmt.Errorf("read how far logs have words: %w", err)
+		return d, err
 	}
 	if len(places) > 0 {
 		d.era = fulltext.Era{Number: places[0].Era, Filled: places[0].Filled}
@@ -45,7 +45,7 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 	}
 	rows, err := q.LogWordsDue(ctx, tx, jobs, workspace, indexPage)
 	if err != nil {
-		return d, fmt.Errorf("find attempts without words: %w", err)
+		return d, err
 	}
 	d.events, d.end = n, end
 	for _, r := range rows {
@@ -55,11 +55,7 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) (d due, err error) {
 }
 
 func savePlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, at eventlog.Cursor, era fulltext.Era) error {
-	err := q.LogWordsPlaceSave(ctx, tx, workspace, at.String(), era.Number, era.Filled)
-	if err != nil {
-		return fmt.Errorf("save how far logs have words: %w", err)
-	}
-	return nil
+	return q.LogWordsPlaceSave(ctx, tx, workspace, at.String(), era.Number, era.Filled)
 }
 
 // logLine is what of a line is taken for its words.
@@ -74,7 +70,7 @@ func headTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, after in
 	rows, err := q.LogWordsLines(ctx, tx, dbsqlc.LogWordsLinesParams{WorkspaceID: workspace, JobID: a.job, Epoch: a.epoch, After: after,
 		MaxRows: linesPage})
 	if err != nil {
-		return nil, fmt.Errorf("read the beginning of a log: %w", err)
+		return nil, err
 	}
 	list := make([]logLine, 0, len(rows))
 	for _, r := range rows {
@@ -88,7 +84,7 @@ func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, after, b
 	rows, err := q.LogWordsLinesBack(ctx, tx, dbsqlc.LogWordsLinesBackParams{WorkspaceID: workspace, JobID: a.job, Epoch: a.epoch,
 		After: after, Before: before, MaxRows: linesPage})
 	if err != nil {
-		return nil, fmt.Errorf("read the end of a log: %w", err)
+		return nil, err
 	}
 	list := make([]logLine, 0, len(rows))
 	for _, r := range rows {
@@ -102,7 +98,7 @@ func addWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, a attempt, era 
 		err := q.LogWordsAdd(ctx, tx, dbsqlc.LogWordsAddParams{WorkspaceID: workspace, JobID: a.job, Epoch: a.epoch, Era: era.Number,
 			FirstID: b.first, LastID: b.last, Words: slices.Collect(maps.Keys(b.words)), LastAt: b.lastAt})
 		if err != nil {
-			return fmt.Errorf("write the words of a log: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -120,7 +116,7 @@ type block struct {
 func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, limit int) ([]*block, error) {
 	rows, err := q.LogWordsFind(ctx, tx, workspace, wanted.Apart(), limit)
 	if err != nil {
-		return nil, fmt.Errorf("search logs: %w", err)
+		return nil, err
 	}
 	var list []*block
 	for _, r := range rows {
@@ -143,7 +139,7 @@ func readTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*block) erro
 	}
 	rows, err := q.LogWordsBlocks(ctx, tx, asked)
 	if err != nil {
-		return fmt.Errorf("read blocks of logs: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		of[r.JobID].lines = append(of[r.JobID].lines, logLine{id: r.ID, event: r.Event, message: r.Message})
@@ -155,7 +151,7 @@ func readTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*block) erro
 func linesTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID, lines []int64) (map[ids.ID]joblog.Line, error) {
 	rows, err := q.LogWordsLinesByID(ctx, tx, jobs, lines, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read lines of logs: %w", err)
+		return nil, err
 	}
 	list := make(map[ids.ID]joblog.Line, len(rows))
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package jobsearch
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -25,28 +24,20 @@ type place struct {
 func lockPlaceTx(ctx context.Context, tx db.Tx, workspace ids.ID) (place, error) {
 	r, err := q.JobWordsLock(ctx, tx, workspace)
 	if err != nil {
-		return place{}, fmt.Errorf("lock the words of jobs: %w", err)
+		return place{}, err
 	}
 	at, err := eventlog.ParseCursor(r.Place)
 	return place{at, r.Walked, fulltext.Era{Number: r.Era, Filled: r.Filled}}, err
 }
 
 func (p place) saveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	err := q.JobWordsPlaceSave(ctx, tx, dbsqlc.JobWordsPlaceSaveParams{WorkspaceID: workspace, Place: p.log.String(), Walked: p.walked,
+	return q.JobWordsPlaceSave(ctx, tx, dbsqlc.JobWordsPlaceSaveParams{WorkspaceID: workspace, Place: p.log.String(), Walked: p.walked,
 		Era: p.era.Number, Filled: p.era.Filled})
-	if err != nil {
-		return fmt.Errorf("save how far jobs have words: %w", err)
-	}
-	return nil
 }
 
 // nextJobsTx lists the next jobs by id.
 func nextJobsTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]ids.ID, error) {
-	list, err := q.JobWordsWalk(ctx, tx, workspace, after, walkPage)
-	if err != nil {
-		return nil, fmt.Errorf("list jobs to write the words of: %w", err)
-	}
-	return list, nil
+	return q.JobWordsWalk(ctx, tx, workspace, after, walkPage)
 }
 
 // texts are what a job is found by.
@@ -56,7 +47,7 @@ type texts dbsqlc.JobWordsTextsRow
 func textsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]texts, error) {
 	rows, err := q.JobWordsTexts(ctx, tx, maxText, jobs, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read the texts of jobs: %w", err)
+		return nil, err
 	}
 	list := make([]texts, 0, len(rows))
 	for _, r := range rows {
@@ -101,8 +92,5 @@ func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID
 	for _, t := range list {
 		written, words = append(written, t.ID), append(words, t.words())
 	}
-	if err := q.JobWordsWrite(ctx, tx, workspace, era.Number, written, words); err != nil {
-		return fmt.Errorf("write the words of jobs: %w", err)
-	}
-	return nil
+	return q.JobWordsWrite(ctx, tx, workspace, era.Number, written, words)
 }

@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -34,16 +33,13 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, list []s
 	for _, v := range list {
 		p.JobIds, p.Names, p.Sealed = append(p.JobIds, v.job), append(p.Names, v.name), append(p.Sealed, v.bytes)
 	}
-	if err := q.JobSecretInsert(ctx, tx, p); err != nil {
-		return fmt.Errorf("insert secrets: %w", err)
-	}
-	return nil
+	return q.JobSecretInsert(ctx, tx, p)
 }
 
 func ofJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]sealed, error) {
 	rows, err := q.JobSecretOfJobs(ctx, tx, workspace, jobs)
 	if err != nil {
-		return nil, fmt.Errorf("read secrets: %w", err)
+		return nil, err
 	}
 	list := make([]sealed, 0, len(rows))
 	for _, r := range rows {
@@ -56,7 +52,7 @@ func ofJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([
 func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Holders) (list []sealed, agents []ids.ID, err error) {
 	rows, err := q.JobSecretHeld(ctx, tx, workspace, of.Agents, of.Factories)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read secrets of agents: %w", err)
+		return nil, nil, err
 	}
 	for _, r := range rows {
 		list, agents = append(list, sealed{job: r.JobID, name: r.Name, key: r.KeyID, bytes: r.Sealed}), append(agents, r.AgentID)
@@ -69,7 +65,7 @@ func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Holders) (list [
 func generationsTx(ctx context.Context, tx db.Tx, workspace ids.ID, known func(serverKey []byte) bool) ([]Key, error) {
 	rows, err := q.VaultKeyList(ctx, tx, manySecrets+1, workspace, maxGenerations)
 	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
+		return nil, err
 	}
 	var list []Key
 	for i, r := range rows {
@@ -82,11 +78,7 @@ func generationsTx(ctx context.Context, tx db.Tx, workspace ids.ID, known func(s
 
 // rotatingTx lists the workspaces that have keys to retire.
 func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.VaultRotating(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("look for rotations: %w", err)
-	}
-	return list, nil
+	return q.VaultRotating(ctx, tx)
 }
 
 // oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
@@ -99,7 +91,7 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, after seal
 	rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: workspace, KeyID: key,
 		AfterJob: after.job, AfterName: after.name, MaxRows: resealBatch})
 	if err != nil {
-		return nil, fmt.Errorf("read sealed values: %w", err)
+		return nil, err
 	}
 	list := make([]sealed, 0, len(rows))
 	for _, r := range rows {

@@ -19,7 +19,7 @@ var q = dbsqlc.New()
 func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) ([]Budget, time.Time, error) {
 	rows, err := q.BudgetList(ctx, tx, workspace, some)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("list budgets: %w", err)
+		return nil, time.Time{}, err
 	}
 	var now time.Time
 	list := make([]Budget, 0, len(rows))
@@ -41,29 +41,22 @@ func budgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) (
 
 func lockBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, some []ids.ID) error {
 	if _, err := q.BudgetLock(ctx, tx, workspace, some); err != nil {
-		return fmt.Errorf("lock budgets: %w", err)
+		return err
 	}
 	return nil
 }
 
 // lockNewTx keeps others from making budgets until the transaction ends.
 func lockNewTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	if err := q.NamedLock(ctx, tx, "budgets:"+workspace.String()); err != nil {
-		return fmt.Errorf("lock new budgets: %w", err)
-	}
-	return nil
+	return q.NamedLock(ctx, tx, "budgets:"+workspace.String())
 }
 
 func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
-	err := q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
+	return q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
 		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
 		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced), CreatedBy: b.CreatedBy})
-	if err != nil {
-		return fmt.Errorf("insert budget: %w", err)
-	}
-	return nil
 }
 
 // scopeKey is the scope as one word, as the function budget_scopes writes it.
@@ -84,28 +77,21 @@ func (b Budget) scopeKey() string {
 }
 
 func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
-	err := q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
+	return q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
 		LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced), ThrottledBelow: b.ThrottledBelow})
-	if err != nil {
-		return fmt.Errorf("save budget: %w", err)
-	}
-	return nil
 }
 
 func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
-	if err := q.BudgetRemove(ctx, tx, workspace, budget); err != nil {
-		return fmt.Errorf("remove budget: %w", err)
-	}
-	return nil
+	return q.BudgetRemove(ctx, tx, workspace, budget)
 }
 
 // freeAllTx frees what leases have reserved of a budget, of all its periods.
 func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor string) error {
 	rows, err := q.BudgetReservationsFree(ctx, tx, workspace, of.ID, actor)
 	if err != nil {
-		return fmt.Errorf("free reservations: %w", err)
+		return err
 	}
 	list := make([]Adjustment, len(rows))
 	for i, r := range rows {

@@ -41,11 +41,7 @@ func linesTx(ctx context.Context, tx db.Tx, who tenancy.Principal, reason string
 		p.OtherBudgetIds, p.Reverses = append(p.OtherBudgetIds, l.other), append(p.Reverses, l.reverses)
 		p.Untils = append(p.Untils, l.until)
 	}
-	written, err := q.BudgetLinesAdd(ctx, tx, p)
-	if err != nil {
-		return nil, fmt.Errorf("write ledger: %w", err)
-	}
-	return written, nil
+	return q.BudgetLinesAdd(ctx, tx, p)
 }
 
 // limitsTx keeps the limits of the periods at hand.
@@ -62,10 +58,7 @@ func limitsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...Budget) e
 		p.Nanos, p.Tokens = append(p.Nanos, number(nanos(b.State.Limits.Money))), append(p.Tokens, number(b.State.Limits.Tokens))
 		p.Runs = append(p.Runs, number(b.State.Limits.Runs))
 	}
-	if err := q.BudgetLimitsSave(ctx, tx, p); err != nil {
-		return fmt.Errorf("save limits of periods: %w", err)
-	}
-	return nil
+	return q.BudgetLimitsSave(ctx, tx, p)
 }
 
 func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query LedgerQuery, limit int) ([]Line, error) {
@@ -76,7 +69,7 @@ func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query Led
 	rows, err := q.BudgetLedger(ctx, tx, dbsqlc.BudgetLedgerParams{WorkspaceID: workspace, BudgetID: budget, Before: query.Before,
 		Kinds: kinds, MaxRows: limit})
 	if err != nil {
-		return nil, fmt.Errorf("read ledger: %w", err)
+		return nil, err
 	}
 	lines := make([]Line, len(rows))
 	for i, r := range rows {
@@ -108,12 +101,8 @@ func lineTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, id int64) (
 }
 
 func keepRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, l line, until *time.Time) error {
-	err := q.BudgetRaiseAdd(ctx, tx, dbsqlc.BudgetRaiseAddParams{WorkspaceID: workspace, Line: id, BudgetID: l.budget, PeriodStart: l.start,
+	return q.BudgetRaiseAdd(ctx, tx, dbsqlc.BudgetRaiseAddParams{WorkspaceID: workspace, Line: id, BudgetID: l.budget, PeriodStart: l.start,
 		Nanos: int64(l.Money), Until: until})
-	if err != nil {
-		return fmt.Errorf("keep raise: %w", err)
-	}
-	return nil
 }
 
 // ended is a raise that goes back.
@@ -126,7 +115,7 @@ type ended struct {
 func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ended, error) {
 	rows, err := q.BudgetRaisesDue(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("raises that ended: %w", err)
+		return nil, err
 	}
 	due := make([]ended, len(rows))
 	for i, r := range rows {
@@ -138,15 +127,11 @@ func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ended, error) {
 func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spend.Nanos, error) {
 	n, err := q.BudgetRaiseLeft(ctx, tx, workspace, id)
 	if err != nil {
-		return 0, fmt.Errorf("what is left of a raise: %w", err)
+		return 0, err
 	}
 	return spend.Nanos(n), nil
 }
 
 func takeRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, amount spend.Nanos) error {
-	err := q.BudgetRaiseTake(ctx, tx, int64(amount), workspace, id)
-	if err != nil {
-		return fmt.Errorf("take a raise back: %w", err)
-	}
-	return nil
+	return q.BudgetRaiseTake(ctx, tx, int64(amount), workspace, id)
 }

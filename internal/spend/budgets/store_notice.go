@@ -2,7 +2,6 @@ package budgets
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -12,7 +11,7 @@ import (
 func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error) {
 	rows, err := q.BudgetNotices(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("notices of budgets: %w", err)
+		return nil, err
 	}
 	var list []Notice
 	for _, r := range rows {
@@ -37,7 +36,7 @@ func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error
 func stopTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (bool, error) {
 	n, err := q.BudgetStop(ctx, tx, workspace, id)
 	if err != nil {
-		return false, fmt.Errorf("leave a budget used up: %w", err)
+		return false, err
 	}
 	return n > 0, nil
 }

@@ -2,7 +2,6 @@ package budgets
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -21,11 +20,7 @@ func columns(windows []window) (budgets []ids.ID, starts, ends []time.Time) {
 
 func openPeriodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) ([]ids.ID, error) {
 	budgets, starts, ends := columns(windows)
-	opened, err := q.BudgetPeriodsOpen(ctx, tx, workspace, budgets, starts, ends)
-	if err != nil {
-		return nil, fmt.Errorf("open periods: %w", err)
-	}
-	return opened, nil
+	return q.BudgetPeriodsOpen(ctx, tx, workspace, budgets, starts, ends)
 }
 
 // periodsTx reads those periods that are open, of each budget the last one that is named.
@@ -42,7 +37,7 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 	if locked {
 		rows, err := q.BudgetPeriodsLock(ctx, tx, budgets, starts, workspace)
 		if err != nil {
-			return nil, fmt.Errorf("lock periods: %w", err)
+			return nil, err
 		}
 		for _, r := range rows {
 			note(dbsqlc.BudgetPeriodsRow(r))
@@ -51,7 +46,7 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 	}
 	rows, err := q.BudgetPeriods(ctx, tx, budgets, starts, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read periods: %w", err)
+		return nil, err
 	}
 	for _, r := range rows {
 		note(r)
@@ -63,7 +58,7 @@ func alertsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window)
 	budgets, starts, _ := columns(windows)
 	rows, err := q.BudgetAlerts(ctx, tx, budgets, starts, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("read alerts: %w", err)
+		return nil, err
 	}
 	alerts := map[ids.ID][]Alert{}
 	for _, r := range rows {
@@ -75,9 +70,5 @@ func alertsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window)
 // fireTx notes a threshold, and returns the budgets of which it was not known.
 func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window, threshold int) ([]ids.ID, error) {
 	budgets, starts, _ := columns(windows)
-	fired, err := q.BudgetAlertFire(ctx, tx, workspace, threshold, budgets, starts)
-	if err != nil {
-		return nil, fmt.Errorf("fire alerts: %w", err)
-	}
-	return fired, nil
+	return q.BudgetAlertFire(ctx, tx, workspace, threshold, budgets, starts)
 }

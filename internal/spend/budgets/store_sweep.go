@@ -2,7 +2,6 @@ package budgets
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -13,18 +12,14 @@ import (
 
 // workspacesTx are the workspaces that have budgets, as the system role sees them.
 func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	list, err := q.BudgetWorkspaces(ctx, tx)
-	if err != nil {
-		return nil, fmt.Errorf("workspaces with budgets: %w", err)
-	}
-	return list, nil
+	return q.BudgetWorkspaces(ctx, tx)
 }
 
 // hoursTx reads how periods of budgets stood, hour by hour, in the order of time.
 func hoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, budgets []ids.ID, since time.Time) (map[ids.ID][]hour, error) {
 	rows, err := q.BudgetHours(ctx, tx, workspace, budgets, since)
 	if err != nil {
-		return nil, fmt.Errorf("read hours: %w", err)
+		return nil, err
 	}
 	found := map[ids.ID][]hour{}
 	for _, r := range rows {
@@ -49,7 +44,7 @@ func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget
 	}
 	rows, err := q.BudgetsSpentSince(ctx, tx, unknown, workspace)
 	if err != nil {
-		return fmt.Errorf("since when budgets are charged: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		at[r.ID].SpentSince = &r.At
@@ -60,11 +55,7 @@ func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget
 // snapshotTx keeps how the periods stand in this hour, and how those of the projection's
 // history ended.
 func snapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID, now time.Time) error {
-	err := q.BudgetSnapshot(ctx, tx, now, workspace, now.Add(-history))
-	if err != nil {
-		return fmt.Errorf("keep hours: %w", err)
-	}
-	return nil
+	return q.BudgetSnapshot(ctx, tx, now, workspace, now.Add(-history))
 }
 
 // foreseeTx keeps the projections of budgets.
@@ -85,8 +76,5 @@ func foreseeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget) e
 		p.SpentSince = append(p.SpentSince, orForever(b.SpentSince))
 		p.ThrottledBelow = append(p.ThrottledBelow, b.ThrottledBelow)
 	}
-	if err := q.BudgetProject(ctx, tx, p); err != nil {
-		return fmt.Errorf("keep projections: %w", err)
-	}
-	return nil
+	return q.BudgetProject(ctx, tx, p)
 }

@@ -18,11 +18,7 @@ var q = dbsqlc.New()
 // extendTx takes jobs that have ended since into the history, at most so many, and
 // returns how many it looked at.
 func extendTx(ctx context.Context, tx db.Tx, workspace ids.ID, settle time.Duration, most int) (int, error) {
-	n, err := q.JobCostExtend(ctx, tx, workspace, settle.Seconds(), most, minutesUpTo[:])
-	if err != nil {
-		return 0, fmt.Errorf("extend the history of costs: %w", err)
-	}
-	return n, nil
+	return q.JobCostExtend(ctx, tx, workspace, settle.Seconds(), most, minutesUpTo[:])
 }
 
 // groupsTx are the groups of each ask.
@@ -34,7 +30,7 @@ func groupsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asks []Ask) ([][g
 	}
 	rows, err := q.JobCostGroups(ctx, tx, p)
 	if err != nil {
-		return nil, fmt.Errorf("history of costs: %w", err)
+		return nil, err
 	}
 	found := make([][groups]group, len(asks))
 	for _, r := range rows {
@@ -53,7 +49,7 @@ type place struct {
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]Finished, place, error) {
 	rows, err := q.JobCostAll(ctx, tx, workspace, after.at, after.id, most)
 	if err != nil {
-		return nil, after, fmt.Errorf("read the history of costs: %w", err)
+		return nil, after, err
 	}
 	list := make([]Finished, len(rows))
 	for i, r := range rows {
@@ -70,7 +66,7 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most i
 func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (jobs []Finished, compared []Compared, err error) {
 	rows, err := q.JobCostNewest(ctx, tx, workspace, most)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the newest costs: %w", err)
+		return nil, nil, err
 	}
 	for _, r := range slices.Backward(rows) {
 		jobs = append(jobs, Finished{Kind: r.Kind, Repo: r.Repo, Complexity: r.Complexity, Priority: r.Priority,
@@ -96,7 +92,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 func slugTx(ctx context.Context, tx db.Tx, workspace ids.ID) (string, error) {
 	w, err := q.WorkspaceGet(ctx, tx, workspace)
 	if err != nil {
-		return "", fmt.Errorf("workspace: %w", err)
+		return "", err
 	}
 	return w.Slug, nil
 }

@@ -2,7 +2,6 @@ package prices
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -17,7 +16,7 @@ var q = dbsqlc.New()
 func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	rows, err := q.PriceList(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("list prices: %w", err)
+		return nil, err
 	}
 	own := make(List, 0, len(rows)+len(Builtin))
 	for _, r := range rows {
@@ -44,15 +43,12 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 	}
 	added, err := q.PriceInsert(ctx, tx, p)
 	if err != nil {
-		return 0, fmt.Errorf("save prices: %w", err)
+		return 0, err
 	}
 	return len(added), nil
 }
 
 // askTx has what was booked since an instant, and has no known cost, priced.
 func askTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) error {
-	if err := q.UsagePricingAsk(ctx, tx, workspace, since); err != nil {
-		return fmt.Errorf("ask for usage to be priced: %w", err)
-	}
-	return nil
+	return q.UsagePricingAsk(ctx, tx, workspace, since)
 }

@@ -2,7 +2,6 @@ package prices
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -28,7 +27,7 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (b Book, err error) {
 func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, error) {
 	rows, err := q.UnpricedModels(ctx, tx, workspace)
 	if err != nil {
-		return nil, fmt.Errorf("models without a price: %w", err)
+		return nil, err
 	}
 	list := make([]Unpriced, len(rows))
 	for i, r := range rows {
@@ -51,7 +50,7 @@ func insertQuestionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []U
 	}
 	rows, err := q.UnpricedModelAsk(ctx, tx, p)
 	if err != nil {
-		return nil, fmt.Errorf("ask about models without a price: %w", err)
+		return nil, err
 	}
 	for _, r := range rows {
 		asked = append(asked, Unpriced{Model: Model{r.Provider, r.Model}, Budget: r.Budget, Source: r.Source})
@@ -61,10 +60,6 @@ func insertQuestionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []U
 
 // saveDecisionTx keeps what a person says of a model.
 func saveDecisionTx(ctx context.Context, tx db.Tx, who tenancy.Principal, u Unpriced) error {
-	err := q.UnpricedModelDecide(ctx, tx, dbsqlc.UnpricedModelDecideParams{WorkspaceID: who.Workspace, Model: u.Name, Provider: u.Provider,
+	return q.UnpricedModelDecide(ctx, tx, dbsqlc.UnpricedModelDecideParams{WorkspaceID: who.Workspace, Model: u.Name, Provider: u.Provider,
 		Decision: string(u.Decision), CountsProvider: u.As.Provider, CountsModel: u.As.Name, DecidedBy: who.Name})
-	if err != nil {
-		return fmt.Errorf("decide on a model without a price: %w", err)
-	}
-	return nil
 }

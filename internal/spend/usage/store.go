@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -37,7 +36,7 @@ func (r *Report) sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Qu
 	}
 	rows, err := q.UsageSums(ctx, tx, p)
 	if err != nil {
-		return fmt.Errorf("sum up usage: %w", err)
+		return err
 	}
 	for _, row := range rows {
 		used := spend.Usage{Entries: row.Entries, Input: row.InputTokens, Output: row.OutputTokens, CacheRead: row.CacheReadTokens,
@@ -66,7 +65,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
 		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job)})
 	if err != nil {
-		return nil, fmt.Errorf("list usage entries: %w", err)
+		return nil, err
 	}
 	list := make([]Entry, 0, len(rows))
 	for _, r := range rows {
@@ -87,7 +86,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
 	rows, err := q.UsageUnpriced(ctx, tx, workspace, query.From, query.Until, maxUnpriced)
 	if err != nil {
-		return nil, fmt.Errorf("find models without a known cost: %w", err)
+		return nil, err
 	}
 	list := make([]Named, 0, len(rows))
 	for _, r := range rows {
@@ -102,7 +101,7 @@ const maxJobModels = 20
 func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
 	rows, err := q.UsageModelsOfJob(ctx, tx, workspace, job, maxJobModels)
 	if err != nil {
-		return nil, fmt.Errorf("usage of a job by model: %w", err)
+		return nil, err
 	}
 	list := make([]JobModel, 0, len(rows))
 	for _, r := range rows {
