@@ -26,7 +26,7 @@ const (
 func (s *Service) Collect(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = collectableTx(ctx, tx)
+		workspaces, err = q.BlobCollectWorkspaces(ctx, tx, collectWorkspaces, Grace.Seconds())
 		return err
 	})
 	total := 0

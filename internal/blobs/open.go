@@ -153,7 +153,7 @@ func (r *Reader) check(n int, kept []byte) (piece []byte, ok bool) {
 // damaged notes the damage, so that the next upload of the content replaces the bytes.
 func (r *Reader) damaged() error {
 	err := r.service.db.In(r.ctx, db.Workspace(r.who.Workspace), func(tx db.Tx) error {
-		return noteDamageTx(r.ctx, tx, r.who.Workspace, r.Sum, r.stored.id)
+		return q.BlobDamaged(r.ctx, tx, r.who.Workspace, r.Sum[:], r.stored.id)
 	})
 	return errors.Join(fmt.Errorf("blob %s: %w", r.Sum, ErrDamaged), err)
 }

@@ -193,7 +193,7 @@ func (u *upload) finish(ctx context.Context) (b Blob, created bool, err error) {
 		switch {
 		case created:
 		case named.DamagedAt != nil || u.seal.key != nil && !named.Sealed:
-			if err := replaceTx(ctx, tx, u.who.Workspace, b.Sum, u.id); err != nil {
+			if err := q.BlobReplace(ctx, tx, u.id, u.who.Workspace, b.Sum[:]); err != nil {
 				return err
 			}
 			if err := dropTx(ctx, tx, u.who.Workspace, named.DataID, uploadLife); err != nil {

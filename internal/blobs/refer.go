@@ -28,7 +28,7 @@ func (s *Service) ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 // ForgetMessagesTx drops what messages refer to, for whoever deletes the messages. Those
 // of a job and of an archive go with it.
 func (s *Service) ForgetMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
-	return dropRefsTx(ctx, tx, workspace, messages)
+	return q.BlobRefDropMessages(ctx, tx, workspace, messages)
 }
 
 // requireReaderTx is NotFound for whoever may not read a blob. A person who reads the

@@ -19,7 +19,7 @@ const resealBatch = 200
 func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = rotatingTx(ctx, tx)
+		workspaces, err = q.VaultRotating(ctx, tx)
 		return err
 	})
 	total := 0
@@ -40,7 +40,7 @@ func (s *Service) RotateKeys(ctx context.Context) (int, error) {
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (total int, err error) {
 	var old []int
 	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		old, err = oldKeysTx(ctx, tx, workspace)
+		old, err = q.VaultKeysOld(ctx, tx, workspace)
 		return err
 	})
 	for _, key := range old {

@@ -8,11 +8,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// collectableTx lists workspaces in which there is something to collect.
-func collectableTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.BlobCollectWorkspaces(ctx, tx, collectWorkspaces, Grace.Seconds())
-}
-
 // freeTx deletes the blobs to which nothing has referred for longer than the grace, and
 // returns how many it looked at and which bytes lost their name. Whoever refers to one of
 // them at this moment has it locked, or waits and finds it gone.
@@ -45,16 +40,6 @@ func deleteTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
 		return err
 	}
 	return giveTx(ctx, tx, workspace, counted[0])
-}
-
-// rotatingTx lists workspaces that have keys to retire.
-func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.VaultRotating(ctx, tx)
-}
-
-// oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
-func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int, error) {
-	return q.VaultKeysOld(ctx, tx, workspace)
 }
 
 // sealedByTx lists bytes whose key one of the workspace's keys has sealed, after an id.

@@ -106,11 +106,6 @@ func nameTx(ctx context.Context, tx db.Tx, who tenancy.Principal, b Blob, id ids
 		PutBy: who.Name})
 }
 
-// replaceTx gives a name to other bytes of the same content.
-func replaceTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
-	return q.BlobReplace(ctx, tx, id, workspace, sum[:])
-}
-
 // rememberTx notes that an agent has put a content.
 func rememberTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum Sum) error {
 	if who.Kind != tenancy.KindAgent {
@@ -170,15 +165,6 @@ func orNil(id ids.ID) *ids.ID {
 		return nil
 	}
 	return &id
-}
-
-func dropRefsTx(ctx context.Context, tx db.Tx, workspace ids.ID, messages []ids.ID) error {
-	return q.BlobRefDropMessages(ctx, tx, workspace, messages)
-}
-
-// noteDamageTx notes that bytes are not those that were put.
-func noteDamageTx(ctx context.Context, tx db.Tx, workspace ids.ID, sum Sum, id ids.ID) error {
-	return q.BlobDamaged(ctx, tx, workspace, sum[:], id)
 }
 
 // sizesTx reads how many bytes blobs have.

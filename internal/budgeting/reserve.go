@@ -99,7 +99,7 @@ func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
 	if err != nil {
 		return Woken{}, err
 	}
-	paused, err := pausedTx(ctx, tx, workspace, maxWoken)
+	paused, err := q.JobsPausedByBudget(ctx, tx, workspace, maxWoken)
 	if err != nil || len(held)+len(paused) == 0 {
 		return Woken{}, err
 	}

@@ -213,8 +213,3 @@ func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Leas
 func heldTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
 	return q.JobsHeldByBudget(ctx, tx, workspace, most)
 }
-
-// pausedTx are jobs that a budget paused.
-func pausedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]ids.ID, error) {
-	return q.JobsPausedByBudget(ctx, tx, workspace, most)
-}

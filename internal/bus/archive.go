@@ -103,7 +103,7 @@ func (s sweep) replaceTx(ctx context.Context, tx db.Tx, who tenancy.Principal, l
 			return err
 		}
 	}
-	gone, err := dropMessagesTx(ctx, tx, who.Workspace, seqs, s.before)
+	gone, err := q.MessageDrop(ctx, tx, who.Workspace, seqs, s.before)
 	if err != nil {
 		return err
 	}

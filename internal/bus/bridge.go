@@ -82,7 +82,7 @@ func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 	if err != nil {
 		return after, false, err
 	}
-	lives, err := roleLivesTx(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
+	lives, err := q.RoleLives(p.ctx, p.tx, p.workspace, tenancy.AgentOrchestrator)
 	if err != nil {
 		return after, false, err
 	}

@@ -44,7 +44,7 @@ func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID,
 		return err
 	}
 	inboxes, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) ([]string, error) {
-		inboxes, err := redriveTx(ctx, tx, who.Workspace, id)
+		inboxes, err := q.DeadRedrive(ctx, tx, who.Workspace, id)
 		if err == nil && len(inboxes) == 0 {
 			err = noDeadLetter()
 		}
@@ -63,7 +63,7 @@ func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID,
 		return err
 	}
 	_, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) (int64, error) {
-		n, err := discardTx(ctx, tx, who.Workspace, id)
+		n, err := q.DeadDiscard(ctx, tx, who.Workspace, id)
 		if err == nil && n == 0 {
 			err = noDeadLetter()
 		}

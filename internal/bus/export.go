@@ -131,7 +131,7 @@ func (e Export) handOutTx(ctx context.Context, tx db.Tx, who tenancy.Principal, 
 	if err != nil || !before.before(to) {
 		return err
 	}
-	return handOutTx(ctx, tx, who.Workspace, e.Name, position)
+	return q.ExportHandOut(ctx, tx, position, who.Workspace, e.Name)
 }
 
 // AckExport moves an export's position on. One that does not lie behind its own does
@@ -194,7 +194,7 @@ func (x *exports) DeleteExport(ctx context.Context, who tenancy.Principal, name,
 		if confirm != name {
 			return fault.Invalid("confirm", "It must be the name of the export, %s.", name)
 		}
-		if err := deleteExportTx(ctx, tx, who.Workspace, name); err != nil {
+		if err := q.ExportDelete(ctx, tx, who.Workspace, name); err != nil {
 			return err
 		}
 		return eventlog.RecordTx(ctx, tx, who, eventlog.ExportRemoved, e.facts(),

@@ -108,7 +108,7 @@ func (c *addressed) fit(r room) error {
 func (r room) dropNotices(p *publishing) error {
 	for inbox, held := range r {
 		if over := held[ids.Nil] - MaxInbox; over > 0 {
-			if err := dropNoticesTx(p.ctx, p.tx, p.workspace, inbox, over); err != nil {
+			if err := q.NoticesDrop(p.ctx, p.tx, p.workspace, inbox, over); err != nil {
 				return err
 			}
 		}

@@ -58,11 +58,6 @@ func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs [
 		LastSeq: seqs[len(seqs)-1], Messages: len(seqs), Blob: packed[:]})
 }
 
-// dropMessagesTx drops those of the messages that can still go, and gives their ids.
-func dropMessagesTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64, before time.Time) ([]ids.ID, error) {
-	return q.MessageDrop(ctx, tx, workspace, seqs, before)
-}
-
 func archivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]Archive, error) {
 	rows, err := q.ArchiveList(ctx, tx, workspace, before, limit)
 	if err != nil {

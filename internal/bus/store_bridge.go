@@ -71,7 +71,3 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []event
 	}
 	return found, nil
 }
-
-func roleLivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, role string) (bool, error) {
-	return q.RoleLives(ctx, tx, workspace, role)
-}

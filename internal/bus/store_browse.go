@@ -71,11 +71,3 @@ func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64
 	}
 	return list, nil
 }
-
-func redriveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) ([]string, error) {
-	return q.DeadRedrive(ctx, tx, workspace, id)
-}
-
-func discardTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (int64, error) {
-	return q.DeadDiscard(ctx, tx, workspace, id)
-}

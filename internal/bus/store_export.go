@@ -101,10 +101,6 @@ func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positi
 	return exportFrom(r), nil
 }
 
-func deleteExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) error {
-	return q.ExportDelete(ctx, tx, workspace, name)
-}
-
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
 	rows, err := q.MessageTail(ctx, tx, workspace, after, limit)
 	if err != nil {

@@ -40,7 +40,3 @@ func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]
 	}
 	return r, nil
 }
-
-func dropNoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox string, n int) error {
-	return q.NoticesDrop(ctx, tx, workspace, inbox, n)
-}

@@ -67,7 +67,3 @@ func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, thread string, be
 	}
 	return list, nil
 }
-
-func seenTx(ctx context.Context, tx db.Tx, workspace ids.ID, inbox, thread string, seq int64) (int64, error) {
-	return q.InboxSeen(ctx, tx, workspace, inbox, seq, thread)
-}

@@ -33,12 +33,6 @@ func unfoundTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (li
 	return list, end, nil
 }
 
-// wordsHeldBackTx reports whether messages after a place are kept back by a transaction that
-// still runs.
-func wordsHeldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64) (bool, error) {
-	return q.MessageWordsHeldBack(ctx, tx, workspace, after)
-}
-
 // writeWordsTx writes the words of messages and moves the place on behind them.
 func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Message, end int64, era fulltext.Era) error {
 	var (

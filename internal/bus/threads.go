@@ -92,7 +92,7 @@ func (s *Service) Unread(ctx context.Context, who tenancy.Principal, threads ...
 // what was only shown, and returns how many messages that were.
 func (s *Service) Seen(ctx context.Context, who tenancy.Principal, thread string, seq int64) (n int64, err error) {
 	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
-		n, err = seenTx(ctx, tx, who.Workspace, r.direct, thread, seq)
+		n, err = q.InboxSeen(ctx, tx, who.Workspace, r.direct, seq, thread)
 		return err
 	})
 	if err == nil && n > 0 {

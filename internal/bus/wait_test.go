@@ -27,7 +27,7 @@ func (o *office) visible(inboxes ...string) {
 	o.T.Helper()
 	for held := true; held; {
 		err := o.DB.In(o.Ctx, db.Workspace(o.Workspace), func(tx db.Tx) (err error) {
-			held, err = heldBackTx(o.Ctx, tx, o.Workspace, inboxes, 0)
+			held, err = q.DeliveryHeldBack(o.Ctx, tx, inboxes, o.Workspace, 0)
 			return err
 		})
 		if err != nil {

@@ -75,7 +75,7 @@ func indexWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held 
 		return 0, false, err
 	}
 	if len(list) < wordsPage {
-		if held, err = wordsHeldBackTx(ctx, tx, workspace, end); err != nil || len(list) == 0 {
+		if held, err = q.MessageWordsHeldBack(ctx, tx, workspace, end); err != nil || len(list) == 0 {
 			return 0, held, err
 		}
 	}

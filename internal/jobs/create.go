@@ -202,7 +202,7 @@ func (c *creation) requireSame(job ids.ID, n New) error {
 	if err != nil {
 		return err
 	}
-	kept, err := requestDigestTx(c.ctx, c.tx, c.who.Workspace, job)
+	kept, err := q.JobRequestGet(c.ctx, c.tx, c.who.Workspace, job)
 	if err != nil {
 		return err
 	}

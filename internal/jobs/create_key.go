@@ -31,7 +31,7 @@ func (c *creation) taken(keys []string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	return takenKeysTx(c.ctx, c.tx, c.who.Workspace, keys)
+	return q.JobKeyTaken(c.ctx, c.tx, c.who.Workspace, keys)
 }
 
 // reserveAbove is from how many keys on they are made before the transaction.

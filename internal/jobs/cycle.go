@@ -52,7 +52,7 @@ func (l *linking) refuse(path []ids.ID, err error, why string) error {
 // refuseChildrenTx is DependencyCycle where a child of a job waits for it, which
 // is about to wait for its children. The links are locked.
 func refuseChildrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) error {
-	children, err := childrenTx(ctx, tx, workspace, parent)
+	children, err := q.JobChildren(ctx, tx, workspace, parent)
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (c *creation) decideStatus() error {
 	var now time.Time
 	if slices.ContainsFunc(c.list, func(j Job) bool { return j.NotBefore != nil }) {
 		var err error
-		if now, err = clockTx(c.ctx, c.tx); err != nil {
+		if now, err = q.JobClock(c.ctx, c.tx); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func (s *Service) Graph(ctx context.Context, who tenancy.Principal, job string) 
 // empty where there is no such job.
 func GraphTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Graph, error) {
 	var g Graph
-	around, err := aroundTx(ctx, tx, workspace, job, maxGraph+1)
+	around, err := q.JobAround(ctx, tx, maxGraph+1, job, workspace)
 	if err != nil {
 		return g, err
 	}

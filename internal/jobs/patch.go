@@ -232,5 +232,5 @@ func (d Decision) saveTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID) e
 	if d.Before.MaxRetries == d.After.MaxRetries && isSame(d.Before.ReviewOverride, d.After.ReviewOverride) {
 		return nil
 	}
-	return writeTermsTx(ctx, tx, workspace, d.After)
+	return q.JobTermsUpdate(ctx, tx, d.After.MaxRetries, d.After.ReviewOverride, workspace, d.After.ID)
 }

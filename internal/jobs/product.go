@@ -176,7 +176,7 @@ func (s *Service) changeProduct(ctx context.Context, who tenancy.Principal, name
 		if err := saveProductTx(ctx, tx, who, before, p, reason); err != nil {
 			return err
 		}
-		lanes, err = lanesOfProductTx(ctx, tx, who.Workspace, p.ID)
+		lanes, err = q.LaneOfProduct(ctx, tx, who.Workspace, p.ID)
 		return err
 	})
 	if err != nil {
@@ -309,7 +309,7 @@ func (s *Service) DeleteProduct(ctx context.Context, who tenancy.Principal, name
 		if len(lanes) > 0 {
 			return fault.New(fault.InUse, "%s has jobs, maybe archived ones. It can be paused instead.", name)
 		}
-		if err := deleteProductTx(ctx, tx, who.Workspace, p.ID); err != nil {
+		if err := q.ProductDelete(ctx, tx, who.Workspace, p.ID); err != nil {
 			return err
 		}
 		return eventlog.RecordTx(ctx, tx, who, eventlog.ProductDeleted, map[string]string{"product": p.Name})

@@ -95,7 +95,7 @@ func (a *admission) isFull(j Job) (bool, error) {
 	if j.ReviewLimit == nil {
 		return false, nil
 	}
-	n, err := inReviewTx(a.ctx, a.tx, a.workspace, j.ProductID, *j.ReviewLimit)
+	n, err := q.InReviewCount(a.ctx, a.tx, a.workspace, j.ProductID, *j.ReviewLimit)
 	return n >= *j.ReviewLimit, err
 }
 
@@ -241,7 +241,7 @@ const (
 func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, error) {
 	var list []ids.ID
 	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		list, err = readyWithoutSlotTx(ctx, tx, workspace, reconcileBatch)
+		list, err = q.SlotSurplus(ctx, tx, workspace, reconcileBatch)
 		return err
 	})
 	if err != nil {
@@ -360,7 +360,7 @@ func (s *Service) promoteOne(ctx context.Context, who tenancy.Principal, id ids.
 // on, or gives up all where it allows many jobs in a repo.
 func slotsOfProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	if !p.OneJobPerRepo {
-		return clearSlotsTx(ctx, tx, workspace, p.ID)
+		return q.SlotClear(ctx, tx, workspace, p.ID)
 	}
 	list, err := workedTx(ctx, tx, workspace, p.ID)
 	if err != nil {

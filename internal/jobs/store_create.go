@@ -114,11 +114,6 @@ func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests m
 	return q.JobRequestInsert(ctx, tx, workspace, in, asked)
 }
 
-// requestDigestTx gives the digest that insertRequestsTx kept of a job, if any.
-func requestDigestTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([][]byte, error) {
-	return q.JobRequestGet(ctx, tx, workspace, job)
-}
-
 // madeWithKeyTx gives the job that was made with an idempotency key, if any.
 func madeWithKeyTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) ([]ids.ID, error) {
 	return q.JobByIdempotencyKey(ctx, tx, workspace, &key)
@@ -145,15 +140,6 @@ func lockDependenciesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []
 	return q.JobDependencyOpenAmong(ctx, tx, workspace, list)
 }
 
-func clockTx(ctx context.Context, tx db.Tx) (time.Time, error) {
-	return q.JobClock(ctx, tx)
-}
-
-// takenKeysTx gives those of the keys that jobs have already.
-func takenKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []string) ([]string, error) {
-	return q.JobKeyTaken(ctx, tx, workspace, keys)
-}
-
 // takeNumbersTx takes the next n numbers of a workspace's keys.
 func takeNumbersTx(ctx context.Context, tx db.Tx, workspace ids.ID, n int) (prefix string, first int64, err error) {
 	row, err := q.JobKeysTake(ctx, tx, int64(n), workspace)
@@ -169,7 +155,7 @@ func ensureLaneTx(ctx context.Context, tx db.Tx, workspace ids.ID, n Needs) (int
 	if err != nil || lane != 0 {
 		return lane, err
 	}
-	return laneTx(ctx, tx, workspace, n)
+	return q.LaneByDigest(ctx, tx, workspace, n.digest())
 }
 
 // makeLaneTx is ensureLaneTx in one statement: it gives 0 where another transaction made

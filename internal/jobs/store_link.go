@@ -65,11 +65,6 @@ func isGatedTx(ctx context.Context, tx db.Tx, workspace, parent, child ids.ID) (
 	return q.JobIsGated(ctx, tx, workspace, parent, child)
 }
 
-// childrenTx gives the children of a job.
-func childrenTx(ctx context.Context, tx db.Tx, workspace, parent ids.ID) ([]ids.ID, error) {
-	return q.JobChildren(ctx, tx, workspace, parent)
-}
-
 // openChildrenTx gives the keys of the children of a job that have not ended, at most limit.
 func openChildrenTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job, limit int) ([]string, error) {
 	keys, err := q.JobOpenChildren(ctx, tx, workspace, j.ID, limit)
@@ -108,11 +103,6 @@ func waitEdgesTx(ctx context.Context, tx db.Tx, workspace ids.ID, from []ids.ID)
 		edges = append(edges, graph.Edge{From: r.FromID, To: r.ToID})
 	}
 	return edges, nil
-}
-
-// aroundTx gives the jobs around a job, the nearest ones first, the job itself first of all.
-func aroundTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, limit int) ([]ids.ID, error) {
-	return q.JobAround(ctx, tx, limit, job, workspace)
 }
 
 // nodesTx reads key, title and status of jobs by their ids.

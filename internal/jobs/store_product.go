@@ -41,17 +41,13 @@ func ownersOfRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo string
 	return list, nil
 }
 
-func lanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	return q.LaneOfProduct(ctx, tx, workspace, product)
-}
-
 // lockLanesOfProductTx gives the lanes of a product for which no job can be made any more
 // until the transaction ends: a new job locks its product's row.
 func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
 	if _, err := q.ProductLock(ctx, tx, workspace, product); err != nil {
 		return nil, err
 	}
-	return lanesOfProductTx(ctx, tx, workspace, product)
+	return q.LaneOfProduct(ctx, tx, workspace, product)
 }
 
 // writeProductTx inserts a product or replaces its settings and repos.
@@ -64,8 +60,4 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 		return err
 	}
 	return q.ProductReposSave(ctx, tx, workspace, p.Repos, p.ID)
-}
-
-func deleteProductTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	return q.ProductDelete(ctx, tx, workspace, product)
 }

@@ -77,11 +77,6 @@ func writeTextTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
 		WorkspaceID: workspace, JobID: j.ID, Body: j.Body, Acceptance: acceptance, AcceptanceMet: met})
 }
 
-// writeTermsTx writes how often a job is retried and whether it is reviewed.
-func writeTermsTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) error {
-	return q.JobTermsUpdate(ctx, tx, j.MaxRetries, j.ReviewOverride, workspace, j.ID)
-}
-
 // repairTx writes every field of a state to a job's row, and records what was found there instead.
 func repairTx(ctx context.Context, tx db.Tx, workspace, job, product ids.ID, lane int64,
 	state map[string]any, found map[string]json.RawMessage) (err error) {

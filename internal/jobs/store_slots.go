@@ -62,11 +62,6 @@ func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot)
 	return int(n), nil
 }
 
-// clearSlotsTx gives up the slots of all repos of a product.
-func clearSlotsTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) error {
-	return q.SlotClear(ctx, tx, workspace, product)
-}
-
 // workedTx gives the jobs of a product that are worked on in a repo, by id and repo.
 func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job, error) {
 	rows, err := q.SlotWorked(ctx, tx, workspace, product)
@@ -78,16 +73,6 @@ func workedTx(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]*Job,
 		list = append(list, &Job{ID: r.ID, Spec: Spec{Repo: r.Repo}, OneJobPerRepo: true})
 	}
 	return list, nil
-}
-
-// inReviewTx counts the jobs of a product that are in review, up to a limit.
-func inReviewTx(ctx context.Context, tx db.Tx, workspace, product ids.ID, limit int) (int, error) {
-	return q.InReviewCount(ctx, tx, workspace, product, limit)
-}
-
-// readyWithoutSlotTx gives jobs that are ready although another job of their repo has its slot.
-func readyWithoutSlotTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) ([]ids.ID, error) {
-	return q.SlotSurplus(ctx, tx, workspace, limit)
 }
 
 // HeldByRepoTx gives the most urgent job that waits for a repo (repo_busy),

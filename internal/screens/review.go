@@ -86,7 +86,7 @@ func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status,
 }
 
 func countReview(ctx context.Context, tx db.Tx, workspace ids.ID) (Count, error) {
-	n, err := countReviewTx(ctx, tx, workspace)
+	n, err := q.ReviewCount(ctx, tx, workspace, needsCap)
 	return capped(n), err
 }
 

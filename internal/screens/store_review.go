@@ -28,11 +28,6 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	return list, nil
 }
 
-// countReviewTx counts the jobs in review, up to needsCap.
-func countReviewTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	return q.ReviewCount(ctx, tx, workspace, needsCap)
-}
-
 // conversationTx reads the latest events of a job's conversation, with long values in
 // their places.
 func conversationTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]eventlog.Event, error) {

@@ -73,7 +73,7 @@ func (s *Service) LogIn(ctx context.Context, email, password string, from device
 		if err := throttle.RightTx(ctx, tx, try); err != nil || stronger == "" {
 			return err
 		}
-		return rehashTx(ctx, tx, found.ID, found.hash, stronger)
+		return q.AccountRehash(ctx, tx, stronger, found.ID, found.hash)
 	})
 	if err != nil {
 		return LoggedIn{}, err

@@ -37,10 +37,6 @@ func accountByEmailTx(ctx context.Context, tx db.Tx, email string) (credentials,
 	}, nil
 }
 
-func rehashTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) error {
-	return q.AccountRehash(ctx, tx, hash, account, old)
-}
-
 // changePasswordTx returns false where the password is not the old one any more.
 func changePasswordTx(ctx context.Context, tx db.Tx, account ids.ID, old, hash string) (epoch int64, ok bool, err error) {
 	epoch, err = q.AccountPassword(ctx, tx, hash, account, old)

@@ -61,10 +61,10 @@ func (s *Service) Invite(ctx context.Context, who tenancy.Principal, email strin
 		} else if there {
 			return fault.Invalid("email", "%s is a member already.", name)
 		}
-		if err := replaceInvitationTx(ctx, tx, who.Workspace, in.Email); err != nil {
+		if err := q.InvitationReplace(ctx, tx, who.Workspace, in.Email); err != nil {
 			return err
 		}
-		if n, err := countInvitationsTx(ctx, tx, who.Workspace); err != nil {
+		if n, err := q.InvitationCount(ctx, tx, who.Workspace, maxInvitations); err != nil {
 			return err
 		} else if n >= maxInvitations {
 			return fault.New(fault.InUse, "%d invitations are open. Take some of them back first.", n)

@@ -102,7 +102,7 @@ func (s *Service) takeOut(ctx context.Context, who tenancy.Principal, account id
 		if ok, err := deleteMemberTx(ctx, tx, who.Workspace, target); !ok {
 			return guarded(err)
 		}
-		if err := endMemberTokensTx(ctx, tx, who.Workspace, account); err != nil {
+		if err := q.MemberTokensEnd(ctx, tx, who.Workspace, account); err != nil {
 			return err
 		}
 		if err := endInvitationsAndTellTx(ctx, tx, who, account, ""); err != nil {

@@ -18,14 +18,6 @@ func insertInvitationTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in
 	})
 }
 
-func replaceInvitationTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) error {
-	return q.InvitationReplace(ctx, tx, workspace, email)
-}
-
-func countInvitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64, error) {
-	return q.InvitationCount(ctx, tx, workspace, maxInvitations)
-}
-
 func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingInvitation, error) {
 	rows, err := q.InvitationList(ctx, tx, workspace)
 	if err != nil {

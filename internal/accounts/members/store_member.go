@@ -57,10 +57,6 @@ func enableMemberTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (b
 	return n > 0, err
 }
 
-func endMemberTokensTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) error {
-	return q.MemberTokensEnd(ctx, tx, workspace, account)
-}
-
 // memberByEmailTx gives the name of the member with an address.
 func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email string) (string, bool, error) {
 	name, err := q.MemberByEmail(ctx, tx, workspace, email)

@@ -53,7 +53,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 		if err != nil || was.Name == name {
 			return err
 		}
-		if err := renameTx(ctx, tx, who.Account, name); err != nil {
+		if err := q.AccountRename(ctx, tx, name, who.Account); err != nil {
 			return err
 		}
 		return eventlog.RecordTx(ctx, tx, who, eventlog.AccountRenamed, nil, eventlog.Change{Field: "name", Old: was.Name, New: name})

@@ -22,10 +22,6 @@ func ProfileTx(ctx context.Context, tx db.Tx, account ids.ID) (Profile, string, 
 	}, row.PasswordHash, nil
 }
 
-func renameTx(ctx context.Context, tx db.Tx, account ids.ID, name string) error {
-	return q.AccountRename(ctx, tx, name, account)
-}
-
 // FindTx finds an account by its id, also one that is in no workspace; false where
 // there is none.
 func FindTx(ctx context.Context, tx db.Tx, account ids.ID) (Account, bool, error) {

@@ -66,7 +66,7 @@ func (s *Store) FindCtx(ctx context.Context, token string) (data []byte, found b
 	if err != nil || !unseen {
 		return data, found, err
 	}
-	err = s.db.In(ctx, db.None, func(tx db.Tx) error { return seenTx(ctx, tx, hash) })
+	err = s.db.In(ctx, db.None, func(tx db.Tx) error { return q.SessionSeen(ctx, tx, hash) })
 	return data, found, err
 }
 

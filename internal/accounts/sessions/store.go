@@ -18,11 +18,6 @@ func findTx(ctx context.Context, tx db.Tx, hash []byte) (data []byte, found, uns
 	return row.Data, found, row.SeenLongAgo, err
 }
 
-// seenTx notes, at most once a minute, that the session is used.
-func seenTx(ctx context.Context, tx db.Tx, hash []byte) error {
-	return q.SessionSeen(ctx, tx, hash)
-}
-
 func commitTx(ctx context.Context, tx db.Tx, s record) error {
 	_, err := q.SessionCommit(ctx, tx, dbsqlc.SessionCommitParams{
 		TokenHash: s.hash,

@@ -104,7 +104,7 @@ func (s *Service) tokenPrincipal(ctx context.Context, t accessToken) (tenancy.Pr
 		return who, nil
 	}
 	err := s.db.In(ctx, db.Workspace(t.workspace), func(tx db.Tx) error {
-		return tokenUsedTx(ctx, tx, t.workspace, t.id)
+		return q.AccessTokenUsed(ctx, tx, t.workspace, t.id)
 	})
 	if err != nil {
 		return tenancy.Principal{}, err

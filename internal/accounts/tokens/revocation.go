@@ -228,14 +228,14 @@ func (s *Service) Watch(ctx context.Context) error {
 func (s *Service) ExpireRevocations(ctx context.Context, rows int) error {
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = oldRevocationsTx(ctx, tx, rows)
+		workspaces, err = q.RevocationOldWorkspaces(ctx, tx, rows)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("old revocations: %w", err)
 	}
 	for _, w := range workspaces {
-		err := s.db.In(ctx, db.Workspace(w), func(tx db.Tx) error { return expireRevocationsTx(ctx, tx, w) })
+		err := s.db.In(ctx, db.Workspace(w), func(tx db.Tx) error { return q.RevocationExpire(ctx, tx, w) })
 		if err != nil {
 			return fmt.Errorf("expire revocations: %w", err)
 		}

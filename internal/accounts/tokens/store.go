@@ -65,10 +65,6 @@ func insertTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in NewT
 	return n > 0, err
 }
 
-func tokenUsedTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
-	return q.AccessTokenUsed(ctx, tx, workspace, id)
-}
-
 func listTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal, enrolment bool) ([]Token, error) {
 	rows, err := q.AccessTokenList(ctx, tx, who.Workspace, who.Account, enrolment, maxListed)
 	if err != nil {

@@ -31,12 +31,3 @@ func revocationsSinceTx(ctx context.Context, tx db.Tx, since time.Time) ([]revoc
 	}
 	return found, now, nil
 }
-
-// oldRevocationsTx names the workspaces of revocations that no token outlives.
-func oldRevocationsTx(ctx context.Context, tx db.Tx, rows int) ([]ids.ID, error) {
-	return q.RevocationOldWorkspaces(ctx, tx, rows)
-}
-
-func expireRevocationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	return q.RevocationExpire(ctx, tx, workspace)
-}

@@ -71,7 +71,7 @@ func OnceTx[T any](ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key,
 	if err != nil {
 		return none, fmt.Errorf("encode result: %w", err)
 	}
-	return result, answerTx(ctx, tx, who, k, answer)
+	return result, q.IdempotentRequestAnswer(ctx, tx, answer, who.Workspace, who.Asker(), k.storedName())
 }
 
 // TakeTx is OnceTx for a request whose result is known before its effect: it keeps the

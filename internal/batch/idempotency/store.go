@@ -25,11 +25,6 @@ func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer
 	return rows > 0, nil
 }
 
-// answerTx writes the answer of a request that was taken.
-func answerTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer []byte) error {
-	return q.IdempotentRequestAnswer(ctx, tx, answer, who.Workspace, who.Asker(), k.storedName())
-}
-
 // answeredTx reads what was asked with a key, and the answer. Fault: Unavailable where it
 // became too old at this moment.
 func answeredTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (digest, answer []byte, err error) {

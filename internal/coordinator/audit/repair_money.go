@@ -96,7 +96,7 @@ func (r BudgetRepair) planTx(ctx context.Context, tx db.Tx) (*moneyPlan, error) 
 	if p.granted, err = lockPeriodsTx(ctx, tx, r.workspace, r.budget, p.starts); err != nil {
 		return nil, err
 	}
-	list, err := reservationsTx(ctx, tx, r.workspace, r.budget, p.starts)
+	list, err := q.BudgetRepairLeases(ctx, tx, r.workspace, r.budget, p.starts)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (r BudgetRepair) writeTx(ctx context.Context, tx db.Tx, p *moneyPlan) error
 	if err := adjustTx(ctx, tx, r.workspace, r.budget, p.lines); err != nil {
 		return err
 	}
-	put, err := putSumsTx(ctx, tx, r.workspace, r.budget, p.starts)
+	put, err := q.BudgetRepairPeriods(ctx, tx, r.workspace, r.budget, p.starts)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func Run(ctx context.Context, d *db.DB) (Report, error) {
 	}
 	r.Checks = append(append(r.Checks, wholes...), budgetChecks...)
 	err := r.walk(ctx, d, runPage, func(ctx context.Context, tx db.Tx, w workspace, after ids.ID) (int, ids.ID, error) {
-		rows, err := recordsTx(ctx, tx, w.ID, after, runPage)
+		rows, err := q.AuditJobs(ctx, tx, w.ID, after, runPage)
 		last := lastID
 		for _, j := range rows {
 			for _, rule := range rules {

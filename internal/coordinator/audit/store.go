@@ -39,22 +39,6 @@ func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) 
 	return list, nil
 }
 
-// recordsTx reads the jobs that follow one by id, at most limit.
-func recordsTx(ctx context.Context, tx db.Tx, in, after ids.ID, limit int) ([]record, error) {
-	return q.AuditJobs(ctx, tx, in, after, limit)
-}
-
-// strayTx finds rows without their job between two ids, the last included.
-func strayTx(ctx context.Context, tx db.Tx, in, after, last ids.ID) ([]strayRow, error) {
-	return q.AuditStray(ctx, tx, in, after, last)
-}
-
-// wrongCountsTx compares what is counted with what there is, in one statement: on a
-// busy database nothing else would agree.
-func wrongCountsTx(ctx context.Context, tx db.Tx, in ids.ID) ([]wrongCount, error) {
-	return q.AuditCounts(ctx, tx, in)
-}
-
 // jobTx finds a job by its key.
 func jobTx(ctx context.Context, tx db.Tx, in ids.ID, key string) (id ids.ID, found bool, err error) {
 	rows, err := q.JobIDs(ctx, tx, in, []string{key}, nil)

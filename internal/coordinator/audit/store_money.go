@@ -90,10 +90,6 @@ func lockPeriodsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, star
 // reservation is what a lease has reserved of a period by the ledger, and what it holds.
 type reservation = dbsqlc.BudgetRepairLeasesRow
 
-func reservationsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]reservation, error) {
-	return q.BudgetRepairLeases(ctx, tx, workspace, budget, starts)
-}
-
 // lease names one of a job.
 type lease struct {
 	job   ids.ID
@@ -165,7 +161,3 @@ func adjustTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, lines []a
 
 // putSum is the sums of a period, as they were and as they are.
 type putSum = dbsqlc.BudgetRepairPeriodsRow
-
-func putSumsTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, starts []time.Time) ([]putSum, error) {
-	return q.BudgetRepairPeriods(ctx, tx, workspace, budget, starts)
-}

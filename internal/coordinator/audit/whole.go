@@ -26,7 +26,7 @@ var lastID, _ = ids.Parse("ffffffff-ffff-ffff-ffff-ffffffffffff")
 // stray looks for rows without their job between the jobs of a page: after one id
 // and up to another.
 func (r *Report) stray(ctx context.Context, tx db.Tx, w workspace, after, last ids.ID) error {
-	rows, err := strayTx(ctx, tx, w.ID, after, last)
+	rows, err := q.AuditStray(ctx, tx, w.ID, after, last)
 	for _, s := range rows {
 		r.note(strayCheck, w.Slug, s.JobID.String(), s.About)
 	}
@@ -34,7 +34,7 @@ func (r *Report) stray(ctx context.Context, tx db.Tx, w workspace, after, last i
 }
 
 func (r *Report) counts(ctx context.Context, tx db.Tx, w workspace) error {
-	wrong, err := wrongCountsTx(ctx, tx, w.ID)
+	wrong, err := q.AuditCounts(ctx, tx, w.ID)
 	for _, c := range wrong {
 		r.note(countsCheck, w.Slug, "", fmt.Sprintf("%d jobs of %s are %s, %d are counted", c.Present, c.Product, c.Status, c.Counted))
 	}

@@ -167,7 +167,7 @@ func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lo
 		return jobs.Job{}, err
 	}
 	if a.Verb == jobs.ByReject {
-		if err := rejectAttempt(ctx, tx, who.Workspace, job.Job); err != nil {
+		if err := q.AttemptReject(ctx, tx, who.Workspace, job.Job.ID, job.Job.Epoch); err != nil {
 			return jobs.Job{}, err
 		}
 	}
@@ -264,7 +264,7 @@ func withdrawPause(ctx context.Context, tx db.Tx, who tenancy.Principal, job job
 	if job.Lease.Directive != lease.Pause {
 		return jobs.Job{}, job.Refuse(jobs.ByResume)
 	}
-	if err := withdrawDirective(ctx, tx, who.Workspace, job.ID); err != nil {
+	if err := q.LeaseUndirect(ctx, tx, who.Workspace, job.ID); err != nil {
 		return jobs.Job{}, err
 	}
 	after, err := jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())

@@ -47,7 +47,7 @@ func lockFor(ctx context.Context, tx db.Tx, who tenancy.Principal, keyOrID strin
 // requireOrigin refuses an agent that does not hold the job in which this one was found, or
 // whose token does not reach this one.
 func requireOrigin(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Job) error {
-	held, err := holdsOrigin(ctx, tx, who.Workspace, who.Agent, job)
+	held, err := q.LeaseOfOrigin(ctx, tx, who.Workspace, job.ID, who.Agent)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (s *Service) CutOffEnrolled(ctx context.Context, who tenancy.Principal, tok
 	}
 	var names []string
 	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
-		names, err = agentsOfEnrolment(ctx, tx, who.Workspace, token)
+		names, err = q.AgentsOfEnrolment(ctx, tx, who.Workspace, token)
 		return err
 	})
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *registering) outdate(h holder) error {
 	if err != nil {
 		return err
 	}
-	generation, err := outdateAgentTx(r.ctx, r.tx, r.who.Workspace, h.id)
+	generation, err := q.AgentOutdate(r.ctx, r.tx, r.who.Workspace, h.id)
 	if err != nil {
 		return err
 	}

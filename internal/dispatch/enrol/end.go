@@ -49,7 +49,7 @@ func endTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]lease.Change
 	if err != nil {
 		return nil, err
 	}
-	if err := endFactoryTx(ctx, tx, who.Workspace, factory); err != nil {
+	if err := q.FactoryEnd(ctx, tx, who.Workspace, factory); err != nil {
 		return nil, err
 	}
 	return given, eventlog.RecordTx(ctx, tx, who, eventlog.AgentEnded,

@@ -103,7 +103,7 @@ func (r *registering) run(tx db.Tx) (err error) {
 			return err
 		}
 	}
-	if err = beginFactoryTx(r.ctx, tx, r.who.Workspace, r.factory.id); err != nil {
+	if err = q.FactoryBegin(r.ctx, tx, r.who.Workspace, r.factory.id); err != nil {
 		return err
 	}
 	if err = r.describe(); err != nil {

@@ -48,7 +48,7 @@ func removeFactoryTx(ctx context.Context, tx db.Tx, who tenancy.Principal, name 
 			return err
 		}
 	}
-	if err := deleteFactoryTx(ctx, tx, who.Workspace, f.id); err != nil {
+	if err := q.FactoryDelete(ctx, tx, who.Workspace, f.id); err != nil {
 		return err
 	}
 	return eventlog.RecordTx(ctx, tx, who, eventlog.FactoryRemoved, map[string]any{"factory": name, "agents": names})

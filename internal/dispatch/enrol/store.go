@@ -93,10 +93,6 @@ func lockForRemovalTx(ctx context.Context, tx db.Tx, workspace ids.ID, name stri
 	return f, nil
 }
 
-func deleteFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	return q.FactoryDelete(ctx, tx, workspace, factory)
-}
-
 func describeFactoryTx(ctx context.Context, tx db.Tx, workspace ids.ID, f factoryRow, in fleet.FactoryInfo) error {
 	repos, err := encodeRepos(in.Repos)
 	if err != nil {
@@ -214,11 +210,6 @@ func cutOff(ctx context.Context, tx db.Tx, workspace ids.ID, name, reason string
 
 func noSuchAgent(name string) error {
 	return fault.New(fault.NotFound, "There is no agent %.64s in this workspace.", name)
-}
-
-// agentsOfEnrolment are the names of the agents that registered with an enrolment token.
-func agentsOfEnrolment(ctx context.Context, tx db.Tx, workspace, token ids.ID) ([]string, error) {
-	return q.AgentsOfEnrolment(ctx, tx, workspace, token)
 }
 
 func encodeRepos(repos []fleet.Repo) (json.RawMessage, error) {

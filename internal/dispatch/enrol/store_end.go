@@ -37,16 +37,6 @@ func endAgentTx(ctx context.Context, tx db.Tx, who tenancy.Principal) error {
 	return nil
 }
 
-// endFactoryTx notes that a factory has ended, where none of its agents lives.
-func endFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	return q.FactoryEnd(ctx, tx, workspace, factory)
-}
-
-// beginFactoryTx notes that a factory has not ended.
-func beginFactoryTx(ctx context.Context, tx db.Tx, workspace, factory ids.ID) error {
-	return q.FactoryBegin(ctx, tx, workspace, factory)
-}
-
 // holdersElsewhereTx locks the agents of the factory that live on another host.
 func holdersElsewhereTx(r *registering) ([]holder, error) {
 	rows, err := q.FactoryElsewhere(r.ctx, r.tx, dbsqlc.FactoryElsewhereParams{WorkspaceID: r.who.Workspace, FactoryID: r.factory.id,
@@ -60,10 +50,4 @@ func holdersElsewhereTx(r *registering) ([]holder, error) {
 			StaleAt: o.StaleAt.UTC(), id: o.ID, stale: o.Stale}
 	}
 	return list, nil
-}
-
-// outdateAgentTx ends an agent that has lost its factory, and returns the first generation of
-// tokens that would be good.
-func outdateAgentTx(ctx context.Context, tx db.Tx, workspace, agent ids.ID) (generation int64, err error) {
-	return q.AgentOutdate(ctx, tx, workspace, agent)
 }

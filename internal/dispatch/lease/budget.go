@@ -31,7 +31,7 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	defer cancel()
 	var over []ids.ID
 	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		over, err = overBudget(ctx, tx, workspace, list)
+		over, err = q.JobsToPauseForBudget(ctx, tx, workspace, list)
 		return err
 	})
 	if err != nil {

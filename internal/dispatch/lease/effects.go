@@ -133,7 +133,7 @@ func (e *Effects) freeReviewPlace(ctx context.Context, workspace, product ids.ID
 	var lanes []int64
 	var next []ids.ID
 	err := e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		if lanes, err = readyLanes(ctx, tx, workspace, product); err != nil {
+		if lanes, err = q.ReadyLanesOfProduct(ctx, tx, workspace, product); err != nil {
 			return err
 		}
 		next, err = jobs.HeldByReviewTx(ctx, tx, workspace, product, 1)

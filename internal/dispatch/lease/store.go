@@ -111,12 +111,6 @@ func readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, callers []tenan
 	return agents, nil
 }
 
-// overBudget are those of the jobs that have used more tokens than their budget and
-// whose holders were not asked to stop.
-func overBudget(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	return q.JobsToPauseForBudget(ctx, tx, workspace, list)
-}
-
 // OwnUse is what a job has used beside its own ceilings, which are nil where it has none.
 type OwnUse struct {
 	Key         string
@@ -154,11 +148,6 @@ func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []id
 		return nil
 	}
 	return q.LeasesUnwarnForBudget(ctx, tx, workspace, list)
-}
-
-// readyLanes are the lanes in which a product has ready jobs.
-func readyLanes(ctx context.Context, tx db.Tx, workspace, product ids.ID) ([]int64, error) {
-	return q.ReadyLanesOfProduct(ctx, tx, workspace, product)
 }
 
 // dependents are the jobs that wait for one by links of these types.

@@ -125,7 +125,7 @@ func (s *Service) hold(ctx context.Context, workspace, job ids.ID, key string, w
 		if err != nil {
 			return jobs.Job{}, err
 		}
-		if err := holdTx(ctx, tx, workspace, job, longest); err != nil {
+		if err := q.JobMergeHold(ctx, tx, workspace, job, longest); err != nil {
 			return jobs.Job{}, err
 		}
 		d, changed := locked.HoldMerge(short(refusal(why), actions.MaxReason))

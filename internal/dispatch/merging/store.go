@@ -84,17 +84,7 @@ func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMe
 	if n == 0 {
 		return errBegun
 	}
-	return releaseTx(ctx, tx, workspace, w.job)
-}
-
-// holdTx leaves work alone for a while, at most so many seconds.
-func holdTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, longest int) error {
-	return q.JobMergeHold(ctx, tx, workspace, job, longest)
-}
-
-// releaseTx ends that work is left alone.
-func releaseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) error {
-	return q.JobMergeRelease(ctx, tx, workspace, job)
+	return q.JobMergeRelease(ctx, tx, workspace, w.job)
 }
 
 // close notes that a merge is decided.
@@ -103,7 +93,7 @@ func (s *Service) close(ctx context.Context, workspace ids.ID, m openMerge) erro
 		if err := q.JobMergeDecide(ctx, tx, workspace, m.merge); err != nil {
 			return err
 		}
-		return releaseTx(ctx, tx, workspace, m.job)
+		return q.JobMergeRelease(ctx, tx, workspace, m.job)
 	})
 	if err != nil {
 		return fmt.Errorf("close a merge: %w", err)

@@ -45,7 +45,7 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 // lapsed are the workspaces that have leases to take back.
 func (s *Service) lapsed(ctx context.Context) (workspaces []ids.ID, err error) {
 	err = s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = lapsedWorkspaces(ctx, tx)
+		workspaces, err = q.LeaseLapsedWorkspaces(ctx, tx)
 		return err
 	})
 	return workspaces, err

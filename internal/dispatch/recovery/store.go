@@ -51,11 +51,6 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 		now: l.Now, warnedAt: l.WarnedAt, progressAt: l.ProgressAt, graceOver: l.GraceOver, expired: l.Expired, agentDead: l.AgentDead}, nil
 }
 
-// lapsedWorkspaces are the workspaces that have leases to take back.
-func lapsedWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.LeaseLapsedWorkspaces(ctx, tx)
-}
-
 // lapsedLeases are the jobs whose leases are to be taken back, the oldest first, at
 // most limit, and how many there are in all.
 func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (list []ids.ID, inAll int, err error) {

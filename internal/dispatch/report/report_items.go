@@ -79,7 +79,7 @@ func (w *leaseReports) prepare(list []*reportItem) error {
 	if len(worded) == 0 {
 		return nil
 	}
-	secret, err := jobsWithSecrets(w.ctx, w.tx, w.workspace, worded)
+	secret, err := q.JobsWithSecrets(w.ctx, w.tx, w.workspace, worded)
 	if err != nil {
 		return err
 	}

@@ -81,11 +81,6 @@ func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([
 	return locked, nil
 }
 
-// jobsWithSecrets are those of the jobs that have secrets.
-func jobsWithSecrets(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
-	return q.JobsWithSecrets(ctx, tx, workspace, list)
-}
-
 // jobsWaitedFor are those of the jobs for which others wait.
 func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
 	return q.JobsWaitedFor(ctx, tx, list, workspace)

@@ -33,7 +33,7 @@ func New(d *db.DB, keys *Keys) *Sealer { return &Sealer{db: d, keys: keys} }
 func (s *Sealer) Seal(ctx context.Context) (events int, failed error) {
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = dueTx(ctx, tx)
+		workspaces, err = q.LogSealDue(ctx, tx)
 		return err
 	})
 	if err != nil {

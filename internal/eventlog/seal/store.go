@@ -48,11 +48,6 @@ type fold struct {
 	signed  signature
 }
 
-// dueTx gives the workspaces with events to seal.
-func dueTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.LogSealDue(ctx, tx)
-}
-
 // lastTx gives the last block of a log with its number, place and digest only; the
 // zero block, at the beginning, where there is none.
 func lastTx(ctx context.Context, tx db.Tx, workspace ids.ID) (block, error) {

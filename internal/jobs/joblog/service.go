@@ -110,7 +110,7 @@ func (f Filter) check() (levels []string, before int64, limit int, err error) {
 func (s *Service) ExpireLogs(ctx context.Context) (int, error) {
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = workspacesTx(ctx, tx)
+		workspaces, err = q.WorkspaceIDs(ctx, tx)
 		return err
 	})
 	if err != nil {

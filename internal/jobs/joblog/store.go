@@ -82,10 +82,6 @@ func fromRow(r dbsqlc.LogOlderRow) Line {
 		Details: r.Details, At: r.At, ReceivedAt: r.ReceivedAt}
 }
 
-func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.WorkspaceIDs(ctx, tx)
-}
-
 // expireTx deletes at most limit lines that are older than Retention, and the words of logs
 // of which all lines are.
 func expireTx(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (int, error) {

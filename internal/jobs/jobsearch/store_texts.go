@@ -35,11 +35,6 @@ func (p place) saveTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 		Era: p.era.Number, Filled: p.era.Filled})
 }
 
-// nextJobsTx lists the next jobs by id.
-func nextJobsTx(ctx context.Context, tx db.Tx, workspace, after ids.ID) ([]ids.ID, error) {
-	return q.JobWordsWalk(ctx, tx, workspace, after, walkPage)
-}
-
 // texts are what a job is found by.
 type texts dbsqlc.JobWordsTextsRow
 

@@ -107,7 +107,7 @@ func (x *Index) indexTexts(ctx context.Context, workspace ids.ID) (total int, er
 // walkTx writes the words of the next jobs of those that were there before, and returns how
 // many these are.
 func (p place) walkTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	list, err := nextJobsTx(ctx, tx, workspace, *p.walked)
+	list, err := q.JobWordsWalk(ctx, tx, workspace, *p.walked, walkPage)
 	if err != nil {
 		return 0, err
 	}

@@ -99,7 +99,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 	}
 	var workspaces []ids.ID
 	err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = rotatingTx(ctx, tx)
+		workspaces, err = q.VaultRotating(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Service) RotateSecrets(ctx context.Context) (int, error) {
 func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 	var old []int
 	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) (err error) {
-		old, err = oldKeysTx(ctx, tx, workspace)
+		old, err = q.VaultKeysOld(ctx, tx, workspace)
 		return err
 	})
 	total := 0

@@ -76,16 +76,6 @@ func generationsTx(ctx context.Context, tx db.Tx, workspace ids.ID, known func(s
 	return list, nil
 }
 
-// rotatingTx lists the workspaces that have keys to retire.
-func rotatingTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.VaultRotating(ctx, tx)
-}
-
-// oldKeysTx lists the keys of a workspace that are to be retired, the oldest first.
-func oldKeysTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]int, error) {
-	return q.VaultKeysOld(ctx, tx, workspace)
-}
-
 // pageTx reads the next values that a key has sealed.
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, key int, after sealed) ([]sealed, error) {
 	rows, err := q.JobSecretPage(ctx, tx, dbsqlc.JobSecretPageParams{WorkspaceID: workspace, KeyID: key,

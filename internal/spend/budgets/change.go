@@ -194,7 +194,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, id ids.ID) 
 		if err := freeAllTx(ctx, tx, who.Workspace, found[0], who.Name); err != nil {
 			return err
 		}
-		if err := removeTx(ctx, tx, who.Workspace, id); err != nil {
+		if err := q.BudgetRemove(ctx, tx, who.Workspace, id); err != nil {
 			return err
 		}
 		return eventlog.RecordTx(ctx, tx, who, eventlog.BudgetRemoved, found[0].facts(nil))

@@ -311,5 +311,5 @@ func expireOneTx(ctx context.Context, tx db.Tx, who tenancy.Principal, r ended, 
 	if err := limitsTx(ctx, tx, who.Workspace, Budget{ID: r.budget, State: of}); err != nil {
 		return err
 	}
-	return takeRaiseTx(ctx, tx, who.Workspace, r.line, take)
+	return q.BudgetRaiseTake(ctx, tx, int64(take), who.Workspace, r.line)
 }

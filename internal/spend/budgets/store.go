@@ -83,10 +83,6 @@ func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 		Unpriced: string(b.Unpriced), ThrottledBelow: b.ThrottledBelow})
 }
 
-func removeTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID) error {
-	return q.BudgetRemove(ctx, tx, workspace, budget)
-}
-
 // freeAllTx frees what leases have reserved of a budget, of all its periods.
 func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor string) error {
 	rows, err := q.BudgetReservationsFree(ctx, tx, workspace, of.ID, actor)

@@ -131,7 +131,3 @@ func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spe
 	}
 	return spend.Nanos(n), nil
 }
-
-func takeRaiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64, amount spend.Nanos) error {
-	return q.BudgetRaiseTake(ctx, tx, int64(amount), workspace, id)
-}

@@ -10,11 +10,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
-// workspacesTx are the workspaces that have budgets, as the system role sees them.
-func workspacesTx(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
-	return q.BudgetWorkspaces(ctx, tx)
-}
-
 // hoursTx reads how periods of budgets stood, hour by hour, in the order of time.
 func hoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, budgets []ids.ID, since time.Time) (map[ids.ID][]hour, error) {
 	rows, err := q.BudgetHours(ctx, tx, workspace, budgets, since)
@@ -50,12 +45,6 @@ func spentSinceTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget
 		at[r.ID].SpentSince = &r.At
 	}
 	return nil
-}
-
-// snapshotTx keeps how the periods stand in this hour, and how those of the projection's
-// history ended.
-func snapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID, now time.Time) error {
-	return q.BudgetSnapshot(ctx, tx, now, workspace, now.Add(-history))
 }
 
 // foreseeTx keeps the projections of budgets.

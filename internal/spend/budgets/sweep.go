@@ -29,7 +29,7 @@ func (s *Service) Foresee(ctx context.Context) (int, error) { return s.everywher
 func (s *Service) everywhere(ctx context.Context, do func(context.Context, tenancy.Principal) (int, error)) (total int, err error) {
 	var workspaces []ids.ID
 	if err := s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
-		workspaces, err = workspacesTx(ctx, tx)
+		workspaces, err = q.BudgetWorkspaces(ctx, tx)
 		return err
 	}); err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (s *Service) foresee(ctx context.Context, who tenancy.Principal) (int, erro
 		if err := spentSinceTx(ctx, tx, who.Workspace, list); err != nil {
 			return err
 		}
-		if err := snapshotTx(ctx, tx, who.Workspace, now); err != nil {
+		if err := q.BudgetSnapshot(ctx, tx, now, who.Workspace, now.Add(-history)); err != nil {
 			return err
 		}
 		budgets := make([]ids.ID, len(list))

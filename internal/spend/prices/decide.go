@@ -130,7 +130,7 @@ func decideTx(ctx context.Context, tx db.Tx, who tenancy.Principal, u Unpriced) 
 		return nil, err
 	}
 	if u.Decision == Count {
-		if err := askTx(ctx, tx, who.Workspace, as.From); err != nil {
+		if err := q.UsagePricingAsk(ctx, tx, who.Workspace, as.From); err != nil {
 			return nil, err
 		}
 	}

@@ -107,7 +107,7 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 			since = price.From
 		}
 	}
-	if err := askTx(ctx, tx, who.Workspace, since); err != nil {
+	if err := q.UsagePricingAsk(ctx, tx, who.Workspace, since); err != nil {
 		return nil, err
 	}
 	models := make([]string, len(list))

@@ -2,7 +2,6 @@ package prices
 
 import (
 	"context"
-	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -46,9 +45,4 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 		return 0, err
 	}
 	return len(added), nil
-}
-
-// askTx has what was booked since an instant, and has no known cost, priced.
-func askTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) error {
-	return q.UsagePricingAsk(ctx, tx, workspace, since)
 }
