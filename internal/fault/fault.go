@@ -5,10 +5,13 @@
 package fault
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // Error is a refusal that may be shown. Message and Fields are written for the
@@ -45,9 +48,23 @@ func InvalidFields(fields map[string]string) *Error {
 	return &Error{Code: Validation, Message: "Some fields need another value.", Fields: maps.Clone(fields)}
 }
 
-// Names returns the names of the refused fields, sorted: which of them a person reads first
-// never depends on chance.
-func (e *Error) Names() []string { return slices.Sorted(maps.Keys(e.Fields)) }
+// Names returns the names of the refused fields in order, those in a list by their number:
+// which of them a person reads first never depends on chance.
+func (e *Error) Names() []string {
+	return slices.SortedFunc(maps.Keys(e.Fields), func(a, b string) int {
+		return cmp.Or(cmp.Compare(padNumbers(a), padNumbers(b)), cmp.Compare(a, b))
+	})
+}
+
+// padNumbers gives every number as many digits, so that capabilities[10] comes after
+// capabilities[2].
+func padNumbers(field string) string {
+	return numbers.ReplaceAllStringFunc(field, func(digits string) string {
+		return strings.Repeat("0", max(0, 9-len(digits))) + digits
+	})
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // With returns a copy of e that carries one more detail.
 func (e *Error) With(key string, value any) *Error {

@@ -53,7 +53,7 @@ const (
 // before, without an attempt between that ended otherwise. The first wait is short, since
 // another host may do better; a host that claims such a job again and again is slowed down.
 func HostWait(before int) time.Duration {
-	return signal.Jitter(min(minHostWait<<min(before, 10), maxHostWait), backoffJitter)
+	return signal.Jitter(signal.Backoff(minHostWait, maxHostWait, before+1), backoffJitter)
 }
 
 // Bounds of the wait that an agent asks for with FailedRateLimit.
@@ -89,13 +89,6 @@ func (d *Decision) backOff(now time.Time, failures int) {
 // seconds, doubled by each failure, at most a day, spread by a fifth either way
 // so that jobs that failed together do not return together.
 func Backoff(baseSeconds, failures int) time.Duration {
-	wait := time.Duration(baseSeconds) * time.Second
-	for range failures - 1 {
-		if wait >= maxBackoff {
-			break
-		}
-		wait *= 2
-	}
-	wait = min(wait, maxBackoff)
+	wait := signal.Backoff(time.Duration(baseSeconds)*time.Second, maxBackoff, max(failures, 1))
 	return min(signal.Jitter(wait, backoffJitter), maxBackoff)
 }

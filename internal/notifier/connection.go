@@ -20,10 +20,9 @@ const (
 	probeTimeout = 5 * time.Second
 	sendTimeout  = 5 * time.Second
 	lastTimeout  = time.Second
+	// firstWait is the wait after a connection that worked.
+	firstWait = 250 * time.Millisecond
 )
-
-// backoff is the wait before each new try; the last one repeats.
-var backoff = []time.Duration{250 * time.Millisecond, 5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}
 
 // listen keeps a listening connection until ctx ends.
 func (n *Notifier) listen(ctx context.Context) {
@@ -149,7 +148,7 @@ func (n *Notifier) persist(ctx context.Context, what string, fn func(ctx context
 		if failures == 0 {
 			n.log.Warn(what+" was interrupted", "error", err)
 		}
-		_ = signal.Sleep(ctx, backoff[min(failures, len(backoff)-1)])
+		_ = signal.Sleep(ctx, max(firstWait, signal.Backoff(5*time.Second, 40*time.Second, failures)))
 		failures++
 	}
 }

@@ -38,6 +38,19 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// Backoff returns how long to wait after failures in a row: first after one, twice as long
+// after each further one, and at most longest; nothing after none.
+func Backoff(first, longest time.Duration, failures int) time.Duration {
+	if failures <= 0 {
+		return 0
+	}
+	wait := first
+	for n := 1; n < failures && wait < longest; n++ {
+		wait *= 2
+	}
+	return min(wait, longest)
+}
+
 // Jitter returns a random time between d*(1-share) and d*(1+share), so that what
 // started together does not stay together.
 func Jitter(d time.Duration, share float64) time.Duration {
