@@ -40,8 +40,8 @@ func (livePage) Key(q url.Values, who tenancy.Principal) string {
 func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
 	name, err := b.pages.WorkspaceName(c.Request().Context(), who)
 	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
-	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap)),
-		empty: c.QueryParam(emptyParam) != ""}, err
+	first := b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap))
+	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != ""}, err
 }
 
 // Parts are the columns that a job left and entered, or the card of one that stayed
