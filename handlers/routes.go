@@ -35,30 +35,26 @@ import (
 // pages builds every page and joins their routes. A new page is one line here, and
 // one more where it has a live part.
 func (s *Server) pages() []web.Route {
-	site, d := s.Site, s.Deps
+	site := s.Site
 	registry := &live.Registry{}
 	s.Live = live.NewHub(site, registry)
 
 	boards, events := board.New(site), timeline.New(site)
 	jobPages := job.New(site, registry, live.NewStreams(site))
 	reviews, agent, needs, status := review.New(site), agents.New(site), needsyou.New(site), statuspage.New(site)
-	money := budgets.New(budgets.Deps{Web: site, Screens: d.Screens, Budgets: d.Budgets, Usage: d.Usage, Estimates: d.Estimates})
-	threads := messages.New(messages.Deps{Web: site, Bus: d.Bus, Fleet: d.Fleet, Members: d.Accounts.Members,
-		Screens: d.Screens, Blobs: d.Blobs})
+	money, threads := budgets.New(site), messages.New(site)
 	registry.Register(boards.Live(), jobPages.Live(), live.Simple(agent), live.Simple(reviews), events.Live(), live.Simple(needs),
-		live.Simple(status), money.Live(), threads.Live())
+		live.Simple(status), live.Simple(money), threads.Live())
 
 	return slices.Concat(
 		[]web.Route{web.GetLong("/live", tenancy.ReadBoard, s.Live.Show)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
-		jobform.New(jobform.Deps{Web: site, Screens: d.Screens, Jobs: d.Jobs, Dispatch: d.Dispatch}).Routes(),
+		jobform.New(site).Routes(),
 		palette.New(site).Routes(), search.New(site).Routes(), usage.New(site).Routes(),
 		status.Routes(), money.Routes(), threads.Routes(), blob.New(site).Routes(),
-		prices.New(prices.Deps{Web: site, Screens: d.Screens, Prices: d.Prices}).Routes(),
+		prices.New(site).Routes(),
 		login.New(site).Routes(),
-		settings.New(settings.Deps{Web: site, Accounts: d.Accounts, Provider: d.Provider, Sessions: d.Sessions,
-			Jobs: d.Jobs, Secrets: d.Jobs.Secrets, Fleet: d.Fleet,
-			Screens: d.Screens, Dispatch: d.Dispatch, Events: d.Events}).Routes(),
+		settings.New(site).Routes(),
 	)
 }
 

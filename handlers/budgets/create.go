@@ -16,13 +16,13 @@ import (
 )
 
 // ask is the form of a new budget.
-func (p *Pages) ask(c echo.Context, who tenancy.Principal) error {
+func (p *pages) ask(c echo.Context, who tenancy.Principal) error {
 	return p.newForm(c, who, http.StatusOK, fields.Fill(budgets.Input{Scope: budgets.Workspace, Period: budgets.Month, Timezone: "UTC",
 		AlertAt: []int{50, 80, 90, 100}, Hard: true}))
 }
 
 // create makes a budget, or shows the refused form with all that was typed.
-func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
+func (p *pages) create(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 	if err == nil {
 		var made budgets.Budget
 		if made, err = p.Budgets.Create(c.Request().Context(), who, in); err == nil {
-			p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was made", Text: "What was spent before does not count."})
+			p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was made", Text: "What was spent before does not count."})
 			return web.SeeOther(c, links.Budget(made.ID.String()))
 		}
 	}
@@ -42,13 +42,13 @@ func (p *Pages) create(c echo.Context, who tenancy.Principal) error {
 	return p.newForm(c, who, http.StatusUnprocessableEntity, f)
 }
 
-func (p *Pages) newForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
+func (p *pages) newForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
 	return p.form(c, who, status, view.FormPage{Title: "New budget", URL: links.Budgets, Back: links.Budgets, Submit: "Make the budget",
 		Form: f})
 }
 
 // form shows a form within the shell.
-func (p *Pages) form(c echo.Context, who tenancy.Principal, status int, m view.FormPage) error {
+func (p *pages) form(c echo.Context, who tenancy.Principal, status int, m view.FormPage) error {
 	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (p *Pages) form(c echo.Context, who tenancy.Principal, status int, m view.F
 	for _, name := range around.Products {
 		m.Products = append(m.Products, ui.Option{Value: name, Label: name})
 	}
-	if m.Shell, err = p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, m.Title); err != nil {
+	if m.Shell, err = p.Page(c, who, around.Fleet, layout.SectionBudgets, m.Title); err != nil {
 		return err
 	}
 	return web.Render(c, status, view.FormView(m))

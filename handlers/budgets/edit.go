@@ -17,7 +17,7 @@ import (
 )
 
 // askEdit is the form of an edit.
-func (p *Pages) askEdit(c echo.Context, who tenancy.Principal) error {
+func (p *pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (p *Pages) askEdit(c echo.Context, who tenancy.Principal) error {
 }
 
 // edit changes a budget, or shows the refused form with all that was typed.
-func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
+func (p *pages) edit(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
 		_, err = p.Budgets.Change(c.Request().Context(), who, b.ID, patch(in, version))
 	}
 	if err == nil {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: in.Name + " was changed", Text: "Another limit counts from now on."})
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: in.Name + " was changed", Text: "Another limit counts from now on."})
 		return web.SeeOther(c, links.Budget(b.ID.String()))
 	}
 	if err := fields.Refuse(&f, err, fault.InUse, fault.OverBudget, fault.VersionConflict); err != nil {
@@ -68,7 +68,7 @@ func patch(in budgets.Input, version int) budgets.Patch {
 	return change
 }
 
-func (p *Pages) editForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, version string, f ui.Form) error {
+func (p *pages) editForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, version string, f ui.Form) error {
 	id := b.ID.String()
 	remove := &ui.Action{Verb: "remove", Label: "Remove", URL: links.RemoveBudget(id), Danger: true, Dialog: &ui.Dialog{
 		Title: "Remove " + b.Name + "?", Keep: "Keep it", Confirm: "Remove the budget",
@@ -78,7 +78,7 @@ func (p *Pages) editForm(c echo.Context, who tenancy.Principal, status int, b bu
 }
 
 // remove removes a budget.
-func (p *Pages) remove(c echo.Context, who tenancy.Principal) error {
+func (p *pages) remove(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -86,6 +86,6 @@ func (p *Pages) remove(c echo.Context, who tenancy.Principal) error {
 	if err := p.Budgets.Remove(c.Request().Context(), who, b.ID); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was removed", Text: "Jobs that waited for it go on."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was removed", Text: "Jobs that waited for it go on."})
 	return web.SeeOther(c, links.Budgets)
 }

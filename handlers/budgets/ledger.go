@@ -33,7 +33,7 @@ var kindGroups = []struct {
 }
 
 // ledger is the page of a budget's lines.
-func (p *Pages) ledger(c echo.Context, who tenancy.Principal) error {
+func (p *pages) ledger(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	b, err := p.named(c, who)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Pages) ledger(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if m.Shell, err = p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Ledger of "+b.Name); err != nil {
+	if m.Shell, err = p.Page(c, who, around.Fleet, layout.SectionBudgets, "Ledger of "+b.Name); err != nil {
 		return err
 	}
 	if next > 0 {
@@ -133,7 +133,7 @@ func lineSign(l budgets.Line) string {
 }
 
 // undo takes a raise or a transfer back.
-func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
+func (p *pages) undo(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -154,6 +154,6 @@ func (p *Pages) undo(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, toast)
+	p.SetFlash(c, toast)
 	return web.SeeOther(c, links.BudgetLedger(b.ID.String(), "", 0))
 }

@@ -21,7 +21,7 @@ import (
 const shownModels = 5
 
 // models are what the jobs of a budget used in its present period, nil for nothing.
-func (p *Pages) models(ctx context.Context, who tenancy.Principal, b budgets.Budget, now time.Time) (*view.Models, error) {
+func (p *pages) models(ctx context.Context, who tenancy.Principal, b budgets.Budget, now time.Time) (*view.Models, error) {
 	query := usage.Query{From: b.State.Start, Until: now, Filter: usageFilter(b)}
 	if year := now.Add(24*time.Hour - usage.MaxSpan); query.From.Before(year) {
 		query.From = year
@@ -66,7 +66,7 @@ const (
 )
 
 // estimates are the last finished jobs, expected against actual; nil where there are none.
-func (p *Pages) estimates(ctx context.Context, who tenancy.Principal) (*view.Estimates, error) {
+func (p *pages) estimates(ctx context.Context, who tenancy.Principal) (*view.Estimates, error) {
 	list, all, err := p.Estimates.Compare(ctx, who, shownEstimates)
 	if err != nil || len(list) == 0 {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 )
 
 // askRaise is the form of a raise.
-func (p *Pages) askRaise(c echo.Context, who tenancy.Principal) error {
+func (p *pages) askRaise(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (p *Pages) askRaise(c echo.Context, who tenancy.Principal) error {
 
 // raise gives the present period of a budget more money, or shows the refused form with
 // all that was typed.
-func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
+func (p *pages) raise(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 		_, err = p.Budgets.Raise(c.Request().Context(), who, b.ID, r)
 	}
 	if err == nil {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was raised", Text: "Jobs that waited for it go on as far as it reaches."})
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " was raised", Text: "Jobs that waited for it go on as far as it reaches."})
 		return web.SeeOther(c, links.Budget(b.ID.String()))
 	}
 	if err := raiseFields.Refuse(&f, err); err != nil {
@@ -52,7 +52,7 @@ func (p *Pages) raise(c echo.Context, who tenancy.Principal) error {
 }
 
 // named is the budget of the request. NotFound where there is none.
-func (p *Pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, error) {
+func (p *pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, error) {
 	id, ok := ids.Parse(c.Param("budget"))
 	if !ok {
 		return budgets.Budget{}, fault.New(fault.NotFound, "There is no such budget in this workspace.")
@@ -60,12 +60,12 @@ func (p *Pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, er
 	return p.Budgets.Get(c.Request().Context(), who, id)
 }
 
-func (p *Pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f ui.Form) error {
+func (p *pages) raiseForm(c echo.Context, who tenancy.Principal, status int, b budgets.Budget, f ui.Form) error {
 	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Raise "+b.Name)
+	shell, err := p.Page(c, who, around.Fleet, layout.SectionBudgets, "Raise "+b.Name)
 	if err != nil {
 		return err
 	}

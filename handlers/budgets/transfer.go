@@ -16,13 +16,13 @@ import (
 )
 
 // askTransfer is the form of a transfer. ?from= and ?to= begin it.
-func (p *Pages) askTransfer(c echo.Context, who tenancy.Principal) error {
+func (p *pages) askTransfer(c echo.Context, who tenancy.Principal) error {
 	return p.transferForm(c, who, http.StatusOK, transferFields.Read(c.QueryParams()))
 }
 
 // transfer moves money to another budget, or shows the refused form with all that was
 // typed.
-func (p *Pages) transfer(c echo.Context, who tenancy.Principal) error {
+func (p *pages) transfer(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (p *Pages) transfer(c echo.Context, who tenancy.Principal) error {
 		_, err = p.Budgets.Transfer(c.Request().Context(), who, t.from, t.Transfer)
 	}
 	if err == nil {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "$" + t.Amount.USD() + " were transferred", Text: "The ledger takes it back.",
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "$" + t.Amount.USD() + " were transferred", Text: "The ledger takes it back.",
 			ActionLabel: "Ledger", ActionURL: links.BudgetLedger(t.from.String(), "transfer", 0)})
 		return web.SeeOther(c, links.Budget(t.from.String()))
 	}
@@ -46,7 +46,7 @@ func (p *Pages) transfer(c echo.Context, who tenancy.Principal) error {
 	return p.transferForm(c, who, http.StatusUnprocessableEntity, f)
 }
 
-func (p *Pages) transferForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
+func (p *pages) transferForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
 	around, err := p.Screens.PageContext(c.Request().Context(), who)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p *Pages) transferForm(c echo.Context, who tenancy.Principal, status int, 
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Transfer")
+	shell, err := p.Page(c, who, around.Fleet, layout.SectionBudgets, "Transfer")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (p *Pages) transferForm(c echo.Context, who tenancy.Principal, status int, 
 }
 
 // stop takes that a budget stays used up.
-func (p *Pages) stop(c echo.Context, who tenancy.Principal) error {
+func (p *pages) stop(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (p *Pages) stop(c echo.Context, who tenancy.Principal) error {
 	if err := p.Budgets.Stop(c.Request().Context(), who, b.ID); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " stays used up",
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: b.Name + " stays used up",
 		Text: "Its jobs wait until its limit changes or its period ends."})
 	return web.SeeOther(c, links.NeedsYou)
 }

@@ -67,10 +67,10 @@ func (p *Pages) created(c echo.Context, who tenancy.Principal, job jobs.Job, aga
 	}
 	toast.Title = job.Key + " created"
 	if !again {
-		p.Web.SetFlash(c, toast)
+		p.SetFlash(c, toast)
 		return web.SeeOther(c, links.Job(job.Key))
 	}
 	toast.ActionLabel, toast.ActionURL = "Open", links.Job(job.Key)
-	p.Web.SetFlash(c, toast)
+	p.SetFlash(c, toast)
 	return web.SeeOther(c, links.NewJob)
 }

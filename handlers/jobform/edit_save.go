@@ -92,7 +92,7 @@ func (p *Pages) editDone(c echo.Context, who tenancy.Principal, job jobs.Job, e 
 		}
 		toast.Tone, toast.Text = start.Tone, start.Text
 	}
-	p.Web.SetFlash(c, toast)
+	p.SetFlash(c, toast)
 	return web.SeeOther(c, links.Job(job.Key))
 }
 

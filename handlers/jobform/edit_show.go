@@ -52,7 +52,7 @@ func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, type
 	if len(form.Edit.Changes) > 0 && form.Error == "" {
 		form.Error = page.Job.Key + " was changed meanwhile. What you typed is still here."
 	}
-	shell, err := p.Web.Page(c, who, page.Fleet, "", "Edit "+page.Job.Key)
+	shell, err := p.Page(c, who, page.Fleet, "", "Edit "+page.Job.Key)
 	if err != nil {
 		return err
 	}

@@ -3,26 +3,15 @@ package jobform
 
 import (
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web      *web.Site
-	Jobs     *jobs.Service
-	Screens  *screens.Service
-	Dispatch *dispatch.Service
-}
+// Pages answers the requests of the pages.
+type Pages struct{ *web.Site }
 
-// Pages answers the requests of the page.
-type Pages struct{ Deps }
-
-// New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
+// New returns the pages.
+func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes are the pages, fragments and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {

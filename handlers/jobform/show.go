@@ -63,7 +63,7 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	}
 	sheet.key = cmp.Or(sheet.key, ids.New().String())
 	sheet.snap, sheet.products, sheet.phases, sheet.start = around.Fleet, around.Products, around.Phases, around.Start
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
+	shell, err := p.Page(c, who, around.Fleet, layout.SectionNewJob, "New job")
 	if err != nil {
 		return err
 	}

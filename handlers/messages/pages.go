@@ -5,30 +5,15 @@ package messages
 import (
 	"github.com/fleetboard/fleetboard/handlers/live"
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/accounts/members"
-	"github.com/fleetboard/fleetboard/internal/blobs"
-	"github.com/fleetboard/fleetboard/internal/bus"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web     *web.Site
-	Bus     *bus.Service
-	Fleet   *fleet.Service
-	Members *members.Service
-	Screens *screens.Service
-	Blobs   *blobs.Service
-}
-
 // Pages answers the requests of the page.
-type Pages struct{ Deps }
+type Pages struct{ *web.Site }
 
 // New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
+func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes are the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {

@@ -174,7 +174,7 @@ func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
 	if err := p.Bus.Redrive(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "It is handed out again", Text: "Its reader gets it as if for the first time."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "It is handed out again", Text: "Its reader gets it as if for the first time."})
 	return web.SeeOther(c, links.MessagesWith(links.MessageView{Tab: tabDead}))
 }
 
@@ -187,7 +187,7 @@ func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
 	if err := p.Bus.Discard(c.Request().Context(), who, id, nil); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The dead letter was discarded", Text: "The message stays in its thread."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The dead letter was discarded", Text: "The message stays in its thread."})
 	return web.SeeOther(c, links.MessagesWith(links.MessageView{Tab: tabDead}))
 }
 

@@ -52,11 +52,11 @@ func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links
 		return err
 	}
 	if at.New && d.canWrite {
-		if d.members, err = p.Members.List(ctx, who); err != nil {
+		if d.members, err = p.Accounts.Members.List(ctx, who); err != nil {
 			return err
 		}
 	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionMessages, "Messages")
+	shell, err := p.Page(c, who, around.Fleet, layout.SectionMessages, "Messages")
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // decide takes what a person says of a model without a price: what it counts as, with or
 // without its provider before a slash, or that it passes. It is asked in Needs you.
-func (p *Pages) decide(c echo.Context, who tenancy.Principal) error {
+func (p *pages) decide(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -43,12 +43,12 @@ func (p *Pages) decide(c echo.Context, who tenancy.Principal) error {
 		said = ui.Toast{Tone: ui.Bad, Title: "Nothing was decided on " + u.Name}
 		said.Text = refused.Fields[refused.Names()[0]]
 	}
-	p.Web.SetFlash(c, said)
+	p.SetFlash(c, said)
 	return web.SeeOther(c, links.NeedsYou)
 }
 
 // models are the models without a price on which somebody has decided.
-func (p *Pages) models(ctx context.Context, who tenancy.Principal) ([]view.Model, error) {
+func (p *pages) models(ctx context.Context, who tenancy.Principal) ([]view.Model, error) {
 	list, err := p.Prices.Models(ctx, who)
 	if err != nil {
 		return nil, err

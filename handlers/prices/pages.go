@@ -2,6 +2,7 @@
 package prices
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/form"
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -21,54 +21,37 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web     *web.Site
-	Prices  *prices.Service
-	Screens *screens.Service
+// pages are the page with what people do on it.
+type pages struct {
+	*web.Site
+
+	page web.Page[view.Prices]
 }
 
-// Pages answers the requests of the page.
-type Pages struct{ Deps }
-
-// New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
-
-// Routes are the page and its form.
-func (p *Pages) Routes() []web.Route {
-	return []web.Route{
-		web.Get(links.Prices, tenancy.ReadBoard, p.show),
-		web.Post(links.Prices, tenancy.Manage, p.save),
-		web.Post(links.PriceModels, tenancy.Manage, p.decide),
+// New declares the page.
+func New(s *web.Site) web.Page[view.Prices] {
+	p := &pages{Site: s}
+	p.page = web.Page[view.Prices]{
+		Site: s, Path: links.Prices, Need: tenancy.ReadBoard, Section: layout.SectionBudgets, Title: "Prices",
+		Read: p.read, View: view.View,
+		Actions: []web.Route{
+			web.Post(links.Prices, tenancy.Manage, p.save),
+			web.Post(links.PriceModels, tenancy.Manage, p.decide),
+		},
 	}
+	return p.page
 }
 
-// show is the page. ?provider= and ?model= begin the form.
-func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	return p.page(c, who, http.StatusOK, fields.Read(url.Values{"provider": {c.QueryParam("provider")}, "model": {c.QueryParam("model")},
-		"valid_from": {time.Now().UTC().Format(time.DateOnly)}}))
-}
-
-func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {
-	ctx := c.Request().Context()
-	around, err := p.Screens.PageContext(ctx, who)
+// read reads the prices. ?provider= and ?model= begin the form.
+func (p *pages) read(ctx context.Context, r web.Request) (m view.Prices, err error) {
+	list, err := p.Prices.List(ctx, r.Who)
 	if err != nil {
-		return err
+		return m, err
 	}
-	list, err := p.Prices.List(ctx, who)
-	if err != nil {
-		return err
-	}
-	shell, err := p.Web.Page(c, who, around.Fleet, layout.SectionBudgets, "Prices")
-	if err != nil {
-		return err
-	}
-	m := view.Page{Shell: shell}
-	if who.Can(tenancy.Manage) {
+	if r.Who.Can(tenancy.Manage) {
+		f := fields.Read(url.Values{"provider": {r.Query.Get("provider")}, "model": {r.Query.Get("model")},
+			"valid_from": {time.Now().UTC().Format(time.DateOnly)}})
 		m.Form = &f
-	}
-	if m.Models, err = p.models(ctx, who); err != nil {
-		return err
 	}
 	for _, price := range list {
 		if price.ID > 0 {
@@ -77,7 +60,8 @@ func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, f ui.For
 			m.Builtin = append(m.Builtin, row(price))
 		}
 	}
-	return web.Render(c, status, view.View(m))
+	m.Models, err = p.models(ctx, r.Who)
+	return m, err
 }
 
 func row(p prices.Price) view.Row {
@@ -106,7 +90,7 @@ const nanosOfRate = 1000
 func dollars(rate int64) string { return "$" + spend.Nanos(rate*nanosOfRate).USD() }
 
 // save adds a price, or shows the refused form with all that was typed.
-func (p *Pages) save(c echo.Context, who tenancy.Principal) error {
+func (p *pages) save(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -117,14 +101,14 @@ func (p *Pages) save(c echo.Context, who tenancy.Principal) error {
 		_, err = p.Prices.Save(c.Request().Context(), who, prices.List{price})
 	}
 	if err == nil {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The price of " + price.Model + " was added",
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The price of " + price.Model + " was added",
 			Text: "What has no price and was used since then is priced by it."})
 		return web.SeeOther(c, links.Prices)
 	}
 	if err := fields.Refuse(&f, err); err != nil {
 		return err
 	}
-	return p.page(c, who, http.StatusUnprocessableEntity, f)
+	return p.page.Show(c, who, http.StatusUnprocessableEntity, func(m *view.Prices) { m.Form = &f })
 }
 
 // fields are the form of a price. Rates are dollars for a million tokens.

@@ -23,7 +23,7 @@ func (p *accountPages) accountRename(c echo.Context, who tenancy.Principal) erro
 	if err := p.Accounts.People.Rename(c.Request().Context(), who, name); err != nil {
 		return p.accountAgain(c, who, accountPageData{name: &name, in: "account"}, err, nil)
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Your name is saved", Text: "Others see it from now on."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Your name is saved", Text: "Others see it from now on."})
 	return web.SeeOther(c, links.Account)
 }
 
@@ -35,7 +35,7 @@ func (p *accountPages) accountPassword(c echo.Context, who tenancy.Principal) er
 		return err
 	}
 	// Before the change: afterwards there is no session to load.
-	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
+	ctx, err := p.Sessions.Load(c.Request().Context(), p.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (p *accountPages) accountPassword(c echo.Context, who tenancy.Principal) er
 		}
 		text += " " + web.Plural(n, "token of yours was", "tokens of yours were") + " revoked."
 	}
-	if err := p.Web.RenewSession(ctx, c, epoch); err != nil {
+	if err := p.RenewSession(ctx, c, epoch); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: text})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: title, Text: text})
 	return web.SeeOther(c, links.Account)
 }
 
@@ -67,18 +67,18 @@ func (p *accountPages) changePassword(c echo.Context, who tenancy.Principal, in 
 		return "", 0, err
 	}
 	if !profile.HasPassword {
-		ask, err := p.Web.TakeProof(c, who, in, links.Account)
+		ask, err := p.TakeProof(c, who, in, links.Account)
 		if err != nil {
 			return "", 0, err
 		}
 		if ask != nil {
 			return "", 0, fault.New(fault.InvalidTransition, "%s", ask.Error)
 		}
-		epoch, err := p.Accounts.LogIns.SetPassword(ctx, who, in.Get("password"), p.Web.SessionToken(c))
+		epoch, err := p.Accounts.LogIns.SetPassword(ctx, who, in.Get("password"), p.SessionToken(c))
 		return "Your password is set", epoch, err
 	}
 	epoch, err = p.Accounts.LogIns.ChangePassword(ctx, who, login.PasswordChange{
-		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: p.Web.SessionToken(c),
+		Current: in.Get("current"), New: in.Get("password"), Address: c.RealIP(), Token: p.SessionToken(c),
 	})
 	return "Your password is changed", epoch, err
 }

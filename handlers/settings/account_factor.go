@@ -79,7 +79,7 @@ func (p *accountPages) factorConfirm(c echo.Context, who tenancy.Principal) erro
 		return err
 	}
 	// The token changes with what protects the account.
-	ctx, err := p.Sessions.Load(c.Request().Context(), p.Web.SessionToken(c))
+	ctx, err := p.Sessions.Load(c.Request().Context(), p.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (p *accountPages) factorConfirm(c echo.Context, who tenancy.Principal) erro
 		c.Response().Header().Set(echo.HeaderRetryAfter, strconv.Itoa(web.RetryAfter(f)))
 		return p.factorPage(c, who, status.Of(f.Code), web.TryAgainText(f))
 	case f.Code == fault.NotFound:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
+		p.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was turned on", Text: f.Message})
 		return web.SeeOther(c, links.Account)
 	default:
 		return err
@@ -101,10 +101,10 @@ func (p *accountPages) factorConfirm(c echo.Context, who tenancy.Principal) erro
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.Sessions.EndThis(c.Request().Context(), p.Web.SessionToken(c)); err != nil {
+	if err := p.Accounts.Sessions.EndThis(c.Request().Context(), p.SessionToken(c)); err != nil {
 		return err
 	}
-	if err := p.Web.RenewSession(ctx, c, epoch); err != nil {
+	if err := p.RenewSession(ctx, c, epoch); err != nil {
 		return err
 	}
 	return p.codesPage(c, who, codes, true)
@@ -119,7 +119,7 @@ func (p *accountPages) factorDrop(c echo.Context, who tenancy.Principal) error {
 	if err := p.Accounts.SecondFactors.Drop(c.Request().Context(), who, in.Get("current"), c.RealIP()); err != nil {
 		return p.accountAgain(c, who, accountPageData{in: "factor"}, err, map[string]string{"current": "drop"})
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The second factor is off", Text: "Your password alone is enough to log in."})
 	return web.SeeOther(c, links.Account)
 }
 

@@ -25,7 +25,7 @@ func (p *accountPages) logInNotMine(c echo.Context, who tenancy.Principal) error
 	if err := p.settleLogIn(c, who, false); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "That browser is logged out",
+	p.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "That browser is logged out",
 		Text: "Whoever it was knows how to log in: change your password now and revoke your tokens with it."})
 	return web.SeeOther(c, links.Account+"#password-part")
 }
@@ -35,5 +35,5 @@ func (p *accountPages) settleLogIn(c echo.Context, who tenancy.Principal, mine b
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such log in.")
 	}
-	return p.Accounts.LogIns.SettleLogIn(c.Request().Context(), who, id, mine, p.Web.SessionToken(c))
+	return p.Accounts.LogIns.SettleLogIn(c.Request().Context(), who, id, mine, p.SessionToken(c))
 }

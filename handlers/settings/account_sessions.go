@@ -20,13 +20,13 @@ func (p *accountPages) sessionEnd(c echo.Context, who tenancy.Principal) error {
 	if err := p.Accounts.Sessions.End(c.Request().Context(), who, id); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "That browser is logged out", Text: "It can show nothing new from now on."})
 	return web.SeeOther(c, links.Account)
 }
 
 // sessionsEndOthers logs all browsers out but this one.
 func (p *accountPages) sessionsEndOthers(c echo.Context, who tenancy.Principal) error {
-	n, err := p.Accounts.Sessions.EndOthers(c.Request().Context(), who, p.Web.SessionToken(c))
+	n, err := p.Accounts.Sessions.EndOthers(c.Request().Context(), who, p.SessionToken(c))
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (p *accountPages) sessionsEndOthers(c echo.Context, who tenancy.Principal) 
 	if n > 0 {
 		t.Title = web.Plural(n, "other browser is", "other browsers are") + " logged out"
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, links.Account)
 }
 
@@ -43,7 +43,7 @@ func (p *accountPages) sessionsEndAll(c echo.Context, who tenancy.Principal) err
 	if err := p.Accounts.Sessions.EndAll(c.Request().Context(), who); err != nil {
 		return err
 	}
-	if err := p.Web.SignOut(c); err != nil {
+	if err := p.SignOut(c); err != nil {
 		return err
 	}
 	return web.SeeOther(c, links.Login)

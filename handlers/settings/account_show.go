@@ -27,17 +27,17 @@ func (p *accountPages) accountPage(c echo.Context, who tenancy.Principal, status
 	if sheet.profile, err = p.Accounts.People.Profile(ctx, who); err != nil {
 		return err
 	}
-	if sheet.sessions, err = p.Accounts.Sessions.List(ctx, who, p.Web.SessionToken(c)); err != nil {
+	if sheet.sessions, err = p.Accounts.Sessions.List(ctx, who, p.SessionToken(c)); err != nil {
 		return err
 	}
-	if sheet.logins, err = p.Accounts.LogIns.NewLogIns(ctx, who, p.Web.SessionToken(c)); err != nil {
+	if sheet.logins, err = p.Accounts.LogIns.NewLogIns(ctx, who, p.SessionToken(c)); err != nil {
 		return err
 	}
 	if sheet.identity, err = p.identityPart(c, who); err != nil {
 		return err
 	}
 	if !sheet.profile.HasPassword {
-		if sheet.proof, err = p.Web.AskProof(c, who, links.Account); err != nil {
+		if sheet.proof, err = p.AskProof(c, who, links.Account); err != nil {
 			return err
 		}
 	}

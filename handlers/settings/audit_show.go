@@ -41,7 +41,7 @@ func (p *recordPages) auditShow(c echo.Context, who tenancy.Principal) error {
 	if web.IsHX(c) && sheet.past {
 		return web.Render(c, http.StatusOK, events.Rows(sheet.model().Items))
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Audit")
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, "Audit")
 	if err != nil {
 		return err
 	}

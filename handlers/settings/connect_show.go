@@ -47,7 +47,7 @@ func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status i
 	if err != nil {
 		return err
 	}
-	m := view.Connect{Server: p.Web.ServerURL(c), TokenFile: p.Web.EnrolmentFile(c.Request().Context(), who), Made: made,
+	m := view.Connect{Server: p.ServerURL(c), TokenFile: p.EnrolmentFile(c.Request().Context(), who), Made: made,
 		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
 	return web.Render(c, status, view.ConnectView(view.ConnectPage{Shell: shell, Connect: m}))
 }

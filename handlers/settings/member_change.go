@@ -54,7 +54,7 @@ func (p *memberPages) membersChanged(c echo.Context, err error, title, text stri
 	default:
 		return err
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, links.Members)
 }
 
@@ -70,15 +70,15 @@ func (p *memberPages) memberLeave(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	if len(rest) == 0 {
-		if err := p.Web.SignOut(c); err != nil {
+		if err := p.SignOut(c); err != nil {
 			return err
 		}
 		return web.SeeOther(c, links.Login)
 	}
-	if err := p.Web.Keep(c, sessions.Workspace, rest[0].ID.String()); err != nil {
+	if err := p.Keep(c, sessions.Workspace, rest[0].ID.String()); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})
 	return web.SeeOther(c, links.Board)
 }
 

@@ -57,7 +57,7 @@ func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) err
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, links.Workspace)
 }
 

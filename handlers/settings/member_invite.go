@@ -24,7 +24,7 @@ func (p *memberPages) invitationMake(c echo.Context, who tenancy.Principal) erro
 	token, made, err := p.Accounts.Members.Invite(c.Request().Context(), who, in.email, tenancy.Role(in.role))
 	switch f := fault.From(err); {
 	case err == nil:
-		in.link, in.made = p.Web.ServerURL(c)+links.Invitation(token), made
+		in.link, in.made = p.ServerURL(c)+links.Invitation(token), made
 		return p.membersPage(c, who, http.StatusOK, in)
 	case f.Code == fault.Validation:
 		in.wrong = f.Fields
@@ -45,6 +45,6 @@ func (p *memberPages) invitationRevoke(c echo.Context, who tenancy.Principal) er
 	if err := p.Accounts.Members.RevokeInvitation(c.Request().Context(), who, id); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The invitation was taken back", Text: "Its link opens nothing any more."})
 	return web.SeeOther(c, links.Members)
 }

@@ -5,40 +5,16 @@ package settings
 import (
 	"slices"
 
-	"github.com/alexedwards/scs/v2"
-
 	"github.com/fleetboard/fleetboard/handlers/web"
-	"github.com/fleetboard/fleetboard/internal/accounts"
-	"github.com/fleetboard/fleetboard/internal/accounts/oidc"
-	"github.com/fleetboard/fleetboard/internal/dispatch"
-	"github.com/fleetboard/fleetboard/internal/eventlog"
-	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/jobs"
-	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
-	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Deps is what the page needs.
-type Deps struct {
-	Web      *web.Site
-	Dispatch *dispatch.Service
-	Events   *eventlog.Log
-	Fleet    *fleet.Service
-	Jobs     *jobs.Service
-	Secrets  *secrets.Service
-	Screens  *screens.Service
-	Accounts *accounts.Parts
-	Provider *oidc.Provider
-	Sessions *scs.SessionManager
-}
+// Pages answers the requests of the pages.
+type Pages struct{ *web.Site }
 
-// Pages answers the requests of the page.
-type Pages struct{ Deps }
-
-// New returns the page.
-func New(d Deps) *Pages { return &Pages{d} }
+// New returns the pages.
+func New(s *web.Site) *Pages { return &Pages{s} }
 
 // Routes are the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {

@@ -71,7 +71,7 @@ func (p *productPages) productSave(c echo.Context, who tenancy.Principal, sheet 
 	if sheet.product != nil {
 		before = *sheet.product
 	}
-	p.Web.SetFlash(c, savedToast(in.name, made || sheet.product == nil, productChanges(before, in.ProductSettings)))
+	p.SetFlash(c, savedToast(in.name, made || sheet.product == nil, productChanges(before, in.ProductSettings)))
 	return web.SeeOther(c, links.Products)
 }
 
@@ -101,7 +101,7 @@ func (p *productPages) setProductPaused(c echo.Context, who tenancy.Principal, p
 	if paused {
 		t.Title, t.Text = product.Name+" is paused", "Agents get no new jobs of it; what they work on goes on."
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, web.BackTo(c, links.Products))
 }
 
@@ -111,9 +111,9 @@ func (p *productPages) productDelete(c echo.Context, who tenancy.Principal) erro
 	err := p.Jobs.DeleteProduct(c.Request().Context(), who, name)
 	switch f := fault.From(err); {
 	case err == nil:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: name + " was deleted", Text: "Its repos belong to no product now."})
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: name + " was deleted", Text: "Its repos belong to no product now."})
 	case f.Code == fault.InUse:
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: name + " was not deleted", Text: f.Message})
+		p.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: name + " was not deleted", Text: f.Message})
 		return web.SeeOther(c, links.Product(name))
 	default:
 		return err

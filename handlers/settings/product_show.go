@@ -29,7 +29,7 @@ func (p *productPages) productsShow(c echo.Context, who tenancy.Principal) error
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Products")
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, "Products")
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *productPages) productPage(c echo.Context, who tenancy.Principal, status
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, title)
 	if err != nil {
 		return err
 	}

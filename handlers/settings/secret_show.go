@@ -19,14 +19,14 @@ func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	sheet := secretPageData{canOwn: who.Can(tenancy.Own)}
 	var err error
-	if sheet.keys, err = p.Secrets.Keys(ctx, who); err != nil {
+	if sheet.keys, err = p.Jobs.Secrets.Keys(ctx, who); err != nil {
 		return err
 	}
 	snap, err := p.Fleet.Snapshot(ctx, who)
 	if err != nil {
 		return err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, "Encryption")
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, "Encryption")
 	if err != nil {
 		return err
 	}
@@ -36,12 +36,12 @@ func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 // secretsRenew makes a new key and goes back to the page.
 func (p *recordPages) secretsRenew(c echo.Context, who tenancy.Principal) error {
 	toast := ui.Toast{Tone: ui.OK, Title: "A new key was made", Text: "The secrets that are kept are encrypted anew from now on."}
-	err := p.Secrets.RenewKey(c.Request().Context(), who)
+	err := p.Jobs.Secrets.RenewKey(c.Request().Context(), who)
 	if refusal := fault.From(err); fault.Is(err, fault.InvalidTransition) {
 		toast = ui.Toast{Tone: ui.Warn, Title: "No new key was made", Text: refusal.Message}
 	} else if err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, toast)
+	p.SetFlash(c, toast)
 	return web.SeeOther(c, links.Secrets)
 }

@@ -17,7 +17,7 @@ func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string
 	if err != nil {
 		return layout.Shell{}, err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, title)
 	if err == nil && c.Request().Method != http.MethodGet {
 		shell.Path = links.Account
 	}
@@ -31,7 +31,7 @@ func (p *Pages) shell(c echo.Context, who tenancy.Principal, title, path string)
 	if err != nil {
 		return layout.Shell{}, err
 	}
-	shell, err := p.Web.Page(c, who, snap, layout.SectionSettings, title)
+	shell, err := p.Page(c, who, snap, layout.SectionSettings, title)
 	shell.Path = path
 	return shell, err
 }

@@ -57,7 +57,7 @@ func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *to
 
 // madeBefore answers a form that was sent again.
 func (p *tokenPages) madeBefore(c echo.Context, path string) error {
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
+	p.SetFlash(c, ui.Toast{Tone: ui.Warn, Title: "This form has made its token already",
 		Text: "It was shown then and cannot be shown again. If it was not copied, revoke it and make another."})
 	return web.SeeOther(c, path)
 }
@@ -84,6 +84,6 @@ func (p *tokenPages) tokenRevoke(c echo.Context, who tenancy.Principal) error {
 		}
 		t.Text = "Nothing is let in with it any more. " + web.Plural(n, "agent was", "agents were") + " cut off."
 	}
-	p.Web.SetFlash(c, t)
+	p.SetFlash(c, t)
 	return web.SeeOther(c, links.Tokens)
 }

@@ -21,13 +21,13 @@ func (p *tokenPages) tokenProof(c echo.Context, who tenancy.Principal, sheet tok
 	if sheet.kind() != tenancy.KindPerson {
 		return false, nil
 	}
-	sheet.proof, err = p.Web.TakeProof(c, who, in, links.NewToken(string(tenancy.KindPerson)))
+	sheet.proof, err = p.TakeProof(c, who, in, links.NewToken(string(tenancy.KindPerson)))
 	if err != nil || sheet.proof == nil {
 		return false, err
 	}
 	if sheet.proof.ProviderURL != "" {
 		in.Del(web.ProofField)
-		if err := p.Web.Keep(c, keptTokenForm, in.Encode()); err != nil {
+		if err := p.Keep(c, keptTokenForm, in.Encode()); err != nil {
 			return true, err
 		}
 	}

@@ -44,14 +44,14 @@ func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet := tokenFormData{form: blankToken(kind, "")}
 	if kind == tenancy.KindPerson {
-		kept, err := p.Web.TakeKept(c, keptTokenForm)
+		kept, err := p.TakeKept(c, keptTokenForm)
 		if err != nil {
 			return err
 		}
 		if in, err := url.ParseQuery(kept); err == nil && kept != "" {
 			sheet.form = tokenFields.Read(in)
 		}
-		if sheet.proof, err = p.Web.AskProof(c, who, links.NewToken(string(kind))); err != nil {
+		if sheet.proof, err = p.AskProof(c, who, links.NewToken(string(kind))); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func (p *workspacePages) workspaceRename(c echo.Context, who tenancy.Principal) 
 	case err != nil:
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was renamed"})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "The workspace was renamed"})
 	return web.SeeOther(c, links.Workspace)
 }
 
@@ -48,10 +48,10 @@ func (p *workspacePages) workspaceCreate(c echo.Context, who tenancy.Principal) 
 	if err != nil {
 		return err
 	}
-	if err := p.Web.Keep(c, sessions.Workspace, made.ID.String()); err != nil {
+	if err := p.Keep(c, sessions.Workspace, made.ID.String()); err != nil {
 		return err
 	}
-	p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
+	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
 	return web.SeeOther(c, links.Board)
 }
 
@@ -72,7 +72,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 	if !ok {
 		return fault.New(fault.NotFound, "You are in no such workspace.")
 	}
-	if err := p.Web.Keep(c, sessions.Workspace, to.ID.String()); err != nil {
+	if err := p.Keep(c, sessions.Workspace, to.ID.String()); err != nil {
 		return err
 	}
 	next := web.SafeNext(in.Get("next"))
@@ -80,7 +80,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 		next = links.Board
 	}
 	if to.ID != who.Workspace {
-		p.Web.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name,
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You are in " + to.Name,
 			Text: "As its " + string(to.Role) + ", in all tabs of this browser."})
 	}
 	return web.SeeOther(c, next)

@@ -2,16 +2,8 @@
 package budgets
 
 import (
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of budgets.
-type Page struct {
-	Shell     layout.Shell
-	Budgets   Budgets
-	Estimates *Estimates // nil where nothing has finished
-}
 
 // Budgets are all budgets, and one of them at length.
 type Budgets struct {
@@ -20,8 +12,10 @@ type Budgets struct {
 	One    *Summary
 	Chart  *Chart  // nil where nothing can be drawn
 	Models *Models // nil where nothing was used
-	Rows   []Row
-	Count  string // "6 budgets"
+	// Estimates are not live; nil where nothing has finished.
+	Estimates *Estimates
+	Rows      []Row
+	Count     string // "6 budgets"
 }
 
 // Bar is what a budget has used, in thousandths of its limit.
