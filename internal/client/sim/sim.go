@@ -60,8 +60,9 @@ func Run(ctx context.Context, o Options, counts *Counts) error {
 	}
 	var all sync.WaitGroup
 	for i := range o.Agents {
-		a := &simulated{Options: o, counts: counts, name: fmt.Sprintf("sim-%03d", i+1), factory: fmt.Sprintf("sim-host-%02d", i%o.Factories+1),
-			seats: (o.Agents + o.Factories - 1) / o.Factories, draw: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
+		a := &simulated{Options: o, counts: counts, name: fmt.Sprintf("sim-%03d", i+1),
+			factory: fmt.Sprintf("sim-host-%02d", i%o.Factories+1),
+			seats:   (o.Agents + o.Factories - 1) / o.Factories, draw: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
 		all.Go(func() { a.live(ctx) })
 	}
 	all.Wait()

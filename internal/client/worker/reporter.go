@@ -48,7 +48,8 @@ type reporter struct {
 }
 
 func newReporter(l *lease, connection *api.Client, secret *redact.Redactor, refuse func(job string, refused []string)) *reporter {
-	return &reporter{lease: l, api: connection, secret: secret, refuse: refuse, allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
+	return &reporter{lease: l, api: connection, secret: secret, refuse: refuse,
+		allowed: 10 * linesPerSecond, last: time.Now(), now: time.Now,
 		progress: api.ProgressReport{Job: l.job, Epoch: l.epoch}, usage: map[string]api.UsageEntry{}, wake: signal.New()}
 }
 
