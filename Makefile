@@ -53,7 +53,7 @@ demo: fleet
 ## test: every check and every test, as the build server does
 .PHONY: test
 test: deps tools check-fmt check-generated
-	@tools/run-steps.sh "test-go lint" "test-processes test-chaos" "test-browser"
+	@tools/run-steps.sh "test-go lint" "test-processes test-browser test-chaos"
 	$(call step,all checks passed)
 
 ## test-times: what the last make test cost, by package, and its ten slowest tests
@@ -161,14 +161,14 @@ check-generated: tools
 	$(call step,generated files)
 	@tools/check-generated.sh
 
-# Three packages at a time, and three browser tests: they wait as much as they work.
+# Two packages at a time: the other lane needs the processors too.
 .PHONY: test-go
 test-go: $(BIN)/gotestsum
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	@tools/run-go-tests.sh in-part -p 3 -timeout 10m -skip '$(RACED_NAMES)' $(RACED_IN_PART)
-	@tools/run-go-tests.sh raced-in-part $(RACE) -p 3 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART)
-	@tools/run-go-tests.sh raced $(RACE) -p 3 -timeout 10m $(RACED)
-	@tools/run-go-tests.sh plain -p 3 -timeout 10m $(PLAIN)
+	@tools/run-go-tests.sh in-part -p 2 -timeout 10m -skip '$(RACED_NAMES)' $(RACED_IN_PART)
+	@tools/run-go-tests.sh raced-in-part $(RACE) -p 2 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART)
+	@tools/run-go-tests.sh raced $(RACE) -p 2 -timeout 10m $(RACED)
+	@tools/run-go-tests.sh plain -p 2 -timeout 10m $(PLAIN)
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser
@@ -178,7 +178,7 @@ test-browser: $(BIN)/gotestsum
 # Workers as processes, repositories, and whole lives of jobs and of money.
 .PHONY: test-processes
 test-processes: $(BIN)/gotestsum
-	@tools/run-go-tests.sh processes -count=1 -p 3 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
+	@tools/run-go-tests.sh processes -count=1 -p 2 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
 
 .PHONY: test-chaos
 test-chaos: $(BIN)/gotestsum

@@ -12,7 +12,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
-	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -47,8 +46,6 @@ type Live[M any] struct {
 	AtOnce  bool
 	// Ages has the page read again with each heartbeat: it shows what changes without an event.
 	Ages bool
-	// Listen tells of other changes than those of the board. May be nil.
-	Listen func(workspace ids.ID) (changed <-chan struct{}, stop func())
 	// Personal is set where people of one role do not see the same.
 	Personal bool
 	// Check refuses addresses that Read would refuse, before a stream begins. May be nil.

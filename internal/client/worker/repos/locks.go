@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// ClearLocks removes what a git that was killed left in the mirrors: locks, which would keep
-// every later one out, and halves of objects. It is for a process that alone uses the state,
-// before it begins.
+// ClearLocks removes what a process that was killed left: locks of git in the mirrors, which
+// would keep every later one out, halves of objects, and private directories in which no
+// attempt is written, since they were only half made or half removed. It is for a process that
+// alone uses the state, before it begins.
 func (r *Repos) ClearLocks() error {
 	mirrors, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
-	faults := []error{err}
+	faults := []error{err, r.clearUnwritten()}
 	for _, dir := range mirrors {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -21,6 +22,18 @@ func (r *Repos) ClearLocks() error {
 			continue
 		}
 		faults = append(faults, clearLocks(root), root.Close())
+	}
+	return errors.Join(faults...)
+}
+
+// clearUnwritten removes private directories in which no attempt is written.
+func (r *Repos) clearUnwritten() error {
+	dirs, err := filepath.Glob(filepath.Join(r.State, "private", "*"))
+	faults := []error{err}
+	for _, dir := range dirs {
+		if !exists(filepath.Join(dir, keptFile)) {
+			faults = append(faults, os.RemoveAll(dir))
+		}
 	}
 	return errors.Join(faults...)
 }

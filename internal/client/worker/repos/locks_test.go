@@ -34,3 +34,22 @@ func TestLocksOfAKilledGitAreCleared(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A process that is killed while it makes or removes what it knows of an attempt leaves a
+// directory that says nothing; one that says which attempt it is of stays.
+func TestWhatWasHalfMadeOrRemovedIsCleared(t *testing.T) {
+	t.Parallel()
+	r, _, _ := withOrigin(t)
+	w := work(t, r, "FB-1")
+	half := filepath.Join(r.State, "private", "FB-2-e1")
+	if err := os.MkdirAll(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, half, keptFile+".half", "{")
+	if err := r.ClearLocks(); err != nil {
+		t.Fatal(err)
+	}
+	if exists(half) || !exists(filepath.Join(w.private, keptFile)) {
+		t.Errorf("half made: %v, written: %v; want only the latter", exists(half), exists(filepath.Join(w.private, keptFile)))
+	}
+}
