@@ -35,7 +35,7 @@ func (w *web) caller(ctx context.Context, token string) *caller {
 	return &caller{ctx: ctx, address: strings.TrimPrefix(w.url, "http://"), token: token}
 }
 
-// first is a caller with one of the tokens that the first start wrote down:
+// first returns a caller with one of the tokens that the first start wrote down:
 // owner-token or enrolment-token.
 func (w *web) first(ctx context.Context, file string) (*caller, error) {
 	text, err := os.ReadFile(filepath.Join(w.dir, filepath.Base(file)))

@@ -201,7 +201,7 @@ func (c *caller) takeChunks() error {
 	}
 }
 
-// header is the value of a header, empty where the answer has none.
+// header returns the value of a header, empty where the answer has none.
 func (a answer) header(name string) []byte {
 	for rest := a.head; len(rest) > 0; {
 		var line []byte

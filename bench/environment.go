@@ -39,7 +39,7 @@ type environment struct {
 	beside      *riverRates
 }
 
-// sized is the part of full that belongs to the chosen number of rows, of which
+// sized returns the part of full that belongs to the chosen number of rows, of which
 // a million is all, but not less than least.
 func (s *environment) sized(full, least int) int {
 	return max(least, int(float64(full)*float64(s.rows)/defaultRows))
@@ -119,7 +119,7 @@ func (s *environment) durable(ctx context.Context) error {
 	return nil
 }
 
-// processor is the name of the processor, where the system tells it.
+// processor returns the name of the processor, where the system tells it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -104,7 +104,7 @@ type unfairness struct {
 	lasted        time.Duration
 }
 
-// worst is the kind that suffered most.
+// worst returns the kind that suffered most.
 func (u *unfairness) worst() (kind int) {
 	for k := range kinds {
 		if u.beside.p99(k)/u.alone.p99(k) > u.beside.p99(kind)/u.alone.p99(kind) {
@@ -267,7 +267,7 @@ type other struct {
 	rounds int
 }
 
-// round is a claim, a heartbeat and a read, each with its time, and the end of the job.
+// round returns a claim, a heartbeat and a read, each with its time, and the end of the job.
 func (o *other) round() (took [3]time.Duration, err error) {
 	a := o.agents[o.rounds%len(o.agents)]
 	o.rounds++

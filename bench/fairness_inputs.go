@@ -38,7 +38,7 @@ type worst struct {
 	filled       int
 }
 
-// next is the call for the nth time.
+// next returns the call for the nth time.
 func (in worst) next(n int64) (path string, body []byte) {
 	number, job := strconv.FormatInt(n, 10), fmt.Sprint("L-", 1+n%int64(max(in.filled, 1)))
 	path = "/api/v1" + strings.NewReplacer("{n}", number, "{job}", job).Replace(in.path)
@@ -48,7 +48,7 @@ func (in worst) next(n int64) (path string, body []byte) {
 	return path, body
 }
 
-// worstInputs are all calls of the API by their operations' names.
+// worstInputs returns all calls of the API by their operations' names.
 func worstInputs(n *named) map[string]worst {
 	all := map[string]worst{}
 	for _, table := range []map[string]worst{
@@ -62,7 +62,7 @@ func worstInputs(n *named) map[string]worst {
 	return all
 }
 
-// text is a JSON string of about so many bytes.
+// text returns a JSON string of about so many bytes.
 func text(size int) string { return `"` + strings.Repeat("word and ", size/9) + `"` }
 
 // list is so many times an item, in which {i} is its number, from 1 on.
@@ -74,12 +74,12 @@ func list(n int, item string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// times is a query of so many parameters.
+// times returns a query of so many parameters.
 func times(n int, parameter string) string {
 	return strings.TrimSuffix(strings.Join(strings.Split(strings.Trim(list(n, parameter), "[]"), ","), "&"), "&")
 }
 
-// yearAgo is the earliest beginning of a report that ends now.
+// yearAgo returns the earliest beginning of a report that ends now.
 func yearAgo() string { return time.Now().UTC().AddDate(0, 0, -365).Format(time.RFC3339) }
 
 func get(what, path string) worst { return worst{what: what, method: "GET", path: path} }
@@ -125,7 +125,7 @@ func jobInputs(n *named) map[string]worst {
 	}
 }
 
-// jobActionInputs are what people do to a job, each time to another one.
+// jobActionInputs returns what people do to a job, each time to another one.
 func jobActionInputs() map[string]worst {
 	action := func(path, body string) worst { return send("a job each", "POST", "/jobs/{job}/"+path, body) }
 	const reason = `{"reason":"so"}`

@@ -267,7 +267,7 @@ func (w *web) awaitWords(ctx context.Context, owner *caller) error {
 	}
 }
 
-// chosen are the calls with these names, all of them where none is given.
+// chosen returns the calls with these names, all of them where none is given.
 func (f *fair) chosen(names string) ([]string, error) {
 	var all []string
 	for name := range f.inputs {

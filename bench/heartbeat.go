@@ -195,7 +195,7 @@ func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed i
 	}
 }
 
-// rewritten is how many rows of the tables that heartbeats write were rewritten,
+// rewritten returns how many rows of the tables that heartbeats write were rewritten,
 // and how many of them stayed on their page.
 func (w *web) rewritten(ctx context.Context) (rewritten, stayed int64, err error) {
 	err = w.asOwner(ctx, func(owner *pgx.Conn) error {

@@ -83,7 +83,7 @@ func messages(ctx context.Context, s *environment) (figures []figure, err error)
 	return figures, err
 }
 
-// message is one as the API takes it.
+// message returns one as the API takes it.
 func message(to string, n int) string {
 	return fmt.Sprintf(
 		`{"type":"custom.bench","to":{"agent":%q},"correlation_id":"bench-%d","payload":{"n":%d,"text":"the build of branch %d is green"}}`,

@@ -32,7 +32,7 @@ type usage struct {
 // usage of the server's process.
 func (w *web) usage() (usage, error) { return readUsage(w.cmd.Process.Pid) }
 
-// postgresUsage is the usage of PostgreSQL, all its processes together, those
+// postgresUsage returns the usage of PostgreSQL, all its processes together, those
 // that ended too.
 func (s *environment) postgresUsage(ctx context.Context) (usage, error) {
 	if runtime.GOOS != "linux" {
@@ -138,12 +138,12 @@ func readStat(pid int) (procStat, error) {
 	return st, err
 }
 
-// ofACore is how much of a core was used between two looks, in percent.
+// ofACore returns how much of a core was used between two looks, in percent.
 func ofACore(before, after usage, passed time.Duration) float64 {
 	return 100 * float64(after.CPU-before.CPU) / float64(passed)
 }
 
-// percentile is the value that p percent of the list do not exceed (the nearest
+// percentile returns the value that p percent of the list do not exceed (the nearest
 // rank). The list is not empty, and is sorted by it.
 func percentile[T cmp.Ordered](list []T, p float64) T {
 	slices.Sort(list)

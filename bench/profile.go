@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// profilesFrom is the folder for profiles, made where it is not there.
+// profilesFrom returns the folder for profiles, made where it is not there.
 func profilesFrom(getenv func(string) string) (string, error) {
 	dir := getenv("FLEETBOARD_BENCH_PROFILE")
 	if dir == "" {
@@ -20,7 +20,7 @@ func profilesFrom(getenv func(string) string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o750)
 }
 
-// profiled is the program that w runs and what its environment needs for it: the
+// profiled returns the program that w runs and what its environment needs for it: the
 // server as it is released, or the same around a profiler.
 func (s *environment) profiled(ctx context.Context, w *web) (program string, env []string, err error) {
 	if s.profiles == "" {
@@ -39,7 +39,7 @@ func (s *environment) profile(kind string) string {
 	return name + "." + kind
 }
 
-// databaseSettings are those of the PostgreSQL that is measured: its defaults, and
+// databaseSettings returns those of the PostgreSQL that is measured: its defaults, and
 // where profiles are wanted what tells the time of each statement.
 func (s *environment) databaseSettings() []string {
 	if s.profiles == "" {

@@ -28,12 +28,12 @@ type figure struct {
 	Runs int `json:"runs"`
 }
 
-// versus is a figure with its ratio.
+// versus returns a figure with its ratio.
 func versus(name string, ours, other float64, unit string, runs int) figure {
 	return figure{Name: name, Ours: ours, Other: other, Unit: unit, Ratio: ours / other, Runs: runs}
 }
 
-// within is a figure that may be most, without another to compare with.
+// within returns a figure that may be most, without another to compare with.
 func within(name string, ours, most float64, unit string, runs int) figure {
 	return figure{Name: name, Ours: ours, Unit: unit, Most: &most, Runs: runs}
 }
@@ -55,7 +55,7 @@ func (f figure) limit() string {
 	}
 }
 
-// compared are the columns of what ours is held against, empty where it is
+// compared returns the columns of what ours is held against, empty where it is
 // held against nothing.
 func (f figure) compared() (other, ratio string) {
 	if f.Other == 0 {
@@ -98,5 +98,5 @@ func median[T cmp.Ordered](list []T) T {
 	return list[len(list)/2]
 }
 
-// oneLine is a text without breaks.
+// oneLine returns a text without breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

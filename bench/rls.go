@@ -22,7 +22,7 @@ const (
 	rlsWarm = 100
 )
 
-// rlsSizes are how often a statement is measured and warmed up: less on a small
+// rlsSizes returns how often a statement is measured and warmed up: less on a small
 // dataset, which has few jobs to take.
 func rlsSizes(rows int) (pairs, warm int) { return min(rlsPairs, rows/200), min(rlsWarm, rows/500) }
 
@@ -158,7 +158,7 @@ func (s *side) begin(ctx context.Context, workspace ids.ID) (pgx.Tx, error) {
 	return tx, results.Close()
 }
 
-// scopeCost is what the beginning of a transaction takes that carries its role,
+// scopeCost returns what the beginning of a transaction takes that carries its role,
 // its workspace and its limits, against a bare BEGIN; each is one round trip.
 // A server without policies would still want the limits, so this has no limit of
 // its own.
@@ -208,7 +208,7 @@ func assertSides(ctx context.Context, workspace ids.ID, with, without *side) err
 	return nil
 }
 
-// statements are the ones that a busy server runs most. Each call of a number
+// statements returns the ones that a busy server runs most. Each call of a number
 // asks for other rows.
 func (t *dataset) statements() []statement {
 	q := dbsqlc.New()
@@ -280,7 +280,7 @@ func (t *dataset) statements() []statement {
 	}
 }
 
-// townID is the id that loading gives a row.
+// townID returns the id that loading gives a row.
 func townID(kind string, n int) ids.ID {
 	id, _ := ids.Parse(fmt.Sprintf("01900000-000%s-7000-8000-%012x", kind, n))
 	return id

@@ -213,7 +213,7 @@ func (w *web) inspect(ctx context.Context) error {
 	return nil
 }
 
-// tail is the end of what the server logged.
+// tail returns the end of what the server logged.
 func (w *web) tail() string {
 	text, _ := os.ReadFile(w.logs.Name())
 	return string(text[max(0, len(text)-2000):])

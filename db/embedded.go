@@ -133,7 +133,7 @@ func (e *Embedded) run(ctx context.Context, dataDir string, user *account, h hos
 	return e.ensureDatabase(ctx)
 }
 
-// URL is the address of the database for its owner, who is a superuser. Only
+// URL returns the address of the database for its owner, who is a superuser. Only
 // the operating system's user of the server, and root, can reach the socket.
 func (e *Embedded) URL() string { return e.url(embeddedName) }
 

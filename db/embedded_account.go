@@ -20,7 +20,7 @@ type account struct {
 	switches bool // from root to another user
 }
 
-// serverAccount is the current user, or, for root, postgres or nobody:
+// serverAccount returns the current user, or, for root, postgres or nobody:
 // PostgreSQL refuses to run as root.
 func serverAccount() (*account, error) {
 	if os.Geteuid() != 0 {

@@ -70,7 +70,7 @@ func findBinaries(ctx context.Context, h host, c cluster, user *account, log *sl
 	return binaries{}, missingServer(want, tooOld, fetchErr)
 }
 
-// missingServer is the one sentence for whoever has no PostgreSQL.
+// missingServer returns the one sentence for whoever has no PostgreSQL.
 func missingServer(want int, tooOld bool, cause error) error {
 	switch {
 	case want > 0:
@@ -119,7 +119,7 @@ func version(ctx context.Context, b binaries, user *account) int {
 	return major
 }
 
-// major is the version that made the cluster, 0 where there is none yet.
+// major returns the version that made the cluster, 0 where there is none yet.
 func (c cluster) major() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
-// otherProcess is a living process of the server's user, or one that ended and was
+// otherProcess returns a living process of the server's user, or one that ended and was
 // not reaped. PostgreSQL does not mind those of other users.
 func otherProcess(t *testing.T, unreaped bool) int {
 	t.Helper()

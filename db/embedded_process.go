@@ -151,7 +151,7 @@ func openServerLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// tail is the end of the server's log, for an error's text.
+// tail returns the end of the server's log, for an error's text.
 func tail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {

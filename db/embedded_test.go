@@ -59,7 +59,7 @@ var (
 	errNoHost = errors.New("the host cannot be reached")
 )
 
-// thisMachine is the machine as it is, except that it neither downloads nor
+// thisMachine returns the machine as it is, except that it neither downloads nor
 // leaves dir.
 func thisMachine(dir string) host {
 	return host{
@@ -69,7 +69,7 @@ func thisMachine(dir string) host {
 	}
 }
 
-// openDir is a directory that every user may pass through.
+// openDir returns a directory that every user may pass through.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "fb-")

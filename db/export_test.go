@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// KnownConstraints are the constraints that Fault has a refusal for.
+// KnownConstraints returns the constraints that Fault has a refusal for.
 func KnownConstraints() []string { return slices.Sorted(maps.Keys(constraints)) }
 
 // Stat counts the pool's connections: in use, idle, and all.

@@ -133,7 +133,7 @@ func readSchema(ctx context.Context, conn database.DBTxConn) (is SchemaError, er
 	return is, nil
 }
 
-// SchemaVersion is the newest schema that this program knows.
+// SchemaVersion returns the newest schema that this program knows.
 func SchemaVersion() (newest int64, err error) {
 	names, err := fs.Glob(schema.FS, "*.sql")
 	for _, name := range names {

@@ -61,7 +61,7 @@ func TestAReadOnlyDatabaseIsUnavailableForChanges(t *testing.T) {
 // silence is a way to a server on which it can fall silent, also for who connects.
 type silence struct{ sync.RWMutex }
 
-// pass is the address of a database by way of s.
+// pass returns the address of a database by way of s.
 func (s *silence) pass(t *testing.T, address string) string {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(address)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// programs are the sources of the server in this repository, without tests.
+// programs returns the sources of the server in this repository, without tests.
 func programs(t *testing.T, roots ...string) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}
@@ -61,7 +61,7 @@ func TestThePoolIsPrivate(t *testing.T) {
 	}
 }
 
-// shownTypes are the types that a declaration shows to other packages.
+// shownTypes returns the types that a declaration shows to other packages.
 func shownTypes(d ast.Decl) (list []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -52,5 +52,5 @@ func nameRows(sql string, rows pgx.Rows, err error) (pgx.Rows, error) {
 // Scan reads the row that Next has come to.
 func (r *namedRows) Scan(dest ...any) error { return name(r.sql, r.Rows.Scan(dest...)) }
 
-// Err is what ended the rows early.
+// Err returns what ended the rows early.
 func (r *namedRows) Err() error { return name(r.sql, r.Rows.Err()) }

@@ -105,7 +105,7 @@ func (t *transaction) begin(ctx context.Context, first ...statement) (pgx.BatchR
 	}
 }
 
-// patience is how long the answer to so many statements is awaited.
+// patience returns how long the answer to so many statements is awaited.
 func (t *transaction) patience(statements int) time.Duration {
 	return time.Duration(statements)*t.takes + answerGrace
 }
@@ -188,7 +188,7 @@ func (r *firstRows) Close() {
 	r.err = r.batch.Close()
 }
 
-// Err is what ended the rows early.
+// Err returns what ended the rows early.
 func (r *firstRows) Err() error {
 	if err := r.Rows.Err(); err != nil {
 		return err

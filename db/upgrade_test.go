@@ -68,7 +68,7 @@ func TestAnOwnerWithoutPrivilegesMigratesRows(t *testing.T) {
 	}
 }
 
-// oldDatabase is one that was migrated to a version, empty, of an owner without privileges.
+// oldDatabase returns one that was migrated to a version, empty, of an owner without privileges.
 // It gives the owner's name and address, and a connection that sees all rows.
 func oldDatabase(t *testing.T, version int64) (name, owner string, rows *pgx.Conn) {
 	t.Helper()

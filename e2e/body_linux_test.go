@@ -104,7 +104,7 @@ func (s *server) forgetPeak() {
 	}
 }
 
-// memory is what the process has resident now, or had at its peak, in bytes.
+// memory returns what the process has resident now, or had at its peak, in bytes.
 func (s *server) memory(which string) int {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))

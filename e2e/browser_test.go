@@ -168,7 +168,7 @@ func (v *visitor) live() {
 	v.sees(liveShown)
 }
 
-// card is the selector of a job's card in a column.
+// card returns the selector of a job's card in a column.
 func card(key, column string) string {
 	return fmt.Sprintf("#list-%s #card-%s", column, strings.ToLower(key))
 }

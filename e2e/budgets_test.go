@@ -230,7 +230,7 @@ func (v *visitor) wantChart(least int, name string) {
 	}
 }
 
-// heightsOf are how far down the points of a line of steps are: "M64 14H70V20.5".
+// heightsOf returns how far down the points of a line of steps are: "M64 14H70V20.5".
 func heightsOf(t *testing.T, line string) []float64 {
 	t.Helper()
 	parts := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("M HV", r) })
@@ -241,7 +241,7 @@ func heightsOf(t *testing.T, line string) []float64 {
 	return heights
 }
 
-// height is how far down a line of the grid is: "M64 14H758".
+// height returns how far down a line of the grid is: "M64 14H758".
 func height(t *testing.T, path string) float64 {
 	t.Helper()
 	_, y, _ := strings.Cut(path, " ")

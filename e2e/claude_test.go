@@ -87,7 +87,7 @@ func TestClaudeCodeDoesAJob(t *testing.T) {
 	}
 }
 
-// fleetPrograms is a directory with the fleet command and Claude Code.
+// fleetPrograms returns a directory with the fleet command and Claude Code.
 func fleetPrograms(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

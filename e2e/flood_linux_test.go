@@ -146,7 +146,7 @@ func (s *server) send(client *http.Client, f flood) int {
 	return answer.StatusCode
 }
 
-// timed is how long a call takes. It has to succeed, unless it comes too often.
+// timed returns how long a call takes. It has to succeed, unless it comes too often.
 func (s *server) timed(method, path, token, body string) time.Duration {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()

@@ -137,7 +137,7 @@ func (v *visitor) palette(texts []string) {
 	}
 }
 
-// pages are all that show text from outside.
+// pages returns all that show text from outside.
 func (e *evil) pages() []string {
 	list := []string{"/board", "/board?group=phase", "/board?group=repo", "/board?group=factory", "/board?q=%3Cscript%3Ewindow.__xss%3D1%3C%2Fscript%3E",
 		"/jobs/new", "/needs-you", "/review", "/agents", "/timeline", "/timeline?group=jobs", "/status", "/usage", "/budgets",

@@ -30,7 +30,7 @@ func numbered(from, to int) []string {
 	return list
 }
 
-// says is the selector of a line of the log by its text.
+// says returns the selector of a line of the log by its text.
 func says(text string) string { return fmt.Sprintf("#joblog-list li:has-text(%q)", text) }
 
 // shown counts the lines of the log that the reader can see or scroll to.
@@ -41,7 +41,7 @@ func (v *visitor) shown() int {
 	return n
 }
 
-// fromEnd is how far the log is scrolled from its end, in pixels.
+// fromEnd returns how far the log is scrolled from its end, in pixels.
 func (v *visitor) fromEnd() int {
 	v.t.Helper()
 	px, err := v.tab.Evaluate(`() => { const b = document.getElementById("joblog-body");

@@ -30,7 +30,7 @@ func startWithProvider(t *testing.T) *server {
 		"FLEETBOARD_OIDC_CLIENT_SECRET="+idpSecret, "FLEETBOARD_OIDC_NAME=Acme")
 }
 
-// freeAddress is one that nobody listens on: the provider has to know it before
+// freeAddress returns one that nobody listens on: the provider has to know it before
 // the server starts.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -76,7 +76,7 @@ func (v *visitor) atProvider(name string) {
 	v.click("button[type=submit]")
 }
 
-// sid is the value of the session's cookie.
+// sid returns the value of the session's cookie.
 func (v *visitor) sid() string {
 	v.t.Helper()
 	cookies, err := v.tab.Context().Cookies(v.s.url)

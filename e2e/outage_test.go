@@ -61,7 +61,7 @@ type person struct {
 	client *http.Client
 }
 
-// logIn is the owner's browser.
+// logIn returns the owner's browser.
 func (s *server) logIn() *person {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)

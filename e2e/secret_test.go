@@ -26,7 +26,7 @@ import (
 // different ways.
 const canary = `kanarie/7f3a+9b?"ü`
 
-// canaryForms are what it looks like in answers, logs and dumps.
+// canaryForms returns what it looks like in answers, logs and dumps.
 func canaryForms() []string {
 	quoted, _ := json.Marshal(canary)
 	inner := string(quoted[1 : len(quoted)-1])
@@ -35,7 +35,7 @@ func canaryForms() []string {
 		strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(canary)), "="), strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(canary)), "=")}
 }
 
-// echo is all of that in one text, as an agent might print it.
+// echo returns all of that in one text, as an agent might print it.
 func echo() string {
 	return fmt.Sprintf("%s %x %X %s %s %s", canary, canary, canary, url.QueryEscape(canary), url.PathEscape(canary),
 		base64.StdEncoding.EncodeToString([]byte(canary))+" "+base64.URLEncoding.EncodeToString([]byte(canary)))
@@ -111,7 +111,7 @@ func (w *watched) call(client *http.Client, token, method, path, kind, body stri
 	return answer.StatusCode, string(text)
 }
 
-// api is a call of the API that must end with a status; in is sent as JSON.
+// api returns a call of the API that must end with a status; in is sent as JSON.
 func (w *watched) api(token, method, path string, want int, in any) string {
 	w.t.Helper()
 	body := ""
@@ -133,7 +133,7 @@ func (w *watched) api(token, method, path string, want int, in any) string {
 	return text
 }
 
-// page is a page, or a form that is sent.
+// page returns a page, or a form that is sent.
 func (w *watched) page(path string, want int, fields url.Values) string {
 	w.t.Helper()
 	method, body := http.MethodGet, ""
@@ -329,7 +329,7 @@ func merged(a, b fields) fields {
 	return all
 }
 
-// dump is the whole database as pg_dump writes it.
+// dump returns the whole database as pg_dump writes it.
 func dump(t *testing.T, database string) string {
 	t.Helper()
 	program, err := exec.LookPath("pg_dump")

@@ -115,7 +115,7 @@ func (s *server) answers() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// in is the server for a part of its test.
+// in returns the server for a part of its test.
 func (s *server) in(t *testing.T) *server {
 	part := *s
 	part.t = t

@@ -97,7 +97,7 @@ func (s *server) slowly(ctx context.Context, begin, more string) <-chan []time.D
 	return done
 }
 
-// answerTime is the 95th of a hundred times that a page takes.
+// answerTime returns the 95th of a hundred times that a page takes.
 func (s *server) answerTime() time.Duration {
 	s.t.Helper()
 	times := make([]time.Duration, 100)

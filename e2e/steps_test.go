@@ -130,7 +130,7 @@ func freshDatabase(t *testing.T) string {
 	return dbtest.URL(t)
 }
 
-// openDir is a directory that another account may pass through: as root the
+// openDir returns a directory that another account may pass through: as root the
 // embedded PostgreSQL runs as one.
 func openDir(t *testing.T) string {
 	t.Helper()

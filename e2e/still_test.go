@@ -20,7 +20,7 @@ import (
 // for it makes as many of them in a longer time.
 const changesEvery = 50 * time.Millisecond
 
-// changesInAll is how many changes a board has to stand: thirty seconds of them, and
+// changesInAll returns how many changes a board has to stand: thirty seconds of them, and
 // another number where FLEETBOARD_CHANGES says so; a multiple of three, of which the last
 // is an edit.
 func changesInAll(t *testing.T) int {

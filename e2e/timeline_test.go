@@ -9,7 +9,7 @@ const eventLines = "#timeline [data-event]"
 // firstStart is how many events the first start writes: of its two tokens.
 const firstStart = 2
 
-// count is how many elements a selector finds.
+// count returns how many elements a selector finds.
 func (v *visitor) count(selector string) int {
 	v.t.Helper()
 	n, err := v.tab.Locator(selector).Count()

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
-// lines are what the page's button would put into the clipboard.
+// lines returns what the page's button would put into the clipboard.
 func (v *visitor) lines(block string) string {
 	v.t.Helper()
 	text, err := v.tab.Locator(block + " [data-copy]").GetAttribute("data-copy")

@@ -10,10 +10,10 @@ import (
 // CSPReportPath is where browsers send their reports.
 const CSPReportPath = cspReportPath
 
-// Routed are the routes with their permissions.
+// Routed returns the routes with their permissions.
 func (s *Server) Routed() []web.Route { return s.routed }
 
-// Mounted are the routes that are answered.
+// Mounted returns the routes that are answered.
 func (s *Server) Mounted() []*echo.Route { return s.echo.Routes() }
 
 // ReportsPerMinute bounds what strangers can write into the log.

@@ -70,7 +70,7 @@ func TestHundredLogInsLeavePagesAnswering(t *testing.T) {
 	t.Logf("%d pages in %s, the slowest took %s; log ins by status %v; %d MB more", asked, time.Since(began), slowest, answers, most-before)
 }
 
-// residentMB is how much memory this process has from its system, in MB.
+// residentMB returns how much memory this process has from its system, in MB.
 func residentMB() int {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

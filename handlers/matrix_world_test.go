@@ -27,7 +27,7 @@ import (
 // asked for, which an answer may repeat.
 const canary = "canary7q"
 
-// asked is the name of a row that the routes ask for.
+// asked returns the name of a row that the routes ask for.
 func asked(rest string) string { return "nest" + rest }
 
 // matrix is a site with two workspaces, and everybody who may come.

@@ -133,7 +133,7 @@ func (s *Server) guard(route web.Route) echo.HandlerFunc {
 	}
 }
 
-// turn is what a page waits for before it is read, until its answer begins: nobody's slow
+// turn returns what a page waits for before it is read, until its answer begins: nobody's slow
 // reading holds one.
 func (s *Server) turn(c echo.Context, route web.Route, who tenancy.Principal) (*quota.Turn, error) {
 	s.Turns.See(who)
@@ -164,7 +164,7 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 	return s.Quota.Address(c.RealIP())
 }
 
-// identify is the person who asks, unless too often. Whoever is not signed in is
+// identify returns the person who asks, unless too often. Whoever is not signed in is
 // counted by the address.
 func (s *Server) identify(c echo.Context) (tenancy.Principal, error) {
 	cookie := s.SessionToken(c)

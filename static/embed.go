@@ -33,7 +33,7 @@ type asset struct {
 	packed []byte // gzip, nil where it saves nothing
 }
 
-// URL is the address of a file: URL("css/app.css") is
+// URL returns the address of a file: URL("css/app.css") is
 // "/static/css/app-1f2e3d4c.css". It panics when there is no such file, which
 // the tests of the pages would show.
 func URL(name string) string {

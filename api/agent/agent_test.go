@@ -31,7 +31,7 @@ type server struct {
 
 var ttl = 60
 
-// RoundTrip is the way to the server.
+// RoundTrip returns the way to the server.
 func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	var raw []byte
 	if r.Body != nil {

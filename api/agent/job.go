@@ -75,7 +75,7 @@ func (j *Job) extend(sent time.Time, lasts time.Duration) {
 	}
 }
 
-// left is how long the lease lasts at least, on the clock that has gone further: the monotonic one
+// left returns how long the lease lasts at least, on the clock that has gone further: the monotonic one
 // stands still while a machine sleeps.
 func (j *Job) left() time.Duration {
 	j.mu.Lock()

@@ -128,7 +128,7 @@ func connect(address string) (*nats.Conn, jetstream.JetStream, error) {
 	return conn, js, err
 }
 
-// text is a message as the bench sends it to Fleetboard.
+// text returns a message as the bench sends it to Fleetboard.
 func text(n int) []byte {
 	return fmt.Appendf(
 		nil,

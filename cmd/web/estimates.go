@@ -74,7 +74,7 @@ func printAccuracy(out io.Writer, name string, a estimates.Accuracy) {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(max(whole, 1)) }
 
-// cents is an amount of dollars with two places.
+// cents returns an amount of dollars with two places.
 func cents(n spend.Nanos) string {
 	const cent = 10_000_000
 	rounded := (n + cent/2) / cent

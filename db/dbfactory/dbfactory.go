@@ -100,7 +100,7 @@ func Readable(t testing.TB, d *db.DB) {
 	}
 }
 
-// asOwner is a connection with all rights until done: a test that reads a
+// asOwner returns a connection with all rights until done: a test that reads a
 // hundred numbers must not hold a hundred connections.
 func asOwner(t testing.TB, d *db.DB) (conn *pgx.Conn, done func()) {
 	t.Helper()
@@ -108,12 +108,12 @@ func asOwner(t testing.TB, d *db.DB) (conn *pgx.Conn, done func()) {
 	return conn, func() { _ = conn.Close(context.Background()) }
 }
 
-// Person is a member of a workspace with a role.
+// Person returns a member of a workspace with a role.
 func Person(workspace ids.ID, role tenancy.Role) tenancy.Principal {
 	return tenancy.Principal{Kind: tenancy.KindPerson, Workspace: workspace, Account: ids.New(), Role: role, Name: "Mara Ilić"}
 }
 
-// Enrolment is an enrolment token without limits.
+// Enrolment returns an enrolment token without limits.
 func Enrolment(workspace ids.ID) tenancy.Principal {
 	return tenancy.Principal{Kind: tenancy.KindEnrolment, Workspace: workspace, Name: "enrolment"}
 }

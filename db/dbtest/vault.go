@@ -7,5 +7,5 @@ import (
 	"github.com/fleetboard/fleetboard/db/vault"
 )
 
-// Vault is a vault over a test's database; all of one database have the same key.
+// Vault returns a vault over a test's database; all of one database have the same key.
 func Vault(d *db.DB) *vault.Vault { return vault.New(d, bytes.Repeat([]byte{7}, vault.KeySize)) }

@@ -42,7 +42,7 @@ func (r Ring) Open(place Place, sealed []byte) (plain []byte, present bool, err 
 	return nil, false, ErrRefused
 }
 
-// digests are those of a text, by the present key and then by earlier ones.
+// digests returns those of a text, by the present key and then by earlier ones.
 func (r Ring) digests(text []byte) [][]byte {
 	list := make([][]byte, 0, len(r.keys))
 	for _, key := range r.keys {

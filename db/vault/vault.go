@@ -52,7 +52,7 @@ func New(d *db.DB, key []byte, earlier ...[]byte) *Vault {
 	return v
 }
 
-// Digests are what may be stored of a text to know it again: without the server's
+// Digests returns what may be stored of a text to know it again: without the server's
 // key nobody can try out what the text was. The first one is to be stored; the
 // others are what was stored before the server's key changed.
 func (v *Vault) Digests(text []byte) [][]byte { return v.digest.digests(text) }
@@ -171,7 +171,7 @@ func (v *Vault) unwrap(g generation, wrapped, serverKey []byte) ([]byte, error) 
 	return plain, nil
 }
 
-// remembered is an unwrapped key, nil where it is not in memory. An id never gets
+// remembered returns an unwrapped key, nil where it is not in memory. An id never gets
 // another key.
 func (v *Vault) remembered(g generation) []byte {
 	v.mu.Lock()

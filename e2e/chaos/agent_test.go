@@ -53,7 +53,7 @@ type lease struct {
 	epoch int64
 }
 
-// beAgent is the life of an agent's process: it ends only by a kill, or with an
+// beAgent returns the life of an agent's process: it ends only by a kill, or with an
 // error that no failure around it excuses.
 func beAgent(text string) error {
 	a := &agent{boot: fmt.Sprintf("boot-%x", rand.Uint64()), held: map[lease]api.Directive{}, strange: map[lease]time.Time{}}
@@ -207,7 +207,7 @@ func (a *agent) takeGiven() []api.Job {
 	return list
 }
 
-// next is what it wants in the place of a job that it ends: every second time another one.
+// next returns what it wants in the place of a job that it ends: every second time another one.
 func (a *agent) next() *api.NextRequest {
 	if rand.IntN(2) == 0 || a.Gate != "" {
 		return nil

@@ -110,7 +110,7 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// codeOf is the code of a refusal, "" for another answer.
+// codeOf returns the code of a refusal, "" for another answer.
 func codeOf(r reply) string {
 	var problem struct {
 		Code string `json:"code"`

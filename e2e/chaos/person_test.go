@@ -58,7 +58,7 @@ func (p *person) note(l line) {
 	p.lines = append(p.lines, l)
 }
 
-// latest are the last few jobs that pass.
+// latest returns the last few jobs that pass.
 func (p *person) latest(pass func(submitted) bool) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,7 +33,7 @@ type event struct {
 	Changes                       json.RawMessage
 }
 
-// status is the change of status that an event made, if it made one.
+// status returns the change of status that an event made, if it made one.
 func (e event) status() (from, to string, ok bool) {
 	var changes []struct {
 		Field string `json:"field"`
@@ -53,7 +53,7 @@ func (e event) status() (from, to string, ok bool) {
 	return "", "", false
 }
 
-// history is a job's life for a message.
+// history returns a job's life for a message.
 func (r record) history() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s) is %s, epoch %d", r.Key, r.Title, r.Status, r.Epoch)

@@ -21,7 +21,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%d, p50 %s, max %s", len(s), round(s[(len(s)-1)/2]), round(s[len(s)-1]))
 }
 
-// freedAgain are the waits from the kill of an agent to the end of each lease
+// freedAgain returns the waits from the kill of an agent to the end of each lease
 // that it held and that nobody ended for it.
 func freedAgain(jobs map[string]*record, kills []kill) (waits spread) {
 	for _, k := range kills {
@@ -36,7 +36,7 @@ func freedAgain(jobs map[string]*record, kills []kill) (waits spread) {
 	return waits
 }
 
-// slowest is the longest of a list of waits.
+// slowest returns the longest of a list of waits.
 func (s spread) slowest() time.Duration {
 	if len(s) == 0 {
 		return 0
@@ -44,7 +44,7 @@ func (s spread) slowest() time.Duration {
 	return slices.Max(s)
 }
 
-// claimedAgain are the waits from the kill of an agent to the next claim of each
+// claimedAgain returns the waits from the kill of an agent to the next claim of each
 // job that it held. Jobs that a person stopped in between are left out.
 func claimedAgain(jobs map[string]*record, kills []kill) (waits spread) {
 	for _, k := range kills {
@@ -61,7 +61,7 @@ func claimedAgain(jobs map[string]*record, kills []kill) (waits spread) {
 	return waits
 }
 
-// firstClaims are the waits from each crash of PostgreSQL to the first claim
+// firstClaims returns the waits from each crash of PostgreSQL to the first claim
 // that an agent was answered after it, and the time that it was down.
 func firstClaims(diaries []line, crashes []crash) (claims, down spread) {
 	for _, c := range crashes {
@@ -79,7 +79,7 @@ func firstClaims(diaries []line, crashes []crash) (claims, down spread) {
 	return claims, down
 }
 
-// report is the table that a run ends with.
+// report returns the table that a run ends with.
 func report(seed uint64, v *verdict, m *monkey, person, agents []line) string {
 	var b strings.Builder
 	row := func(what string, value any) { fmt.Fprintf(&b, "  %-46s %v\n", what, value) }

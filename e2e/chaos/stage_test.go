@@ -27,7 +27,7 @@ type stage struct {
 	person   *person
 }
 
-// keptDir is a directory that every user may pass through. It stays where the
+// keptDir returns a directory that every user may pass through. It stays where the
 // test fails.
 func keptDir(t *testing.T) string {
 	t.Helper()
@@ -143,7 +143,7 @@ func (s *stage) quiet() {
 	}
 }
 
-// diaries are all answers that the agents wrote down.
+// diaries returns all answers that the agents wrote down.
 func (s *stage) diaries() []line {
 	s.t.Helper()
 	var all []line

@@ -123,7 +123,7 @@ func claimWithin(ctx context.Context, t *testing.T, c *api.ClientWithResponses, 
 	return api.Job{}
 }
 
-// rowOf is all that the database knows of a job, as text; the second agent's
+// rowOf returns all that the database knows of a job, as text; the second agent's
 // signs of life are left out.
 func rowOf(ctx context.Context, t *testing.T, p *postgres, key string) (text string) {
 	t.Helper()

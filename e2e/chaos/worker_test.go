@@ -42,7 +42,7 @@ func newWorkers(t *testing.T, n int, servers []string, enrolment, dir string) []
 	return list
 }
 
-// silence is how long the agent has to be silent before its jobs are anybody's.
+// silence returns how long the agent has to be silent before its jobs are anybody's.
 func (w *worker) silence() time.Duration {
 	if w.StaleAfter > 0 {
 		return time.Duration(3*w.StaleAfter) * time.Second

@@ -93,35 +93,35 @@ func (w *World) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	return made.Jobs[0]
 }
 
-// Priority is a job with a priority.
+// Priority returns a job with a priority.
 func Priority(p int) func(*jobs.New) { return func(n *jobs.New) { n.Priority = &p } }
 
-// Needs is a job that needs capabilities.
+// Needs returns a job that needs capabilities.
 func Needs(tokens ...string) func(*jobs.New) { return func(n *jobs.New) { n.Capabilities = tokens } }
 
-// DependsOn is a job that waits for others.
+// DependsOn returns a job that waits for others.
 func DependsOn(keys ...string) func(*jobs.New) { return func(n *jobs.New) { n.DependsOn = keys } }
 
 // Reviewed is a job that is reviewed.
 func Reviewed(n *jobs.New) { yes := true; n.ReviewOverride = &yes }
 
-// Retries is a job that is tried again so often, after so many seconds.
+// Retries returns a job that is tried again so often, after so many seconds.
 func Retries(most, backoff int) func(*jobs.New) {
 	return func(n *jobs.New) { n.MaxRetries, n.RetryBackoffSeconds = &most, &backoff }
 }
 
-// InProduct is a job of a product.
+// InProduct returns a job of a product.
 func InProduct(name string) func(*jobs.New) { return func(n *jobs.New) { n.Product = name } }
 
-// InRepo is a job of a repo.
+// InRepo returns a job of a repo.
 func InRepo(name string) func(*jobs.New) { return func(n *jobs.New) { n.Repo = name } }
 
-// Estimate is a job with an estimate.
+// Estimate returns a job with an estimate.
 func Estimate(minutes int) func(*jobs.New) {
 	return func(n *jobs.New) { n.EstimatedMinutes = &minutes }
 }
 
-// Losses is a job whose lease may be lost so often.
+// Losses returns a job whose lease may be lost so often.
 func Losses(most int) func(*jobs.New) { return func(n *jobs.New) { n.MaxLost = &most } }
 
 // Product makes a product, or changes what it allows.

@@ -55,7 +55,7 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 	s.judgeHouse()
 }
 
-// setting is a number of the environment.
+// setting returns a number of the environment.
 func setting(t *testing.T, name string, otherwise int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)

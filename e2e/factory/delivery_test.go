@@ -38,7 +38,7 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 	})
 }
 
-// delivery is what is told of the commit of the newest attempt on a job, nil for nothing.
+// delivery returns what is told of the commit of the newest attempt on a job, nil for nothing.
 func (s *stage) delivery(key string) *api.Delivery {
 	s.t.Helper()
 	answer, err := s.person.ListAttemptsWithResponse(s.t.Context(), key, nil)
@@ -67,7 +67,7 @@ func (s *stage) hook(script string) {
 	}
 }
 
-// why are the codes of the explanation of a job, with the words of each.
+// why returns the codes of the explanation of a job, with the words of each.
 func (s *stage) why(key string) map[string]string {
 	s.t.Helper()
 	answer, err := s.person.ExplainJobWithResponse(s.t.Context(), key)

@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
-// exportKills is how often exporter or server are killed: FLEETBOARD_EXPORT_KILLS, 50 for
+// exportKills returns how often exporter or server are killed: FLEETBOARD_EXPORT_KILLS, 50 for
 // the whole test.
 func exportKills(t *testing.T) int {
 	t.Helper()
@@ -88,7 +88,7 @@ func (s *stage) chatter(ctx context.Context) (sent int) {
 	return sent
 }
 
-// positions are those of the lines of a file; one that is being written does not count.
+// positions returns those of the lines of a file; one that is being written does not count.
 func positions(t *testing.T, file string) (list []int64) {
 	t.Helper()
 	raw, err := os.ReadFile(file)

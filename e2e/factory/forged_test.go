@@ -18,7 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/e2e/forgetest"
 )
 
-// reservedWords are the words of input_context that a worker has ever obeyed, or that name a
+// reservedWords returns the words of input_context that a worker has ever obeyed, or that name a
 // part of an order, each as somebody would forge it with a commit.
 func (s *stage) reservedWords(commit, branch string) map[string]any {
 	touch := "touch " + filepath.Join(s.dir, "pwned")
@@ -58,7 +58,7 @@ func jobsOf(t *testing.T, words map[string]any, kind string) []api.NewJob {
 	return list
 }
 
-// refs are the branches of the origin with their commits.
+// refs returns the branches of the origin with their commits.
 func (s *stage) refs() string { return s.git(s.origin("ledger"), "for-each-ref") }
 
 // creator is somebody who makes a job, and reports whether the server took it.
@@ -67,7 +67,7 @@ type creator struct {
 	create func(api.NewJob) bool
 }
 
-// creators are all the ways in which somebody may make a job; but for the first one people
+// creators returns all the ways in which somebody may make a job; but for the first one people
 // are members by then.
 func (s *stage) creators() []creator {
 	s.t.Helper()
@@ -123,7 +123,7 @@ func (s *stage) become(role string) {
 	}
 }
 
-// filer is an agent that may make jobs while it holds one.
+// filer returns an agent that may make jobs while it holds one.
 func (s *stage) filer() func(api.NewJob) bool {
 	s.t.Helper()
 	agent := s.agent("filer")
@@ -149,7 +149,7 @@ func (s *stage) fleet(args ...string) bool {
 	return err == nil
 }
 
-// file is one that holds a value as JSON.
+// file returns one that holds a value as JSON.
 func (s *stage) file(value any) string {
 	s.t.Helper()
 	raw, err := json.Marshal(value)
@@ -205,12 +205,12 @@ func TestNoTextBecomesAnOrder(t *testing.T) {
 	}
 }
 
-// others are the lines of refs but for the branches that attempts push of their own.
+// others returns the lines of refs but for the branches that attempts push of their own.
 func (s *stage) others(refs string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(refs, "\n"), func(line string) bool { return strings.Contains(line, "refs/heads/fleet/") }), "\n")
 }
 
-// ended is how many jobs have ended.
+// ended returns how many jobs have ended.
 func (s *stage) ended() (n int) {
 	s.t.Helper()
 	answer, err := s.person.GetStatsWithResponse(context.Background())

@@ -116,7 +116,7 @@ func (g *gitea) call(who, method, path string, body any) {
 	}
 }
 
-// pull is what comes after the number in a pull request's path.
+// pull returns what comes after the number in a pull request's path.
 func (g *gitea) pull(url string) string {
 	return "/repos/mara/ledger/pulls/" + url[strings.LastIndexByte(url, '/')+1:]
 }

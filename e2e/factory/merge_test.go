@@ -120,7 +120,7 @@ func TestAFactoryMerges(t *testing.T) {
 	}
 }
 
-// fileAt is a file of a branch at the origin.
+// fileAt returns a file of a branch at the origin.
 func (s *stage) fileAt(branch, name string) (text string, there bool) {
 	s.t.Helper()
 	if !slices.Contains(strings.Fields(s.git(s.origin("ledger"), "ls-tree", "--name-only", branch)), name) {

@@ -61,7 +61,7 @@ func (s *stage) refuseNoMore() {
 	}
 }
 
-// runs is how often the imitation ran.
+// runs returns how often the imitation ran.
 func (s *stage) runs() int {
 	raw, _ := os.ReadFile(filepath.Join(s.dir, "runs"))
 	return bytes.Count(raw, []byte("\n"))
@@ -81,7 +81,7 @@ func (s *stage) factory(name string) *api.Factory {
 	return &api.Factory{} // it has not registered yet
 }
 
-// withdrawn is the reason for which a factory does not offer something, "" where it does.
+// withdrawn returns the reason for which a factory does not offer something, "" where it does.
 func (s *stage) withdrawn(factory string, kind api.UnavailableKind, name string) string {
 	s.t.Helper()
 	for _, u := range s.factory(factory).Unavailable {

@@ -65,7 +65,7 @@ func TestTwoJobsOutliveAnOutage(t *testing.T) {
 	}
 }
 
-// held is a step that says "NAME-EPOCH" by a file when it begins, and goes on once it is
+// held returns a step that says "NAME-EPOCH" by a file when it begins, and goes on once it is
 // released.
 func (s *stage) held(name string) step {
 	at := filepath.Join(s.dir, name) + "-$FLEETBOARD_EPOCH"
@@ -82,7 +82,7 @@ func (s *stage) release(names ...string) {
 	}
 }
 
-// unsent is how many reports wait in a worker's outbox.
+// unsent returns how many reports wait in a worker's outbox.
 func (s *stage) unsent(worker string) int {
 	files, _ := filepath.Glob(filepath.Join(s.state(worker), "outbox", "*.json")) // the pattern is a good one
 	return len(files)

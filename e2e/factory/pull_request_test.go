@@ -77,13 +77,13 @@ func (s *stage) mergesByPullRequest(check func(commit, state string)) {
 	}
 }
 
-// tip is the newest commit of main at the origin.
+// tip returns the newest commit of main at the origin.
 func (s *stage) tip() string {
 	s.t.Helper()
 	return strings.Fields(s.git(s.clone("ledger"), "ls-remote", "origin", "refs/heads/main"))[0]
 }
 
-// atMain is a file of main at the origin, whatever that is.
+// atMain returns a file of main at the origin, whatever that is.
 func (s *stage) atMain(name string) (text string, there bool) {
 	s.t.Helper()
 	s.git(s.clone("ledger"), "fetch", "-q", "origin", "main")

@@ -79,7 +79,7 @@ func (s *stage) startServer() {
 	})
 }
 
-// token is one of those that the first start wrote.
+// token returns one of those that the first start wrote.
 func (s *stage) token(name string) string {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", name))
@@ -114,7 +114,7 @@ func (s *stage) origin(repo string) string {
 	return filepath.Join(s.dir, "origins", repo+".git")
 }
 
-// mirror is a worker's own repository of one.
+// mirror returns a worker's own repository of one.
 func (s *stage) mirror(worker, repo string) string {
 	s.t.Helper()
 	found, _ := filepath.Glob(filepath.Join(s.state(worker), "mirrors", repo+"-*.git"))
@@ -135,7 +135,7 @@ func (s *stage) attempt(key string, epoch int64) string {
 	return repos.Attempt{Job: key, ID: s.job(key).ID.String(), Epoch: epoch}.Name()
 }
 
-// worktrees are the directories of attempts that a worker has.
+// worktrees returns the directories of attempts that a worker has.
 func (s *stage) worktrees(worker string) []string {
 	found, _ := filepath.Glob(filepath.Join(s.state(worker), "worktrees", "*", "*"))
 	return slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(path, ".lock") })
@@ -156,7 +156,7 @@ func (s *stage) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// branches are those of a repository, with what they hold.
+// branches returns those of a repository, with what they hold.
 func (s *stage) branches(dir string) []string {
 	s.t.Helper()
 	return strings.Fields(s.git(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads"))
@@ -207,7 +207,7 @@ func (s *stage) submitAs(j api.NewJob, steps ...step) string {
 	return answer.JSON201.Key
 }
 
-// job is a job as it is now.
+// job returns a job as it is now.
 func (s *stage) job(key string) *api.Job {
 	s.t.Helper()
 	answer, err := s.person.GetJobWithResponse(context.Background(), key)
@@ -257,7 +257,7 @@ func (s *stage) within(longest time.Duration, what string, so func() bool) {
 	}
 }
 
-// events are the types of what happened to a job, the oldest first.
+// events returns the types of what happened to a job, the oldest first.
 func (s *stage) events(key string) []string {
 	s.t.Helper()
 	answer, err := s.person.ListJobEventsWithResponse(context.Background(), key, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// raw is a script as a job's input.
+// raw returns a script as a job's input.
 func raw(t *testing.T, steps ...step) json.RawMessage {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"script": map[string]any{"steps": steps}})
@@ -78,7 +78,7 @@ func (s *stage) query(sql string, args ...any) (n int) {
 	return n
 }
 
-// unacknowledged is how many messages lie in inboxes.
+// unacknowledged returns how many messages lie in inboxes.
 func (s *stage) unacknowledged() int {
 	s.t.Helper()
 	return s.query("SELECT count(*) FROM message_delivery")

@@ -74,7 +74,7 @@ func serve(t *testing.T, bare string, api func(*Server, *http.ServeMux)) *Server
 	return s
 }
 
-// Origin is the address to clone from.
+// Origin returns the address to clone from.
 func (s *Server) Origin() string { return s.URL + "/" + Owner + "/" + filepath.Base(s.bare) }
 
 // SetStatus says what a check of a commit found: pending, success, failure.
@@ -118,7 +118,7 @@ func (s *Server) Refuse(next ...Refusal) {
 	s.refusals = append(s.refusals, next...)
 }
 
-// Texts are the titles and bodies of the pull requests.
+// Texts returns the titles and bodies of the pull requests.
 func (s *Server) Texts() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Server) Texts() (all []string) {
 	return all
 }
 
-// Branches are those that pull requests were opened from.
+// Branches returns those that pull requests were opened from.
 func (s *Server) Branches() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *Server) tryGit(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// branch is the commit of a branch, "" where there is none.
+// branch returns the commit of a branch, "" where there is none.
 func (s *Server) branch(name string) string {
 	commit, err := s.tryGit("rev-parse", "--verify", "--quiet", "refs/heads/"+name)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Server) branch(name string) string {
 	return commit
 }
 
-// openFrom is the open pull request of two branches, nil for none.
+// openFrom returns the open pull request of two branches, nil for none.
 func (s *Server) openFrom(head, base string) *pull {
 	for _, p := range s.pulls {
 		if p.branch == head && p.base == base && !p.closed && p.mergedAs == "" {
@@ -244,7 +244,7 @@ func (s *Server) merge(p *pull) string {
 	return p.mergedAs
 }
 
-// state is the sum of a commit's checks.
+// state returns the sum of a commit's checks.
 func (s *Server) state(commit string) string {
 	states := slices.Collect(maps.Values(s.statuses[commit]))
 	switch {

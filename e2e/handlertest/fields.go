@@ -15,7 +15,7 @@ const OtherPassword = "a kettle in the winter garden"
 
 var linkForm = regexp.MustCompile(`^http://example\.com(/invitations/fb_invite_[0-9A-Za-z]{33}_[0-9A-Za-z]{6})$`)
 
-// Filled is a form as a browser sends it.
+// Filled returns a form as a browser sends it.
 func Filled(change url.Values) url.Values {
 	in := url.Values{
 		"idempotency_key": {ids.New().String()}, "title": {"Alpha"}, "body": {"Make it so"}, "repo": {""}, "factory": {""},
@@ -31,7 +31,7 @@ func Filled(change url.Values) url.Values {
 // FirstStart is how many events the first start writes: of its two tokens.
 const FirstStart = 2
 
-// Line is the text of the newest event of a kind.
+// Line returns the text of the newest event of a kind.
 func Line(doc *goquery.Document, kind string) string {
 	text := ""
 	doc.Find("[data-event]").EachWithBreak(func(_ int, e *goquery.Selection) bool {

@@ -15,7 +15,7 @@ func (d *Desk) Write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) 
 	}
 }
 
-// Working is a job that an agent works on.
+// Working returns a job that an agent works on.
 func (d *Desk) Working() (tenancy.Principal, jobs.Job) {
 	d.t.Helper()
 	d.Job("Alpha")

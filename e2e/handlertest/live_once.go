@@ -57,7 +57,7 @@ func (d *Desk) Rename(t *testing.T, key, title string) {
 	}
 }
 
-// Version is what a job's version is now.
+// Version returns what a job's version is now.
 func (d *Desk) Version(t *testing.T, key string) int {
 	t.Helper()
 	j, err := d.Jobs.Get(t.Context(), d.Owner, key)

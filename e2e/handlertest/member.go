@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 )
 
-// Account is the account that a browser is logged in with.
+// Account returns the account that a browser is logged in with.
 func (d *Desk) Account(s *Site) string {
 	d.t.Helper()
 	ctx, err := d.Sessions.Load(d.t.Context(), s.Cookies["sid"].Value)

@@ -23,7 +23,7 @@ func (s *Site) LongAgo(t *testing.T) {
 	}
 }
 
-// TokensMade is how many tokens there are.
+// TokensMade returns how many tokens there are.
 func (s *Site) TokensMade(t *testing.T) int {
 	t.Helper()
 	return dbfactory.FormTokenCount(t, s.DB)

@@ -40,7 +40,7 @@ func WithProvider(t *testing.T) func(*handlers.Deps) {
 	}
 }
 
-// Back is the callback that the provider sends the browser to.
+// Back returns the callback that the provider sends the browser to.
 func Back(t *testing.T, page string, who idptest.Person) *url.URL {
 	t.Helper()
 	to, err := idptest.LogIn(t.Context(), page, who.Username, who.Password)

@@ -79,7 +79,7 @@ func OwnedSite(t *testing.T, change ...func(*handlers.Deps)) *Site {
 	return NewSite(t, setup.BootstrapInput{AdminEmail: OwnerEmail, AdminPassword: OwnerPassword}, change...)
 }
 
-// Request is one of a browser that looks at a page of this server.
+// Request returns one of a browser that looks at a page of this server.
 func Request(method, target string, fields url.Values) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(fields.Encode()))
 	if fields != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// ElsewhereOwner is a browser of somebody who owns another workspace and is not
+// ElsewhereOwner returns a browser of somebody who owns another workspace and is not
 // in this one.
 func (d *Desk) ElsewhereOwner(name string) *Site {
 	d.t.Helper()

@@ -15,7 +15,7 @@ const (
 	together = 25
 )
 
-// setting is a number that an environment variable says.
+// setting returns a number that an environment variable says.
 func setting(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)

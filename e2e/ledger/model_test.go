@@ -41,7 +41,7 @@ func (p *period) reaches(percent int) bool {
 	return false
 }
 
-// reached are the thresholds at which the period stands.
+// reached returns the thresholds at which the period stands.
 func (p *period) reached(thresholds []int) map[int]bool {
 	at := map[int]bool{}
 	for _, t := range thresholds {
@@ -77,7 +77,7 @@ type budget struct {
 	periods map[int]*period // by the day on which they begin
 }
 
-// begins is the day on which the period begins that a day lies in.
+// begins returns the day on which the period begins that a day lies in.
 func (b *budget) begins(day int) int {
 	if b.daily {
 		return day
@@ -85,7 +85,7 @@ func (b *budget) begins(day int) int {
 	return 0
 }
 
-// open is the period that a day lies in.
+// open returns the period that a day lies in.
 func (b *budget) open(day int) *period {
 	start := b.begins(day)
 	if b.periods[start] == nil {
@@ -201,7 +201,7 @@ func newModel() *model {
 	return &model{held: map[reservation]*[meters]int64{}, entries: map[entryName]*entry{}}
 }
 
-// covering are the budgets that a job counts for.
+// covering returns the budgets that a job counts for.
 func (m *model) covering(j *job) (list []*budget) {
 	for _, b := range m.budgets {
 		if (b.product == "" || b.product == j.product) && (b.phase == "" || b.phase == j.phase) && (b.job == ids.Nil || b.job == j.id) {
@@ -211,7 +211,7 @@ func (m *model) covering(j *job) (list []*budget) {
 	return list
 }
 
-// refused is the budget that has no room for a job, nil where each has.
+// refused returns the budget that has no room for a job, nil where each has.
 func (m *model) refused(j *job) *budget {
 	for _, b := range m.covering(j) {
 		if b.refuses(m.day) {
@@ -364,7 +364,7 @@ func (b *budget) topUp(p *period, h *[meters]int64) {
 	}
 }
 
-// standing are the thresholds at which the periods stand.
+// standing returns the thresholds at which the periods stand.
 func (m *model) standing() map[*period]map[int]bool {
 	at := map[*period]map[int]bool{}
 	for _, b := range m.budgets {

@@ -22,7 +22,7 @@ var (
 	phases   = []string{"", "M1", "M2"}
 )
 
-// moves are what may happen, each as often as it stands here.
+// moves returns what may happen, each as often as it stands here.
 func (l *life) moves() []func() {
 	list := []func(){l.createJob, l.createBudget}
 	if l.anyJob((*job).ready) != nil {
@@ -182,7 +182,7 @@ func (l *life) createBudget() {
 	l.budgets = append(l.budgets, b)
 }
 
-// slice is what a lease reserves at a time, at most the limit.
+// slice returns what a lease reserves at a time, at most the limit.
 func (l *life) slice(most int, unit int64, limit *int64) int64 {
 	n := int64(1+l.r.IntN(most)) * unit
 	if limit != nil && *limit > 0 {

@@ -156,7 +156,7 @@ func (l *life) periods() map[ids.ID]map[int]stored {
 	return all
 }
 
-// dayOf is the day on which a stored period begins.
+// dayOf returns the day on which a stored period begins.
 func (l *life) dayOf(start time.Time) int {
 	if start.Unix() == 0 {
 		return 0
@@ -197,7 +197,7 @@ func (l *life) compare() {
 	}
 }
 
-// sums are what a ledger can tell: a limit that is not there is 0.
+// sums returns what a ledger can tell: a limit that is not there is 0.
 func (p *period) sums() string {
 	limit := [meters]int64{}
 	for meter, n := range p.limit {

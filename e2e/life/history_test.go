@@ -51,7 +51,7 @@ type register struct {
 	released     [2]uint64
 }
 
-// step is the specification: at most one lease, epochs rise by one, and a write
+// step returns the specification: at most one lease, epochs rise by one, and a write
 // with another epoch than the present one is refused.
 func (s register) step(in operation, out outcome) (bool, register) {
 	mine := s.leased && in.epoch == s.epoch && in.agent == s.holder
@@ -276,7 +276,7 @@ func said(op operation, raw []byte) outcome {
 	return outcome{ok: true}
 }
 
-// String is the history as a person reads it.
+// String returns the history as a person reads it.
 func (r *recorder) String() string {
 	var text strings.Builder
 	for _, o := range r.history {

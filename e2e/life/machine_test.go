@@ -275,7 +275,7 @@ func (m *machine) create() {
 	m.note("create %s %s", c.key, c.status)
 }
 
-// boot is a start of an agent, with a token to register it.
+// boot returns a start of an agent, with a token to register it.
 func (m *machine) boot(name string, extra bool, token *enrolment) *worker {
 	return &worker{name: name, boot: fmt.Sprintf("boot-%d", m.step), extra: extra, enrolment: token}
 }
@@ -318,7 +318,7 @@ func (m *machine) allowed(old, next *worker) bool {
 	return next.enrolment.takes(old.enrolment) && (next.enrolment.takes(m.hosts[old.name]) || next.enrolment == old.enrolment)
 }
 
-// again is the same boot of an agent or a new one, with any token.
+// again returns the same boot of an agent or a new one, with any token.
 func (m *machine) again(old *worker) *worker {
 	next := m.boot(old.name, old.extra, draw(m.r, "token", m.tokens))
 	if draw(m.r, "the same boot", []int{0, 1, 2}) > 0 {

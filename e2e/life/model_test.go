@@ -188,7 +188,7 @@ func (m *model) settle() {
 	m.freedRepo, m.freedReview = false, false
 }
 
-// waitingFor are the cards with one of the reasons, the most urgent first, then the oldest.
+// waitingFor returns the cards with one of the reasons, the most urgent first, then the oldest.
 func (m *model) waitingFor(reasons ...string) []*card {
 	var list []*card
 	for _, c := range m.cards {
@@ -280,7 +280,7 @@ func (m *model) finish(c *card) {
 	}
 }
 
-// lapsed are the cards whose lease is to be taken back.
+// lapsed returns the cards whose lease is to be taken back.
 func (m *model) lapsed() []*card {
 	var list []*card
 	for _, c := range m.cards {
@@ -321,7 +321,7 @@ func (m *model) held(w *worker) int {
 	return n
 }
 
-// queue is what a worker could be given, the most urgent first, then the oldest, and
+// queue returns what a worker could be given, the most urgent first, then the oldest, and
 // whether the full review queue keeps a card from it.
 func (m *model) queue(w *worker) (list []*card, backlogged bool) {
 	full := m.backlogged()
@@ -340,7 +340,7 @@ func (m *model) queue(w *worker) (list []*card, backlogged bool) {
 	return list, backlogged
 }
 
-// refusal is the code that a write with a lease gets, "" where it is accepted.
+// refusal returns the code that a write with a lease gets, "" where it is accepted.
 func (l lease) refusal() string {
 	c := l.card
 	switch {

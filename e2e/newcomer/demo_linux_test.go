@@ -95,7 +95,7 @@ func (d *demo) read(path string) string {
 	return string(text)
 }
 
-// alive are the processes of the demo, each with its command: those of its session, those
+// alive returns the processes of the demo, each with its command: those of its session, those
 // that work below its directory, and those that were started with a path in it.
 func (d *demo) alive() map[int]string {
 	found := map[int]string{}
@@ -122,7 +122,7 @@ func (d *demo) alive() map[int]string {
 	return found
 }
 
-// jobs are those on the board, the newest first.
+// jobs returns those on the board, the newest first.
 func (d *demo) jobs() []api.Job {
 	d.t.Helper()
 	token := strings.TrimSpace(d.read(filepath.Join(d.dir, ".demo", "data", "owner-token")))

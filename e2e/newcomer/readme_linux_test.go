@@ -41,7 +41,7 @@ func newClone(t *testing.T) *clone {
 	return &clone{t: t, dir: d.dir, address: processtest.FreeAddress(t, firstPort)}
 }
 
-// lines are those of a block of the README, with the address of this test's server.
+// lines returns those of a block of the README, with the address of this test's server.
 func (c *clone) lines(block string) string {
 	return strings.ReplaceAll(block, "127.0.0.1:8080", c.address)
 }
@@ -105,7 +105,7 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// section are the blocks of code of a section of the README.
+// section returns the blocks of code of a section of the README.
 func section(t *testing.T, title string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")

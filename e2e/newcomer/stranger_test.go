@@ -43,7 +43,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// command is a line of the shell on the host.
+// command returns a line of the shell on the host.
 func (h *host) command(line string) *exec.Cmd {
 	shell := exec.CommandContext(h.t.Context(), "bash", "-c", line)
 	shell.Dir = h.dir

@@ -1,6 +1,6 @@
 package repositories
 
-// agents are what agent programs do with git by themselves, and what they leave.
+// agents returns what agent programs do with git by themselves, and what they leave.
 func agents() []situation {
 	new1 := map[string]entry{"notes.txt": file("new\n")}
 	return []situation{

@@ -57,7 +57,7 @@ func refusing(r *repository) {
 	}
 }
 
-// clones are the states that people leave their clones in, and the ways to make one.
+// clones returns the states that people leave their clones in, and the ways to make one.
 func clones() []situation {
 	return slices.Concat(heads(), defaultBranches(), personsWork(), cloneOptions(), localClones(), layouts(), refNames(), origins())
 }
@@ -151,7 +151,7 @@ func personsWork() []situation {
 	}
 }
 
-// cloneOptions are what git clone and git init make with their options.
+// cloneOptions returns what git clone and git init make with their options.
 func cloneOptions() []situation {
 	return []situation{
 		{name: "shallow", build: func(r *repository) {
@@ -267,7 +267,7 @@ func refNames() []situation {
 	}
 }
 
-// origins are the ways in which a clone names its origin, and how that one behaves.
+// origins returns the ways in which a clone names its origin, and how that one behaves.
 func origins() []situation {
 	return []situation{
 		{name: "origin-is-a-file-url", prepare: func(r *repository) { r.git(r.clone(), "remote", "set-url", "origin", "file://"+r.origin()) },
@@ -297,7 +297,7 @@ func origins() []situation {
 	}
 }
 
-// all is what the base has, and more.
+// all returns what the base has, and more.
 func all(adds map[string]entry) map[string]entry {
 	whole := map[string]entry{"README.md": file("# Ledger\n"), "src/main.txt": file("one\ntwo\nthree\n"), "bin/run": program("#!/bin/sh\necho run\n"),
 		"latest": link("README.md")}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// pointer is what git holds of a file that LFS keeps.
+// pointer returns what git holds of a file that LFS keeps.
 func pointer(text string) string {
 	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%x\nsize %d\n", sha256.Sum256([]byte(text)), len(text))
 }
@@ -82,7 +82,7 @@ func isRescued(name, text string) func(*repository, outcome) {
 	}
 }
 
-// extensions are what a checkout alone does not give.
+// extensions returns what a checkout alone does not give.
 func extensions() []situation {
 	attributes := "*.bin filter=lfs diff=lfs merge=lfs -text\n"
 	return []situation{
@@ -173,7 +173,7 @@ func extensions() []situation {
 	}
 }
 
-// below are the paths below a directory that have a name.
+// below returns the paths below a directory that have a name.
 func below(t *testing.T, dir, name string) (found []string) {
 	t.Helper()
 	for path := range fingerprint(t, dir) {

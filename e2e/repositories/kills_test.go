@@ -135,7 +135,7 @@ func (w *world) judgeFinished(t *testing.T, repos []*repository) {
 	t.Logf("%d attempts were finished by their agents", len(finished))
 }
 
-// setting is a number of the environment.
+// setting returns a number of the environment.
 func setting(t *testing.T, name string, otherwise int64) int64 {
 	t.Helper()
 	text := os.Getenv(name)

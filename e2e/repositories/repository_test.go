@@ -30,7 +30,7 @@ type repository struct {
 func (r *repository) clone() string  { return filepath.Join(r.host, "repos", r.place) }
 func (r *repository) origin() string { return filepath.Join(r.host, "origins", r.name+".git") }
 
-// other is a path of the host that is in nobody's way.
+// other returns a path of the host that is in nobody's way.
 func (r *repository) other(name string) string {
 	return filepath.Join(r.host, "other-"+r.name+"-"+name)
 }
@@ -92,7 +92,7 @@ func (r *repository) expand(script string) string {
 		"@MARK@", r.mark()).Replace(script)
 }
 
-// mark is a file that must never be made: what makes it was run by the worker's own git.
+// mark returns a file that must never be made: what makes it was run by the worker's own git.
 func (r *repository) mark() string { return r.other("mark") }
 
 // git runs git as a person would, whose machine has no settings.
@@ -122,7 +122,7 @@ func file(text string) entry    { return entry{"100644", text} }
 func program(text string) entry { return entry{"100755", text} }
 func link(to string) entry      { return entry{"120000", to} }
 
-// line is an entry as tree writes it.
+// line returns an entry as tree writes it.
 func (r *repository) line(e entry) string { return e.mode + " blob " + r.blobName(e.text) }
 
 // blobName is git's name of a blob.
@@ -136,7 +136,7 @@ func (r *repository) blobName(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tree is what a commit holds: for each path its mode, type and hash. It is empty where there
+// tree returns what a commit holds: for each path its mode, type and hash. It is empty where there
 // is no such commit.
 func (r *repository) tree(at, commit string) map[string]string {
 	r.t.Helper()
@@ -153,7 +153,7 @@ func (r *repository) tree(at, commit string) map[string]string {
 	return held
 }
 
-// refs are the branches, tags and other names of a repository, with what they stand for.
+// refs returns the branches, tags and other names of a repository, with what they stand for.
 func (r *repository) refs(at string) map[string]string {
 	r.t.Helper()
 	held := map[string]string{}
@@ -168,7 +168,7 @@ func (r *repository) refs(at string) map[string]string {
 	return held
 }
 
-// fingerprint is all that is below a directory: each path with its mode and its contents.
+// fingerprint returns all that is below a directory: each path with its mode and its contents.
 func fingerprint(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -208,7 +208,7 @@ func fingerprint(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// differences are the keys that two maps do not have in common, each with a word.
+// differences returns the keys that two maps do not have in common, each with a word.
 func differences(before, after map[string]string) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		switch now, there := after[name]; {

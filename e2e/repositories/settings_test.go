@@ -99,7 +99,7 @@ var closed = host{name: "closed", system: `
 	symlinks = true
 `}
 
-// refusers are what the strict machine's settings name. The programs must not run.
+// refusers returns what the strict machine's settings name. The programs must not run.
 func refusers() map[string]string {
 	all := map[string]string{"excludes": "notes.txt\n*.bak\n", "attributes": "*.txt filter=missing diff=missing\n", "template": "Say why\n",
 		"template-dir/hooks/post-checkout": refuse}

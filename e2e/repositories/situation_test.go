@@ -136,7 +136,7 @@ func TestRepositories(t *testing.T) {
 	}
 }
 
-// situations are all of them.
+// situations returns all of them.
 func situations() (all []*situation) {
 	for _, list := range [][]situation{ordinary(), names(), clones(), settings(), agents(), attempts(), hostile(), secrets(), extensions()} {
 		for _, s := range list {
@@ -173,7 +173,7 @@ func (s *situation) make(t *testing.T, w *world) {
 	s.repo = r
 }
 
-// state is how the clone and the origin are now. Objects are no part of it: that none is lost
+// state returns how the clone and the origin are now. Objects are no part of it: that none is lost
 // is told by the refs.
 func (s *situation) state(r *repository) state {
 	r.t.Helper()
@@ -188,7 +188,7 @@ func (s *situation) state(r *repository) state {
 	return now
 }
 
-// at is the repository in which the work must be.
+// at returns the repository in which the work must be.
 func (s *situation) at(r *repository) string {
 	if s.local {
 		return r.clone()
@@ -256,7 +256,7 @@ func (s *situation) judgeEnd(w *world, o *outcome) {
 	}
 }
 
-// handedIn are the branch and the commit that a job's result names.
+// handedIn returns the branch and the commit that a job's result names.
 func handedIn(t *testing.T, j *api.Job) (branch, commit string) {
 	t.Helper()
 	var result struct{ Branch, Commit string }

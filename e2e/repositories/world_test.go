@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) url() string { return "http://" + w.address }
 
-// token is one of those that the first start wrote.
+// token returns one of those that the first start wrote.
 func (w *world) token(name string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, "data", name))
@@ -215,7 +215,7 @@ func (w *world) untilEnded(t *testing.T, key string) (j *api.Job) {
 	return j
 }
 
-// logOf is the log of a job.
+// logOf returns the log of a job.
 func (w *world) logOf(t *testing.T, key string) string {
 	t.Helper()
 	answer, err := w.person.ListJobLogsWithResponse(context.Background(), key, nil)

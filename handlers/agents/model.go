@@ -158,7 +158,7 @@ func agentJob(j jobs.Job, now time.Time) view.AgentJob {
 	return m
 }
 
-// leavesText is what happens to an agent's jobs when it ends at once.
+// leavesText returns what happens to an agent's jobs when it ends at once.
 func leavesText(held []jobs.Job) string {
 	keys := make([]string, len(held))
 	for i, j := range held {

@@ -16,7 +16,7 @@ const maxTroubles = 6
 // maxQuote is how much of a host's words a line has, in characters.
 const maxQuote = 240
 
-// troubles are what a factory does not offer though it could, and what it has moved aside, the
+// troubles returns what a factory does not offer though it could, and what it has moved aside, the
 // latter for a person to remove.
 func troubles(f fleet.Factory, now time.Time) (list []view.Trouble, more string) {
 	for _, u := range f.Unavailable {
@@ -50,7 +50,7 @@ func rescuedText(r fleet.Rescued, now time.Time) ui.Sentence {
 	return append(text, ui.T("When you have looked at it: "), ui.Strong("fleet worker rescue remove "+r.Name))
 }
 
-// past is a time by a host's clock, which may be ahead of ours.
+// past returns a time by a host's clock, which may be ahead of ours.
 func past(at, now time.Time) time.Time {
 	if at.After(now) {
 		return now
@@ -58,7 +58,7 @@ func past(at, now time.Time) time.Time {
 	return at
 }
 
-// sentence is the first line of a text, with its full stop.
+// sentence returns the first line of a text, with its full stop.
 func sentence(text string) string {
 	line := web.FirstLine(text, maxQuote)
 	if line == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
-// byWhom are the actors of a list of events, each as "type kind id name".
+// byWhom returns the actors of a list of events, each as "type kind id name".
 func byWhom(a answer) (list []string) {
 	items, _ := a.at("items").([]any)
 	for _, item := range items {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// judging are the calls by which a person judges work, with bodies that would
+// judging returns the calls by which a person judges work, with bodies that would
 // be accepted.
 func judging(version int) map[string]object {
 	return map[string]object{

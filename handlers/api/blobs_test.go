@@ -153,7 +153,7 @@ func TestLimitsOfBlobs(t *testing.T) {
 	}
 }
 
-// slow is a body of which a byte comes now and then until it is closed.
+// slow returns a body of which a byte comes now and then until it is closed.
 func slow(t *testing.T) io.ReadCloser {
 	r, feed := io.Pipe()
 	tick := time.NewTicker(100 * time.Millisecond)

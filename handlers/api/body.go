@@ -37,7 +37,7 @@ const (
 	copies = 6
 )
 
-// bodyLimit is how many bytes the body of a call may have.
+// bodyLimit returns how many bytes the body of a call may have.
 func (op operation) bodyLimit() int64 {
 	if op.holdsLogs() {
 		return MaxLogBody
@@ -132,10 +132,10 @@ func unreadable(err error, limit int64) error {
 // bodyShares are how much of bodyBudget each may hold.
 var bodyShares = quota.Shares{Asker: bodyBudget / 4, Enrolment: bodyBudget / 2, Workspace: bodyBudget * 3 / 4}
 
-// parsed is the memory that a body takes at most while it is read.
+// parsed returns the memory that a body takes at most while it is read.
 func parsed(length int64) int64 { return copies*length + schema.Memory(length) }
 
-// peakMemory is the memory that a body takes at most while its call is carried out.
+// peakMemory returns the memory that a body takes at most while its call is carried out.
 func peakMemory(length int) int64 {
 	if length <= smallBody {
 		return 0

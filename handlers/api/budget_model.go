@@ -60,7 +60,7 @@ func seriesModel(s budgets.Series) BudgetSeries {
 	return m
 }
 
-// usdOrNull is an amount of dollars; nil for none.
+// usdOrNull returns an amount of dollars; nil for none.
 func usdOrNull(n *spend.Nanos) *string {
 	if n == nil {
 		return nil

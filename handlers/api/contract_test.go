@@ -316,7 +316,7 @@ func TestTheLogTellsWhatWentWrong(t *testing.T) {
 	}
 }
 
-// encoded is a value as JSON.
+// encoded returns a value as JSON.
 func encoded(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

@@ -28,7 +28,7 @@ var cheapCalls = []string{
 // heartbeat waits for nothing.
 var waiting = []string{"claimJobs", "heartbeat", "readMessages", "streamEvents"}
 
-// turn is the turn that a call with a body of so many bytes has to wait for. Blobs and streams take one for each piece.
+// turn returns the turn that a call with a body of so many bytes has to wait for. Blobs and streams take one for each piece.
 func (s *Server) turn(ctx context.Context, op operation, who *tenancy.Principal, body int) (*quota.Turn, error) {
 	switch {
 	case body > cheapBody || !op.cheap:

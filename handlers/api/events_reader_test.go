@@ -11,7 +11,7 @@ import (
 
 const invited = "zoe-invited@example.org"
 
-// untilSeen are the types of a stream from the beginning of the log on, up to
+// untilSeen returns the types of a stream from the beginning of the log on, up to
 // the creation of a job, and all of what was sent.
 func (s *liveServer) untilSeen(token, job string) (types []string, text string) {
 	s.w.t.Helper()
@@ -26,7 +26,7 @@ func (s *liveServer) untilSeen(token, job string) (types []string, text string) 
 	}
 }
 
-// pages are the types of the whole log, read in pages of so many events.
+// pages returns the types of the whole log, read in pages of so many events.
 func (w *world) pages(token, limit string) (types []string, text string) {
 	w.t.Helper()
 	for at := "0-0"; ; {

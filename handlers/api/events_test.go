@@ -148,7 +148,7 @@ func (s *stream) read() {
 	s.cut = lines.Err()
 }
 
-// next is the next message that is one of those asked for.
+// next returns the next message that is one of those asked for.
 func (s *stream) next(what func(message) bool) message {
 	s.t.Helper()
 	for m := range s.messages {

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// names are a field of the items of all pages of a list, in their order.
+// names returns a field of the items of all pages of a list, in their order.
 func (w *world) names(token, path, field, cursor, next string) string {
 	w.t.Helper()
 	var all []string

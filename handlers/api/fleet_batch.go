@@ -161,7 +161,7 @@ func (s *reportHandlers) batchItem(ctx context.Context, r batchReport) (BatchIte
 	return BatchItemAnswer{Status: httpStatus, Body: body}, nil
 }
 
-// carryOut is the call that a report is. A panic is the report's error only.
+// carryOut returns the call that a report is. A panic is the report's error only.
 func (s *reportHandlers) carryOut(ctx context.Context, r batchReport) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -59,7 +59,7 @@ func claimedModels(claimed claim.Result) ([]Job, error) {
 	return list, nil
 }
 
-// toNext is what a call that ends a lease wants for the seat, nil for nothing.
+// toNext returns what a call that ends a lease wants for the seat, nil for nothing.
 func toNext(in *NextRequest) *lease.Next {
 	if in == nil {
 		return nil
@@ -67,7 +67,7 @@ func toNext(in *NextRequest) *lease.Next {
 	return &lease.Next{Max: value(in.Max), TTLSeconds: value(in.TTLSeconds), RequestID: value(in.RequestID)}
 }
 
-// nextModel is what it got, nil where it wanted nothing.
+// nextModel returns what it got, nil where it wanted nothing.
 func nextModel(claimed *lease.Claimed) (*Next, error) {
 	if claimed == nil {
 		return nil, nil // the answer has no such field then

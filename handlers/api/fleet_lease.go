@@ -113,7 +113,7 @@ func (s *reportHandlers) AskQuestion(ctx context.Context, r AskQuestionRequestOb
 	return AskQuestion200JSONResponse(answer), err
 }
 
-// parseCheckpoint is the checkpoint of a body: an object, or a blob that is named instead.
+// parseCheckpoint returns the checkpoint of a body: an object, or a blob that is named instead.
 func parseCheckpoint(checkpoint json.RawMessage, blob *string) (json.RawMessage, error) {
 	switch {
 	case blob == nil:
@@ -164,7 +164,7 @@ func (s *reportHandlers) ReportDelivery(ctx context.Context, r ReportDeliveryReq
 	return ReportDelivery200JSONResponse(*deliveryModel(now)), nil
 }
 
-// deliveryModel is what is told of a commit, nil where nothing is.
+// deliveryModel returns what is told of a commit, nil where nothing is.
 func deliveryModel(d attempts.Delivery) *Delivery {
 	if !d.IsTold() {
 		return nil

@@ -71,7 +71,7 @@ func rescuedModel(r fleet.Rescued) Rescued {
 	return Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()}
 }
 
-// listAgents are all agents of a fleet, by name.
+// listAgents returns all agents of a fleet, by name.
 func listAgents(snap fleet.Snapshot) []fleet.Agent {
 	var all []fleet.Agent
 	for _, f := range snap.Factories {

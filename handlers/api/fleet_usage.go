@@ -68,7 +68,7 @@ func usageLines(of lease.Ref, entries []UsageEntry) ([]report.UsageLine, error) 
 	return lines, nil
 }
 
-// amount is the text of a number, also of one that stands in a text; nil where none
+// amount returns the text of a number, also of one that stands in a text; nil where none
 // was sent.
 func amount(raw json.RawMessage) (*string, error) {
 	text := string(raw)

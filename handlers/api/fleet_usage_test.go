@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// told is a usage entry as an agent sends it.
+// told returns a usage entry as an agent sends it.
 func told(id string, over ...object) object {
 	e := object{"id": id, "provider": "house", "model": "house-1", "provider_session": "s-1", "input_tokens": 10,
 		"output_tokens": 20, "cache_read_tokens": 30, "cache_write_tokens": 40, "cost_usd": json.Number("0.1"), "operation": "edit",

@@ -134,7 +134,7 @@ func jobModel(j jobs.Job) Job {
 	return Job{Job: j, BudgetUSD: dollars(j.BudgetNanos)}
 }
 
-// claimedModel is a job as the agent reads it that has just got its lease: with
+// claimedModel returns a job as the agent reads it that has just got its lease: with
 // the values of its secrets, and the size of model that it is worth.
 func claimedModel(j jobs.Job) (Job, error) {
 	model := jobModel(j)
@@ -145,7 +145,7 @@ func claimedModel(j jobs.Job) (Job, error) {
 	return model, err
 }
 
-// dollars are an amount as the API gives it; nil is none.
+// dollars returns an amount as the API gives it; nil is none.
 func dollars(n *int64) *string {
 	if n == nil {
 		return nil
@@ -173,7 +173,7 @@ func newJob(in NewJob) jobs.New {
 	return in.New
 }
 
-// nullFields are the members of a body that are null: the fields that an edit clears.
+// nullFields returns the members of a body that are null: the fields that an edit clears.
 func nullFields(body []byte) []string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {
@@ -235,12 +235,12 @@ func jobFilter(in ListJobsParams) jobs.Filter {
 	return f
 }
 
-// attemptModel is an attempt on the job with that key.
+// attemptModel returns an attempt on the job with that key.
 func attemptModel(key string, a attempts.Attempt, used spend.Usage) Attempt {
 	return Attempt{Attempt: a, Job: key, Usage: usageModel(used), Delivery: deliveryModel(a.Delivery)}
 }
 
-// eventModel is an event of the job with that key.
+// eventModel returns an event of the job with that key.
 func eventModel(e eventlog.Event, key string) Event {
 	changes := make([]Change, 0, len(e.Changes))
 	for _, c := range e.Changes {
@@ -282,7 +282,7 @@ func toNeeds(j jobs.Job) fleet.Needs {
 	return fleet.Needs{Repo: j.Repo, Capabilities: j.Capabilities, Factory: j.Factory}
 }
 
-// value is what a pointer points to, else the zero value.
+// value returns what a pointer points to, else the zero value.
 func value[T any](p *T) T {
 	if p == nil {
 		var zero T
@@ -291,7 +291,7 @@ func value[T any](p *T) T {
 	return *p
 }
 
-// nilIfZero is a pointer to a text or a number, nil where it is empty or 0.
+// nilIfZero returns a pointer to a text or a number, nil where it is empty or 0.
 func nilIfZero[T comparable](v T) *T {
 	var zero T
 	if v == zero {
@@ -308,7 +308,7 @@ func list[T any](in []T) []T {
 	return in
 }
 
-// object is a free object, {} where there is none.
+// object returns a free object, {} where there is none.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("{}")

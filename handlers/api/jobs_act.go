@@ -17,7 +17,7 @@ func (s *actionHandlers) act(ctx context.Context, job string, a actions.Action) 
 	return jobModel(changed), err
 }
 
-// version is the one that an optional body names, nil for any.
+// version returns the one that an optional body names, nil for any.
 func version(body *PlainAction) *Version {
 	if body == nil {
 		return nil

@@ -206,7 +206,7 @@ func TestLimitsAgree(t *testing.T) {
 	}
 }
 
-// statedByAPI are the ranges of openapi.yaml by schema and property; "[]" is an entry of a list.
+// statedByAPI returns the ranges of openapi.yaml by schema and property; "[]" is an entry of a list.
 func statedByAPI(t *testing.T) map[string]bound {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
@@ -259,7 +259,7 @@ func number(n *float64) int64 {
 	return int64(*n)
 }
 
-// statedByColumns are the ranges in the CHECKs of single columns, by table and column.
+// statedByColumns returns the ranges in the CHECKs of single columns, by table and column.
 func statedByColumns(t *testing.T) map[string]bound {
 	t.Helper()
 	text := dbfactory.Text(t, dbtest.New(t), `SELECT string_agg(c.conrelid::regclass || '.' || a.attname || '|' || pg_get_constraintdef(c.oid), E'\n')

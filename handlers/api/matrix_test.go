@@ -57,7 +57,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d calls, %d cells, %d leaks", len(m.calls()), cells, leaks)
 }
 
-// calls are those of the description, in a fixed order.
+// calls returns those of the description, in a fixed order.
 func (m *matrix) calls() []matrixCall {
 	var list []matrixCall
 	for path, item := range described.doc.Paths.Map() {
@@ -218,7 +218,7 @@ func (m *matrix) jobFor(c matrixCall) string {
 	return asked("-1")
 }
 
-// more is what a call needs beyond the least, to get as far as the rows.
+// more returns what a call needs beyond the least, to get as far as the rows.
 func (m *matrix) more(c matrixCall) object {
 	if body, ok := matrixBodies()[c.id]; ok {
 		return body
@@ -255,7 +255,7 @@ func matrixBodies() map[string]object {
 	}
 }
 
-// sample is the least value that a schema takes.
+// sample returns the least value that a schema takes.
 func (m *matrix) sample(name string, s *openapi3.Schema) any {
 	switch {
 	case len(s.Enum) > 0:

@@ -21,7 +21,7 @@ import (
 // asked for, which an answer may repeat.
 const canary = "canary7q"
 
-// asked is the name of a row that the calls ask for.
+// asked returns the name of a row that the calls ask for.
 func asked(rest string) string { return "nest" + rest }
 
 // matrix is a database with two workspaces, and everybody who may ask.
@@ -183,7 +183,7 @@ func (w *world) fill() {
 		WHERE j.key = $1`, asked("-1"))
 }
 
-// serve is a server on the database, without a limit of requests.
+// serve returns a server on the database, without a limit of requests.
 func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	deps := apptest.Build(m.t, m.db).API()
 	deps.Done = m.done

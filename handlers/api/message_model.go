@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// toDraft is a message as it was sent.
+// toDraft returns a message as it was sent.
 func toDraft(in NewMessage) (bus.Draft, error) {
 	d := bus.Draft{Type: in.Type, CorrelationID: value(in.CorrelationID), Job: value(in.Job), Payload: in.Payload, Blob: value(in.Blob),
 		ExpiresAt: in.ExpiresAt}
@@ -31,7 +31,7 @@ func parseID(text *string) (ids.ID, bool) {
 	return ids.Parse(*text)
 }
 
-// parseAddressee is the one address that is given; false where it is none or several.
+// parseAddressee returns the one address that is given; false where it is none or several.
 func parseAddressee(in NewMessageAddress) (to bus.Address, ok bool) {
 	n := 0
 	for kind, name := range map[bus.Kind]*string{bus.ToAgent: in.Agent, bus.ToRole: in.Role, bus.ToFactory: in.Factory,
@@ -59,7 +59,7 @@ func addressModel(a bus.Address) MessageAddress {
 	return MessageAddress{Kind: MessageAddressKind(a.Kind), Name: a.Name, ID: idText(a.ID)}
 }
 
-// idText is an id as text, empty for none.
+// idText returns an id as text, empty for none.
 func idText(id ids.ID) string {
 	if id == ids.Nil {
 		return ""

@@ -54,7 +54,7 @@ type named struct {
 	other func(body any) any // nil gives a body with another reason
 }
 
-// namedCalls are all calls that take an Idempotency-Key.
+// namedCalls returns all calls that take an Idempotency-Key.
 func (w *world) namedCalls() map[string]named {
 	agent := w.agent("ada", object{"max_concurrent_jobs": 100, "factory": object{"name": "ada-host", "seats": 100}})
 	job := func(n int, over ...object) string { return w.job(fmt.Sprint("job ", n), over...) }
@@ -157,7 +157,7 @@ func (w *world) effects() int {
 		(SELECT count(*) FROM budget_ledger) + (SELECT count(*) FROM message_export)`)
 }
 
-// secondOwner is the token of another owner of the workspace, and one more of the first one.
+// secondOwner returns the token of another owner of the workspace, and one more of the first one.
 func (w *world) secondOwner() (other, second string) {
 	w.t.Helper()
 	who := w.person()

@@ -143,7 +143,7 @@ func findRefusal(err error, c echo.Context) *fault.Error {
 	return fault.From(err)
 }
 
-// problem is the body of a refusal: the members of RFC 9457 and our own, and
+// problem returns the body of a refusal: the members of RFC 9457 and our own, and
 // beside them the refusal's details.
 func problem(refusal *fault.Error, requestID string) map[string]any {
 	p := map[string]any{}
@@ -171,7 +171,7 @@ func problem(refusal *fault.Error, requestID string) map[string]any {
 	return p
 }
 
-// retryDelay is how long to wait before the next try, in seconds.
+// retryDelay returns how long to wait before the next try, in seconds.
 func retryDelay(refusal *fault.Error) int {
 	if seconds, ok := refusal.Details["retry_after"].(int); ok && seconds > 0 {
 		return seconds

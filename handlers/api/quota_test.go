@@ -27,7 +27,7 @@ func (l *lookups) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 	return l.Bearers.Bearer(ctx, token)
 }
 
-// limited is a server of the world with a quota, behind a proxy that names the
+// limited returns a server of the world with a quota, behind a proxy that names the
 // client.
 func (w *world) limited(perSecond int) (http.Handler, *lookups) {
 	looked := &lookups{Bearers: w.accounts.Tokens}

@@ -35,7 +35,7 @@ var agentWrites = map[string]func() object{
 
 func nothing() object { return object{} }
 
-// hostOf is a factory that says of all that it can say.
+// hostOf returns a factory that says of all that it can say.
 func hostOf(agent string) object {
 	at := "2026-01-02T03:04:05Z"
 	return object{"name": agent + "-host", "seats": 10, "repos": []any{object{"name": "atlas"}},
@@ -198,7 +198,7 @@ func isForAgents(op *openapi3.Operation) bool {
 	})
 }
 
-// textsIn are the fields of a schema that take any text or any JSON: ".lines[].message".
+// textsIn returns the fields of a schema that take any text or any JSON: ".lines[].message".
 func textsIn(s *openapi3.Schema, at string) []string {
 	var list []string
 	switch {
@@ -214,7 +214,7 @@ func textsIn(s *openapi3.Schema, at string) []string {
 	return list
 }
 
-// textOf is what is said in a field: as much of the secret as fits.
+// textOf returns what is said in a field: as much of the secret as fits.
 func textOf(secret string, s *openapi3.Schema, field string) any {
 	for part := range strings.SplitSeq(strings.TrimPrefix(field, "."), ".") {
 		name, lists := strings.CutSuffix(part, "[]")
@@ -237,7 +237,7 @@ func textOf(secret string, s *openapi3.Schema, field string) any {
 	return secret
 }
 
-// firstOf is the message of a call that sends one or several.
+// firstOf returns the message of a call that sends one or several.
 func firstOf(body object) object {
 	if list, ok := body["messages"].([]any); ok {
 		first, _ := list[0].(object)

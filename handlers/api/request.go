@@ -83,7 +83,7 @@ func (h held) End() {
 	h.turn.End()
 }
 
-// admit is the guard's part before the call is carried out. What it holds is the caller's
+// admit returns the guard's part before the call is carried out. What it holds is the caller's
 // to end.
 func (s *Server) admit(c echo.Context, op operation) (held, error) {
 	// Where the connection cannot be given more time, the server's own limit holds.
@@ -119,7 +119,7 @@ func accepts(c echo.Context, name string) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), name)
 }
 
-// joinRefusals is a refusal of the parameters and one of the body as one, so that all that
+// joinRefusals returns a refusal of the parameters and one of the body as one, so that all that
 // is wrong with a call is told at once.
 func joinRefusals(params, body error) error {
 	var one, other *fault.Error
@@ -158,7 +158,7 @@ func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, er
 	return who, nil
 }
 
-// replaced is what an agent's replaced boot hears. Its reports go on to the
+// replaced returns what an agent's replaced boot hears. Its reports go on to the
 // database, which alone knows what became of each lease: what this process has
 // heard of the new boot must not decide the answer.
 func replaced(op operation, err error) error {
@@ -211,7 +211,7 @@ func (s *Server) count(c echo.Context, op operation, who *tenancy.Principal) err
 	return s.Quota.Call(*who, bearerToken(c.Request()))
 }
 
-// bearerToken is the request's bearer token, "" where none was sent.
+// bearerToken returns the request's bearer token, "" where none was sent.
 func bearerToken(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -238,7 +238,7 @@ func (checkedBinder) Bind(into any, c echo.Context) error {
 
 const idempotencyKey = "Idempotency-Key"
 
-// once is the key of a request that may be sent again. It stands for the operation, what
+// once returns the key of a request that may be sent again. It stands for the operation, what
 // it is about and the body. The repetition is answered with 200 and says what it is.
 func (s *Server) once(c echo.Context, op operation, body []byte) *idempotency.Key {
 	name := c.Request().Header.Get(idempotencyKey)

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// person is the owner as one who asks the services.
+// person returns the owner as one who asks the services.
 func (w *world) person() tenancy.Principal {
 	w.t.Helper()
 	who, err := w.accounts.Tokens.Bearer(w.t.Context(), w.owner)

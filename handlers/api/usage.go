@@ -62,7 +62,7 @@ func usageGroupModel(s usage.Sum) UsageGroup {
 	return UsageGroup{Group: s.Group, Label: s.Label, Usage: usageModel(s.Usage), CacheShare: cacheShare(s.Usage)}
 }
 
-// cacheShare is what part of what was read came from a cache, to four places.
+// cacheShare returns what part of what was read came from a cache, to four places.
 func cacheShare(u spend.Usage) *CacheShare {
 	share, any := u.CacheShare()
 	if !any {

@@ -75,7 +75,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 	}
 }
 
-// tellings are the batches of entries in which recordings are told.
+// tellings returns the batches of entries in which recordings are told.
 func tellings(t *testing.T, way string, program transcript.Program, runs []string, run transcript.Run, random *rand.Rand) (batches [][]object) {
 	t.Helper()
 	var told []object

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// used is a world in which one agent has used two models for a job with a phase.
+// used returns a world in which one agent has used two models for a job with a phase.
 func used(t *testing.T, entries int) (w *world, key string) {
 	t.Helper()
 	w = newWorld(t)

@@ -17,12 +17,12 @@ type Pages struct{ *web.Site }
 // New returns the downloads.
 func New(s *web.Site) *Pages { return &Pages{s} }
 
-// Routes are the downloads, with the permission that they need.
+// Routes returns the downloads, with the permission that they need.
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{web.GetLong("/blobs/:blob", tenancy.ReadBoard, p.download)}
 }
 
-// download is a blob as a file that has its SHA-256 for a name.
+// download returns a blob as a file that has its SHA-256 for a name.
 func (p *Pages) download(c echo.Context, who tenancy.Principal) error {
 	sum, err := blobs.ParseSum(c.Param("blob"))
 	if err != nil {

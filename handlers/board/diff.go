@@ -16,7 +16,7 @@ import (
 // already shows.
 type columnDiff struct{ all, changed view.Column }
 
-// Column is the column's name.
+// Column returns the column's name.
 func (d columnDiff) Column() string { return d.all.Name }
 
 // Render shows the column, unchanged cards as placeholders where that is asked for.

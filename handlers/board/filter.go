@@ -35,13 +35,13 @@ func parseFilter(q url.Values) links.Filter {
 	return f
 }
 
-// narrowed is the filter as the board's reader takes it.
+// narrowed returns the filter as the board's reader takes it.
 func narrowed(f links.Filter) screens.Filter {
 	return screens.Filter{Product: f.Product, Repo: f.Repo, Factory: f.Factory, Phase: f.Phase, Query: f.Query,
 		PriorityGTE: f.Priority, Unroutable: f.Unroutable}
 }
 
-// filterMenus are the menus of links above the board.
+// filterMenus returns the menus of links above the board.
 func filterMenus(b screens.Board, f links.Filter) []view.FilterMenu {
 	var factories []string
 	for _, one := range b.Fleet.Factories {
@@ -101,7 +101,7 @@ func groupMenu(f links.Filter) view.FilterMenu {
 	return m
 }
 
-// activeFilters are the filters that are on, each with the way out of it.
+// activeFilters returns the filters that are on, each with the way out of it.
 func activeFilters(f links.Filter) []ui.ActiveFilter {
 	var list []ui.ActiveFilter
 	add := func(on bool, text string, without func(*links.Filter)) {

@@ -25,13 +25,13 @@ import (
 // livePage is the board among the live pages.
 type livePage struct{ pages *Pages }
 
-// Name is what ?on= calls it.
+// Name returns what ?on= calls it.
 func (livePage) Name() string { return "board" }
 
 // Shows reports whether an address is the board's.
 func (livePage) Shows(at *url.URL) bool { return at.Path == links.Board }
 
-// Key is the filter, whether the page shows a job, and whether the reader may act.
+// Key returns the filter, whether the page shows a job, and whether the reader may act.
 func (livePage) Key(q url.Values, who tenancy.Principal) string {
 	return links.LiveBoard("", parseFilter(q)) + q.Get(emptyParam) + strconv.FormatBool(who.Can(tenancy.WriteJobs))
 }
@@ -44,7 +44,7 @@ func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != ""}, err
 }
 
-// Parts are the columns that a job left and entered, or the card of one that stayed
+// Parts returns the columns that a job left and entered, or the card of one that stayed
 // where it was.
 func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act live.Act) ([]templ.Component, error) {
 	ctx, filter := c.Request().Context(), parseFilter(at.Query())
@@ -154,7 +154,7 @@ func (r *liveBoard) column(page screens.ColumnPage) columnDiff {
 	return r.sent.column(r.view.column(page))
 }
 
-// touched are the columns that changed, as this filter shows them.
+// touched returns the columns that changed, as this filter shows them.
 func (r *liveBoard) touched(ctx context.Context, u *screens.Update) ([]screens.ColumnPage, error) {
 	f := narrowed(r.view.filter)
 	if f.IsZero() {
@@ -190,7 +190,7 @@ func (r *liveBoard) count(ctx context.Context, touched []screens.ColumnPage) err
 	return nil
 }
 
-// total is the number of jobs on the board, once they were counted.
+// total returns the number of jobs on the board, once they were counted.
 func (r *liveBoard) total() int {
 	n := 0
 	for _, p := range r.columns {

@@ -61,7 +61,7 @@ func countText(n int, capped bool) string {
 	return ui.Count(n)
 }
 
-// boardTitle is the document's title: "Board (9 running)".
+// boardTitle returns the document's title: "Board (9 running)".
 func boardTitle(running int, capped bool) string {
 	if running == 0 {
 		return "Board"
@@ -97,7 +97,7 @@ func (l boardView) column(p screens.ColumnPage) view.Column {
 	return m
 }
 
-// spentText is what the jobs of cards have cost together, "" where that is nothing.
+// spentText returns what the jobs of cards have cost together, "" where that is nothing.
 func spentText(cards []screens.Card) string {
 	var sum spend.Nanos
 	unpriced := ""
@@ -145,7 +145,7 @@ func (l boardView) grouped(cards []screens.Card) []view.CardGroup {
 // groupNone is the heading of cards that have no value to group by.
 var groupNone = map[string]string{"phase": "No phase", "repo": "No repo", "factory": "Any factory"}
 
-// groupHeading is the heading that a job stands under, "" without grouping.
+// groupHeading returns the heading that a job stands under, "" without grouping.
 func groupHeading(group string, j jobs.Job) string {
 	name := ""
 	switch group {
@@ -170,7 +170,7 @@ func groupHeading(group string, j jobs.Job) string {
 // maxNoted is how many jobs the note about unroutable ones names.
 const maxNoted = 2
 
-// note is the bar about jobs that no live factory can run, nil for none.
+// note returns the bar about jobs that no live factory can run, nil for none.
 func (l boardView) note(u screens.Unroutable) *ui.Note {
 	if u.Count == 0 {
 		return nil

@@ -38,7 +38,7 @@ func newPlane(from, until time.Time, most float64) plane {
 	return plane{from: from, until: until, most: max(math.Ceil(most/step), 1) * step, step: step}
 }
 
-// stepFor is the least round amount, of a cent or more, of which five reach the most.
+// stepFor returns the least round amount, of a cent or more, of which five reach the most.
 func stepFor(most float64) float64 {
 	for unit := 1e7; ; unit *= 10 {
 		for _, times := range []float64{1, 2, 2.5, 5} {
@@ -67,10 +67,10 @@ func clamp(part float64) float64 {
 	return min(max(part, 0), 1)
 }
 
-// coordinate is a number of a path, to a tenth.
+// coordinate returns a number of a path, to a tenth.
 func coordinate(n float64) string { return strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64) }
 
-// percent is a place of the square as a part of the area.
+// percent returns a place of the square as a part of the area.
 func percent(n float64) string { return coordinate(n*100/scale) + "%" }
 
 func move(x, y float64) string { return coordinate(x) + " " + coordinate(y) }
@@ -82,7 +82,7 @@ type standing struct {
 	limit          float64
 }
 
-// standings are those of a series in dollars' billionths. A point without a limit is left out.
+// standings returns those of a series in dollars' billionths. A point without a limit is left out.
 func standings(points []budgets.Point) []standing {
 	list := make([]standing, 0, len(points))
 	for _, p := range points {
@@ -94,7 +94,7 @@ func standings(points []budgets.Point) []standing {
 	return list
 }
 
-// steps is the line of what is left: an amount holds until the next one is told.
+// steps returns the line of what is left: an amount holds until the next one is told.
 func (p plane) steps(list []standing, amount func(standing) float64) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -128,7 +128,7 @@ func (p plane) band(list []standing) string {
 	return b.String() + "Z"
 }
 
-// even are the corners of the line of who spends the same each day, under each limit that
+// even returns the corners of the line of who spends the same each day, under each limit that
 // there was. A budget without periods has none.
 func (p plane) even(s budgets.Series, list []standing) [][2]float64 {
 	span := float64(p.until.Sub(p.from))
@@ -143,7 +143,7 @@ func (p plane) even(s budgets.Series, list []standing) [][2]float64 {
 	return append(corners, [2]float64{scale, scale})
 }
 
-// through is a line through points.
+// through returns a line through points.
 func through(points [][2]float64) string {
 	var b strings.Builder
 	for i, at := range points {
@@ -205,7 +205,7 @@ func chart(s budgets.Series) *view.Chart {
 	return c
 }
 
-// ahead is how much of the time to come is drawn of a budget without periods after such
+// ahead returns how much of the time to come is drawn of a budget without periods after such
 // a past: a week or an eighth of the past, and up to half of it to show when money is gone.
 func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
 	least := max(7*24*time.Hour, past/8)
@@ -234,7 +234,7 @@ func chartSentence(s budgets.Series, list []standing, zone *time.Location) strin
 	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + toEnd(s.Budget).text + "."
 }
 
-// draw is the chart without its table.
+// draw returns the chart without its table.
 func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *view.Chart {
 	now := list[len(list)-1]
 	c := &view.Chart{Free: p.steps(list, free), Reserved: p.band(list), Even: through(p.even(s, list)), Days: p.daysAt(zone),
@@ -265,7 +265,7 @@ func side(x float64) string {
 	return "start"
 }
 
-// chooseAlert is the threshold that is drawn, in per cent: the first from 80 on that leaves
+// chooseAlert returns the threshold that is drawn, in per cent: the first from 80 on that leaves
 // something, else the last below; 0 for none.
 func chooseAlert(percents []int) int {
 	drawn := 0
@@ -302,10 +302,10 @@ func (p plane) changes(list []standing, zone *time.Location) []view.Mark {
 	return ticks
 }
 
-// textWidth is how many pixels a text of the class c-note and the gap beside it take at most.
+// textWidth returns how many pixels a text of the class c-note and the gap beside it take at most.
 func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text))*6.2 + 8 }
 
-// axisText is an amount of the axis, without cents where no line of the grid has any.
+// axisText returns an amount of the axis, without cents where no line of the grid has any.
 func (p plane) axisText(nanos float64) string {
 	text := ui.Dollars(int64(min(nanos, math.MaxInt64/2)))
 	if math.Mod(p.step, 1e9) == 0 {
@@ -314,7 +314,7 @@ func (p plane) axisText(nanos float64) string {
 	return text
 }
 
-// daysAt are the marks on the axis of time: days of the zone, or hours in a short time.
+// daysAt returns the marks on the axis of time: days of the zone, or hours in a short time.
 func (p plane) daysAt(zone *time.Location) []view.Mark {
 	span := p.until.Sub(p.from)
 	step := 1
@@ -345,7 +345,7 @@ const lastDay = 960
 // short reports whether the plane shows so little time that hours tell more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
 
-// formatTime is an instant in words: its day, or its hour where the time is short.
+// formatTime returns an instant in words: its day, or its hour where the time is short.
 func (p plane) formatTime(at time.Time, zone *time.Location) string {
 	if p.short() {
 		return at.In(zone).Format("15:04")
@@ -353,7 +353,7 @@ func (p plane) formatTime(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan")
 }
 
-// roundStep is the first of some round numbers that is no less than n, else n rounded up.
+// roundStep returns the first of some round numbers that is no less than n, else n rounded up.
 func roundStep(n float64, round ...int) int {
 	for _, step := range round {
 		if float64(step) >= n {
@@ -369,7 +369,7 @@ type future struct {
 	left float64
 }
 
-// futures are what is left now and after each step of a fan, up to the end of the plane.
+// futures returns what is left now and after each step of a fan, up to the end of the plane.
 func (p plane) futures(s budgets.Series, now standing, spent func(i int) spend.Nanos) []future {
 	list := []future{{now.at, now.free}}
 	for i, step := range s.Fan {

@@ -15,7 +15,7 @@ import (
 
 var numbers = regexp.MustCompile(`-?[0-9.]+`)
 
-// hours is a month's series with a limit, of which so much is settled by the hour.
+// hours returns a month's series with a limit, of which so much is settled by the hour.
 func hours(limit spend.Nanos, settled ...spend.Nanos) budgets.Series {
 	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	s := budgets.Series{Budget: budgets.Budget{Period: budgets.Month, Timezone: "UTC",

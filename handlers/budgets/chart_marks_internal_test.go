@@ -15,7 +15,7 @@ import (
 
 const dollar = spend.Nanos(1_000_000_000)
 
-// raised is a month's series of 20 days whose limit goes from 100 to 150 dollars on the 12th.
+// raised returns a month's series of 20 days whose limit goes from 100 to 150 dollars on the 12th.
 func raised() budgets.Series {
 	var settled []spend.Nanos
 	for i := range 20 {

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askEdit is the form of an edit.
+// askEdit returns the form of an edit.
 func (p *pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *pages) edit(c echo.Context, who tenancy.Principal) error {
 	return p.editForm(c, who, http.StatusUnprocessableEntity, b, typed.Get("version"), f)
 }
 
-// patch is the change that a form describes. The slice stays where nothing is typed, and what
+// patch returns the change that a form describes. The slice stays where nothing is typed, and what
 // it does with models without a price where the form did not ask.
 func patch(in budgets.Input, version int) budgets.Patch {
 	change := budgets.Patch{Version: &version, Name: &in.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: in.Limits.Money},

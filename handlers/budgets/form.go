@@ -69,7 +69,7 @@ var transferFields = form.Table[transfer]{
 	form.Line("reason", "Reason", budgets.MaxReason, func(t *transfer) *string { return &t.Reason }),
 }
 
-// budget is a field that names one.
+// budget returns a field that names one.
 func budget(name, label, none string, at func(*transfer) *ids.ID) form.Field[transfer] {
 	return form.Own(name, label, 0, nil, func(t *transfer, text string) string {
 		var known bool
@@ -80,7 +80,7 @@ func budget(name, label, none string, at func(*transfer) *ids.ID) form.Field[tra
 	})
 }
 
-// amount is a field of an amount of dollars that must be there.
+// amount returns a field of an amount of dollars that must be there.
 func amount[T any](label string, at func(*T) *spend.Nanos) form.Field[T] {
 	return form.Own("amount_usd", label, 40, nil, func(v *T, text string) (why string) {
 		*at(v), why = parseMoney(text)
@@ -88,7 +88,7 @@ func amount[T any](label string, at func(*T) *spend.Nanos) form.Field[T] {
 	}).Of(ui.KindAmount)
 }
 
-// money is a field of an amount of dollars that may be left out.
+// money returns a field of an amount of dollars that may be left out.
 func money(name, label string, at func(*budgets.Input) **spend.Nanos) form.Field[budgets.Input] {
 	return form.Own(name, label, 40, func(in *budgets.Input) string {
 		if n := *at(in); n != nil {
@@ -113,7 +113,7 @@ func parseMoney(text string) (n spend.Nanos, why string) {
 	return n, ""
 }
 
-// count is a field of a number that people may write with commas.
+// count returns a field of a number that people may write with commas.
 func count(name, label string, at func(*budgets.Input) **int64) form.Field[budgets.Input] {
 	return form.Own(name, label, 20, func(in *budgets.Input) string {
 		if n := *at(in); n != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// model is the page with all budgets and the chosen one at length, else the widest.
+// model returns the page with all budgets and the chosen one at length, else the widest.
 func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	m := view.Budgets{Count: web.Plural(len(list), "budget", "budgets")}
 	if mayMake {
@@ -41,7 +41,7 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	return m
 }
 
-// listActions are the pages about a budget that the reader may open.
+// listActions returns the pages about a budget that the reader may open.
 func listActions(b budgets.Budget, mayChange bool) []view.Link {
 	id := b.ID.String()
 	var list []view.Link
@@ -55,7 +55,7 @@ func listActions(b budgets.Budget, mayChange bool) []view.Link {
 	return append(list, view.Link{Text: "Ledger", URL: links.BudgetLedger(id, "", 0)})
 }
 
-// indexChosen is the place of the chosen budget in a list, of the first where none is.
+// indexChosen returns the place of the chosen budget in a list, of the first where none is.
 func indexChosen(list []budgets.Budget, chosen string) int {
 	return max(slices.IndexFunc(list, func(b budgets.Budget) bool { return b.ID.String() == chosen }), 0)
 }
@@ -129,7 +129,7 @@ func (m measure) tone() ui.Tone {
 	return ""
 }
 
-// bar is what is used, in thousandths of the limit, and of what is used where there is
+// bar returns what is used, in thousandths of the limit, and of what is used where there is
 // no limit or more than it.
 func (m measure) bar() view.Bar {
 	whole := max(float64(m.limit), float64(m.settled)+float64(m.reserved), 1)
@@ -231,7 +231,7 @@ func about(b budgets.Budget) string {
 	return b.Product + " " + b.Phase
 }
 
-// facts are the settings of a budget.
+// facts returns the settings of a budget.
 func facts(b budgets.Budget) []view.Fact {
 	period, zone := "does not begin anew", budgetZone(b)
 	if b.Period != budgets.Once {

@@ -20,7 +20,7 @@ import (
 // shownModels is how many models stand beside the chart.
 const shownModels = 5
 
-// models are what the jobs of a budget used in its present period, nil for nothing.
+// models returns what the jobs of a budget used in its present period, nil for nothing.
 func (p *pages) models(ctx context.Context, who tenancy.Principal, b budgets.Budget, now time.Time) (*view.Models, error) {
 	query := usage.Query{From: b.State.Start, Until: now, Filter: usageFilter(b)}
 	if year := now.Add(24*time.Hour - usage.MaxSpan); query.From.Before(year) {
@@ -45,7 +45,7 @@ func (p *pages) models(ctx context.Context, who tenancy.Principal, b budgets.Bud
 	return m, nil
 }
 
-// usageFilter is what usage of a budget's jobs is of.
+// usageFilter returns what usage of a budget's jobs is of.
 func usageFilter(b budgets.Budget) map[usage.Dimension]string {
 	filter := map[usage.Dimension]string{}
 	for d, value := range map[usage.Dimension]string{usage.Product: b.Product, usage.Phase: b.Phase, usage.Job: b.JobKey} {
@@ -65,7 +65,7 @@ const (
 	tolerated = 0.2
 )
 
-// estimates are the last finished jobs, expected against actual; nil where there are none.
+// estimates returns the last finished jobs, expected against actual; nil where there are none.
 func (p *pages) estimates(ctx context.Context, who tenancy.Principal) (*view.Estimates, error) {
 	list, all, err := p.Estimates.Compare(ctx, who, shownEstimates)
 	if err != nil || len(list) == 0 {
@@ -84,7 +84,7 @@ func (p *pages) estimates(ctx context.Context, who tenancy.Principal) (*view.Est
 	return m, nil
 }
 
-// estimate is one job on a line that ends with the most.
+// estimate returns one job on a line that ends with the most.
 func estimate(c estimates.Compared, most float64) view.Estimate {
 	place := func(amount float64) string { return coordinate(estimateWidth * clamp(amount/most)) }
 	expected, actual := float64(c.P50), float64(c.Actual)

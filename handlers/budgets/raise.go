@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askRaise is the form of a raise.
+// askRaise returns the form of a raise.
 func (p *pages) askRaise(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *pages) raise(c echo.Context, who tenancy.Principal) error {
 	return p.raiseForm(c, who, http.StatusUnprocessableEntity, b, f)
 }
 
-// named is the budget of the request. NotFound where there is none.
+// named returns the budget of the request. NotFound where there is none.
 func (p *pages) named(c echo.Context, who tenancy.Principal) (budgets.Budget, error) {
 	id, ok := ids.Parse(c.Param("budget"))
 	if !ok {

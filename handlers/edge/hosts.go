@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// Host is the host of an address like "fleet.example.com:8080" without the port, as
+// Host returns the host of an address like "fleet.example.com:8080" without the port, as
 // names are compared: in lower case, without the dot of the root.
 func Host(address string) string {
 	host, _, err := net.SplitHostPort(address)

@@ -55,7 +55,7 @@ func (p *Probe[T]) Get(ctx context.Context) (T, error) {
 	}
 }
 
-// current is the last time that was asked, or a new one where that is too old.
+// current returns the last time that was asked, or a new one where that is too old.
 func (p *Probe[T]) current() *asking[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ func Actor(a tenancy.Actor) events.Actor {
 	return m
 }
 
-// ActorFilter is what finds all that an actor did, also under other names. Events
+// ActorFilter returns what finds all that an actor did, also under other names. Events
 // of versions that kept no ids are found by the name.
 func ActorFilter(a tenancy.Actor) string {
 	if a.ID == "" {
@@ -40,7 +40,7 @@ func ActorFilter(a tenancy.Actor) string {
 	return a.ID
 }
 
-// ActorNamed is a filter's actor in words: of an id the newest name and its mark.
+// ActorNamed returns a filter's actor in words: of an id the newest name and its mark.
 func ActorNamed(filter string, events []eventlog.Event) string {
 	for _, e := range events {
 		if e.Actor.ID == filter {

@@ -39,7 +39,7 @@ func Days(list []eventlog.Event, now time.Time, line func(eventlog.Event) events
 // minFolded is from how many events on a row stands for them.
 const minFolded = 3
 
-// row is how many events at the head of a list are one row.
+// row returns how many events at the head of a list are one row.
 func row(list []eventlog.Event, now time.Time) int {
 	first, n := list[0], 1
 	for n < len(list) && first.Type == eventlog.JobProgressed && list[n].Type == first.Type && list[n].JobKey == first.JobKey &&
@@ -75,7 +75,7 @@ var badEvents = []eventlog.Type{eventlog.JobLost, eventlog.JobTimedOut, eventlog
 	eventlog.JobMergeFailed, eventlog.JobMergeHeld, eventlog.JobDeliveryRefused, eventlog.AgentTerminated, eventlog.AgentDied,
 	eventlog.AgentCutOff}
 
-// Line is an event's line on a page, without the address of its actor.
+// Line returns an event's line on a page, without the address of its actor.
 func Line(e eventlog.Event) events.Event {
 	m := events.Event{ID: e.ID, At: ui.At(e.At), Kind: Kind(e.Type), Bad: slices.Contains(badEvents, e.Type),
 		Text: Text(e), Who: Actor(e.Actor)}
@@ -98,7 +98,7 @@ var toldFields = []string{"status", "wait_reason", "blocked_reason", "question",
 	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name",
 	"result", "last_error", "failure_kind", "files_touched", "approved_head", "merged_commit", "url"}
 
-// changedFields are the other fields that an event changed. A new job has all of
+// changedFields returns the other fields that an event changed. A new job has all of
 // them from its beginning; that is no news.
 func changedFields(e eventlog.Event) (list []events.FieldChange, more string) {
 	if e.Type == eventlog.JobCreated || e.Type == eventlog.JobRecorded {

@@ -97,7 +97,7 @@ var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{
 	},
 }
 
-// first is the first text that is not empty.
+// first returns the first text that is not empty.
 func first(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -144,7 +144,7 @@ func (e setting) token(verb string) ui.Sentence {
 	return text
 }
 
-// scope is what a token is limited to.
+// scope returns what a token is limited to.
 func (e setting) scope() ui.Sentence {
 	var limits []string
 	for _, name := range []string{"products", "capabilities"} {

@@ -58,7 +58,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.KeyRotationBegun: "key rotation", eventlog.KeyRotationDone: "key rotation",
 }
 
-// Kind is the word for a type of events.
+// Kind returns the word for a type of events.
 func Kind(t eventlog.Type) string {
 	if word := eventKinds[t]; word != "" {
 		return word
@@ -90,7 +90,7 @@ var heldAs = map[jobs.WaitReason]string{
 	jobs.WaitReviewBacklog: "waits for a place in the review queue",
 }
 
-// Text is what an event says beside the changes of fields.
+// Text returns what an event says beside the changes of fields.
 func Text(e eventlog.Event) ui.Sentence {
 	var payload map[string]any
 	if json.Unmarshal(e.Payload, &payload) != nil {
@@ -172,7 +172,7 @@ func onFactory(name string) ui.Sentence {
 	return ui.Say(ui.T("on "), ui.Name(name))
 }
 
-// deliveryText is what became of the commit of an attempt.
+// deliveryText returns what became of the commit of an attempt.
 func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 	text := ui.Say(ui.Key(cmp.Or(said("branch"), said("commit"))))
 	switch {
@@ -229,7 +229,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	return nil
 }
 
-// budgetWords are what happened to a budget whose name stands before them.
+// budgetWords returns what happened to a budget whose name stands before them.
 func budgetWords(kind eventlog.Type, said func(string) string, payload map[string]any) []ui.Span {
 	amount := said("amount_usd")
 	if n, err := spend.ParseAmount("", amount, math.MaxInt64); err == nil {
@@ -280,13 +280,13 @@ func newValue(changes []eventlog.Change, field string) string {
 	return ""
 }
 
-// listLength is how many elements a list of a payload has, 0 for anything else.
+// listLength returns how many elements a list of a payload has, 0 for anything else.
 func listLength(v any) int {
 	list, _ := v.([]any)
 	return len(list)
 }
 
-// toNumber is a number of a payload, 0 for anything else.
+// toNumber returns a number of a payload, 0 for anything else.
 func toNumber(v any) int {
 	n, _ := v.(float64)
 	if math.IsNaN(n) || math.Abs(n) > math.MaxInt32 {

@@ -35,7 +35,7 @@ func (s pageData) named() []naming { return []naming{s.resultBlob(), s.checkpoin
 func (s pageData) resultBlob() naming     { return naming{s.job.Result, "result_blob"} }
 func (s pageData) checkpointBlob() naming { return naming{s.job.Checkpoint, "checkpoint_blob"} }
 
-// blobIn is the blob that a member of an object names, if it does.
+// blobIn returns the blob that a member of an object names, if it does.
 func blobIn(raw json.RawMessage, field string) (sum blobs.Sum, named bool) {
 	var members map[string]json.RawMessage
 	var name string
@@ -46,7 +46,7 @@ func blobIn(raw json.RawMessage, field string) (sum blobs.Sum, named bool) {
 	return sum, err == nil
 }
 
-// download is the way to a blob, nil where none is named, or it is not there.
+// download returns the way to a blob, nil where none is named, or it is not there.
 func (s pageData) download(n naming) *viewparts.Download {
 	sum, named := blobIn(n.in, n.field)
 	size, there := s.sizes[sum]

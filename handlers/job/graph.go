@@ -266,7 +266,7 @@ func (s *sketch) drawn() ([]view.GraphBox, []view.GraphEdge) {
 	return boxes, edges
 }
 
-// path is a curve from box to box through the places that the edge has.
+// path returns a curve from box to box through the places that the edge has.
 func (s *sketch) path(f flow) string {
 	from, to := s.boxes[f.from], s.boxes[f.to]
 	x, y := from.x+boxWidth, from.y+boxHeight/2

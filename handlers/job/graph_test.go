@@ -11,7 +11,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/job"
 )
 
-// graphOf is a graph in short: "A>B" is B that waits for A, "A~B" is A that is
+// graphOf returns a graph in short: "A>B" is B that waits for A, "A~B" is A that is
 // part of B, "A=B" is A that is the same as B. The first one is the page's job.
 func graphOf(text string) jobs.Graph {
 	var g jobs.Graph

@@ -15,7 +15,7 @@ const maxShownInputs = 50
 
 const maxShownInput = 2000
 
-// inputsModel are the inputs of a job by name, a text as it is and anything else
+// inputsModel returns the inputs of a job by name, a text as it is and anything else
 // in JSON. A secret one has the placeholder for its value.
 func inputsModel(j jobs.Job) view.Inputs {
 	var all map[string]json.RawMessage

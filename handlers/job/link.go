@@ -36,7 +36,7 @@ var linkKinds = []linkKind{
 	{jobs.Supersedes, "replaces", "is replaced by"},
 }
 
-// edgeWords are the words for a link of a graph.
+// edgeWords returns the words for a link of a graph.
 func edgeWords(e jobs.Edge) linkKind {
 	if e.Gate {
 		return linkWords(heldParent)
@@ -57,7 +57,7 @@ func linkWords(kind jobs.LinkType) linkKind {
 // turned marks a kind of the form that goes from the other job to this one.
 const turned = "-by"
 
-// kindOptions are the choices of the form.
+// kindOptions returns the choices of the form.
 func kindOptions() []ui.Option {
 	var list []ui.Option
 	for _, k := range linkKinds {
@@ -69,7 +69,7 @@ func kindOptions() []ui.Option {
 	return list
 }
 
-// listLinks are the links of the job itself, those that it waits for first.
+// listLinks returns the links of the job itself, those that it waits for first.
 func listLinks(g jobs.Graph, key string, canWrite bool) []view.Link {
 	nodes := map[string]jobs.Node{}
 	for _, n := range g.Nodes {
@@ -127,7 +127,7 @@ func (p *Pages) link(c echo.Context, who tenancy.Principal) error {
 		Text: made.Key + " " + linkWords(kind).there + " " + other + "."})
 }
 
-// otherIn is the job that was chosen among those found, else the key as it was
+// otherIn returns the job that was chosen among those found, else the key as it was
 // typed.
 func otherIn(in url.Values) string {
 	if chosen := strings.TrimSpace(in.Get("chosen")); chosen != "" {

@@ -23,13 +23,13 @@ import (
 // livePage is the page of a job among the live pages.
 type livePage struct{ pages *Pages }
 
-// Name is what ?on= calls it.
+// Name returns what ?on= calls it.
 func (livePage) Name() string { return "job" }
 
 // Shows reports whether an address is one of the page's.
 func (livePage) Shows(at *url.URL) bool { return strings.HasPrefix(at.Path, links.Jobs+"/") }
 
-// Key is what the address asks for, for each role.
+// Key returns what the address asks for, for each role.
 func (livePage) Key(q url.Values, who tenancy.Principal) string { return live.KeyByRole(q, who) }
 
 // Open makes the live part of the page.
@@ -52,7 +52,7 @@ func (p livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 	return []templ.Component{view.Live(sheet.model())}, nil
 }
 
-// parseKey is the key or id of the job whose page has an address, "" for none.
+// parseKey returns the key or id of the job whose page has an address, "" for none.
 func parseKey(at *url.URL) string {
 	key, found := strings.CutPrefix(at.Path, links.Jobs+"/")
 	if !found {

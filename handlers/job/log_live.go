@@ -24,7 +24,7 @@ const farBehind = 10 * logPage
 // pace of its own.
 const logGap = 150 * time.Millisecond
 
-// streamLog is the stream of a job's log: the lines after ?after=, or after
+// streamLog returns the stream of a job's log: the lines after ?after=, or after
 // Last-Event-ID, that pass the page's filter.
 func (p *Pages) streamLog(c echo.Context, who tenancy.Principal) error {
 	return live.Serve(p.streams, c, who, func() (live.Feed[struct{}], func(), error) {
@@ -65,7 +65,7 @@ func (t *logTail) Begin(ctx context.Context, out *live.Writer) error {
 	return t.send(ctx)
 }
 
-// C is the end of the pause after a message, else the next write. A write during
+// C returns the end of the pause after a message, else the next write. A write during
 // the pause stays in its channel.
 func (t *logTail) C() <-chan struct{} {
 	if t.pause != nil {
@@ -132,7 +132,7 @@ func (t *logTail) show(ctx context.Context, last int64, part templ.Component) er
 	return t.out.Parts(ctx, strconv.FormatInt(last, 10), []templ.Component{part})
 }
 
-// pauseFor is a channel that receives after a time.
+// pauseFor returns a channel that receives after a time.
 func pauseFor(d time.Duration) <-chan struct{} {
 	over := make(chan struct{}, 1)
 	time.AfterFunc(d, func() { over <- struct{}{} })

@@ -71,7 +71,7 @@ func (s logData) model() view.Log {
 	return m
 }
 
-// last is the newest line that is shown, 0 for none.
+// last returns the newest line that is shown, 0 for none.
 func (s logData) last() int64 {
 	if len(s.found) == 0 {
 		return 0

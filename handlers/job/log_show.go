@@ -23,7 +23,7 @@ const logPage = 200
 // logAfter is how many lines are shown behind the one that a link names.
 const logAfter = 50
 
-// showLog is the page of a job's log: ?level= shows that level and graver
+// showLog returns the page of a job's log: ?level= shows that level and graver
 // ones, ?epoch= one attempt, ?q= the lines with a text, ?before= what is older than
 // a line, ?line= what is around one. htmx and the page's script get the panel alone.
 func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
@@ -52,7 +52,7 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.LogView(view.LogPage{Shell: shell, Title: job.Title, Log: log}))
 }
 
-// parseLogView is the part of a log that an address asks for; what it says wrongly
+// parseLogView returns the part of a log that an address asks for; what it says wrongly
 // is left out.
 func parseLogView(c echo.Context) links.LogView {
 	number := func(name string) int64 {

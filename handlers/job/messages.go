@@ -21,7 +21,7 @@ func (p *Pages) readMessages(ctx context.Context, who tenancy.Principal, d *page
 	return p.readSizes(ctx, who, d)
 }
 
-// thread is what the job's thread says.
+// thread returns what the job's thread says.
 func (s pageData) thread() view.Thread {
 	m := view.Thread{URL: links.Thread(s.job.Key), Write: s.canWrite}
 	list := s.messages

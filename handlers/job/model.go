@@ -69,7 +69,7 @@ func (s pageData) model() view.Job {
 	return m
 }
 
-// merge is the job that merges this one, nil where a person does or did.
+// merge returns the job that merges this one, nil where a person does or did.
 func (s pageData) merge() *viewparts.Merge {
 	by := s.Merge
 	key := ui.Link(by.Key, links.Job(by.Key))
@@ -99,7 +99,7 @@ func (s pageData) moves() []viewparts.Move {
 	return jobparts.Moves(s.job, list)
 }
 
-// meta is the line under the title.
+// meta returns the line under the title.
 func (s pageData) meta() []ui.Sentence {
 	j := s.job
 	var list []ui.Sentence
@@ -128,7 +128,7 @@ func (s pageData) checkNote() ui.Sentence {
 // overEstimate is how far past its estimate a job is warned (docs/concepts.md).
 const overEstimate = 30 * time.Minute
 
-// needs is what the job asks of a factory, and which ones have it.
+// needs returns what the job asks of a factory, and which ones have it.
 func (s pageData) needs() []view.Fact {
 	j := s.job
 	can := ui.Text("no live factory")
@@ -155,7 +155,7 @@ func (s pageData) needs() []view.Fact {
 	return facts
 }
 
-// money is what the job costs, and the budgets that it counts for.
+// money returns what the job costs, and the budgets that it counts for.
 func (s pageData) money() []view.Fact {
 	spent := jobparts.Cost(s.Used.Spent)
 	if spent == "" {
@@ -188,7 +188,7 @@ func (s pageData) money() []view.Fact {
 	return facts
 }
 
-// limits is how far the job may go.
+// limits returns how far the job may go.
 func (s pageData) limits() []view.Fact {
 	j := s.job
 	estimate := "none"

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// history are the shown events with the link to older ones, and the note at the
+// history returns the shown events with the link to older ones, and the note at the
 // panel's head.
 func (s pageData) history() ([]view.Event, string) {
 	shown := s.Events[:min(len(s.Events), eventPage)]

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// strip is the row of figures of a job that an agent works on.
+// strip returns the row of figures of a job that an agent works on.
 func (s pageData) strip() []view.StripItem {
 	if s.job.Lease == nil {
 		return nil
@@ -75,7 +75,7 @@ func (s pageData) elapsed() view.StripItem {
 	return m
 }
 
-// cost is what all attempts have cost, and what is expected.
+// cost returns what all attempts have cost, and what is expected.
 func (s pageData) cost() view.StripItem {
 	m := view.StripItem{Label: "Cost", Value: jobparts.Cost(s.Used.Spent), Rest: "of about " + ui.Dollars(int64(s.Money.Expected.P50))}
 	if m.Value == "" {
@@ -90,7 +90,7 @@ func (s pageData) cost() view.StripItem {
 	return m
 }
 
-// worked is the time of the attempts that have ended.
+// worked returns the time of the attempts that have ended.
 func (s pageData) worked() time.Duration {
 	var sum time.Duration
 	for _, a := range s.Attempts {

@@ -20,7 +20,7 @@ func New(s *web.Site, registry *live.Registry, streams *live.Streams) *Pages {
 	return &Pages{s, registry, streams}
 }
 
-// Routes are the pages, fragments and actions, each with the permission it needs.
+// Routes returns the pages, fragments and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get("/jobs/:key", tenancy.ReadBoard, p.show),
@@ -41,5 +41,5 @@ func (p *Pages) Routes() []web.Route {
 	}
 }
 
-// Live is the page among those with a live part.
+// Live returns the page among those with a live part.
 func (p *Pages) Live() live.Page { return livePage{p} }

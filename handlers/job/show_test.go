@@ -156,7 +156,7 @@ func TestUnknownJob(t *testing.T) {
 	handlertest.Read(t, d.Get("/jobs/FB-99/panel"), http.StatusNotFound)
 }
 
-// approvedForMerge is a desk with FB-1 approved, whose product merges by pull request, and an
+// approvedForMerge returns a desk with FB-1 approved, whose product merges by pull request, and an
 // agent that can merge.
 func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
 	t.Helper()

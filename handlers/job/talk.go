@@ -23,7 +23,7 @@ func (s pageData) addTalk(attempts []view.Attempt) {
 	}
 }
 
-// question is what the last attempt asked, with its answer or the address that
+// question returns what the last attempt asked, with its answer or the address that
 // takes one; nil where nothing is open and the next attempt has begun.
 func (s pageData) question() *view.Question {
 	j := s.job

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// usedModel is what models were used for, as pages show it; nothing where they were
+// usedModel returns what models were used for, as pages show it; nothing where they were
 // not.
 func usedModel(u spend.Usage) view.Used {
 	if u.Entries == 0 {

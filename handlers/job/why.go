@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// reason is the panel that says why the job does not run; nil for one that
+// reason returns the panel that says why the job does not run; nil for one that
 // does, or that has nothing left to run for.
 func (s pageData) reason() *view.Why {
 	j := s.job
@@ -77,7 +77,7 @@ func (s pageData) failure() *view.Why {
 	return m
 }
 
-// next is what the reader can do about it, one sentence or none.
+// next returns what the reader can do about it, one sentence or none.
 func (s pageData) next(why screens.Reason) []ui.Sentence {
 	j := s.job
 	if !s.canWrite {
@@ -109,7 +109,7 @@ func (s pageData) next(why screens.Reason) []ui.Sentence {
 	}
 }
 
-// nextOfBudget is what the reader can do about a budget that keeps the job back.
+// nextOfBudget returns what the reader can do about a budget that keeps the job back.
 func (s pageData) nextOfBudget(why screens.Reason) []ui.Sentence {
 	switch {
 	case why.Model != "":

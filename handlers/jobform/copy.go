@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// copyJob is the form of a new job like another one, and what of that is not copied: a
+// copyJob returns the form of a new job like another one, and what of that is not copied: a
 // time that is over, and inputs that are secret or not one line of text.
 func copyJob(j jobs.Job, now time.Time) (ui.Form, view.Copy) {
 	if j.NotBefore != nil && !j.NotBefore.After(now) {

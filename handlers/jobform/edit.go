@@ -45,7 +45,7 @@ func parseEdit(key string, query, in url.Values) (edit, error) {
 	return e, nil
 }
 
-// begin is the form of a job that nobody has typed into.
+// begin returns the form of a job that nobody has typed into.
 func begin(j jobs.Job, retry bool) edit {
 	e := edit{form: fill(j), key: j.Key, version: j.Version, base: map[string]string{}, retry: retry}
 	locked := lockedFields(j)
@@ -99,7 +99,7 @@ func (e edit) clashes(now jobs.Job) bool {
 	})
 }
 
-// lockedFields are the fields that cannot change while the job is what it is, each with
+// lockedFields returns the fields that cannot change while the job is what it is, each with
 // the reason.
 func lockedFields(j jobs.Job) map[string]string {
 	locked := map[string]string{}
@@ -123,7 +123,7 @@ func lockedFields(j jobs.Job) map[string]string {
 	return locked
 }
 
-// patch is the edit as the domain takes it. Validation names the typed fields that make no
+// patch returns the edit as the domain takes it. Validation names the typed fields that make no
 // sense.
 func (e edit) patch() (jobs.Patch, error) {
 	n, err := fields.Value(e.form)

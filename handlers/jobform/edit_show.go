@@ -18,12 +18,12 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// edit is the form of a job as it is now.
+// edit returns the form of a job as it is now.
 func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
 	return p.editPage(c, who, http.StatusOK, nil)
 }
 
-// editPage is the form of a job: as the job is where typed is nil, else as it was typed
+// editPage returns the form of a job: as the job is where typed is nil, else as it was typed
 // with what somebody else changed meanwhile.
 func (p *Pages) editPage(c echo.Context, who tenancy.Principal, status int, typed *edit) error {
 	ctx := c.Request().Context()
@@ -76,7 +76,7 @@ func (e *edit) merge(now jobs.Job) {
 	e.form.Typed.Set("product", now.Product)
 }
 
-// model is what the page says of the job beside its fields.
+// model returns what the page says of the job beside its fields.
 func (e edit) model(page screens.FormPage) *view.Edit {
 	j := page.Job
 	m := &view.Edit{Key: j.Key, Title: j.Title, URL: e.url(), JobURL: links.Job(j.Key), DraftURL: links.JobDraft(j.Key, e.retry),
@@ -102,7 +102,7 @@ func (e edit) model(page screens.FormPage) *view.Edit {
 	return m
 }
 
-// words is what a field holds, in words.
+// words returns what a field holds, in words.
 func words(f ui.Form, name string) string {
 	sep := ", "
 	if name == "acceptance" {

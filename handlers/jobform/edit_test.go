@@ -16,13 +16,13 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// opened is the form at a path as a browser would send it, with some fields changed.
+// opened returns the form at a path as a browser would send it, with some fields changed.
 func opened(t *testing.T, d *handlertest.Desk, path string, change url.Values) url.Values {
 	t.Helper()
 	return sent(handlertest.Page(t, d.Get(path), http.StatusOK), change)
 }
 
-// sent is the form of a page as a browser would send it, with some fields changed.
+// sent returns the form of a page as a browser would send it, with some fields changed.
 func sent(doc *goquery.Document, change url.Values) url.Values {
 	in := url.Values{}
 	doc.Find("#job-form [name]:not([disabled]):not(button)").Each(func(_ int, field *goquery.Selection) {

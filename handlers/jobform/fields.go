@@ -104,7 +104,7 @@ func draft(f ui.Form) jobs.New {
 	return n
 }
 
-// engine is the first engine that the job needs, "" for none.
+// engine returns the first engine that the job needs, "" for none.
 func engine(n *jobs.New) string {
 	for _, token := range n.Capabilities {
 		if name, is := strings.CutPrefix(token, enginePrefix); is {

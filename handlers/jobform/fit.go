@@ -151,7 +151,7 @@ func unavailableText(fit fleet.Fit) string {
 	return strings.Join(list, ", ") + "."
 }
 
-// missing are the tokens that a factory lacks, each with the field that asks for it.
+// missing returns the tokens that a factory lacks, each with the field that asks for it.
 func missing(tokens []string) []view.Missing {
 	list := make([]view.Missing, len(tokens))
 	for i, token := range tokens {
@@ -201,7 +201,7 @@ func startText(n jobs.New, can, seats int, start screens.Start, now time.Time) (
 	}
 }
 
-// aheadText is how many jobs are claimed before this one.
+// aheadText returns how many jobs are claimed before this one.
 func aheadText(start screens.Start) string {
 	n := web.Plural(start.Ahead, "job", "jobs")
 	if start.More {
@@ -231,7 +231,7 @@ func repoHint(snap fleet.Snapshot, repo string) string {
 	return "Held by " + web.And(names)
 }
 
-// factoryHint is what choosing a factory means.
+// factoryHint returns what choosing a factory means.
 func factoryHint(snap fleet.Snapshot, name string) string {
 	for _, f := range snap.Factories {
 		switch {

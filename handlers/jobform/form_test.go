@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// filled is a form as a browser sends it.
+// filled returns a form as a browser sends it.
 func filled(change url.Values) url.Values {
 	in := url.Values{"idempotency_key": {ids.New().String()}, "title": {"Alpha"}, "priority": {"5"}, "max_retries": {"3"}}
 	for name, values := range change {

@@ -62,7 +62,7 @@ func encodeInputs(inputs map[string]string) json.RawMessage {
 	return raw
 }
 
-// inputNames are the inputs of a job that are no secrets.
+// inputNames returns the inputs of a job that are no secrets.
 func inputNames(j jobs.Job) []string {
 	var inputs map[string]json.RawMessage
 	_ = json.Unmarshal(j.InputContext, &inputs) // it is an object

@@ -44,7 +44,7 @@ func (s pageData) model() view.Form {
 	return m
 }
 
-// options are the first one, the live values in order, and the chosen one where
+// options returns the first one, the live values in order, and the chosen one where
 // it is not among them, marked.
 func options(none string, values []string, chosen string) []ui.Option {
 	list := []ui.Option{{Label: none, Selected: chosen == ""}}
@@ -62,7 +62,7 @@ func (s pageData) repos() []ui.Option {
 	return options("No repo", repoNames(s.snap), s.form.Text("repo"))
 }
 
-// repoNames are the repos that live factories hold.
+// repoNames returns the repos that live factories hold.
 func repoNames(snap fleet.Snapshot) []string {
 	var names []string
 	for _, f := range web.LiveFactories(snap) {
@@ -74,7 +74,7 @@ func repoNames(snap fleet.Snapshot) []string {
 	return slices.Compact(names)
 }
 
-// likelyRepo is the demo repository, or the only one that live factories hold; "" where
+// likelyRepo returns the demo repository, or the only one that live factories hold; "" where
 // there is a choice.
 func likelyRepo(snap fleet.Snapshot) string {
 	names := repoNames(snap)
@@ -135,7 +135,7 @@ func engineNote(snap fleet.Snapshot, engine string) string {
 	return web.Plural(factories, "factory", "factories") + ", " + web.Plural(seats, "seat", "seats") + " free"
 }
 
-// capabilities are the chosen tokens, and those that live factories offer
+// capabilities returns the chosen tokens, and those that live factories offer
 // besides. Engines and repos have fields of their own.
 func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 	var all []string
@@ -159,7 +159,7 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 	return chosen, offered
 }
 
-// dependencies are the chosen jobs; a key that names none is shown all the same,
+// dependencies returns the chosen jobs; a key that names none is shown all the same,
 // beside the error.
 func (s pageData) dependencies() []view.Dependency {
 	var list []view.Dependency

@@ -13,7 +13,7 @@ type Pages struct{ *web.Site }
 // New returns the pages.
 func New(s *web.Site) *Pages { return &Pages{s} }
 
-// Routes are the pages, fragments and actions, each with the permission it needs.
+// Routes returns the pages, fragments and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.NewJob, tenancy.WriteJobs, p.show),

@@ -20,7 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// show is the empty form. What an address says beforehand (repo, title)
+// show returns the empty form. What an address says beforehand (repo, title)
 // is filled in; ?from=FB-12 fills in what that job is.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if key := c.QueryParam("from"); key != "" {
@@ -37,7 +37,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	return p.newJobPage(c, who, http.StatusOK, pageData{form: f, blank: c.QueryString() == "", chooseRepo: free})
 }
 
-// showDraft is the form as it was typed before, which the browser has kept.
+// showDraft returns the form as it was typed before, which the browser has kept.
 func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
@@ -92,12 +92,12 @@ func editQuery(n jobs.New, j jobs.Job) screens.StartQuery {
 	return query
 }
 
-// fleetNeeds is what the routability preview asks the fleet.
+// fleetNeeds returns what the routability preview asks the fleet.
 func fleetNeeds(n jobs.New) fleet.Needs {
 	return fleet.Needs{Repo: n.Repo, Capabilities: n.Capabilities, Factory: n.Factory}
 }
 
-// routability is the preview for the form as it is now: where it can run, when it starts
+// routability returns the preview for the form as it is now: where it can run, when it starts
 // and what it is expected to cost.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
@@ -119,7 +119,7 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(sheet.routability()))
 }
 
-// preview is the description as the job's page will show it.
+// preview returns the description as the job's page will show it.
 func (p *Pages) preview(c echo.Context, _ tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *Pages) describeStart(ctx context.Context, who tenancy.Principal, j jobs
 	return t, nil
 }
 
-// routedFactories are the factories that can run a job.
+// routedFactories returns the factories that can run a job.
 func routedFactories(r fleet.Routing) fleet.Snapshot {
 	var snap fleet.Snapshot
 	for _, fit := range r.Eligible {

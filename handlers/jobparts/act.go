@@ -42,7 +42,7 @@ func NotDone(job jobs.Job, v Verb) ui.Toast {
 	return t
 }
 
-// ReadVersion is the version that a form was made on; nil where it names none.
+// ReadVersion returns the version that a form was made on; nil where it names none.
 func ReadVersion(in url.Values) (*int, error) {
 	text := in.Get("version")
 	if text == "" {

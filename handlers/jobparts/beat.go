@@ -13,7 +13,7 @@ const LateProgress = 10 * time.Minute
 // LateReview is the age from which on a review is amber.
 const LateReview = 2 * time.Hour
 
-// HeartbeatTones is the colour of the dot before a heartbeat's age, and of the age.
+// HeartbeatTones returns the colour of the dot before a heartbeat's age, and of the age.
 func HeartbeatTones(h fleet.Health) (dot, text ui.Tone) {
 	switch h {
 	case fleet.Healthy:

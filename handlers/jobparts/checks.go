@@ -35,12 +35,12 @@ func checkTone(passed bool) ui.Tone {
 	return ui.Warn
 }
 
-// CheckName is what a page calls a member of a result.
+// CheckName returns what a page calls a member of a result.
 func CheckName(name string) string {
 	return web.FirstLine(strings.ReplaceAll(name, "_", " "), web.MaxSub)
 }
 
-// failedChecks are the members of a result that say they failed, by their names.
+// failedChecks returns the members of a result that say they failed, by their names.
 func failedChecks(j jobs.Job) []string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(j.Result, &members) != nil {
@@ -65,7 +65,7 @@ func isEmptyList(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &list) != nil || len(list) == 0
 }
 
-// doubts are what speaks against approving a job: open criteria and failed checks.
+// doubts returns what speaks against approving a job: open criteria and failed checks.
 func doubts(j jobs.Job) (open, failed []string) {
 	for i, text := range j.Acceptance {
 		if !j.AcceptanceMet[i] {

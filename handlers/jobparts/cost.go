@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Cost is what a job has cost in words, "" where it used nothing. It never shows a sum
+// Cost returns what a job has cost in words, "" where it used nothing. It never shows a sum
 // as whole in which something is missing.
 func Cost(s spend.Spent) string {
 	switch {
@@ -23,7 +23,7 @@ func Cost(s spend.Spent) string {
 	return ui.Dollars(int64(s.Cost))
 }
 
-// Expected is what a job is expected to cost, in words.
+// Expected returns what a job is expected to cost, in words.
 func Expected(e estimates.Estimate) ui.Sentence {
 	text := "; nine of ten such jobs cost at most " + ui.Dollars(int64(e.P90)) + ". "
 	if e.Source == estimates.History {
@@ -34,7 +34,7 @@ func Expected(e estimates.Estimate) ui.Sentence {
 	return ui.Say(ui.T("About "), ui.Strong(ui.Dollars(int64(e.P50))), ui.T(text))
 }
 
-// Room is what a budget has left for a job, in words, and whether the job would wait for
+// Room returns what a budget has left for a job, in words, and whether the job would wait for
 // it.
 func Room(s budgeting.Standing) (text ui.Sentence, short bool) {
 	name := ui.Link(s.Name, links.Budget(s.ID.String()))

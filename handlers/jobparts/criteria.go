@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Criteria is the check list of a job, with what ticks it where the
+// Criteria returns the check list of a job, with what ticks it where the
 // reader may.
 func Criteria(j jobs.Job, canWrite bool) view.Acceptance {
 	var m view.Acceptance

@@ -18,13 +18,13 @@ var saidKinds = map[eventlog.Type]struct{ icon, what, field string }{
 	eventlog.JobMergeFailed: {"git-merge", "Merge failed, says ", "reason"},
 }
 
-// Feedback is what somebody said about a job.
+// Feedback returns what somebody said about a job.
 func Feedback(e eventlog.Event, now time.Time) view.Feedback {
 	kind := saidKinds[e.Type]
 	return view.Feedback{Icon: kind.icon, What: kind.what + e.Actor.Name, At: ui.Ago(e.At, now), Text: wordsIn(e, kind.field)}
 }
 
-// wordsIn is a text that an event carries: in its payload, else as the new value
+// wordsIn returns a text that an event carries: in its payload, else as the new value
 // of a field.
 func wordsIn(e eventlog.Event, field string) string {
 	var payload map[string]any

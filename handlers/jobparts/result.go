@@ -42,13 +42,13 @@ func ReadResult(j jobs.Job) Result {
 	return Result{Summary: text("summary"), Commit: text("commit"), Branch: text("branch"), URL: text("url")}
 }
 
-// ShortCommit is the beginning of a commit's hash.
+// ShortCommit returns the beginning of a commit's hash.
 func ShortCommit(commit string) string {
 	runes := []rune(commit)
 	return string(runes[:min(7, len(runes))])
 }
 
-// Outcome is what came of a job, nil as long as nothing has.
+// Outcome returns what came of a job, nil as long as nothing has.
 func Outcome(j jobs.Job) *view.Outcome {
 	r := ReadResult(j)
 	address := j.URL
@@ -73,7 +73,7 @@ func Outcome(j jobs.Job) *view.Outcome {
 	return m
 }
 
-// SafeAddress is an address that pages may lead to, "" for another one.
+// SafeAddress returns an address that pages may lead to, "" for another one.
 func SafeAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {

@@ -51,7 +51,7 @@ func (m *Changes) read(said map[string]json.RawMessage) {
 	}
 }
 
-// ChangeSize is what a job's result reports of the size of its change, without its diff.
+// ChangeSize returns what a job's result reports of the size of its change, without its diff.
 func ChangeSize(j jobs.Job) Changes {
 	if len(j.Result) > maxSized {
 		return Changes{Files: len(j.FilesTouched)}

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// FindUndo is what a toast offers after an act on a job, nil where it cannot be undone: a
+// FindUndo returns what a toast offers after an act on a job, nil where it cannot be undone: a
 // lease that was taken does not come back.
 func FindUndo(by jobs.Trigger, after jobs.Job) *ui.Undo {
 	asked := after.Lease != nil && by == jobs.ByPause

@@ -78,7 +78,7 @@ func (v Verb) Possible(j jobs.Job) bool {
 	return true
 }
 
-// Actions are the verbs for a job now.
+// Actions returns the verbs for a job now.
 func Actions(j jobs.Job) []ui.Action {
 	var list []ui.Action
 	for _, v := range Verbs {
@@ -89,7 +89,7 @@ func Actions(j jobs.Job) []ui.Action {
 	return list
 }
 
-// action is the verb for a job, with what it asks before it is done.
+// action returns the verb for a job, with what it asks before it is done.
 func (v Verb) action(j jobs.Job) ui.Action {
 	a := ui.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
 		URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
@@ -99,7 +99,7 @@ func (v Verb) action(j jobs.Job) ui.Action {
 	return a
 }
 
-// AskedAction is a verb that asks before it is done, where it is possible.
+// AskedAction returns a verb that asks before it is done, where it is possible.
 func AskedAction(j jobs.Job, by jobs.Trigger) (ui.Action, bool) {
 	v, ok := VerbNamed(string(by))
 	if !ok || v.Ask == nil || !v.Possible(j) {
@@ -123,7 +123,7 @@ var moveWords = map[jobs.Trigger]struct {
 	jobs.ByCancel:  {jobs.Aborted, "Failed, cancel it"},
 }
 
-// Moves are the columns that a job's card can go to now; one that the job's page asks
+// Moves returns the columns that a job's card can go to now; one that the job's page asks
 // before is asked before here too.
 func Moves(j jobs.Job, moves []screens.Move) []view.Move {
 	var list []view.Move
@@ -211,7 +211,7 @@ func askCancel(j jobs.Job) *ui.Dialog {
 	return d
 }
 
-// Holder is the agent that works on a job.
+// Holder returns the agent that works on a job.
 func Holder(j jobs.Job) string {
 	if j.Lease == nil {
 		return "The agent"

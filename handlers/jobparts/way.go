@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Ways are the forms that a job leads a person to who may change it: that of the job
+// Ways returns the forms that a job leads a person to who may change it: that of the job
 // itself first.
 func Ways(j jobs.Job) []view.Way {
 	list := []view.Way{{Name: "edit", Label: "Edit", Icon: "pencil", URL: links.JobEdit(j.Key, ""), Key: "e"}}

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Show is the stream of changes of one page. ?on= says of which.
+// Show returns the stream of changes of one page. ?on= says of which.
 func (h *Hub) Show(c echo.Context, who tenancy.Principal) error {
 	return Serve(h.streams, c, who, func() (Feed[message], func(), error) {
 		f := &connection{hub: h, c: c, who: who, after: Place(c)}
@@ -116,7 +116,7 @@ func (f *connection) send(ctx context.Context, parts []templ.Component, err erro
 	return f.out.Parts(ctx, "", parts)
 }
 
-// C is the queue of the reader.
+// C returns the queue of the reader.
 func (f *connection) C() <-chan message { return f.subscriber.queue }
 
 // Take sends a message, also one that Begin has covered: the messages after it

@@ -34,7 +34,7 @@ func (r renderings) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// theMessage is what the boards of each role are told of one change: each of them
+// theMessage returns what the boards of each role are told of one change: each of them
 // one message, the same as all others of its role.
 func theMessage(t *testing.T, what string, all []handlertest.Reader) map[tenancy.Role]handlertest.Message {
 	t.Helper()

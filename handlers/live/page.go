@@ -75,7 +75,7 @@ type Registry struct{ pages []Page }
 // of the first.
 func (r *Registry) Register(pages ...Page) { r.pages = append(r.pages, pages...) }
 
-// named is the page that ?on= asks for. Fault: NotFound.
+// named returns the page that ?on= asks for. Fault: NotFound.
 func (r *Registry) named(name string) (Page, error) {
 	at := slices.IndexFunc(r.pages, func(p Page) bool { return p.Name() == name })
 	if at < 0 {
@@ -84,7 +84,7 @@ func (r *Registry) named(name string) (Page, error) {
 	return r.pages[at], nil
 }
 
-// Parts are the parts of the page that htmx asks from which show what an action did.
+// Parts returns the parts of the page that htmx asks from which show what an action did.
 func (r *Registry) Parts(c echo.Context, who tenancy.Principal, act Act) ([]templ.Component, error) {
 	at, err := url.Parse(web.CurrentPath(c.Request()))
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Registry) Parts(c echo.Context, who tenancy.Principal, act Act) ([]temp
 	return r.pages[0].Parts(c, who, at, act)
 }
 
-// KeyByRole is the Key of a page that all of one role see alike. What a page counts
+// KeyByRole returns the Key of a page that all of one role see alike. What a page counts
 // from, its place in the log, makes no difference.
 func KeyByRole(query url.Values, who tenancy.Principal) string {
 	seen := url.Values{}

@@ -22,7 +22,7 @@ type simplePage[M any] struct{ web.Page[M] }
 // Shows reports whether an address is the page's.
 func (p simplePage[M]) Shows(at *url.URL) bool { return at.Path == p.Path }
 
-// Key is what the address asks for, for each role or person.
+// Key returns what the address asks for, for each role or person.
 func (p simplePage[M]) Key(query url.Values, who tenancy.Principal) string {
 	if p.Live.Personal {
 		return who.Account.String() + " " + KeyByRole(query, who)
@@ -41,7 +41,7 @@ func (p simplePage[M]) Open(c echo.Context, who tenancy.Principal, _ fleet.Snaps
 	return v, nil
 }
 
-// Parts are the page as it is now.
+// Parts returns the page as it is now.
 func (p simplePage[M]) Parts(c echo.Context, who tenancy.Principal, at *url.URL, _ Act) ([]templ.Component, error) {
 	return p.view(c, who, at.Query()).Refresh(c.Request().Context())
 }

@@ -72,7 +72,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// gathered is an update with those that came meanwhile.
+// gathered returns an update with those that came meanwhile.
 func (s *stream) gathered(first *screens.Update) *screens.Update {
 	var all *screens.Update
 	for {
@@ -203,7 +203,7 @@ func (n *Update) frame(u *screens.Update) {
 	n.Parts = append(n.Parts, counts(u)...)
 }
 
-// message is what goes out to a reader; nil where there is nothing to show.
+// message returns what goes out to a reader; nil where there is nothing to show.
 func (n Update) message(ctx context.Context, cursor string) ([]byte, error) {
 	if n.Reset {
 		return namedMessage("reset", cursor), nil
@@ -214,7 +214,7 @@ func (n Update) message(ctx context.Context, cursor string) ([]byte, error) {
 	return partsMessage(ctx, cursor, n.Parts)
 }
 
-// columns are the names of the columns that the message holds.
+// columns returns the names of the columns that the message holds.
 func (n Update) columns() []string {
 	var list []string
 	for _, p := range n.Parts {

@@ -59,7 +59,7 @@ func Opens(u *screens.Update) bool {
 	return u.Fleet != nil || u.Rules || Holds(u.Touched, screens.Review)
 }
 
-// UpdateTime is the time that an update is shown at: the database's where it came
+// UpdateTime returns the time that an update is shown at: the database's where it came
 // with the fleet.
 func UpdateTime(u *screens.Update) time.Time {
 	if u.Fleet != nil {
@@ -73,7 +73,7 @@ func Holds(pages []screens.ColumnPage, c screens.Column) bool {
 	return slices.ContainsFunc(pages, func(p screens.ColumnPage) bool { return p.Column == c })
 }
 
-// counts are what an update changes in the navigation of every page.
+// counts returns what an update changes in the navigation of every page.
 func counts(u *screens.Update) []templ.Component {
 	if u.Needs == nil {
 		return nil

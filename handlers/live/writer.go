@@ -68,7 +68,7 @@ func (w *Writer) Parts(ctx context.Context, cursor string, parts []templ.Compone
 	return w.send(message)
 }
 
-// namedMessage is an event that the page's scripts listen to.
+// namedMessage returns an event that the page's scripts listen to.
 func namedMessage(event, cursor string) []byte {
 	var s Writer
 	s.buf.WriteString("event: " + event + "\n")

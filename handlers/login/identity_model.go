@@ -23,7 +23,7 @@ func (f identityFlow) wayOn(m *view.IdentityDoor) {
 	}
 }
 
-// refusedIdentity is the page of a log in that did not get as far as a person.
+// refusedIdentity returns the page of a log in that did not get as far as a person.
 func refusedIdentity(provider string, flow identityFlow, f *fault.Error, requestID string) view.IdentityDoor {
 	m := view.IdentityDoor{Title: "Nobody was logged in", Text: f.Message, RequestID: requestID}
 	flow.wayOn(&m)
@@ -39,7 +39,7 @@ func refusedIdentity(provider string, flow identityFlow, f *fault.Error, request
 	return m
 }
 
-// unknownIdentity is the page of a person whom no account belongs to.
+// unknownIdentity returns the page of a person whom no account belongs to.
 func unknownIdentity(provider, email, next string) view.IdentityDoor {
 	if email == "" {
 		email = "somebody without an e-mail address"
@@ -55,13 +55,13 @@ func unknownIdentity(provider, email, next string) view.IdentityDoor {
 	}
 }
 
-// joinOver is the page of an answer that no question waits for.
+// joinOver returns the page of an answer that no question waits for.
 func joinOver() view.IdentityDoor {
 	return view.IdentityDoor{Title: "You have not joined", Text: "It took longer than ten minutes, or was begun in another browser.",
 		Steps: []string{"Open the link of your invitation again."}, Label: "To the log in", URL: links.Login}
 }
 
-// joinRefused is the page of an invitation that could not be accepted. It does
+// joinRefused returns the page of an invitation that could not be accepted. It does
 // not say whether an e-mail address has an account.
 func joinRefused(provider, token string, f *fault.Error) view.IdentityDoor {
 	m := view.IdentityDoor{Title: "You have not joined", Text: f.Message,

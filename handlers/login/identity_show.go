@@ -5,7 +5,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/login"
 )
 
-// identityLogin is the way to log in with the identity provider; nil where the
+// identityLogin returns the way to log in with the identity provider; nil where the
 // server has none.
 func (p *Pages) identityLogin(next string) *view.IdentityLogin {
 	if p.Provider == nil {
@@ -14,7 +14,7 @@ func (p *Pages) identityLogin(next string) *view.IdentityLogin {
 	return &view.IdentityLogin{Name: p.Provider.Name(), URL: links.IdentityLogin(next)}
 }
 
-// identityJoin is the way to accept an invitation with the identity provider;
+// identityJoin returns the way to accept an invitation with the identity provider;
 // nil where the server has none.
 func (p *Pages) identityJoin(token string) *view.IdentityJoin {
 	if p.Provider == nil {

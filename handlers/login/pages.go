@@ -14,7 +14,7 @@ type Pages struct{ *web.Site }
 // New returns the page.
 func New(s *web.Site) *Pages { return &Pages{s} }
 
-// Routes are the pages and actions, each with the permission it needs. The way to the
+// Routes returns the pages and actions, each with the permission it needs. The way to the
 // identity provider is a link and not a form: the content security policy lets no
 // form lead to another site.
 func (p *Pages) Routes() []web.Route {

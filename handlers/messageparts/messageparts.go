@@ -19,7 +19,7 @@ import (
 // shortJSON is how long a payload may be that stands in one line, in bytes.
 const shortJSON = 160
 
-// Sums are the payloads that are kept as blobs.
+// Sums returns the payloads that are kept as blobs.
 func Sums(list []bus.Message) (sums []blobs.Sum) {
 	for _, m := range list {
 		if sum, err := blobs.ParseSum(m.Blob); err == nil {
@@ -93,7 +93,7 @@ func AddressName(a bus.Address) string {
 	return a.Name
 }
 
-// Subject is the name of a thread in a list: the title of its job, else how it began.
+// Subject returns the name of a thread in a list: the title of its job, else how it began.
 func Subject(c bus.Conversation) string {
 	if c.JobTitle != "" && c.Last.JobKey == c.Last.CorrelationID {
 		return c.JobTitle

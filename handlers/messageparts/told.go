@@ -22,7 +22,7 @@ type event struct {
 	URL       string
 }
 
-// Told is what a message of the server says of an event, for people: who did it and what
+// Told returns what a message of the server says of an event, for people: who did it and what
 // became of the job, and below what was said with it. It is "" for other messages.
 func Told(m bus.Message) string {
 	var e event
@@ -47,7 +47,7 @@ func Told(m bus.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// what is the change of the job's status, or else what happened.
+// what returns the change of the job's status, or else what happened.
 func (e event) what(kind string) string {
 	switch {
 	case e.To != "" && e.From != "":

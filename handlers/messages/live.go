@@ -18,7 +18,7 @@ import (
 // livePage is the page among the live pages.
 type livePage struct{ pages *Pages }
 
-// Name is what ?on= calls it.
+// Name returns what ?on= calls it.
 func (livePage) Name() string { return "messages" }
 
 // Shows reports whether an address is one of the page's.

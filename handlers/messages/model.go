@@ -59,7 +59,7 @@ func (d pageData) model() view.Messages {
 	return m
 }
 
-// listTab is the tab that a form comes back to.
+// listTab returns the tab that a form comes back to.
 func (d pageData) listTab() string {
 	if d.at.Tab == tabYou {
 		return tabYou
@@ -78,7 +78,7 @@ func (d pageData) tabs() []ui.Tab {
 	return tabs
 }
 
-// list is the column at the left.
+// list returns the column at the left.
 func (d pageData) list() view.List {
 	switch {
 	case d.at.Filter.Query != "":
@@ -110,7 +110,7 @@ func (d pageData) list() view.List {
 	return l
 }
 
-// listAt is the list from a position on, with the thread that is open.
+// listAt returns the list from a position on, with the thread that is open.
 func (d pageData) listAt(place int64) string {
 	to := d.at
 	to.Before, to.New = place, false
@@ -123,7 +123,7 @@ func (d pageData) newer(l *view.List) {
 	}
 }
 
-// item is a line of the list about a message.
+// item returns a line of the list about a message.
 func (d pageData) item(m bus.Message, subject string) view.Item {
 	to := d.at
 	if d.at.New {
@@ -156,7 +156,7 @@ func (d pageData) foundList() view.List {
 	return l
 }
 
-// yours are the threads of what the reader's own inbox holds, the newest first.
+// yours returns the threads of what the reader's own inbox holds, the newest first.
 func (d pageData) yours() view.List {
 	l := view.List{Head: "Not read yet"}
 	count := map[string]int{}
@@ -192,7 +192,7 @@ func (d pageData) yours() view.List {
 	return l
 }
 
-// open is the thread at length.
+// open returns the thread at length.
 func (d pageData) open() view.Thread {
 	back := d.at
 	back.Thread, back.At = "", 0
@@ -227,7 +227,7 @@ func (d pageData) open() view.Thread {
 	return t
 }
 
-// jobTitle is the title of a job, where the list has it.
+// jobTitle returns the title of a job, where the list has it.
 func (d pageData) jobTitle(key string) string {
 	for _, c := range d.threads {
 		if c.Last.JobKey == key && c.JobTitle != "" {
@@ -237,7 +237,7 @@ func (d pageData) jobTitle(key string) string {
 	return "Messages about " + key
 }
 
-// dead are the dead letters.
+// dead returns the dead letters.
 func (d pageData) dead() view.Dead {
 	var m view.Dead
 	list := d.letters

@@ -15,7 +15,7 @@ type Pages struct{ *web.Site }
 // New returns the page.
 func New(s *web.Site) *Pages { return &Pages{s} }
 
-// Routes are the pages and actions, each with the permission it needs.
+// Routes returns the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Messages, tenancy.ReadBoard, p.show),
@@ -26,5 +26,5 @@ func (p *Pages) Routes() []web.Route {
 	}
 }
 
-// Live is the page among those with a live part.
+// Live returns the page among those with a live part.
 func (p *Pages) Live() live.Page { return livePage{p} }

@@ -99,7 +99,7 @@ var (
 		Also("correlation_id").Check(func(m *message) string { return fits(m.CorrelationID, bus.MaxThread) })
 )
 
-// addressee is the field of whom a message is for: the kind, in an answer with the name.
+// addressee returns the field of whom a message is for: the kind, in an answer with the name.
 func addressee(label string) form.Field[message] {
 	return form.Own("to", label, 0, nil, func(m *message, text string) string {
 		kind, name, _ := strings.Cut(text, ":")
@@ -122,7 +122,7 @@ func checkName(m *message) string {
 	return fits(m.To.Name, maxID)
 }
 
-// words are the text of a message, and the id that makes a form that is sent twice one message.
+// words returns the text of a message, and the id that makes a form that is sent twice one message.
 func words(label string) form.Table[message] {
 	return form.Table[message]{
 		form.Text("text", label, maxText, func(m *message) *string { return &m.text }).Also("payload").Check(func(m *message) string {

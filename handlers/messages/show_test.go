@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// note is a message with a text.
+// note returns a message with a text.
 func note(to bus.Address, text string) bus.Draft {
 	said, _ := json.Marshal(map[string]string{"text": text})
 	return bus.Draft{Type: "custom.note", To: to, Payload: said}
@@ -31,7 +31,7 @@ func send(t *testing.T, d *handlertest.Desk, from tenancy.Principal, list ...bus
 	return sent
 }
 
-// me is the person at the desk's browser, and how messages name them.
+// me returns the person at the desk's browser, and how messages name them.
 func me(t *testing.T, d *handlertest.Desk) bus.Address {
 	t.Helper()
 	return bus.Address{Kind: bus.ToPerson, Name: dbfactory.Text(t, d.DB, `SELECT a.id::text FROM account a ORDER BY a.created_at DESC LIMIT 1`)}

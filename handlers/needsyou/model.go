@@ -41,7 +41,7 @@ func model(page screens.NeedsPage, r web.Request) view.Needs {
 	return m
 }
 
-// budget is one that is used up, with what an owner can do about it.
+// budget returns one that is used up, with what an owner can do about it.
 func budget(b budgets.Notice, mayChange bool) view.Budget {
 	id := b.ID.String()
 	m := view.Budget{ID: id, Name: b.Name, URL: links.Budget(id),
@@ -56,7 +56,7 @@ func budget(b budgets.Notice, mayChange bool) view.Budget {
 	return m
 }
 
-// unpriced is a model without a price, with what an owner can do about it.
+// unpriced returns a model without a price, with what an owner can do about it.
 func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
 	m := view.Model{Name: u.Name, Text: u.Source + " uses it, and " + u.Budget + " cannot count what it costs. " +
 		"Agents with this model get no job of that budget until somebody decides."}
@@ -74,7 +74,7 @@ func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
 	return m
 }
 
-// countWords is the count at the head of the page.
+// countWords returns the count at the head of the page.
 func countWords(n screens.Needs) string {
 	var words []string
 	for _, k := range []struct {
@@ -126,7 +126,7 @@ func row(n screens.Need, now time.Time, canWrite bool) view.Row {
 	return r
 }
 
-// only are those of the actions that do one of some things.
+// only returns those of the actions that do one of some things.
 func only(actions []ui.Action, verbs ...jobs.Trigger) []ui.Action {
 	return slices.DeleteFunc(actions, func(a ui.Action) bool { return !slices.Contains(verbs, jobs.Trigger(a.Verb)) })
 }

@@ -39,7 +39,7 @@ func failed(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title st
 	}
 }
 
-// furnished is one job of each kind, FB-1 the youngest, and others that need nobody.
+// furnished returns one job of each kind, FB-1 the youngest, and others that need nobody.
 func furnished(t *testing.T) *handlertest.Desk {
 	t.Helper()
 	d := handlertest.NewDesk(t)

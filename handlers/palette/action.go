@@ -13,7 +13,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/palette"
 )
 
-// atHand is the key of the job that a query ends with, "cancel FB-12", or else of the
+// atHand returns the key of the job that a query ends with, "cancel FB-12", or else of the
 // one that the page shows; the rest of the query is what is to be done with it.
 func atHand(query, page string) (key, rest string) {
 	words := strings.Fields(query)
@@ -34,7 +34,7 @@ func atHand(query, page string) (key, rest string) {
 	return key, query
 }
 
-// actionRows are what the asker may do now with the job at hand, as far as the query
+// actionRows returns what the asker may do now with the job at hand, as far as the query
 // names it. One that asks first leads to its dialog.
 func (p *Pages) actionRows(ctx context.Context, who tenancy.Principal, query, page string) ([]view.Row, error) {
 	key, rest := atHand(query, page)

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// show is the answer to a search in the command palette.
+// show returns the answer to a search in the command palette.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	query := web.SearchText(c.QueryParam("q"))

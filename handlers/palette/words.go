@@ -74,7 +74,7 @@ func (p *Pages) logs(ctx context.Context, who tenancy.Principal, query string) (
 	return rows, err
 }
 
-// unmarked is a passage without its marks: the palette marks what was typed.
+// unmarked returns a passage without its marks: the palette marks what was typed.
 func unmarked(passage string) (text string) {
 	for _, piece := range messageparts.Passage(passage) {
 		text += piece.Text

@@ -47,7 +47,7 @@ func (p *pages) decide(c echo.Context, who tenancy.Principal) error {
 	return web.SeeOther(c, links.NeedsYou)
 }
 
-// models are the models without a price on which somebody has decided.
+// models returns the models without a price on which somebody has decided.
 func (p *pages) models(ctx context.Context, who tenancy.Principal) ([]view.Model, error) {
 	list, err := p.Prices.Models(ctx, who)
 	if err != nil {

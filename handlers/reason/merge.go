@@ -51,7 +51,7 @@ func refusedText(why screens.Reason) ui.Sentence {
 	return append(text, ui.T(refusalWords(d)))
 }
 
-// refusalWords are the origin's, as far as a line has room for them.
+// refusalWords returns the origin's, as far as a line has room for them.
 func refusalWords(d attempts.Delivery) string {
 	if words := web.FirstLine(strings.Join(strings.Fields(d.Detail), " "), web.MaxQuote); words != "" {
 		return ": " + words
@@ -76,7 +76,7 @@ func mergerText(j jobs.Job, why screens.Reason) ui.Sentence {
 	return ui.Say(ui.T("A factory with "), ui.Name(j.Repo), ui.T(" merges it"))
 }
 
-// mergeHow is the branch and the way, where there are some.
+// mergeHow returns the branch and the way, where there are some.
 func mergeHow(w screens.Way) ui.Sentence {
 	words := map[string]string{jobs.MergeCommit: " as a merge commit", jobs.MergeFastForward: " by fast-forward",
 		jobs.MergeByPullRequest: " by a pull request"}[w.How]

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// in is a moment that far after noon.
+// in returns a moment that far after noon.
 func in(d time.Duration) *time.Time {
 	at := noon.Add(d)
 	return &at

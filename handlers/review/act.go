@@ -86,7 +86,7 @@ func (s site) decide(ctx context.Context, who tenancy.Principal, key string, in 
 	return job, err
 }
 
-// afterwards is the job to look at after one of the queue: the one behind it,
+// afterwards returns the job to look at after one of the queue: the one behind it,
 // else the oldest.
 func (s site) afterwards(ctx context.Context, who tenancy.Principal, key string) (string, error) {
 	queue, err := s.Screens.ReviewQueue(ctx, who, "")
@@ -94,7 +94,7 @@ func (s site) afterwards(ctx context.Context, who tenancy.Principal, key string)
 	return sheet.next(), err
 }
 
-// consequence is what a decision leads to.
+// consequence returns what a decision leads to.
 func consequence(by jobs.Trigger) string {
 	switch by {
 	case jobs.ByReject:

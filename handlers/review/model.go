@@ -35,12 +35,12 @@ type reviewedJob struct {
 	talk     []eventlog.Event   // what agents and people said to one another, newest first
 }
 
-// all are the listed jobs in the order in which they are gone through.
+// all returns the listed jobs in the order in which they are gone through.
 func (s pageData) all() []screens.Handed {
 	return slices.Concat(s.queue.InReview, s.queue.Approved)
 }
 
-// shown is the place in the list of the job that is shown, -1 where it is not
+// shown returns the place in the list of the job that is shown, -1 where it is not
 // listed.
 func (s pageData) shown() int {
 	key := s.place.key
@@ -50,7 +50,7 @@ func (s pageData) shown() int {
 	return slices.IndexFunc(s.all(), func(h screens.Handed) bool { return h.Key == key })
 }
 
-// next is the job to look at after the shown one: the one behind it in its list,
+// next returns the job to look at after the shown one: the one behind it in its list,
 // else the oldest of another; "" where there is none.
 func (s pageData) next() string {
 	list, at := s.all(), s.shown()
@@ -99,7 +99,7 @@ func (s pageData) model() view.Review {
 	return m
 }
 
-// reviewWords is the count at the head of the page.
+// reviewWords returns the count at the head of the page.
 func reviewWords(n screens.Count) string {
 	switch n.Jobs {
 	case 0:
@@ -127,7 +127,7 @@ func (s pageData) items(list []screens.Handed) []view.Item {
 	return items
 }
 
-// decided is the job that is shown.
+// decided returns the job that is shown.
 func (s pageData) decided() *view.Job {
 	j := s.job.job
 	r := jobparts.ReadResult(j)
@@ -167,7 +167,7 @@ func (s pageData) gone(j jobs.Job) *view.Gone {
 	return g
 }
 
-// listDecisions are the decisions that the job's status allows, the accepting one
+// listDecisions returns the decisions that the job's status allows, the accepting one
 // last, where the thumb is.
 func listDecisions(j jobs.Job) []ui.Action {
 	keys := map[jobs.Trigger]string{jobs.ByApprove: "a", jobs.ByReject: "r"}
@@ -187,7 +187,7 @@ func listDecisions(j jobs.Job) []ui.Action {
 	return list
 }
 
-// meta is the line under the title: where, who, the how manieth attempt, how
+// meta returns the line under the title: where, who, the how manieth attempt, how
 // long it took.
 func (s pageData) meta() []ui.Sentence {
 	j := s.job.job
@@ -213,7 +213,7 @@ func (s pageData) meta() []ui.Sentence {
 	return list
 }
 
-// sent is what people told earlier attempts, newest first.
+// sent returns what people told earlier attempts, newest first.
 func (s pageData) sent() []viewparts.Feedback {
 	var list []viewparts.Feedback
 	for _, e := range s.job.talk {

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// findPatch is the blob with the whole patch that a result names, if it does.
+// findPatch returns the blob with the whole patch that a result names, if it does.
 func findPatch(result json.RawMessage) (sum blobs.Sum, named bool) {
 	var said struct {
 		Blob string `json:"patch_blob"`
@@ -32,7 +32,7 @@ func patchURL(key string, result json.RawMessage) string {
 	return links.ReviewPatch(key)
 }
 
-// downloadPatch is the whole patch of a job's result as a file. One that was damaged ends
+// downloadPatch returns the whole patch of a job's result as a file. One that was damaged ends
 // before its length.
 func (s site) downloadPatch(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

@@ -33,7 +33,7 @@ func parseObject(raw json.RawMessage) object {
 	return o
 }
 
-// parseChanges is what a result says of the changed files, nil where it says nothing. Figures
+// parseChanges returns what a result says of the changed files, nil where it says nothing. Figures
 // that it names count for more than those of its diff.
 func parseChanges(raw json.RawMessage) *view.Changes {
 	said, m := jobparts.ReadChanges(raw), &view.Changes{}
@@ -59,7 +59,7 @@ func parseChanges(raw json.RawMessage) *view.Changes {
 	return m
 }
 
-// parseFindings are the other members of a result that fit into a line each, such
+// parseFindings returns the other members of a result that fit into a line each, such
 // as tests and usage. The rest is in the whole of the result.
 func parseFindings(raw json.RawMessage) []view.Finding {
 	o := parseObject(raw)

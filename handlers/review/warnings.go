@@ -67,7 +67,7 @@ func named(places []string, more int) string {
 	return web.FirstLine(text, maxNote)
 }
 
-// texts is a member that is a list of texts; what is none is left out.
+// texts returns a member that is a list of texts; what is none is left out.
 func (o object) texts(name string) []string {
 	var items []json.RawMessage
 	if json.Unmarshal(o[name], &items) != nil {
@@ -83,7 +83,7 @@ func (o object) texts(name string) []string {
 	return list
 }
 
-// number is a member that counts, 0 where it is none.
+// number returns a member that counts, 0 where it is none.
 func (o object) number(name string) int {
 	var n int
 	if json.Unmarshal(o[name], &n) != nil || n < 0 {

@@ -172,7 +172,7 @@ func (s site) searchJobLog(ctx context.Context, who tenancy.Principal, a asked) 
 	return g, err
 }
 
-// marked is a line with the text in it that was looked for.
+// marked returns a line with the text in it that was looked for.
 func marked(line, text string) []viewparts.Piece {
 	line = web.Beginning(line, 4*web.MaxQuote)
 	at := strings.Index(strings.ToLower(line), strings.ToLower(text))

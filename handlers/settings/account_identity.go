@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// identityPartModel is what the own account's page says about the provider.
+// identityPartModel returns what the own account's page says about the provider.
 func identityPartModel(provider string, at identities.Identity, now time.Time) *view.IdentityPart {
 	m := &view.IdentityPart{Name: provider, Linked: at.Linked, Email: at.Email}
 	if !at.Linked {
@@ -31,7 +31,7 @@ func identityPartModel(provider string, at identities.Identity, now time.Time) *
 	return m
 }
 
-// identityPart is what the page of the own account says about the identity
+// identityPart returns what the page of the own account says about the identity
 // provider; nil where the server has none.
 func (p *Pages) identityPart(c echo.Context, who tenancy.Principal) (*view.IdentityPart, error) {
 	if p.Provider == nil {

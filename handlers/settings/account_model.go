@@ -125,7 +125,7 @@ func wordIn(text string, words []wordOf) string {
 	return ""
 }
 
-// factorPage is the secret as people put it into their app.
+// factorPage returns the secret as people put it into their app.
 func factorPage(shell layout.Shell, secret twofactor.SecondFactor, err string) view.FactorPage {
 	return view.FactorPage{
 		Shell: shell, Error: err, Secret: grouped(secret.Secret),

@@ -45,7 +45,7 @@ type auditPageData struct {
 	now    time.Time
 }
 
-// log is the filter as the log takes it.
+// log returns the filter as the log takes it.
 func (s auditPageData) log() eventlog.Filter {
 	f := eventlog.Filter{Actor: s.filter.Actor}
 	for _, t := range auditGroupNamed(s.filter.Group).Types {
@@ -77,7 +77,7 @@ func (s auditPageData) model() view.Audit {
 	return m
 }
 
-// line is a line of the timeline whose actor leads to what else that person did
+// line returns a line of the timeline whose actor leads to what else that person did
 // here.
 func (s auditPageData) line(e eventlog.Event) events.Event {
 	m := history.Line(e)

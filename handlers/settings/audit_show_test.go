@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// auditLines are the texts of the audit's lines, the newest first.
+// auditLines returns the texts of the audit's lines, the newest first.
 func auditLines(doc *goquery.Document) (list []string) {
 	doc.Find("#audit [data-event] .ev-b").Each(func(_ int, e *goquery.Selection) {
 		list = append(list, strings.Join(strings.Fields(e.Text()), " "))

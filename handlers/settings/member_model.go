@@ -88,7 +88,7 @@ func (s memberPageData) pendingRow(p members.PendingInvitation) view.PendingInvi
 	return m
 }
 
-// own is what the reader may do about himself.
+// own returns what the reader may do about himself.
 func (s memberPageData) own() view.OwnMembership {
 	m := view.OwnMembership{Role: web.RoleWord(s.who.Role)}
 	owner := s.who.Role == tenancy.RoleOwner

@@ -16,7 +16,7 @@ type Pages struct{ *web.Site }
 // New returns the pages.
 func New(s *web.Site) *Pages { return &Pages{s} }
 
-// Routes are the pages and actions, each with the permission it needs.
+// Routes returns the pages and actions, each with the permission it needs.
 func (p *Pages) Routes() []web.Route {
 	return slices.Concat((&accountPages{p}).routes(), (&workspacePages{p}).routes(), (&memberPages{p}).routes(),
 		(&productPages{p}).routes(), (&tokenPages{p}).routes(), (&recordPages{p}).routes())

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// productFields is the form as a browser sends it, with nothing chosen.
+// productFields returns the form as a browser sends it, with nothing chosen.
 func productFields(name string, change ...func(url.Values)) url.Values {
 	in := url.Values{"name": {name}, "repos": {""}, "review_limit": {""}}
 	for _, c := range change {

@@ -117,7 +117,7 @@ var productFields = form.Table[productInput]{
 // splitRepos takes apart repos, one a line.
 func splitRepos(text string) []string { return web.Distinct(strings.Split(text, "\n")) }
 
-// fillProduct is the form of a product that is there.
+// fillProduct returns the form of a product that is there.
 func fillProduct(p jobs.Product) ui.Form {
 	return productFields.Fill(productInput{name: p.Name, ProductSettings: jobs.ProductSettings{Repos: p.Repos, Merge: p.Merge,
 		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, BranchRetention: &p.BranchRetention}})
@@ -142,7 +142,7 @@ func refuseProduct(f *ui.Form, err error) error {
 	return nil
 }
 
-// repoErrors are the first few sentences about repos, in the order of the form.
+// repoErrors returns the first few sentences about repos, in the order of the form.
 func repoErrors(list []string, byIndex map[int]string) string {
 	var out []string
 	for i, repo := range list {
@@ -242,7 +242,7 @@ func savedToast(name string, made bool, changes []string) ui.Toast {
 	return t
 }
 
-// without are the names that are in a list and not in another, in order.
+// without returns the names that are in a list and not in another, in order.
 func without(list, other []string) []string {
 	out := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
 	slices.SortFunc(out, cmp.Compare[string])
@@ -257,7 +257,7 @@ func firstNames(list []string) []string {
 	return list
 }
 
-// retentionText is how long branches stay.
+// retentionText returns how long branches stay.
 func retentionText(days int) string {
 	if days == 0 {
 		return "for ever"

@@ -50,12 +50,12 @@ func (p *productPages) inReview(ctx context.Context, who tenancy.Principal) (rev
 	return load, nil
 }
 
-// productNew is the empty form.
+// productNew returns the empty form.
 func (p *productPages) productNew(c echo.Context, who tenancy.Principal) error {
 	return p.productPage(c, who, http.StatusOK, productFormData{form: productFields.Read(nil)})
 }
 
-// productShow is the form of one product.
+// productShow returns the form of one product.
 func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error {
 	product, err := p.Jobs.Product(c.Request().Context(), who, productName(c))
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error 
 	return p.productPage(c, who, http.StatusOK, productFormData{product: &product, form: fillProduct(product)})
 }
 
-// productName is the one that the address names. A name with a slash is escaped
+// productName returns the one that the address names. A name with a slash is escaped
 // there, and the router leaves it so.
 func productName(c echo.Context) string {
 	name, err := url.PathUnescape(c.Param("product"))
@@ -100,7 +100,7 @@ func (p *productPages) productPage(c echo.Context, who tenancy.Principal, status
 	return web.Render(c, status, view.ProductView(view.ProductPage{Shell: shell, Form: sheet.model()}))
 }
 
-// address is the page that the form belongs to.
+// address returns the page that the form belongs to.
 func (s productFormData) address() string {
 	if s.product == nil {
 		return links.NewProduct

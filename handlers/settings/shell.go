@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// accountShell is the shell of a page of the own account. A refused form has no
+// accountShell returns the shell of a page of the own account. A refused form has no
 // address that could be gone back to.
 func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string) (layout.Shell, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)
@@ -24,7 +24,7 @@ func (p *Pages) accountShell(c echo.Context, who tenancy.Principal, title string
 	return shell, err
 }
 
-// shell is the shell of a page of the settings. Its path is given, for a
+// shell returns the shell of a page of the settings. Its path is given, for a
 // refused form has no address that the theme's form could come back to.
 func (p *Pages) shell(c echo.Context, who tenancy.Principal, title, path string) (layout.Shell, error) {
 	snap, err := p.Fleet.Snapshot(c.Request().Context(), who)

@@ -62,7 +62,7 @@ func tokenModel(t tokens.Token) view.AccessToken {
 	return m
 }
 
-// listLimits are the things that a token is limited to.
+// listLimits returns the things that a token is limited to.
 func listLimits(s tenancy.Scope) []string {
 	list := slices.Clone(s.Products)
 	if s.Factory != "" {
@@ -71,7 +71,7 @@ func listLimits(s tenancy.Scope) []string {
 	return append(list, s.Capabilities...)
 }
 
-// listRoles are the roles that its agents may have beside worker.
+// listRoles returns the roles that its agents may have beside worker.
 func listRoles(t tokens.Token) []string {
 	return slices.DeleteFunc(slices.Clone(t.Roles), func(r string) bool { return r == tenancy.AgentWorker })
 }
@@ -94,7 +94,7 @@ var tokenFields = form.Table[tokens.NewToken]{
 	form.Line("form_key", "", 0, func(t *tokens.NewToken) *string { return &t.FormKey }),
 }
 
-// keys is a field of names that are written as one text, with commas or blanks between.
+// keys returns a field of names that are written as one text, with commas or blanks between.
 func keys(name, label string, most int, at func(*tokens.NewToken) *[]string) form.Field[tokens.NewToken] {
 	return form.Own(name, label, most, nil, func(t *tokens.NewToken, text string) string {
 		*at(t) = web.Distinct(web.SplitKeys([]string{text}))
@@ -115,7 +115,7 @@ func setLife(t *tokens.NewToken, text string) string {
 	return ""
 }
 
-// blankToken is the form with its defaults.
+// blankToken returns the form with its defaults.
 func blankToken(kind tenancy.Kind, name string) ui.Form {
 	return tokenFields.Read(url.Values{"kind": {string(kind)}, "form_key": {ids.New().String()}, "name": {name},
 		"roles": {tenancy.AgentWorker}, "life": {defaultLife}})

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// newToken is the form of a token as the page sends it.
+// newToken returns the form of a token as the page sends it.
 func newToken(kind, name string, change ...url.Values) url.Values {
 	in := url.Values{"kind": {kind}, "name": {name}, "life": {"90"}, "form_key": {ids.New().String()}}
 	for _, c := range change {

@@ -43,7 +43,7 @@ var codes = map[fault.Code]int{
 	fault.Internal:             http.StatusInternalServerError,
 }
 
-// Of is the HTTP status of a code; an unknown code has Internal's.
+// Of returns the HTTP status of a code; an unknown code has Internal's.
 func Of(code fault.Code) int {
 	if status, ok := codes[code]; ok {
 		return status
@@ -51,5 +51,5 @@ func Of(code fault.Code) int {
 	return codes[fault.Internal]
 }
 
-// OfError is the HTTP status of any error.
+// OfError returns the HTTP status of any error.
 func OfError(err error) int { return Of(fault.From(err).Code) }

@@ -25,7 +25,7 @@ const maxNew = 100
 // livePage is the timeline among the live pages.
 type livePage struct{ pages *Pages }
 
-// Name is what ?on= calls it.
+// Name returns what ?on= calls it.
 func (livePage) Name() string { return "timeline" }
 
 // Shows reports whether an address is one of the page's.

@@ -43,7 +43,7 @@ func parseTimeline(q url.Values) links.TimelineFilter {
 	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor")}
 }
 
-// groupTypes are the types of a filter's group, as the log takes them.
+// groupTypes returns the types of a filter's group, as the log takes them.
 func groupTypes(f links.TimelineFilter) []string {
 	var list []string
 	for _, t := range groupNamed(f.Group).Types {
@@ -114,7 +114,7 @@ func suggest(list []view.Suggestion, one view.Suggestion) []view.Suggestion {
 	return append(list, one)
 }
 
-// active are the filters that are on beside the group, which shows itself.
+// active returns the filters that are on beside the group, which shows itself.
 func (s pageData) active() []ui.ActiveFilter {
 	var list []ui.ActiveFilter
 	if s.filter.Job != "" {

@@ -21,7 +21,7 @@ import (
 // timelineSize is how many events the timeline shows at once.
 const timelineSize = 50
 
-// show is the page of the event log, the newest first. With
+// show returns the page of the event log, the newest first. With
 // ?before=<place> it shows an older part, without live news; for htmx that is
 // only the lines.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
@@ -53,7 +53,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.View(shell, sheet.model()))
 }
 
-// newest is the place after what the page shows: the log's head when it was
+// newest returns the place after what the page shows: the log's head when it was
 // read, or the first event where that is later.
 func newest(head string, events []eventlog.Event) string {
 	at, err := eventlog.ParseCursor(head)
@@ -85,7 +85,7 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, filter links.Ti
 	return sheet, err
 }
 
-// listJobs are the jobs that events are of, each once.
+// listJobs returns the jobs that events are of, each once.
 func listJobs(events []eventlog.Event) (list []ids.ID) {
 	for _, e := range events {
 		if e.JobID != nil && !slices.Contains(list, *e.JobID) {
@@ -95,7 +95,7 @@ func listJobs(events []eventlog.Event) (list []ids.ID) {
 	return list
 }
 
-// logFilter is the filter as the log takes it; NotFound where no job has its key.
+// logFilter returns the filter as the log takes it; NotFound where no job has its key.
 func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
 	f := eventlog.Filter{Types: groupTypes(filter), Actor: filter.Actor}
 	if filter.Job == "" {

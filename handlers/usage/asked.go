@@ -53,7 +53,7 @@ func parseAsked(q url.Values, now time.Time) (asked, error) {
 	return a, nil
 }
 
-// strip is what the strip of spending is divided by.
+// strip returns what the strip of spending is divided by.
 func (a asked) strip() usage.Dimension {
 	if a.days == 1 {
 		return usage.Hour
@@ -61,7 +61,7 @@ func (a asked) strip() usage.Dimension {
 	return usage.Day
 }
 
-// view is what links within the page keep.
+// view returns what links within the page keep.
 func (a asked) view() links.UsageView {
 	v := links.UsageView{Filter: map[string]string{}}
 	if a.days != defaultDays {
@@ -86,7 +86,7 @@ func (a asked) without(d usage.Dimension) string {
 	return links.UsagePage(v)
 }
 
-// chips are the filters in force.
+// chips returns the filters in force.
 func (a asked) chips() []ui.ActiveFilter {
 	var list []ui.ActiveFilter
 	for _, d := range usage.Filters {
@@ -97,7 +97,7 @@ func (a asked) chips() []ui.ActiveFilter {
 	return list
 }
 
-// periods are the periods to choose from.
+// periods returns the periods to choose from.
 func (a asked) periods() []ui.Tab {
 	list := make([]ui.Tab, 0, len(periodDays))
 	for _, days := range periodDays {
@@ -113,7 +113,7 @@ var periodNames = map[int]string{1: "24 h", 7: "7 d", 30: "30 d", 90: "90 d", 36
 var dimensionNames = map[usage.Dimension]string{usage.Product: "Product", usage.Phase: "Phase", usage.Repo: "Repository",
 	usage.Model: "Model", usage.Provider: "Provider", usage.Agent: "Agent", usage.Factory: "Factory", usage.Job: "Job"}
 
-// groupName is a group in words.
+// groupName returns a group in words.
 func groupName(d usage.Dimension, value string) string {
 	switch {
 	case value != "":

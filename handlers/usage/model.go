@@ -91,7 +91,7 @@ func (s sheet) withoutPrice() *view.Unpriced {
 	return u
 }
 
-// heat is the strip of days or hours, from the first to the last, those without usage too.
+// heat returns the strip of days or hours, from the first to the last, those without usage too.
 func (s sheet) heat() *view.Strip {
 	step, title, layout, key := 24*time.Hour, "By day", "2 Jan", "2006-01-02"
 	if s.strip() == usage.Hour {

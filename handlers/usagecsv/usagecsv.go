@@ -83,7 +83,7 @@ func amount(n *spend.Nanos) string {
 	return n.Fixed()
 }
 
-// text is a cell that no spreadsheet runs.
+// text returns a cell that no spreadsheet runs.
 func text(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return "'" + s

@@ -1,6 +1,6 @@
 package web
 
-// CookieName is the name under which a browser keeps a cookie of ours: with
+// CookieName returns the name under which a browser keeps a cookie of ours: with
 // https one that no other host of the domain can set.
 func (s *Site) CookieName(name string) string {
 	if s.Secure {

@@ -60,7 +60,7 @@ type Request struct {
 	Server string         // the address that the reader reached us by
 }
 
-// Request is what a request asks for.
+// Request returns what a request asks for.
 func (s *Site) Request(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) Request {
 	r := Request{Who: who, Query: maps.Clone(c.QueryParams()), Fleet: snap, Server: s.ServerURL(c)}
 	for i, name := range c.ParamNames() {
@@ -69,15 +69,15 @@ func (s *Site) Request(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 	return r
 }
 
-// Now is the database's time.
+// Now returns the database's time.
 func (r Request) Now() time.Time { return Now(r.Fleet) }
 
-// Routes are the page and its actions, each with the permission it needs.
+// Routes returns the page and its actions, each with the permission it needs.
 func (p Page[M]) Routes() []Route {
 	return append([]Route{Get(p.Path, p.Need, p.show)}, p.Actions...)
 }
 
-// Name is what the address of the page's stream calls it.
+// Name returns what the address of the page's stream calls it.
 func (p Page[M]) Name() string { return strings.TrimPrefix(p.Path, "/") }
 
 func (p Page[M]) show(c echo.Context, who tenancy.Principal) error {

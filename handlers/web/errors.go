@@ -52,7 +52,7 @@ func (s *Site) refusal(err error, c echo.Context) *fault.Error {
 	return fault.From(err)
 }
 
-// ofStatus is the refusal behind an error that the router made.
+// ofStatus returns the refusal behind an error that the router made.
 func ofStatus(he *echo.HTTPError) *fault.Error {
 	switch he.Code {
 	case http.StatusNotFound:
@@ -130,7 +130,7 @@ func (s *Site) toLogin(c echo.Context, status int) error {
 	}
 }
 
-// LoginFor is the log-in page that comes back to a path; the board is where it
+// LoginFor returns the log-in page that comes back to a path; the board is where it
 // goes anyhow.
 func LoginFor(path string) string {
 	if next := SafeNext(path); next != links.Board {
@@ -139,7 +139,7 @@ func LoginFor(path string) string {
 	return links.Login
 }
 
-// CurrentPath is the page that htmx asks from, "" where it is not one of ours.
+// CurrentPath returns the page that htmx asks from, "" where it is not one of ours.
 func CurrentPath(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	if err != nil || u.Host != r.Host {
@@ -178,7 +178,7 @@ func ShowToast(c echo.Context, status int, t ui.Toast) error {
 	return Render(c, status, ui.ToastBox(t))
 }
 
-// toToast is a refusal in two lines; the id helps only where the log knows more.
+// toToast returns a refusal in two lines; the id helps only where the log knows more.
 func toToast(f *fault.Error, requestID string) ui.Toast {
 	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Title(), Text: f.Message}
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {

@@ -2,7 +2,7 @@ package web
 
 import "strings"
 
-// FileName is a key as the name of a file has it: with nothing in it that a name or a
+// FileName returns a key as the name of a file has it: with nothing in it that a name or a
 // header could be changed by.
 func FileName(key string) string {
 	return strings.Map(func(r rune) rune {

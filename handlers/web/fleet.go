@@ -27,12 +27,12 @@ func AgentsCount(snap fleet.Snapshot) string {
 	return Plural(len(LiveFactories(snap)), "live factory", "live factories") + ", " + Plural(agents, "agent", "agents")
 }
 
-// FactoryAbout is a factory's system and engines in a few words.
+// FactoryAbout returns a factory's system and engines in a few words.
 func FactoryAbout(f fleet.Factory) string {
 	return strings.Join(NonBlank([]string{f.OS, strings.Join(f.Engines, ", ")}), " · ")
 }
 
-// LiveFactories are the factories that somebody hears of.
+// LiveFactories returns the factories that somebody hears of.
 func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	var list []fleet.Factory
 	for _, f := range snap.Factories {
@@ -43,7 +43,7 @@ func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	return list
 }
 
-// LiveFirst are the factories as the pages list them: those that somebody hears of
+// LiveFirst returns the factories as the pages list them: those that somebody hears of
 // above those that have ended and the dead ones, each by name.
 func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 	list := LiveFactories(snap)
@@ -60,7 +60,7 @@ func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 // maxFleetRows is how many factories the sidebar names.
 const maxFleetRows = 8
 
-// Now is the database's time of a snapshot, or ours where no factory has
+// Now returns the database's time of a snapshot, or ours where no factory has
 // brought one.
 func Now(snap fleet.Snapshot) time.Time {
 	if snap.Now.IsZero() {
@@ -69,7 +69,7 @@ func Now(snap fleet.Snapshot) time.Time {
 	return snap.Now
 }
 
-// FleetModel is the fleet in the sidebar.
+// FleetModel returns the fleet in the sidebar.
 func FleetModel(snap fleet.Snapshot) layout.Fleet {
 	m := layout.Fleet{Free: FreeSeats(snap)}
 	for i, f := range LiveFirst(snap) {
@@ -116,7 +116,7 @@ func formatTaken(f fleet.Factory) string {
 	return strconv.Itoa(f.Taken) + " of " + strconv.Itoa(f.Seats)
 }
 
-// FleetRow is a factory in the sidebar.
+// FleetRow returns a factory in the sidebar.
 func FleetRow(f fleet.Factory) layout.FleetRow {
 	r := layout.FleetRow{
 		ID: ui.FactoryID(f.Name), Name: f.Name, Pips: SeatPips(f),
@@ -138,7 +138,7 @@ func FleetRow(f fleet.Factory) layout.FleetRow {
 	return r
 }
 
-// SeatPips are a factory's seats, one mark each.
+// SeatPips returns a factory's seats, one mark each.
 func SeatPips(f fleet.Factory) ui.Pips {
 	open := max(0, f.Seats-f.Taken)
 	switch {

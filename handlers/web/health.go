@@ -17,7 +17,7 @@ func (s *Site) Health(ctx context.Context) layout.Health {
 	return ShownHealth(is)
 }
 
-// ShownHealth is a status in a word.
+// ShownHealth returns a status in a word.
 func ShownHealth(is coordinator.Status) layout.Health {
 	switch {
 	case is.Healthy():

@@ -11,7 +11,7 @@ import (
 // warnFrom is the per cent of a limit from which on every page says so.
 const warnFrom = 80
 
-// MoneyNote is the bar that every page shows about the gravest of some budgets, nil where
+// MoneyNote returns the bar that every page shows about the gravest of some budgets, nil where
 // none is worth it.
 func MoneyNote(list []budgets.Notice) *ui.Note {
 	var worst budgets.Notice

@@ -49,7 +49,7 @@ func (s *Site) shell(
 	return shell, nil
 }
 
-// WorkspaceName is the name of the asker's workspace. Fault: Unauthenticated
+// WorkspaceName returns the name of the asker's workspace. Fault: Unauthenticated
 // where the asker is no member any more.
 func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string, error) {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
@@ -72,7 +72,7 @@ func FindWorkspace(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace
 	return list[at], true
 }
 
-// ErrorShell is the shell of an error page, nil where even that cannot be read.
+// ErrorShell returns the shell of an error page, nil where even that cannot be read.
 func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *layout.Shell {
 	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *layout.Shell {
 	return &shell
 }
 
-// BackTo is the page of ours that a form was sent from, or the fallback.
+// BackTo returns the page of ours that a form was sent from, or the fallback.
 func BackTo(c echo.Context, fallback string) string {
 	u, err := url.Parse(c.Request().Referer())
 	if err != nil || u.Host == "" || u.Host != c.Request().Host {
@@ -95,7 +95,7 @@ func BackTo(c echo.Context, fallback string) string {
 	return SafeNext(u.RequestURI())
 }
 
-// ServerURL is the address that the reader reached us by.
+// ServerURL returns the address that the reader reached us by.
 func (s *Site) ServerURL(c echo.Context) string {
 	if s.Secure {
 		return "https://" + c.Request().Host
@@ -131,7 +131,7 @@ func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot)
 	return m
 }
 
-// firstOffers is what a factory and its first agent offer.
+// firstOffers returns what a factory and its first agent offer.
 func firstOffers(f fleet.Factory, a fleet.Agent) []ui.FirstRunOffer {
 	repos := make([]string, len(f.Repos))
 	for i, r := range f.Repos {
@@ -147,7 +147,7 @@ func firstOffers(f fleet.Factory, a fleet.Agent) []ui.FirstRunOffer {
 	return append(list, ui.FirstRunOffer{Label: "Seats", Text: strconv.Itoa(f.Seats)})
 }
 
-// listed are the first of some names, and how many more there are.
+// listed returns the first of some names, and how many more there are.
 func listed(names []string) string {
 	if more := len(names) - MaxListed; more > 0 {
 		return strings.Join(names[:MaxListed], ", ") + " and " + strconv.Itoa(more) + " more"

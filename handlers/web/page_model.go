@@ -44,7 +44,7 @@ func (f frame) model() layout.Shell {
 	return m
 }
 
-// initials are the first letters of the first and the last name.
+// initials returns the first letters of the first and the last name.
 func initials(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	switch len(words) {
@@ -57,7 +57,7 @@ func initials(name string) string {
 	return strings.ToUpper(string([]rune{first, last}))
 }
 
-// CountText is a count beside an entry of the navigation: "4", "99+", "" for none.
+// CountText returns a count beside an entry of the navigation: "4", "99+", "" for none.
 func CountText(n screens.Count) string {
 	switch {
 	case n.Jobs == 0:

@@ -27,10 +27,10 @@ func (s *Site) proven(c echo.Context) (bool, error) {
 	return err == nil && time.Since(time.Unix(at, 0)) < sessions.ProofLife, nil
 }
 
-// ProvenNow is the value of accounts.SessionProven at this moment.
+// ProvenNow returns the value of accounts.SessionProven at this moment.
 func ProvenNow() string { return strconv.FormatInt(time.Now().Unix(), 10) }
 
-// AskProof is what a person is asked before something that outlasts the session;
+// AskProof returns what a person is asked before something that outlasts the session;
 // nil where nothing has to be asked. next is where a log in with the provider
 // comes back to.
 func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui.Proof, error) {

@@ -25,7 +25,7 @@ type PanicError struct {
 
 func (p PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// TooLarge is the refusal of a form beyond MaxForm.
+// TooLarge returns the refusal of a form beyond MaxForm.
 func TooLarge(cause error) error {
 	return fault.Wrap(cause, fault.TooLarge, "The form is too large; %d KB is the limit.", MaxForm>>10)
 }

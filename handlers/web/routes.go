@@ -24,17 +24,17 @@ type Route struct {
 	Long bool
 }
 
-// Get is a route that changes nothing.
+// Get returns a route that changes nothing.
 func Get(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle}
 }
 
-// GetLong is a route that changes nothing, and whose answer goes on for long.
+// GetLong returns a route that changes nothing, and whose answer goes on for long.
 func GetLong(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle, Long: true}
 }
 
-// Post is a route that may change something.
+// Post returns a route that may change something.
 func Post(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodPost, Path: path, Need: need, Handle: handle}
 }

@@ -11,7 +11,7 @@ const MaxFound = 8
 // maxFilter bounds what a filter's value may be, in bytes.
 const maxFilter = 200
 
-// FilterValue is a filter of a page's query, "" where it makes no sense.
+// FilterValue returns a filter of a page's query, "" where it makes no sense.
 func FilterValue(q url.Values, name string) string {
 	v := strings.TrimSpace(q.Get(name))
 	if len(v) > maxFilter || strings.ContainsRune(v, 0) {
@@ -20,7 +20,7 @@ func FilterValue(q url.Values, name string) string {
 	return strings.ToValidUTF8(v, "")
 }
 
-// SearchText is a query that can be searched for.
+// SearchText returns a query that can be searched for.
 func SearchText(q string) string {
 	q = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(q, "\x00", ""), ""))
 	if len(q) > maxFilter {

@@ -119,7 +119,7 @@ func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.
 	return s.noteLogIn(ctx, c, values)
 }
 
-// HalfSignedIn is the account that waits for its second factor, and the epoch its
+// HalfSignedIn returns the account that waits for its second factor, and the epoch its
 // password was checked in. Fault: Unauthenticated.
 func (s *Site) HalfSignedIn(c echo.Context) (account ids.ID, epoch int64, err error) {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
@@ -151,7 +151,7 @@ func (s *Site) RenewSession(ctx context.Context, c echo.Context, epoch int64) er
 	return s.saveSession(ctx, c)
 }
 
-// EpochText is an epoch as a session keeps it.
+// EpochText returns an epoch as a session keeps it.
 func EpochText(epoch int64) string { return strconv.FormatInt(epoch, 10) }
 
 // SignOut ends the browser's session, on the server first.
@@ -207,7 +207,7 @@ func (s *Site) saveSession(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// SessionToken is the session SessionToken the browser sent, "" for none.
+// SessionToken returns the session SessionToken the browser sent, "" for none.
 func (s *Site) SessionToken(c echo.Context) string {
 	cookie, err := c.Cookie(s.Sessions.Cookie.Name)
 	if err != nil {

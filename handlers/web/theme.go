@@ -11,7 +11,7 @@ const (
 	ThemeCookie = "theme"
 )
 
-// ReadTheme is what the browser's cookie says; anything unknown is the system's. It
+// ReadTheme returns what the browser's cookie says; anything unknown is the system's. It
 // is no secret, so it may come under either name.
 func ReadTheme(c echo.Context) layout.Theme {
 	cookie, err := c.Cookie(hostOnly + ThemeCookie)

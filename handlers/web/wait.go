@@ -32,7 +32,7 @@ func MustWait(f *fault.Error) bool {
 	return ok && (f.Code == fault.TooMany || f.Code == fault.Unavailable)
 }
 
-// WaitText is a time to wait in words.
+// WaitText returns a time to wait in words.
 func WaitText(seconds int) string {
 	switch {
 	case seconds == 1:

@@ -49,7 +49,7 @@ func AndSpans(list []ui.Span) []ui.Span {
 	return out
 }
 
-// Percent is a progress as the views take it: -1 where nobody said.
+// Percent returns a progress as the views take it: -1 where nobody said.
 func Percent(p *int) int {
 	if p == nil {
 		return -1
@@ -57,7 +57,7 @@ func Percent(p *int) int {
 	return *p
 }
 
-// PercentWord is a progress in a table, "" where nobody said.
+// PercentWord returns a progress in a table, "" where nobody said.
 func PercentWord(p *int) string {
 	if p == nil {
 		return ""
@@ -65,7 +65,7 @@ func PercentWord(p *int) string {
 	return strconv.Itoa(*p) + "%"
 }
 
-// FirstLine is the beginning of a text, at most n characters of its first line.
+// FirstLine returns the beginning of a text, at most n characters of its first line.
 func FirstLine(text string, n int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = strings.TrimSpace(text)
@@ -75,7 +75,7 @@ func FirstLine(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// Nth is the word for a place in a row: "third"; numbers from the tenth on.
+// Nth returns the word for a place in a row: "third"; numbers from the tenth on.
 func Nth(n int) string {
 	words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
 	if n >= 1 && n <= len(words) {
@@ -84,7 +84,7 @@ func Nth(n int) string {
 	return strconv.Itoa(n) + "th"
 }
 
-// OrWord is a value of a list of facts, or the word for none.
+// OrWord returns a value of a list of facts, or the word for none.
 func OrWord(value, none string) ui.Sentence {
 	if value == "" {
 		return ui.Text(none)
@@ -99,7 +99,7 @@ const MaxSub = 80
 // characters.
 const MaxQuote = 120
 
-// Beginning is the first characters of a text, with a mark where more follow.
+// Beginning returns the first characters of a text, with a mark where more follow.
 func Beginning(text string, most int) string {
 	n := 0
 	for at := range text {
@@ -110,7 +110,7 @@ func Beginning(text string, most int) string {
 	return text
 }
 
-// RoleWord is a role with its article: "an admin".
+// RoleWord returns a role with its article: "an admin".
 func RoleWord(r tenancy.Role) string {
 	if r == tenancy.RoleOwner || r == tenancy.RoleAdmin {
 		return "an " + string(r)

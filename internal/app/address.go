@@ -27,7 +27,7 @@ func (c Config) Secure() bool {
 	return err == nil && u.Scheme == "https"
 }
 
-// hosts are the names that the server answers to: those of its public address, of
+// hosts returns the names that the server answers to: those of its public address, of
 // the addresses it listens on, and those that are allowed beside them.
 func (c Config) hosts() []string {
 	names := []string{c.Listen, c.Network.MetricsListen}

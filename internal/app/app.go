@@ -180,7 +180,7 @@ func (a *App) serve(cfg Config) {
 		runloop.Task{Name: "coordinator", Run: a.services.Coordinator.Run})...)
 }
 
-// httpServer is a server whose clients cannot keep it waiting.
+// httpServer returns a server whose clients cannot keep it waiting.
 func (a *App) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -208,7 +208,7 @@ func (a *App) run(tasks ...runloop.Task) {
 	})
 }
 
-// URL is the address that the server answers on.
+// URL returns the address that the server answers on.
 func (a *App) URL() string {
 	address := a.listener.Addr().(*net.TCPAddr) // listens on tcp
 	host := address.IP.String()
@@ -218,13 +218,13 @@ func (a *App) URL() string {
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(address.Port))
 }
 
-// Services are those that the server is made of.
+// Services returns those that the server is made of.
 func (a *App) Services() *Services { return a.services }
 
-// publicURL is the address that people know the server by.
+// publicURL returns the address that people know the server by.
 func (a *App) publicURL(cfg Config) string { return cmp.Or(cfg.PublicURL, a.URL()) }
 
-// SetupURL is the link by which the first owner is set up, "" once that is done.
+// SetupURL returns the link by which the first owner is set up, "" once that is done.
 func (a *App) SetupURL() string { return a.setup }
 
 // Wait returns when the server has ended, with the reason if nobody ended it.

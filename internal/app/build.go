@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/api"
 )
 
-// build is what runs: the version that the program was built with, and the newest
+// build returns what runs: the version that the program was built with, and the newest
 // schema that it knows, which it brought the database to.
 func build() api.Build {
 	b := api.Build{Server: "unknown"}

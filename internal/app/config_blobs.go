@@ -46,7 +46,7 @@ func (c BlobConfig) check() error {
 	return errors.Join(errs...)
 }
 
-// options are those of the blobs.
+// options returns those of the blobs.
 func (c BlobConfig) options() (blobs.Options, error) {
 	o := blobs.Options{MaxSize: int64(c.Max) << 20, MaxTotal: int64(c.Total) << 20}
 	if c.URL == "" {

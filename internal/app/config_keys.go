@@ -40,7 +40,7 @@ func (c KeyConfig) checkLogMarks() error {
 	return nil
 }
 
-// Previous are the keys that the server had before the present one; none where its
+// Previous returns the keys that the server had before the present one; none where its
 // key was not changed.
 func (c KeyConfig) Previous() ([][]byte, error) {
 	key, err := readKey(previousKeyVariable, c.PreviousSecretKey, c.PreviousSecretKeyPath)
@@ -50,7 +50,7 @@ func (c KeyConfig) Previous() ([][]byte, error) {
 	return [][]byte{key}, nil
 }
 
-// keys are the server's secret key and those before it.
+// keys returns the server's secret key and those before it.
 func (c Config) keys() (key []byte, earlier [][]byte, err error) {
 	if key, err = c.SecretKey(); err == nil {
 		earlier, err = c.Keys.Previous()

@@ -8,7 +8,7 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// byVariable is an error of reading the environment in the words of who wrote
+// byVariable returns an error of reading the environment in the words of who wrote
 // the environment: with the names of variables instead of those of fields, and
 // without the values.
 func byVariable(err error) error {
@@ -32,7 +32,7 @@ func byVariable(err error) error {
 	return errors.Join(errs...)
 }
 
-// findVariable is the variable that a field of the configuration, or of a part of
+// findVariable returns the variable that a field of the configuration, or of a part of
 // it, is read from.
 func findVariable(of reflect.Type, field string) string {
 	for f := range of.Fields() {

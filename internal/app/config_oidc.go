@@ -88,7 +88,7 @@ func (c *OIDCConfig) checkName() error {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// Provider is the identity provider of the configuration, nil for none. It sends
+// Provider returns the identity provider of the configuration, nil for none. It sends
 // browsers back to the callback below base, the address of this server.
 func (c *OIDCConfig) Provider(base string) *oidc.Provider {
 	if c.Issuer == "" {

@@ -9,7 +9,7 @@ import (
 
 const oidcSecret = "a-secret-of-the-provider"
 
-// oidcEnviron is a whole configuration with some values changed; "-" takes one
+// oidcEnviron returns a whole configuration with some values changed; "-" takes one
 // away.
 func oidcEnviron(t *testing.T, changes map[string]string) map[string]string {
 	t.Helper()

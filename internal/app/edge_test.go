@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/static"
 )
 
-// started is a server with its own database and an address of its own for metrics.
+// started returns a server with its own database and an address of its own for metrics.
 func started(t *testing.T, vars map[string]string) *App {
 	t.Helper()
 	environ := map[string]string{"FLEETBOARD_DATA_DIR": t.TempDir(), "FLEETBOARD_LISTEN": "127.0.0.1:0"}

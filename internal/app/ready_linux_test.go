@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// openDir is a directory that the embedded server's user may pass through.
+// openDir returns a directory that the embedded server's user may pass through.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "fb-")

@@ -16,10 +16,10 @@ import (
 // marksEvery is how often the marks of the logs move on.
 const marksEvery = 15 * time.Second
 
-// ownSecretKey is the file of the key that the server made itself.
+// ownSecretKey returns the file of the key that the server made itself.
 func (c Config) ownSecretKey() string { return filepath.Join(c.DataDir, secretKeyFile) }
 
-// sealKeys are the keys of the server's secret key and of the one before it.
+// sealKeys returns the keys of the server's secret key and of the one before it.
 func sealKeys(cfg Config) (*seal.Keys, error) {
 	key, earlier, err := cfg.keys()
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *App) keepMarks(cfg Config) runloop.Task {
 	}}
 }
 
-// existingKeys are the keys where the server's secret key is given or was made
+// existingKeys returns the keys where the server's secret key is given or was made
 // before, and nil where there is none.
 func existingKeys(cfg Config) (*seal.Keys, error) {
 	if cfg.SecretKeyText == "" && cfg.SecretKeyPath == "" {

@@ -31,7 +31,7 @@ func setup(t *testing.T) *fixture {
 	return &fixture{w, process(w.DB, blobs.Options{})}
 }
 
-// process is the blobs as another process of the server has them.
+// process returns the blobs as another process of the server has them.
 func process(d *db.DB, o blobs.Options) *blobs.Service {
 	o.Jobs = lease.Scopes{}
 	return blobs.New(d, dbtest.Vault(d), o)
@@ -127,7 +127,7 @@ func (f *fixture) count(table string) int {
 // broken is a reader that gives a content and then fails.
 var errBroken = errors.New("the client went away")
 
-// stranger is an agent of another workspace, a member of it, and its workspace.
+// stranger returns an agent of another workspace, a member of it, and its workspace.
 func (f *fixture) stranger() (tenancy.Principal, tenancy.Principal) {
 	f.T.Helper()
 	other := dbfactory.Workspace(f.T, f.DB)

@@ -63,7 +63,7 @@ type Reader struct {
 	err    error
 }
 
-// Err is what ended the reading, nil where nothing did.
+// Err returns what ended the reading, nil where nothing did.
 func (r *Reader) Err() error { return r.err }
 
 // Seek moves to another place, as io.Seeker says.
@@ -100,7 +100,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return copied, nil
 }
 
-// count is how many pieces the blob has.
+// count returns how many pieces the blob has.
 func (r *Reader) count() int { return int((r.Size + PieceSize - 1) / PieceSize) }
 
 // fetch reads the piece n; where the one before it was read last, some more with it.

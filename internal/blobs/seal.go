@@ -60,7 +60,7 @@ func unavailable(err error) error {
 		"The workspace's secrets cannot be used: this server runs with another secret key than the one that they are kept with.")
 }
 
-// length is how many bytes of a stored piece are not the content's.
+// length returns how many bytes of a stored piece are not the content's.
 func (s seal) length() int {
 	if s.key == nil {
 		return 0
@@ -68,7 +68,7 @@ func (s seal) length() int {
 	return sealedBy
 }
 
-// piece is what is stored of a piece.
+// piece returns what is stored of a piece.
 func (s seal) piece(n int, plain []byte) []byte {
 	if s.key == nil {
 		return plain
@@ -76,7 +76,7 @@ func (s seal) piece(n int, plain []byte) []byte {
 	return vault.Seal(s.key, s.place(n), plain)
 }
 
-// open is the piece of what is stored of it; vault.ErrRefused where that was changed.
+// open returns the piece of what is stored of it; vault.ErrRefused where that was changed.
 func (s seal) open(n int, piece []byte) ([]byte, error) {
 	if s.key == nil {
 		return piece, nil

@@ -83,10 +83,10 @@ func New(d *db.DB, v *vault.Vault, o Options) *Service {
 	return s
 }
 
-// MaxSize is how many bytes a blob may have.
+// MaxSize returns how many bytes a blob may have.
 func (s *Service) MaxSize() int64 { return s.maxSize }
 
-// findStore is the store that has some bytes; Unavailable where this process was not given it.
+// findStore returns the store that has some bytes; Unavailable where this process was not given it.
 func (s *Service) findStore(name string) (Store, error) {
 	if known, ok := s.stores[name]; ok {
 		return known, nil

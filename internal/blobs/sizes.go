@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Sizes are how many bytes blobs have, for people who read the board; one that is not there
+// Sizes returns how many bytes blobs have, for people who read the board; one that is not there
 // is left out.
 func (s *Service) Sizes(ctx context.Context, who tenancy.Principal, sums ...Sum) (sizes map[Sum]int64, err error) {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {

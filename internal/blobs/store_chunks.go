@@ -13,7 +13,7 @@ type chunks struct{ db *db.DB }
 // deleteAtOnce is how many pieces one transaction deletes.
 const deleteAtOnce = 64
 
-// Name is the store's name in rows.
+// Name returns the store's name in rows.
 func (chunks) Name() string { return "postgres" }
 
 // Write begins a content.

@@ -124,7 +124,7 @@ func (s *settling) read(jobs []ids.ID, charges []spend.Charge) (err error) {
 	return err
 }
 
-// unreserved are the leases that have reserved nothing of a present period which they are
+// unreserved returns the leases that have reserved nothing of a present period which they are
 // charged in: those that have ended, and those whose periods or budgets are others now.
 func (s *settling) unreserved(charges []spend.Charge) []spend.Lease {
 	var list []spend.Lease
@@ -232,7 +232,7 @@ func (s *settling) judge(lease spend.Lease, b *budget, h *held, noMoney, noToken
 	}
 }
 
-// left is what a lease has left of what it has reserved, in money or in tokens.
+// left returns what a lease has left of what it has reserved, in money or in tokens.
 func left(money bool, h *held) string {
 	if money {
 		return "$" + h.nanos.USD()
@@ -257,7 +257,7 @@ func (s *settling) write() error {
 	return settleTx(s.ctx, s.tx, s.workspace, rows)
 }
 
-// crossings are the thresholds that were reached, in the order of budgets and periods.
+// crossings returns the thresholds that were reached, in the order of budgets and periods.
 func (s *settling) crossings() []crossing {
 	named := make(map[ids.ID]*budget, len(s.budgets))
 	for _, b := range s.budgets {

@@ -57,7 +57,7 @@ func (b *budget) setPeriod(period, zone string, now time.Time) (err error) {
 	return nil
 }
 
-// bounds are those of the period in which an instant lies.
+// bounds returns those of the period in which an instant lies.
 func (b *budget) bounds(at time.Time) (start, end time.Time) {
 	start, end, _ = b.period.Bounds(at, b.zone) // setPeriod has refused an unknown period
 	return start, end
@@ -146,12 +146,12 @@ func (b *budget) take() slice {
 	return s
 }
 
-// usedUp is what the holder of a job is told that the budget has nothing left for.
+// usedUp returns what the holder of a job is told that the budget has nothing left for.
 func (b *budget) usedUp() string {
 	return fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
 }
 
-// reached are the thresholds, in per cent, that a settlement has brought the budget to.
+// reached returns the thresholds, in per cent, that a settlement has brought the budget to.
 func (b *budget) reached(before budgets.State) []int {
 	var list []int
 	for _, at := range b.alertAt {

@@ -53,7 +53,7 @@ func DecideTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	return grants, refused, nil
 }
 
-// Within is the grant of a job whose own ceiling leaves so much, which counts like a hard
+// Within returns the grant of a job whose own ceiling leaves so much, which counts like a hard
 // budget.
 func (g Grant) Within(key string, left spend.Nanos) Grant {
 	if g.Slice != nil && g.hard && *g.Slice+*g.Remaining <= left {
@@ -67,7 +67,7 @@ func (g Grant) Within(key string, left spend.Nanos) Grant {
 	return g
 }
 
-// inOrder are the jobs that have budgets, as they were asked for.
+// inOrder returns the jobs that have budgets, as they were asked for.
 func (c covered) inOrder(jobs []ids.ID) []ask {
 	list := make([]ask, 0, len(jobs))
 	for _, id := range jobs {
@@ -92,7 +92,7 @@ type Woken struct {
 	Paused []ids.ID // a budget paused them
 }
 
-// WokenTx are the jobs that have room in all of their budgets now, together, the most
+// WokenTx returns the jobs that have room in all of their budgets now, together, the most
 // urgent first. It locks nothing: whoever claims them decides again.
 func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
 	held, err := heldTx(ctx, tx, workspace, maxWoken)

@@ -61,7 +61,7 @@ func reservedTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) 
 	return reserved, nil
 }
 
-// lastingTx are those of the leases that last, and now do until the transaction ends. It
+// lastingTx returns those of the leases that last, and now do until the transaction ends. It
 // waits for nobody: one that is ending has ended.
 func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) (map[spend.Lease]bool, error) {
 	if len(leases) == 0 {
@@ -88,7 +88,7 @@ func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, 
 	return len(fired) > 0, nil
 }
 
-// warnedTx are the leases whose holders a budget has warned, as charges of nothing.
+// warnedTx returns the leases whose holders a budget has warned, as charges of nothing.
 func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]spend.Charge, error) {
 	rows, err := q.LeasesWarnedByBudget(ctx, tx, workspace, most)
 	if err != nil {

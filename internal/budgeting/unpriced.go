@@ -73,7 +73,7 @@ func (h Holder) coversAll(product ids.ID) bool {
 	return h.scope == "workspace" || h.scope == "product:"+product.String()
 }
 
-// Narrow are the scopes of budgets that hold some jobs of a product and not others, and the
+// Narrow returns the scopes of budgets that hold some jobs of a product and not others, and the
 // first of those budgets.
 func (u Unpriced) Narrow() (scopes []string, first Holder) {
 	for _, h := range u.Holders {

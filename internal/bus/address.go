@@ -43,7 +43,7 @@ func isShared(inbox string) bool {
 	return strings.HasPrefix(inbox, string(ToRole)+":") || strings.HasPrefix(inbox, string(ToFactory)+":")
 }
 
-// lane is an inbox as those who wait for it name it.
+// lane returns an inbox as those who wait for it name it.
 func lane(inbox string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(inbox))

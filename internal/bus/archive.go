@@ -147,7 +147,7 @@ func toLine(m Message) line {
 
 func toLineAddress(a Address) lineAddress { return lineAddress{a.Kind, a.Name, idText(a.ID)} }
 
-// idText is an id as text, empty for none.
+// idText returns an id as text, empty for none.
 func idText(id ids.ID) string {
 	if id == ids.Nil {
 		return ""

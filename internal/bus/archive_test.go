@@ -38,7 +38,7 @@ func (p *post) sweep() {
 	}
 }
 
-// kept are the texts of the messages that are there.
+// kept returns the texts of the messages that are there.
 func (p *post) kept() (left []string) {
 	p.T.Helper()
 	list, err := p.bus.Page(p.Ctx, p.Owner, bus.Filter{}, 0, 100)
@@ -52,7 +52,7 @@ func (p *post) kept() (left []string) {
 	return left
 }
 
-// archived are the lines of all archives, the oldest first.
+// archived returns the lines of all archives, the oldest first.
 func (p *post) archived(contents *blobs.Service) (lines []bus.Message) {
 	p.T.Helper()
 	list, err := p.bus.Archives(p.Ctx, p.Owner, 0, 100)

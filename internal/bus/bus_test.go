@@ -41,7 +41,7 @@ func (p *post) start(contents bus.Blobs) {
 	p.T.Cleanup(p.bus.Close)
 }
 
-// as is an agent with roles.
+// as returns an agent with roles.
 func (p *post) as(name string, roles ...string) tenancy.Principal {
 	p.T.Helper()
 	agent := p.Agent(name)
@@ -49,7 +49,7 @@ func (p *post) as(name string, roles ...string) tenancy.Principal {
 	return agent
 }
 
-// member is a person of the workspace.
+// member returns a person of the workspace.
 func (p *post) member(role tenancy.Role) tenancy.Principal {
 	p.T.Helper()
 	who := dbfactory.Person(p.Workspace, role)
@@ -64,7 +64,7 @@ func person(who tenancy.Principal) bus.Address {
 	return bus.Address{Kind: bus.ToPerson, Name: who.Account.String()}
 }
 
-// note is a message with a text.
+// note returns a message with a text.
 func note(to bus.Address, text string) bus.Draft {
 	said, _ := json.Marshal(map[string]string{"text": text})
 	return bus.Draft{Type: "custom.note", To: to, Payload: said}

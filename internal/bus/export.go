@@ -235,7 +235,7 @@ func (e Export) place(field, text string) (exportPlace, error) {
 	return p, nil
 }
 
-// String is the position as it is given out, "" for the beginning.
+// String returns the position as it is given out, "" for the beginning.
 func (p exportPlace) String() string {
 	switch {
 	case p == exportPlace{source: p.source}:

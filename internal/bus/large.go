@@ -49,7 +49,7 @@ func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 	return list, nil
 }
 
-// findLarge are the places of messages whose payload is larger than they carry.
+// findLarge returns the places of messages whose payload is larger than they carry.
 func findLarge(list []Draft) (large []int) {
 	for i, n := range list {
 		if len(n.Payload) > MaxPayload {

@@ -19,7 +19,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// orderTime is how long messages are published: FLEETBOARD_BUS_TIME, 60s for the whole test.
+// orderTime returns how long messages are published: FLEETBOARD_BUS_TIME, 60s for the whole test.
 func orderTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("FLEETBOARD_BUS_TIME")
@@ -60,7 +60,7 @@ func newStorm(t *testing.T) *storm {
 	return s
 }
 
-// sendingIn is a call that is written in a transaction of the test.
+// sendingIn returns a call that is written in a transaction of the test.
 func sendingIn(s *Service, w *dispatchtest.World, who tenancy.Principal, list ...Draft) (*publishing, *sendItem) {
 	call := batch.NewItem[sending, []Sent](w.Ctx, sending{who: who, list: list})
 	return &publishing{ctx: w.Ctx, s: s, workspace: w.Workspace}, call

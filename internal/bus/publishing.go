@@ -216,7 +216,7 @@ func (n Draft) namesNone(red *redact.Redactor) error {
 	return p.Err()
 }
 
-// thread is the name of a message's thread.
+// thread returns the name of a message's thread.
 func (p *publishing) thread(n Draft, r row) string {
 	switch {
 	case n.CorrelationID != "":
@@ -313,7 +313,7 @@ func (p *publishing) referOne(call sending, n Draft) error {
 	return nil
 }
 
-// answer is what the sender hears: what it sent, and of what was there what it was.
+// answer returns what the sender hears: what it sent, and of what was there what it was.
 func (p *publishing) answer(c *addressed, places map[ids.ID]place) error {
 	rows := map[ids.ID]row{}
 	for _, r := range c.rows {

@@ -28,12 +28,12 @@ func newOffice(t *testing.T) *office {
 	return &office{w, s, w.Agent("ada")}
 }
 
-// said is a message with an id.
+// said returns a message with an id.
 func said(id ids.ID, to, kind string) Draft {
 	return Draft{ID: id, Type: "custom." + kind, To: Address{Kind: ToAgent, Name: to}}
 }
 
-// call is a call with one message.
+// call returns a call with one message.
 func (o *office) call(d Draft) *sendItem {
 	o.T.Helper()
 	one, err := newSending(o.Owner, []Draft{d})

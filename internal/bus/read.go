@@ -165,7 +165,7 @@ func findReader(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, e
 	return row.reader(who.Agent), nil
 }
 
-// reader is the agent with its inboxes.
+// reader returns the agent with its inboxes.
 func (r readerRow) reader(agent ids.ID) reader {
 	out := reader{reach: r.reach, id: agent, direct: inboxName(Address{Kind: ToAgent, ID: agent}), roles: r.roles, factory: r.factory,
 		shared: []string{inboxName(Address{Kind: ToFactory, ID: r.factory})}}

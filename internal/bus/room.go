@@ -17,7 +17,7 @@ const (
 // room is how much crowded inboxes hold of each sender; the server is ids.Nil.
 type room map[string]map[ids.ID]int
 
-// others is how much an inbox holds of all but the server.
+// others returns how much an inbox holds of all but the server.
 func (r room) others(inbox string) (n int) {
 	for from, held := range r[inbox] {
 		if from != ids.Nil {

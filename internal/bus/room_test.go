@@ -21,7 +21,7 @@ func notes(to bus.Address, n int) []bus.Draft {
 	return list
 }
 
-// held is how many messages of a sender are in the inbox of an agent.
+// held returns how many messages of a sender are in the inbox of an agent.
 func (p *post) held(of, from tenancy.Principal) int {
 	p.T.Helper()
 	return dbfactory.Int(p.T, p.DB, `SELECT count(*) FROM message_delivery d JOIN message m USING (workspace_id, seq)

@@ -88,7 +88,7 @@ func noSuchAnswered() error {
 	return fault.Invalid("in_reply_to", "There is no such message in this workspace.")
 }
 
-// threadSubject is what a thread is about: the product of the job that names it, or else that
+// threadSubject returns what a thread is about: the product of the job that names it, or else that
 // of its first message. False where neither is known.
 func (d *directory) threadSubject(name string) (subject, bool) {
 	if job, ok := d.jobs[name]; ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// limited is an agent whose token reaches only these products.
+// limited returns an agent whose token reaches only these products.
 func (p *post) limited(name string, products ...string) tenancy.Principal {
 	p.T.Helper()
 	who := p.as(name, "worker", "reviewer")
@@ -56,7 +56,7 @@ func (e *estate) elsewhere() *post {
 	return &post{w, b}
 }
 
-// references are what a message to whoever reads all refers to.
+// references returns what a message to whoever reads all refers to.
 func (e *estate) references() map[string]func(*bus.Draft) {
 	return map[string]func(*bus.Draft){
 		"nothing":                 func(*bus.Draft) {},

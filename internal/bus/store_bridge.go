@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// workspaces are all there are.
+// workspaces returns all there are.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.WorkspaceIDs(ctx, tx)

@@ -47,7 +47,7 @@ var routineEvents = []string{
 // texts are the fields whose new value a message has.
 var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
 
-// draftNotices are the messages of events. Where no orchestrator lives, what is routine is told to
+// draftNotices returns the messages of events. Where no orchestrator lives, what is routine is told to
 // agents that submitted the job and to nobody else: the log has it. The result of a review
 // is also for the factory that handed the work in, whichever agents it has now.
 func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
@@ -97,7 +97,7 @@ func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []even
 	return list, nil
 }
 
-// reviewed are the events that decide on work that was handed in.
+// reviewed returns the events that decide on work that was handed in.
 func reviewed(events []eventlog.Event) (list []eventlog.Event) {
 	for _, e := range events {
 		if messageTypes[e.Type] == ReviewResult && e.JobID != nil && e.Epoch != nil {
@@ -118,7 +118,7 @@ func chooseAddressee(by tenancy.Actor, kind string) Address {
 	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 }
 
-// noticeType is the type of an event's message, "" where it is not told.
+// noticeType returns the type of an event's message, "" where it is not told.
 func noticeType(e eventlog.Event) string {
 	if kind, ok := messageTypes[e.Type]; ok {
 		return kind
@@ -134,7 +134,7 @@ func noticeType(e eventlog.Event) string {
 	return ""
 }
 
-// sayEvent is the payload of an event's message: which event, whose, and what of it others
+// sayEvent returns the payload of an event's message: which event, whose, and what of it others
 // need. Long texts are cut; the log has them.
 func sayEvent(e eventlog.Event, long map[string]json.RawMessage) (json.RawMessage, error) {
 	said := map[string]any{"event": e.Type, "event_id": e.Cursor.String(), "actor": e.Actor.Name}
@@ -163,7 +163,7 @@ func sayEvent(e eventlog.Event, long map[string]json.RawMessage) (json.RawMessag
 	return json.Marshal(said)
 }
 
-// longTexts are the texts that do not stand in the events themselves, by their SHA-256.
+// longTexts returns the texts that do not stand in the events themselves, by their SHA-256.
 func longTexts(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event) (map[string]json.RawMessage, error) {
 	var sums []string
 	for _, e := range events {

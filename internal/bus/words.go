@@ -82,7 +82,7 @@ func indexWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held 
 	return len(list), held, writeWordsTx(ctx, tx, workspace, list, end, era)
 }
 
-// spoken is what a payload says: its texts and numbers, one behind the other.
+// spoken returns what a payload says: its texts and numbers, one behind the other.
 func spoken(payload json.RawMessage) string {
 	var b strings.Builder
 	d := json.NewDecoder(strings.NewReader(string(payload)))
@@ -120,7 +120,7 @@ func separate(b *strings.Builder) {
 	}
 }
 
-// joinWords are the words of a message: what it says, and who says it to whom in which thread.
+// joinWords returns the words of a message: what it says, and who says it to whom in which thread.
 func joinWords(m Message) string {
 	var v fulltext.Vector
 	v.Add('A', spoken(m.Payload))

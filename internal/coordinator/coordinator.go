@@ -58,7 +58,7 @@ func instanceID() string {
 	return fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// Run is a candidate until ctx ends, and does the coordinator's work while this
+// Run returns a candidate until ctx ends, and does the coordinator's work while this
 // process leads. It returns nil.
 func (s *Service) Run(ctx context.Context) error { return s.election.Run(ctx, s.lead) }
 
@@ -127,7 +127,7 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 	return list, next, nil
 }
 
-// page is those of the lines that have the levels, and where to go on.
+// page returns those of the lines that have the levels, and where to go on.
 func page(lines []scannedLine, levels []string, limit, scan int) (list []LogLine, next int64) {
 	for _, l := range lines {
 		if len(list) == limit {

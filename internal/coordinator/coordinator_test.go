@@ -122,7 +122,7 @@ func mustStatus(t *testing.T, s *Service) Status {
 	return status
 }
 
-// messages are the lines that a member sees, newest first.
+// messages returns the lines that a member sees, newest first.
 func messages(t *testing.T, s *Service, who tenancy.Principal) []string {
 	t.Helper()
 	lines, _, err := s.Logs(t.Context(), who, LogFilter{Limit: 100})
@@ -225,7 +225,7 @@ func TestATermThatIsOverDoesNothing(t *testing.T) {
 	}
 }
 
-// termOf is a term of a process that has just been elected.
+// termOf returns a term of a process that has just been elected.
 func termOf(t *testing.T, d *db.DB, wake Publisher) *term {
 	t.Helper()
 	s := New(d, newHands().work(), wake, quiet())

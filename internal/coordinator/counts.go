@@ -49,7 +49,7 @@ func (t *term) sumUpIn(ctx context.Context, workspace ids.ID) (total int, err er
 	return total, nil
 }
 
-// sparing is a sweep that looks at all that waits. Where it found nothing it rests
+// sparing returns a sweep that looks at all that waits. Where it found nothing it rests
 // a hundred times as long as that took: it takes a hundredth of one connection's
 // time at most, however much waits.
 func sparing(do func(context.Context) (int, error)) func(context.Context) (int, error) {

@@ -29,7 +29,7 @@ func someJobs(t *testing.T, d *db.DB, workspace ids.ID, n int, statuses ...strin
 	}
 }
 
-// counted is what the counts say, and true is what there is.
+// counted returns what the counts say, and true is what there is.
 func counted(t *testing.T, d *db.DB, workspace ids.ID) map[string]int64 {
 	t.Helper()
 	all := map[string]int64{}

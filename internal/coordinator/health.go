@@ -28,7 +28,7 @@ type healthChange struct {
 	before, after fleet.Health
 }
 
-// event is the type of the event to append; "" for a change that only pages show.
+// event returns the type of the event to append; "" for a change that only pages show.
 func (c healthChange) event() eventlog.Type {
 	gone := func(h fleet.Health) bool { return h == fleet.Stale || h == fleet.Dead }
 	switch {

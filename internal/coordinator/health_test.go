@@ -42,7 +42,7 @@ func look(t *testing.T, m *term, deaths int) {
 	}
 }
 
-// told are the events about agents in a workspace, oldest first: the type, the
+// told returns the events about agents in a workspace, oldest first: the type, the
 // agent and the healths.
 func told(t *testing.T, d *db.DB, workspace ids.ID) []string {
 	t.Helper()

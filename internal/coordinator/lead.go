@@ -200,7 +200,7 @@ func (t *term) loops() []runloop.Loop {
 	}
 }
 
-// counted is a cycle that returns how much of something it did.
+// counted returns a cycle that returns how much of something it did.
 func (t *term) counted(what counter, do func(context.Context) (int, error)) func(context.Context) error {
 	return t.cycle(func(ctx context.Context) error {
 		n, err := do(ctx)
@@ -209,7 +209,7 @@ func (t *term) counted(what counter, do func(context.Context) (int, error)) func
 	})
 }
 
-// uncounted is a cycle of what nobody counts.
+// uncounted returns a cycle of what nobody counts.
 func uncounted(do func(context.Context) (int, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := do(ctx)
@@ -229,7 +229,7 @@ func (t *term) exhausted(do func(context.Context) (int, error)) func(context.Con
 	}
 }
 
-// cycle is one cycle of a loop, where this process still leads: one that was
+// cycle returns one cycle of a loop, where this process still leads: one that was
 // stopped for a while goes on here before it knows that its context has ended.
 func (t *term) cycle(do func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {

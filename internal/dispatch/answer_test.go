@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// found is a job that an agent filed while it holds another one, and that asks.
+// found returns a job that an agent filed while it holds another one, and that asks.
 func (w *world) found(by tenancy.Principal, holding lease.Ref, worker tenancy.Principal) jobs.Job {
 	w.T.Helper()
 	made, err := w.submit(by, holding, func(n *jobs.New) { n.Priority = new(10) })

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// fleetState is all that registrations change.
+// fleetState returns all that registrations change.
 func (w *world) fleetState() string {
 	return dbfactory.Text(w.T, w.DB, `SELECT jsonb_build_array(
 		(SELECT jsonb_agg(to_jsonb(a) - 'last_heartbeat_at' ORDER BY a.name) FROM agent a),

@@ -49,7 +49,7 @@ func newOffice(b *testing.B, together int) *office {
 	return o
 }
 
-// agentOf is the agent of one call: those that are under way at once have others.
+// agentOf returns the agent of one call: those that are under way at once have others.
 func (o *office) agentOf(call int) tenancy.Principal { return o.agents[call%len(o.agents)] }
 
 // make makes n jobs.

@@ -55,7 +55,7 @@ type crew struct {
 	spent map[string]int64 // cents, by the job's key
 }
 
-// at is the process that an agent talks to.
+// at returns the process that an agent talks to.
 func (c *crew) at(i int) *world { return c.processes[i%len(c.processes)] }
 
 // Two hundred jobs, a hard budget for fifty and ten agents that die now and then: they
@@ -438,7 +438,7 @@ func TestBudgetsAgreeAfterKills(t *testing.T) {
 	}
 }
 
-// newBooks is an empty workspace with two budgets, three agents and jobs of two products.
+// newBooks returns an empty workspace with two budgets, three agents and jobs of two products.
 func newBooks(t *testing.T, r *rapid.T, sound, cut *world) *books {
 	t.Helper()
 	// What another sequence has left does not count.

@@ -22,7 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// money are the budgets of the world.
+// money returns the budgets of the world.
 func (w *world) money() *budgets.Service { return budgets.NewService(w.DB, w.Wake, w.Dispatch) }
 
 // budget makes a hard budget of so many cents a month for the workspace, of which each

@@ -79,7 +79,7 @@ func (w *world) spendsAll(agent tenancy.Principal, j jobs.Job, at time.Time, cen
 	}
 }
 
-// audited is what the audit finds, by its checks.
+// audited returns what the audit finds, by its checks.
 func (w *world) audited() map[string]int {
 	w.T.Helper()
 	r, err := audit.Run(w.Ctx, w.DB)

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// hopeful is an agent that has just ended a job, so that its next claim locks first.
+// hopeful returns an agent that has just ended a job, so that its next claim locks first.
 func (w *world) hopeful(change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	agent := w.Agent("claude-1", change...)

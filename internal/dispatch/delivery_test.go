@@ -26,7 +26,7 @@ func refusedFor(words string) attempts.Delivery {
 	return attempts.Delivery{State: attempts.Refused, Branch: "fleet/FB-1-e1", Commit: commit, Detail: words}
 }
 
-// handedInBy is a job in a repo that an agent has handed in; follows says that it tells what
+// handedInBy returns a job in a repo that an agent has handed in; follows says that it tells what
 // becomes of the commit.
 func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 	w.T.Helper()
@@ -50,7 +50,7 @@ func (w *world) tells(agent tenancy.Principal, j jobs.Job, told attempts.Deliver
 	return now
 }
 
-// deliveries are the events about it, the oldest first.
+// deliveries returns the events about it, the oldest first.
 func (w *world) deliveries() string {
 	w.T.Helper()
 	var all string

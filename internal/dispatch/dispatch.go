@@ -71,7 +71,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 	}
 }
 
-// Transactions are how many transactions claims and reports were answered in so far.
+// Transactions returns how many transactions claims and reports were answered in so far.
 func (s *Service) Transactions() int64 {
 	return s.claimService.Transactions() + s.reportService.Transactions()
 }

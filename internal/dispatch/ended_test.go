@@ -18,7 +18,7 @@ func atHost(host string) func(*fleet.Registration) {
 	return func(r *fleet.Registration) { r.Factory.Name, r.Factory.Host = "build", host }
 }
 
-// state is the health of a factory, whole and as the board reads it.
+// state returns the health of a factory, whole and as the board reads it.
 func (w *world) state(name string) fleet.Health {
 	w.T.Helper()
 	f, err := w.Fleet.Factory(w.Ctx, w.Owner, name)

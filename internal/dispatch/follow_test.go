@@ -15,12 +15,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// pull is a pull request.
+// pull returns a pull request.
 func pull(n int) report.PullRequest {
 	return report.PullRequest{URL: fmt.Sprintf("https://git.example/team/atlas/pulls/%d", n), Number: n, Branch: "fleet/FB-1-e1"}
 }
 
-// forger is an agent with one seat that can open pull requests.
+// forger returns an agent with one seat that can open pull requests.
 func (w *world) forger(name string) tenancy.Principal {
 	w.T.Helper()
 	return w.Agent(name, hasAtlas, func(r *fleet.Registration) {

@@ -135,7 +135,7 @@ func assertByIDs(t *testing.T, name string, plan map[string]any, but ...string) 
 	}
 }
 
-// scansOf are the nodes of a plan that read a table.
+// scansOf returns the nodes of a plan that read a table.
 func scansOf(node map[string]any) []map[string]any {
 	var list []map[string]any
 	if _, ok := node["Relation Name"].(string); ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// full is a batch of lines that takes about n bytes.
+// full returns a batch of lines that takes about n bytes.
 func full(n int) []joblog.Line {
 	one := line(joblog.Info, strings.Repeat("x", 9000))
 	return slices.Repeat([]joblog.Line{one}, n/int(one.Size()))

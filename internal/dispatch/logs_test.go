@@ -38,7 +38,7 @@ func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line)
 	return standing
 }
 
-// written are the messages of a job's log, oldest first.
+// written returns the messages of a job's log, oldest first.
 func (w *world) written(j jobs.Job) []string {
 	w.T.Helper()
 	list, err := joblog.NewService(w.DB).LogsAfter(w.Ctx, w.Owner, j.ID, 0, joblog.Filter{Limit: 200})

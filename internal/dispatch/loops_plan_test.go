@@ -110,7 +110,7 @@ func assertSkips(t *testing.T, name string, plan map[string]any) {
 	}
 }
 
-// sortedIn is the largest number of rows that a part of a plan puts into order.
+// sortedIn returns the largest number of rows that a part of a plan puts into order.
 func sortedIn(node map[string]any) (most float64) {
 	children, _ := node["Plans"].([]any)
 	for _, child := range children {

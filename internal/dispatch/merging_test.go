@@ -24,7 +24,7 @@ func (w *world) byFactories() {
 	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByWorker, Into: "trunk", Checks: "make test"}})
 }
 
-// merging is what the coordinator has merge.
+// merging returns what the coordinator has merge.
 func (w *world) merging() *merging.Service {
 	return merging.New(w.DB, w.Jobs, w.Dispatch, "https://fleet.example/", slog.New(slog.DiscardHandler))
 }
@@ -47,7 +47,7 @@ func (w *world) order(agent tenancy.Principal) (jobs.Job, lease.MergeOrder) {
 	return got.Jobs[0], *got.Orders[got.Jobs[0].ID].Merge
 }
 
-// approved is a job with approved work in a repo.
+// approved returns a job with approved work in a repo.
 func (w *world) approved() jobs.Job {
 	w.T.Helper()
 	w.Job("work", reviewed, inRepo("atlas"))

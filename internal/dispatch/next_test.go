@@ -32,7 +32,7 @@ var endWithNext = map[string]func(*world, tenancy.Principal, jobs.Job, *lease.Ne
 	},
 }
 
-// oneSeat is an agent that works on one job at a time.
+// oneSeat returns an agent that works on one job at a time.
 func (w *world) oneSeat(name string) tenancy.Principal {
 	return w.Agent(name, func(r *fleet.Registration) { r.MaxConcurrentJobs, r.Factory.Seats = 1, 1 })
 }
@@ -45,7 +45,7 @@ func (w *world) working() (tenancy.Principal, jobs.Job) {
 	return agent, w.Claim(agent)
 }
 
-// got is the one job that an agent got for its seat.
+// got returns the one job that an agent got for its seat.
 func (w *world) got(ended report.Ended, err error) jobs.Job {
 	w.T.Helper()
 	if err != nil {

@@ -255,7 +255,7 @@ func (e *explained) keep(raw []byte) error {
 	return nil
 }
 
-// asked are the statements that a claim, an end and the pages beside them ask.
+// asked returns the statements that a claim, an end and the pages beside them ask.
 func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) error {
 	t.Helper()
 	ctx := t.Context()

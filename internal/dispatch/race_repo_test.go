@@ -100,7 +100,7 @@ func TestRacesForTwoRepos(t *testing.T) {
 	w.Consistent()
 }
 
-// held are the jobs that somebody works on.
+// held returns the jobs that somebody works on.
 func held(w *world) []jobs.Job {
 	w.T.Helper()
 	list, _, err := w.Jobs.List(w.Ctx, w.Owner, jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: 200})

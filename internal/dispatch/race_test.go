@@ -108,7 +108,7 @@ var (
 	}}
 )
 
-// first is the workspace's oldest job.
+// first returns the workspace's oldest job.
 func (w *world) first() jobs.Job {
 	w.T.Helper()
 	return w.Get(jobs.Job{Key: dbfactory.Text(w.T, w.DB, `SELECT key FROM job WHERE workspace_id = $1 ORDER BY created_at LIMIT 1`, w.Workspace)})

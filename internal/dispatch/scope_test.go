@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// enrolment is the holder of an enrolment token that stands in the database.
+// enrolment returns the holder of an enrolment token that stands in the database.
 func (w *world) enrolment(scope tenancy.Scope) tenancy.Principal {
 	w.T.Helper()
 	who := dbfactory.Enrolment(w.Workspace)

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// stray is a job that runs, and whose lease somebody has deleted.
+// stray returns a job that runs, and whose lease somebody has deleted.
 func (w *world) stray(status jobs.Status) (tenancy.Principal, jobs.Job) {
 	w.T.Helper()
 	agent := w.Agent("ada")

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// submitter is an agent whose token lets it create jobs.
+// submitter returns an agent whose token lets it create jobs.
 func (w *world) submitter(scope tenancy.Scope, change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	token := w.enrolment(scope)

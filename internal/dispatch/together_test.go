@@ -183,7 +183,7 @@ func (w *world) late(release func(), agents []tenancy.Principal, do func(int, te
 	first.Wait()
 }
 
-// heldBy is the one job that an agent holds.
+// heldBy returns the one job that an agent holds.
 func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
 	w.T.Helper()
 	key := dbfactory.Text(w.T, w.DB, `SELECT j.key FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.agent_id = $1`, agent.Agent)

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// handedIn is a job whose work waits for a decision.
+// handedIn returns a job whose work waits for a decision.
 func (w *world) handedIn(title string) jobs.Job {
 	w.T.Helper()
 	w.Job(title, reviewed)

@@ -36,7 +36,7 @@ func inTokens(in *budgets.Input) {
 
 func (w *world) rates() *prices.Service { return prices.NewService(w.DB, w.Wake) }
 
-// questions are the models that a person is asked about.
+// questions returns the models that a person is asked about.
 func (w *world) questions() (open []string) {
 	w.T.Helper()
 	list, err := w.rates().Models(w.Ctx, w.Owner)

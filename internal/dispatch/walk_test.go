@@ -69,7 +69,7 @@ func TestTheLogTellsTheState(t *testing.T) {
 	}
 }
 
-// unreached are the statuses and the reasons of waiting that no walk led through.
+// unreached returns the statuses and the reasons of waiting that no walk led through.
 func unreached(reached map[string]bool) []string {
 	var missing []string
 	for _, status := range jobs.Statuses {

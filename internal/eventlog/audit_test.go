@@ -26,7 +26,7 @@ func did(t *testing.T, d *db.DB, who tenancy.Principal, hour int, e eventlog.Eve
 		WHERE id = (SELECT max(id) FROM event)`, hour)
 }
 
-// names are what of the audit is seen: type and actor.
+// names returns what of the audit is seen: type and actor.
 func names(list []eventlog.Event) (names []string) {
 	for _, e := range list {
 		names = append(names, string(e.Type)+" "+e.Actor.Name)

@@ -32,7 +32,7 @@ type Filter struct {
 // transactions began, an event has the time at which it was written.
 const longest = 5 * time.Minute
 
-// from is the first transaction that may have an event of the filter's time.
+// from returns the first transaction that may have an event of the filter's time.
 func (l *Log) from(ctx context.Context, who tenancy.Principal, f Filter) (place Cursor, err error) {
 	if f.Since == nil {
 		return Cursor{}, nil
@@ -44,7 +44,7 @@ func (l *Log) from(ctx context.Context, who tenancy.Principal, f Filter) (place 
 	return place, err
 }
 
-// patterns are the types as LIKE takes them.
+// patterns returns the types as LIKE takes them.
 func (f Filter) patterns() []string {
 	list := make([]string, 0, len(f.Types))
 	for _, t := range f.Types {
@@ -62,7 +62,7 @@ func (f Filter) narrows() bool {
 	return len(f.Types) > 0 || f.Job != nil || f.Actor != "" || f.Since != nil
 }
 
-// scanSize is how many events a statement looks at, to find limit of them that
+// scanSize returns how many events a statement looks at, to find limit of them that
 // who may read and the filter takes. Settings alone are few among the rest.
 func (f Filter) scanSize(who tenancy.Principal, limit int) int {
 	switch {

@@ -121,7 +121,7 @@ func (f *flood) write(writer, enough int) {
 	}
 }
 
-// count is how many events were committed.
+// count returns how many events were committed.
 func (f *flood) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 // settings are the types of what happens in settings, as LIKE takes them.
 var settings = []string{"workspace.%", "member.%", "invitation.%", "account.%", "token.%", "key.%"}
 
-// unread are the settings where who does not read them: an agent needs the log
+// unread returns the settings where who does not read them: an agent needs the log
 // for its work, so it gets neither what people did beside jobs nor what is of
 // these types, whoever did it. None for everybody else.
 func unread(who tenancy.Principal) []string {
@@ -25,7 +25,7 @@ func unread(who tenancy.Principal) []string {
 // and of a person at an identity provider.
 var addressed = []Type{MemberInvited, InvitationRevoked, IdentityLinked, IdentityUnlinked}
 
-// payloadFor is an event's payload as who may read it.
+// payloadFor returns an event's payload as who may read it.
 func payloadFor(who tenancy.Principal, kind Type, payload json.RawMessage) json.RawMessage {
 	if !slices.Contains(addressed, kind) || who.Kind == tenancy.KindSystem || who.Can(tenancy.Manage) {
 		return payload

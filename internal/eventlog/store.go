@@ -246,5 +246,5 @@ func eventFrom(r dbsqlc.EventTailRow) Event {
 	return e
 }
 
-// text is the transaction as the queries take it.
+// text returns the transaction as the queries take it.
 func (c Cursor) text() string { return strconv.FormatUint(c.xid, 10) }

@@ -78,7 +78,7 @@ var titles = map[Code]string{
 	Internal:             "Something went wrong",
 }
 
-// Title is the code in a few words; an unknown code has Internal's.
+// Title returns the code in a few words; an unknown code has Internal's.
 func (c Code) Title() string {
 	if title, ok := titles[c]; ok {
 		return title

@@ -70,7 +70,7 @@ type Agent struct {
 	RegisteredAt             time.Time
 }
 
-// HealthAt is the agent's health at a time of the database's clock. An agent
+// HealthAt returns the agent's health at a time of the database's clock. An agent
 // that a person ended at once is dead.
 func (a Agent) HealthAt(now time.Time) Health {
 	if a.HasEnded {
@@ -142,7 +142,7 @@ type Factory struct {
 // Live reports whether one of the factory's agents is not dead and did not end.
 func (f Factory) Live() bool { return f.Health.lives() }
 
-// Free is how many jobs the factory could take now: free seats, as far as its
+// Free returns how many jobs the factory could take now: free seats, as far as its
 // live agents can fill them. None while it drains, or has no engine that works.
 func (f Factory) Free() int {
 	if f.Draining || f.hasNoEngine() {
@@ -157,13 +157,13 @@ func (f Factory) Free() int {
 	return max(0, min(f.Seats-f.Taken, room))
 }
 
-// Offers is what the factory advertises, as a sorted set: its capabilities,
+// Offers returns what the factory advertises, as a sorted set: its capabilities,
 // os:<os>, engine:<engine> and repo:<name> for each. Its agents' own are apart.
 func (f Factory) Offers() []string {
 	return Offers(f.OS, f.Engines, f.Capabilities, f.Repos)
 }
 
-// Offers is the advertised set of a factory described by its parts.
+// Offers returns the advertised set of a factory described by its parts.
 func Offers(system string, engines, capabilities []string, repos []Repo) []string {
 	set := slices.Clone(capabilities)
 	if system != "" {
@@ -252,7 +252,7 @@ func (s Snapshot) Route(n Needs) Routing {
 	return r
 }
 
-// Takers are the agents that could take a job with these needs now; where none could, those
+// Takers returns the agents that could take a job with these needs now; where none could, those
 // that could but are busy.
 func (r Routing) Takers(n Needs) []Agent {
 	var idle, busy []Agent
@@ -325,7 +325,7 @@ func (f Factory) lacksAny(needs []Needs) bool {
 	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.tokens(), offers)) > 0 })
 }
 
-// missing are the needs that none of the sets has.
+// missing returns the needs that none of the sets has.
 func missing(needs []string, sets ...[]string) []string {
 	var lacks []string
 	for _, need := range needs {

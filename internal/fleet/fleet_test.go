@@ -46,7 +46,7 @@ func TestHealthByTheAgeOfTheLastHeartbeat(t *testing.T) {
 	}
 }
 
-// host is a live factory with one agent.
+// host returns a live factory with one agent.
 func host(name string, seats, taken, room int, offers ...string) Factory {
 	return Factory{Name: name, Seats: seats, Taken: taken, Capabilities: offers, Health: Healthy,
 		Agents: []Agent{{Name: "claude-of-" + name, MaxConcurrentJobs: room, Health: Healthy}}}

@@ -64,7 +64,7 @@ func TestReachDecidesAsTheWholeFleet(t *testing.T) {
 	}
 }
 
-// decided is what a routing says of each factory.
+// decided returns what a routing says of each factory.
 func decided(r fleet.Routing) []string {
 	var list []string
 	for _, f := range r.Eligible {

@@ -2,26 +2,26 @@ package fleet
 
 import "slices"
 
-// Clone is a registration that shares no list with this one.
+// Clone returns a registration that shares no list with this one.
 func (r Registration) Clone() Registration {
 	r.Capabilities, r.Factory = slices.Clone(r.Capabilities), r.Factory.Clone()
 	return r
 }
 
-// Clone is a description that shares no list with this one.
+// Clone returns a description that shares no list with this one.
 func (f FactoryInfo) Clone() FactoryInfo {
 	f.Engines, f.Capabilities, f.Repos = slices.Clone(f.Engines), slices.Clone(f.Capabilities), slices.Clone(f.Repos)
 	f.Unavailable, f.Rescued = slices.Clone(f.Unavailable), slices.Clone(f.Rescued)
 	return f
 }
 
-// Texts are the places of all that an agent tells in words of itself and its factory,
+// Texts returns the places of all that an agent tells in words of itself and its factory,
 // but for their names and the boot id, by which they are known.
 func (r *Registration) Texts() []*string {
 	return append(append(places(r.Capabilities), &r.Model, &r.Provider), r.Factory.Texts()...)
 }
 
-// Texts are the places of all that is told in words of a factory, but for its name.
+// Texts returns the places of all that is told in words of a factory, but for its name.
 func (f *FactoryInfo) Texts() []*string {
 	texts := append(places(f.Engines), places(f.Capabilities)...)
 	texts = append(texts, &f.OS, &f.Host)

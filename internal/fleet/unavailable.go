@@ -19,7 +19,7 @@ type Unavailable struct {
 	Since  time.Time `json:"since"` // by the host's clock
 }
 
-// token is what the factory would offer of it.
+// token returns what the factory would offer of it.
 func (u Unavailable) token() string { return u.Kind + ":" + u.Name }
 
 // Rescued is work that a host could not save otherwise and has moved aside, until a person
@@ -40,7 +40,7 @@ func (f Factory) hasNoEngine() bool {
 // TakesJobs reports whether the factory lives, does not drain, and has an engine that works.
 func (f Factory) TakesJobs() bool { return f.Live() && !f.Draining && !f.hasNoEngine() }
 
-// unavailable are those of a kind.
+// unavailable returns those of a kind.
 func (f Factory) unavailable(kind string) (list []Unavailable) {
 	for _, u := range f.Unavailable {
 		if u.Kind == kind {
@@ -50,7 +50,7 @@ func (f Factory) unavailable(kind string) (list []Unavailable) {
 	return list
 }
 
-// explainMissing are those that it has of what is missing, but does not offer now.
+// explainMissing returns those that it has of what is missing, but does not offer now.
 func (f Factory) explainMissing(missing []string) (list []Unavailable) {
 	for _, u := range f.Unavailable {
 		if slices.Contains(missing, u.token()) {

@@ -208,7 +208,7 @@ func allowed(scope tenancy.Scope, offered []string) error {
 	return nil
 }
 
-// Within is the part of what an agent and its factory advertise that a token's
+// Within returns the part of what an agent and its factory advertise that a token's
 // scope allows: another agent may have described the factory they share with
 // more. Repos stay; the order is kept.
 func Within(scope tenancy.Scope, offered []string) []string {

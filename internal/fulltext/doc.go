@@ -16,7 +16,7 @@ const (
 // the newest era first, so that what all rows have costs no more than one of them.
 type Era struct{ Number, Filled int }
 
-// After is the era after further rows.
+// After returns the era after further rows.
 func (e Era) After(rows int) Era {
 	if e.Filled += rows; e.Filled >= eraRows {
 		return Era{Number: e.Number + 1}

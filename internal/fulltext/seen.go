@@ -52,7 +52,7 @@ func (q Query) See(text string) Seen {
 	return s
 }
 
-// spans are the places of a part among the words of a text.
+// spans returns the places of a part among the words of a text.
 func (p Part) spans(text []Word) (list []span) {
 	n := len(p.Words)
 	for i := 0; i+n <= len(text); i++ {
@@ -74,7 +74,7 @@ func (s Seen) All() bool { return !slices.Contains(s.Has, false) }
 // Any reports whether any part is there.
 func (s Seen) Any() bool { return len(s.marks) > 0 }
 
-// Passage is the piece of the text around the first part that was found, with all that were
+// Passage returns the piece of the text around the first part that was found, with all that were
 // found in it between marks; without any it is the text's beginning.
 func (s Seen) Passage() string {
 	at := 0
@@ -106,7 +106,7 @@ func (s Seen) Passage() string {
 	return strings.ToValidUTF8(b.String(), "")
 }
 
-// Longest is the longest of the pieces of the text that were found.
+// Longest returns the longest of the pieces of the text that were found.
 func (s Seen) Longest() (piece string) {
 	for _, m := range s.marks {
 		if m.to-m.from > len(piece) {

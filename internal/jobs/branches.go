@@ -34,7 +34,7 @@ type EndedBranch struct {
 	EndedAt  time.Time `json:"ended_at"`
 }
 
-// EndedBranches are the branches of those of the jobs in a repo, by their keys, that ended
+// EndedBranches returns the branches of those of the jobs in a repo, by their keys, that ended
 // longer ago than their products keep branches. Fault: Validation.
 func (s *Service) EndedBranches(ctx context.Context, who tenancy.Principal, repo string, keys []string) (list []EndedBranch, err error) {
 	p := fault.Problems{}

@@ -67,7 +67,7 @@ func (s *Service) createAll(ctx context.Context, who tenancy.Principal, from *id
 	return created, err
 }
 
-// create is one try at Create.
+// create returns one try at Create.
 func (s *Service) create(ctx context.Context, who tenancy.Principal, from *idempotency.Key, c creation) (created Created, err error) {
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		c.ctx, c.tx, c.who, c.vault = ctx, tx, who, s.Secrets
@@ -115,7 +115,7 @@ func (c *creation) validate() error {
 	return p.Err()
 }
 
-// prefix is what stands before the fields of one job in a fault.
+// prefix returns what stands before the fields of one job in a fault.
 func prefix(in []New, i int) string {
 	if len(in) == 1 {
 		return ""
@@ -169,7 +169,7 @@ func (c *creation) replay(from *idempotency.Key) ([]Job, bool, error) {
 	return list, true, err
 }
 
-// knownJob is the job that was made before under the idempotency key of the one
+// knownJob returns the job that was made before under the idempotency key of the one
 // that is asked for. A batch has no such answer: what is there already keeps it
 // from being made as a whole.
 func (c *creation) knownJob() ([]Job, error) {
@@ -301,7 +301,7 @@ func chooseProduct(n New, products []Product, p fault.Problems, at string) Produ
 	return products[named]
 }
 
-// set is a list sorted and without repetitions.
+// set returns a list sorted and without repetitions.
 func set(list []string) []string {
 	s := slices.Clone(orEmpty(list))
 	slices.Sort(s)

@@ -33,7 +33,7 @@ func (l *linking) refuseCycle(x ids.ID, y Job) error {
 	return nil
 }
 
-// closed is a path that leads back to its first job, from the last one.
+// closed returns a path that leads back to its first job, from the last one.
 func closed(path []ids.ID) []ids.ID {
 	if len(path) == 0 {
 		return nil

@@ -97,7 +97,7 @@ func (j Job) Hold(reason WaitReason) (Decision, error) {
 	})
 }
 
-// waitFor is the decision with a job that would become ready put back to waiting.
+// waitFor returns the decision with a job that would become ready put back to waiting.
 // The time that it waited for is over.
 func (d Decision) waitFor(reason WaitReason) Decision {
 	d.After.Status, d.After.WaitReason = Waiting, reason
@@ -205,7 +205,7 @@ func (j Job) Approve(head string) (Decision, error) {
 	return d, err
 }
 
-// handedIn is the commit that the result names, "" where it names none.
+// handedIn returns the commit that the result names, "" where it names none.
 func (j Job) handedIn() string {
 	var result struct {
 		Commit string `json:"commit"`
@@ -302,7 +302,7 @@ func (j Job) Archive() (Decision, error) {
 	return j.decide(ByArchive, Archived, eventlog.JobArchived)
 }
 
-// Start is the first sign of work on a claimed job.
+// Start returns the first sign of work on a claimed job.
 func (j Job) Start() (Decision, error) {
 	return j.decide(ByStart, Running, eventlog.JobStarted)
 }

@@ -49,7 +49,7 @@ const (
 	maxHostWait = 10 * time.Minute
 )
 
-// HostWait is how long a job waits that a host gives back, after as many hosts have done so
+// HostWait returns how long a job waits that a host gives back, after as many hosts have done so
 // before, without an attempt between that ended otherwise. The first wait is short, since
 // another host may do better; a host that claims such a job again and again is slowed down.
 func HostWait(before int) time.Duration {
@@ -62,7 +62,7 @@ const (
 	MaxRetryAfter = 24 * time.Hour
 )
 
-// ParseFailureKind is the kind that a word names, FailedOther where it names none.
+// ParseFailureKind returns the kind that a word names, FailedOther where it names none.
 func ParseFailureKind(word string) FailureKind {
 	if kind := FailureKind(word); slices.Contains(FailureKinds, kind) {
 		return kind
@@ -85,7 +85,7 @@ func (d *Decision) backOff(now time.Time, failures int) {
 	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
 }
 
-// Backoff is the wait after the given failure (1 is the first): the base in
+// Backoff returns the wait after the given failure (1 is the first): the base in
 // seconds, doubled by each failure, at most a day, spread by a fifth either way
 // so that jobs that failed together do not return together.
 func Backoff(baseSeconds, failures int) time.Duration {

@@ -17,7 +17,7 @@ type Needs struct {
 	Factory      string
 }
 
-// Tokens are the needs as one sorted set: capabilities, and the repo as
+// Tokens returns the needs as one sorted set: capabilities, and the repo as
 // "repo:<name>". The named factory is not among them.
 func (n Needs) Tokens() []string {
 	tokens := slices.Clone(n.Capabilities)

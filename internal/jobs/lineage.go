@@ -32,7 +32,7 @@ func LineageTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) 
 	return lineageTx(ctx, tx, workspace, id)
 }
 
-// next is the place of a job that is found by one at l.
+// next returns the place of a job that is found by one at l.
 func (l Lineage) next() Lineage {
 	l.Depth++
 	return l

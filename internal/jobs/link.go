@@ -207,7 +207,7 @@ func (l *linking) save(d Decision) (saved Job, err error) {
 	return l.after, err
 }
 
-// linked is the decision about a job with a new link: with one that gates it, a
+// linked returns the decision about a job with a new link: with one that gates it, a
 // job that is not worked on waits for the dependency before all else.
 func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
 	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobLinked,
@@ -220,7 +220,7 @@ func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
 	return d
 }
 
-// unlinked is the decision about a job that lost a link: where it waited for
+// unlinked returns the decision about a job that lost a link: where it waited for
 // nothing else it is claimable again.
 func (l Locked) unlinked(kinds, other string, open bool) Decision {
 	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobUnlinked,

@@ -75,7 +75,7 @@ func (l *linking) insertGate(locked Locked, y Job) error {
 	return err
 }
 
-// regated is an edit of a job whose dependencies are others now.
+// regated returns an edit of a job whose dependencies are others now.
 func (d Decision) regated(changes []eventlog.Change, open bool, l Locked) Decision {
 	d.Beside = append(d.Beside, changes...)
 	switch {

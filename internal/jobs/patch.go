@@ -140,7 +140,7 @@ func (j Job) CheckVersion(version *int) error {
 	return fault.New(fault.VersionConflict, "%s was changed since you opened it. Look at it again.", j.Key).With("job", j)
 }
 
-// edit is the decision that a patch asks for.
+// edit returns the decision that a patch asks for.
 func (l Locked) edit(p Patch) (Decision, error) {
 	after := l.Job
 	for _, f := range Fields {
@@ -186,7 +186,7 @@ func requireRepoTx(ctx context.Context, tx db.Tx, workspace ids.ID, d Decision) 
 	return nil
 }
 
-// carryCheckmarks are the checkmarks of an edited job: those of the criteria whose words
+// carryCheckmarks returns the checkmarks of an edited job: those of the criteria whose words
 // stayed.
 func carryCheckmarks(before Job, criteria []string) []bool {
 	met := checkmarks(before.AcceptanceMet, len(before.Acceptance))

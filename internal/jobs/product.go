@@ -46,7 +46,7 @@ const (
 	MergeFastForward   = "fast_forward"
 )
 
-// orDefault is the policy with what was left out.
+// orDefault returns the policy with what was left out.
 func (m MergePolicy) orDefault() MergePolicy {
 	m.By, m.Method = cmp.Or(m.By, MergeByPerson), cmp.Or(m.Method, MergeCommit)
 	return m

@@ -45,7 +45,7 @@ func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch in
 // FieldValue is a field of a state by its name, as JSON.
 type FieldValue struct{ Name, Value string }
 
-// Fields are all fields of a state, in the order in which people read them.
+// Fields returns all fields of a state, in the order in which people read them.
 func (s State) Fields() []FieldValue {
 	list := make([]FieldValue, 0, len(fieldList))
 	for _, f := range fieldList {

@@ -32,7 +32,7 @@ func Replay(events []eventlog.Event) (State, error) {
 	return s, nil
 }
 
-// Contents are the SHA-256 of the contents that the state is still without.
+// Contents returns the SHA-256 of the contents that the state is still without.
 func (s State) Contents() []string {
 	return slices.Compact(slices.Sorted(maps.Values(s.long)))
 }
@@ -126,7 +126,7 @@ func (s *State) imply(e eventlog.Event) {
 	s.CompletedAt, s.FailedAt = nil, nil
 }
 
-// carriedOutBy is the actor that carried a decision out, nil where it was the one
+// carriedOutBy returns the actor that carried a decision out, nil where it was the one
 // who decided.
 func carriedOutBy(e eventlog.Event) json.RawMessage {
 	var payload struct {
@@ -221,7 +221,7 @@ func brief(s string) string {
 	return fmt.Sprintf("%s… (%d characters)", cut(s, maxBrief), utf8.RuneCountInString(s))
 }
 
-// Differences are the fields in which states differ, in the order of their names.
+// Differences returns the fields in which states differ, in the order of their names.
 func (s State) Differences(other State) []Differing {
 	list := []Differing{}
 	for _, f := range fieldList {
@@ -250,7 +250,7 @@ func (s State) Diff(other State) []string {
 	return list
 }
 
-// text is a value as JSON; free JSON in its one form.
+// text returns a value as JSON; free JSON in its one form.
 func text(value any) string {
 	if free, ok := value.(json.RawMessage); ok {
 		value = canonical(free)

@@ -265,7 +265,7 @@ func (l *life) patch() Patch {
 	return p
 }
 
-// fold is one event in the place of several: the last value of each field, told by
+// fold returns one event in the place of several: the last value of each field, told by
 // changes also where it was implied.
 func (l *life) fold(events []eventlog.Event) eventlog.Event {
 	told, err := l.replay(events)

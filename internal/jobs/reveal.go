@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// RevealedInput is the input context as the holder of the lease reads it: with
+// RevealedInput returns the input context as the holder of the lease reads it: with
 // the values of Secrets. It is for the claim's answer and nothing else.
 func (j Job) RevealedInput() (json.RawMessage, error) {
 	open, err := j.Secrets.Reveal(j.InputContext)

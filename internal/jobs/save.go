@@ -78,7 +78,7 @@ func (s Change) actors() (decided tenancy.Actor, carriedOut *tenancy.Actor) {
 	return by, &who
 }
 
-// payload is what the event says beside the changes.
+// payload returns what the event says beside the changes.
 func (s Change) payload(carriedOut *tenancy.Actor) map[string]any {
 	if carriedOut == nil {
 		return s.Payload
@@ -88,7 +88,7 @@ func (s Change) payload(carriedOut *tenancy.Actor) map[string]any {
 	return said
 }
 
-// row is the decision as it is written.
+// row returns the decision as it is written.
 func (s Change) row() (jobRow, error) {
 	by, carriedOut := s.actors()
 	stored, err := eventlog.Encode(s.changes(), s.payload(carriedOut))
@@ -130,7 +130,7 @@ func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Change) ([]
 	return saved, nil
 }
 
-// written is the job as a read gives it now: version and times are what the
+// written returns the job as a read gives it now: version and times are what the
 // statement has set.
 func (s Change) written(w written) Job {
 	j := s.After

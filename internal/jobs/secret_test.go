@@ -24,10 +24,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/secrets"
 )
 
-// serverKey is a key of the server; dbtest.Vault has the one of sevens.
+// serverKey returns a key of the server; dbtest.Vault has the one of sevens.
 func serverKey(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
 
-// withSecrets is a new job with the inputs of which the named ones are secret.
+// withSecrets returns a new job with the inputs of which the named ones are secret.
 func withSecrets(title, input string, keys ...string) jobs.New {
 	return jobs.New{Spec: jobs.Spec{Title: title}, InputContext: json.RawMessage(input), SecretKeys: keys}
 }

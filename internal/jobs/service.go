@@ -52,7 +52,7 @@ func ParseLaneTopic(topic string) (workspace ids.ID, lane int64, ok bool) {
 	return workspace, lane, ok && err == nil
 }
 
-// Topics are what to publish once a change of these jobs is committed.
+// Topics returns what to publish once a change of these jobs is committed.
 func Topics(workspace ids.ID, changed ...Job) []string {
 	topics := []string{eventlog.Topic(workspace)}
 	for _, j := range changed {
@@ -73,7 +73,7 @@ func (s *Service) Get(ctx context.Context, who tenancy.Principal, keyOrID string
 	return job, err
 }
 
-// Titles are the titles of jobs, by their ids; unknown ids are left out.
+// Titles returns the titles of jobs, by their ids; unknown ids are left out.
 func (s *Service) Titles(ctx context.Context, who tenancy.Principal, list []ids.ID) (titles map[ids.ID]string, err error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -25,7 +25,7 @@ type admission struct {
 	slots []slot // to be taken once the jobs are written
 }
 
-// admit is the admission of one job that is locked.
+// admit returns the admission of one job that is locked.
 func (a *admission) admit(d Decision) (Decision, error) {
 	if d.After.Status != Ready || d.Before.Status == Ready && d.Before.Repo == d.After.Repo {
 		return d, nil
@@ -57,7 +57,7 @@ func (a *admission) admit(d Decision) (Decision, error) {
 	return d.waitFor(WaitRepoBusy), nil
 }
 
-// admitNew is the admission of new jobs, which are not written yet.
+// admitNew returns the admission of new jobs, which are not written yet.
 func (a *admission) admitNew(list []Job) error {
 	backlog := map[ids.ID]bool{}
 	var rest []*Job

@@ -52,7 +52,7 @@ func (b *bundle) resume(j jobs.Job) jobs.Job {
 	return b.decide(j, func(l jobs.Locked) (jobs.Decision, error) { return l.Resume(l.Now, false) })
 }
 
-// promote is what the flows do with a held job.
+// promote returns what the flows do with a held job.
 func (b *bundle) promote(id ids.ID) jobs.Job {
 	b.t.Helper()
 	var saved jobs.Job
@@ -75,7 +75,7 @@ func (b *bundle) promote(id ids.ID) jobs.Job {
 	return saved
 }
 
-// held are the jobs that HeldFreedTx names.
+// held returns the jobs that HeldFreedTx names.
 func (b *bundle) held() (list []ids.ID) {
 	b.t.Helper()
 	err := b.db.In(b.t.Context(), db.Workspace(b.who.Workspace), func(tx db.Tx) (err error) {

@@ -34,7 +34,7 @@ type Saved struct {
 	Result          json.RawMessage `json:"result"`
 }
 
-// saved are the fields that a decision about the job writes.
+// saved returns the fields that a decision about the job writes.
 func (j Job) saved() Saved {
 	s := Saved{
 		Status: j.Status, WaitReason: j.WaitReason, BlockedReason: j.BlockedReason, Question: j.Question, Answer: j.Answer,
@@ -83,7 +83,7 @@ type State struct {
 	long map[string]string // the SHA-256 of fields whose values are contents
 }
 
-// State is the job as its events should tell it.
+// State returns the job as its events should tell it.
 func (j Job) State() State {
 	s := State{
 		Saved: j.saved(),
@@ -117,7 +117,7 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// lane is what a job of this state needs, in words.
+// lane returns what a job of this state needs, in words.
 func (s State) lane() string {
 	n := Needs{Capabilities: s.Capabilities, Repo: s.Repo}
 	return strings.TrimSpace(s.Product + "/" + s.Factory + " " + strings.Join(n.Tokens(), " "))
@@ -147,7 +147,7 @@ func stateFields() (list []field, at map[string][]int) {
 	return list, at
 }
 
-// value is a part of a state in its one form: no list is nil, times are as exact as
+// value returns a part of a state in its one form: no list is nil, times are as exact as
 // the database keeps them.
 func (s *State) value(at []int) any {
 	switch v := reflect.ValueOf(s).Elem().FieldByIndex(at).Interface().(type) {

@@ -85,7 +85,7 @@ var participles = map[Trigger]string{
 	ByUndo: "undone",
 }
 
-// participle is what the trigger does to a job: paused, sent back from its merge.
+// participle returns what the trigger does to a job: paused, sent back from its merge.
 func (t Trigger) participle() string {
 	if p, irregular := participles[t]; irregular {
 		return p

@@ -226,7 +226,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 	return j, nil
 }
 
-// checkmarks is the list as long as the criteria: what is not there is not checked.
+// checkmarks returns the list as long as the criteria: what is not there is not checked.
 func checkmarks(met []bool, criteria int) []bool {
 	list := make([]bool, criteria)
 	copy(list, met)

@@ -85,7 +85,7 @@ func optionalText[T any](v *T, text func(T) string) string {
 // literalEscape escapes what ends an entry of an array literal.
 var literalEscape = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// literal is a list as PostgreSQL reads a text[].
+// literal returns a list as PostgreSQL reads a text[].
 func literal(list []string) string {
 	if len(list) == 0 {
 		return "{}"

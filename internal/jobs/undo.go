@@ -36,7 +36,7 @@ func (t Trigger) Undoable() bool {
 // its row last: few others are written without one.
 const lookedAt = 20
 
-// LastActTx is the event that changed a job's row last, with the contents of its changes.
+// LastActTx returns the event that changed a job's row last, with the contents of its changes.
 func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog.Event, map[string]json.RawMessage, error) {
 	list, err := eventlog.OfJobTx(ctx, tx, workspace, j.ID, 0, lookedAt)
 	if err != nil {
@@ -96,7 +96,7 @@ func (j Job) Undo(act eventlog.Event, contents map[string]json.RawMessage, now t
 	})
 }
 
-// before is what a decision may change as it was before an event.
+// before returns what a decision may change as it was before an event.
 func (j Job) before(act eventlog.Event, contents map[string]json.RawMessage) (Saved, error) {
 	s := j.State()
 	s.long = map[string]string{}

@@ -97,7 +97,7 @@ func (l *line) resign(ctx context.Context, term int64) error {
 
 func fine(context.Context) error { return nil }
 
-// silent is a line on which nothing comes back.
+// silent returns a line on which nothing comes back.
 func silent(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()

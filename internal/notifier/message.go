@@ -35,7 +35,7 @@ func encode(instance string, topics []string) []string {
 	return messages
 }
 
-// decode is the reverse of encode for one message.
+// decode returns the reverse of encode for one message.
 func decode(message string) (instance string, topics []string) {
 	lines := strings.Split(message, "\n")
 	return lines[0], lines[1:]

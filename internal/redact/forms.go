@@ -26,7 +26,7 @@ const (
 	maxExpanded = 1000
 )
 
-// listTexts are the texts and numbers in the value of a secret that are long enough.
+// listTexts returns the texts and numbers in the value of a secret that are long enough.
 func listTexts(raw json.RawMessage) []string {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -88,7 +88,7 @@ func digits(s string) int {
 	}, s))
 }
 
-// encodings are a text as it is and as programs write it: in JSON, in an
+// encodings returns a text as it is and as programs write it: in JSON, in an
 // address, in hexadecimal and in base 64.
 func encodings(text string) []string {
 	list := []string{text, hex.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text)))}
@@ -131,7 +131,7 @@ func asciiOnly(text string) string {
 	return out.String()
 }
 
-// addressForms are a text inside an address: escapers differ in what they leave,
+// addressForms returns a text inside an address: escapers differ in what they leave,
 // and in the case of their digits.
 func addressForms(text string) []string {
 	list := []string{url.QueryEscape(text), url.PathEscape(text)}
@@ -168,7 +168,7 @@ func lowerEscapes(text string) string {
 	return string(out)
 }
 
-// base64Forms are a text in base 64 by itself, and what is always the same where
+// base64Forms returns a text in base 64 by itself, and what is always the same where
 // it stands behind something else, as in user:password.
 func base64Forms(text string) []string {
 	var list []string
@@ -184,7 +184,7 @@ func base64Forms(text string) []string {
 	return list
 }
 
-// numberForms are a number of JSON as it is written, and written out as
+// numberForms returns a number of JSON as it is written, and written out as
 // PostgreSQL shows it, without an exponent and with or without the zeros at its
 // end.
 func numberForms(literal string) []string {

@@ -43,7 +43,7 @@ func (r *Redactor) Lines(list []string) []string {
 	return clean
 }
 
-// placeLines are the places of lines in the text that they make together.
+// placeLines returns the places of lines in the text that they make together.
 func placeLines(list []string) []span {
 	lines, at := make([]span, len(list)), 0
 	for i, line := range list {
@@ -53,7 +53,7 @@ func placeLines(list []string) []span {
 	return lines
 }
 
-// parts are the places in the plain text of parts of the text that it was read from.
+// parts returns the places in the plain text of parts of the text that it was read from.
 func (p plain) parts(list []span) []span {
 	index := func(at int) int { return sort.Search(len(p.at), func(i int) bool { return int(p.at[i]) >= at }) }
 	parts := make([]span, len(list))
@@ -63,7 +63,7 @@ func (p plain) parts(list []span) []span {
 	return parts
 }
 
-// tails are the ends of lines, the longest each, that forms begin with; such an end
+// tails returns the ends of lines, the longest each, that forms begin with; such an end
 // may have begun in an earlier line.
 func (a *automaton) tails(text []byte, lines []span) []span {
 	var found []span
@@ -82,7 +82,7 @@ func (a *automaton) tails(text []byte, lines []span) []span {
 	return found
 }
 
-// heads are the beginnings of lines, the longest each, that forms end with: tails,
+// heads returns the beginnings of lines, the longest each, that forms end with: tails,
 // read from the end.
 func (a *automaton) heads(text []byte, lines []span) []span {
 	back := slices.Clone(text)

@@ -59,7 +59,7 @@ func (p plain) written(parts []span) []span {
 	return parts
 }
 
-// unescaped is the text with one layer of escapes less.
+// unescaped returns the text with one layer of escapes less.
 func (p plain) unescaped() plain {
 	text := string(p.text)
 	out := plain{make([]byte, 0, len(text)), make([]int32, 0, len(text)), make([]int32, 0, len(text))}
@@ -78,7 +78,7 @@ func (p plain) unescaped() plain {
 // address, = for a wrapped line in a mail.
 func dropped(c byte) bool { return c <= ' ' || c == 0x7f || strings.IndexByte(`'"\+=`+"`", c) >= 0 }
 
-// unescaped is what a text begins with, and how many bytes stand for it.
+// unescaped returns what a text begins with, and how many bytes stand for it.
 func unescaped(text string) (piece string, n int) {
 	switch text[0] {
 	case '\\':
@@ -180,7 +180,7 @@ func number(text string, from, digits, base int) (uint64, bool) {
 	return v, err == nil && text[from] != '+'
 }
 
-// plainForms are what a value may look like in a plain text: by itself, and as programs
+// plainForms returns what a value may look like in a plain text: by itself, and as programs
 // write bytes in lines of letters.
 func plainForms(text string) []string {
 	var list []string

@@ -49,7 +49,7 @@ func eachByte(text, format string) string {
 	return out.String()
 }
 
-// shellQuoted is what bash's printf %q makes of a text.
+// shellQuoted returns what bash's printf %q makes of a text.
 func shellQuoted(t *testing.T, text string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", `printf %q "$1"`, "bash", text).Output()

@@ -95,7 +95,7 @@ func (a *automaton) add(form string) {
 	a.nodes[at].match = a.nodes[at].depth
 }
 
-// child is the next place where a letter follows, 0 where no form goes on so.
+// child returns the next place where a letter follows, 0 where no form goes on so.
 func (a *automaton) child(at int32, letter byte) int32 {
 	if at == 0 {
 		return a.root[letter]
@@ -168,7 +168,7 @@ func (a *automaton) findForward(text []byte) []span {
 	return found
 }
 
-// turned are the places of parts of a reversed text in the text itself.
+// turned returns the places of parts of a reversed text in the text itself.
 func turned(list []span, size int) []span {
 	places := make([]span, 0, len(list))
 	for _, s := range slices.Backward(list) {
@@ -208,7 +208,7 @@ func merge(found []span, more ...[]span) []span {
 	return found
 }
 
-// Text is a text without the values.
+// Text returns a text without the values.
 func (r *Redactor) Text(text string) string {
 	if r == nil {
 		return text
@@ -237,7 +237,7 @@ func (r *Redactor) Cut(text string, limit int) string {
 	return Cut(r.Text(text), limit)
 }
 
-// Cut is a text of at most limit characters.
+// Cut returns a text of at most limit characters.
 func Cut(clean string, limit int) string {
 	if utf8.RuneCountInString(clean) <= limit {
 		return clean
@@ -245,7 +245,7 @@ func Cut(clean string, limit int) string {
 	return string([]rune(clean)[:limit])
 }
 
-// JSON is a JSON value without the secret ones: in texts, in the names of fields,
+// JSON returns a JSON value without the secret ones: in texts, in the names of fields,
 // and in numbers, which become a text. What is not JSON is returned as it is.
 func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	if r == nil || len(raw) == 0 || !json.Valid(raw) {
@@ -266,7 +266,7 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// token is a token of JSON without the values; ok where it changed.
+// token returns a token of JSON without the values; ok where it changed.
 func (r *Redactor) token(token []byte) (clean []byte, ok bool) {
 	switch c := token[0]; {
 	case c == '"':

@@ -33,7 +33,7 @@ var statuses = map[Column][]jobs.Status{
 	Failed:  {jobs.Failed, jobs.Aborted},
 }
 
-// StatusColumn is the column that a status is shown in, "" for archived jobs.
+// StatusColumn returns the column that a status is shown in, "" for archived jobs.
 func StatusColumn(status jobs.Status) Column {
 	for column, list := range statuses {
 		for _, s := range list {
@@ -134,7 +134,7 @@ var moves = map[jobs.Status][]Move{
 	jobs.Aborted:   {{Ready, jobs.ByRetry}},
 }
 
-// listMoves are the moves of a job. One that waits for an answer is not dragged
+// listMoves returns the moves of a job. One that waits for an answer is not dragged
 // out of its wait, for that drops the question.
 func listMoves(j jobs.Job) []Move {
 	return slices.DeleteFunc(slices.Clone(moves[j.Status]), func(m Move) bool {
@@ -142,7 +142,7 @@ func listMoves(j jobs.Job) []Move {
 	})
 }
 
-// MoveVerb is what moving a card to a column means; false where it means nothing.
+// MoveVerb returns what moving a card to a column means; false where it means nothing.
 func MoveVerb(status jobs.Status, to Column) (jobs.Trigger, bool) {
 	for _, m := range moves[status] {
 		if m.To == to {

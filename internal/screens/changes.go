@@ -176,7 +176,7 @@ func (s *summary) add(e eventlog.Event) {
 	s.seen[*e.JobID] = moved
 }
 
-// columns are those to be read: all of them where too many jobs changed to look
+// columns returns those to be read: all of them where too many jobs changed to look
 // at each.
 func (s *summary) columns() []Column {
 	if len(s.changed) > maxChanged {

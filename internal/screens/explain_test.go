@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// host is a factory with one agent that can take as many jobs as it has seats.
+// host returns a factory with one agent that can take as many jobs as it has seats.
 func host(name string, seats, taken int, offers ...string) fleet.Factory {
 	return fleet.Factory{Name: name, Seats: seats, Taken: taken, Capabilities: offers, Health: fleet.Healthy,
 		Agents: []fleet.Agent{{Name: "claude-of-" + name, MaxConcurrentJobs: seats, Taken: taken, Health: fleet.Healthy}}}

@@ -32,7 +32,7 @@ func (s *Service) Watch(ctx context.Context, who tenancy.Principal, after string
 	return s.feeds.watch(ctx, who, from), nil
 }
 
-// CatchUp is all that has changed between a place in the log and now, in one
+// CatchUp returns all that has changed between a place in the log and now, in one
 // update; nil where nothing has.
 func (s *Service) CatchUp(ctx context.Context, who tenancy.Principal, after string) (*Update, error) {
 	from, err := eventlog.ParseCursor(after)
@@ -43,7 +43,7 @@ func (s *Service) CatchUp(ctx context.Context, who tenancy.Principal, after stri
 	return u, err
 }
 
-// Cursor is the place in the log from which on everything is news to whoever reads
+// Cursor returns the place in the log from which on everything is news to whoever reads
 // after it.
 func (s *Service) Cursor(ctx context.Context, who tenancy.Principal) (string, error) {
 	var at eventlog.Cursor
@@ -185,7 +185,7 @@ func (f *feeds) leave(one *feed, v *watcher) {
 	}
 }
 
-// missed is what has changed between a place in the log and now, in one update;
+// missed returns what has changed between a place in the log and now, in one update;
 // nil where nothing has.
 func (f *feeds) missed(ctx context.Context, who tenancy.Principal, from eventlog.Cursor) (*Update, eventlog.Cursor, error) {
 	events, at, err := f.events.Tail(ctx, who, from, catchUp)

@@ -98,7 +98,7 @@ func (c *fleetCache) get(ctx context.Context, workspace ids.ID) (fleet.Snapshot,
 	return snap, err
 }
 
-// snapNow is the fleet with the time that has passed since it was read.
+// snapNow returns the fleet with the time that has passed since it was read.
 func (k *keptFleet) snapNow() fleet.Snapshot {
 	snap := k.snap
 	if !snap.Now.IsZero() {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// findLanes are the lanes of a filter's product, repo and factory, and with
+// findLanes returns the lanes of a filter's product, repo and factory, and with
 // Unroutable those of them that no live factory serves.
 func (r *reader) findLanes(f Filter) ([]int64, error) {
 	if err := r.readLanes(); err != nil {
@@ -36,7 +36,7 @@ func (r *reader) findLanes(f Filter) ([]int64, error) {
 	return slices.DeleteFunc(lanes, func(id int64) bool { return !slices.Contains(unroutable, id) }), err
 }
 
-// unroutableLanes are the lanes that no live factory serves.
+// unroutableLanes returns the lanes that no live factory serves.
 func (r *reader) unroutableLanes() ([]int64, error) {
 	if r.unroutableRead {
 		return r.unroutableList, nil
@@ -54,7 +54,7 @@ func (r *reader) unroutableLanes() ([]int64, error) {
 	return r.unroutableList, nil
 }
 
-// listOffers are what the live factories that take jobs offer, by themselves and with
+// listOffers returns what the live factories that take jobs offer, by themselves and with
 // what their live agents add: fleet.Snapshot.Route, as far as yes or no goes.
 func listOffers(snap fleet.Snapshot) []fleet.Offer {
 	var list []fleet.Offer

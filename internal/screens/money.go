@@ -16,7 +16,7 @@ type Money struct {
 	Budgets  []budgeting.Standing
 }
 
-// EstimateAsk is what the estimate of a job goes by.
+// EstimateAsk returns what the estimate of a job goes by.
 func EstimateAsk(j jobs.Job) estimates.Ask {
 	a := estimates.Ask{Kind: j.Kind, Repo: j.Repo, Priority: j.Priority, Wanted: estimates.Tier(j.Tier)}
 	if j.Complexity != nil {

@@ -53,7 +53,7 @@ type Needs struct {
 	Models                                 []prices.Unpriced // that a budget asks about, the oldest question first
 }
 
-// UsedUp are the budgets that wait for a person to raise them or to leave them used up.
+// UsedUp returns the budgets that wait for a person to raise them or to leave them used up.
 func (n Needs) UsedUp() (list []budgets.Notice) {
 	for _, b := range n.Budgets {
 		if b.UsedUp {
@@ -63,7 +63,7 @@ func (n Needs) UsedUp() (list []budgets.Notice) {
 	return list
 }
 
-// All is how many there are of all kinds.
+// All returns how many there are of all kinds.
 func (n Needs) All() Count {
 	sum := len(n.UsedUp()) + len(n.Models)
 	for _, c := range []Count{n.Questions, n.Reviews, n.Unroutable, n.Failed} {

@@ -16,7 +16,7 @@ type money struct {
 	unpriced budgeting.Unpriced           // which models claims are held from
 }
 
-// budgetReason is the reason of a job that a budget keeps from running.
+// budgetReason returns the reason of a job that a budget keeps from running.
 func budgetReason(r budgeting.Refusal) Reason {
 	why := Reason{Code: CodeBudget, Text: r.Reason(), Budget: r.Name, BudgetID: r.Budget, Model: r.Model}
 	if r.Throttled {

@@ -58,7 +58,7 @@ func (r *reader) planScan(f Filter, c Column) (scan, error) {
 	return s, nil
 }
 
-// walk is the scan without an index by lane. Of what it finds only jobs of some
+// walk returns the scan without an index by lane. Of what it finds only jobs of some
 // lanes count, where the filter asks for what is written nowhere else.
 func (s scan) walk(lanes []int64) scan {
 	s.inColumn, s.byLane = append(s.inColumn, s.byLane...), nil
@@ -80,7 +80,7 @@ func (s scan) days() int {
 	return DoneDays
 }
 
-// most is how many jobs of a status are looked at: with a filter that no index
+// most returns how many jobs of a status are looked at: with a filter that no index
 // answers not all of them.
 func (s scan) most() int {
 	if s.filter.IsZero() {
@@ -150,7 +150,7 @@ func (r *reader) namedBy(key string) (*jobs.Job, error) {
 	return r.named, err
 }
 
-// edge is how far a walk looked; nil where it came to the end.
+// edge returns how far a walk looked; nil where it came to the end.
 func (s scan) edge(at cursor) (*place, error) {
 	if s.filter.IsZero() || len(s.inColumn) == 0 {
 		return nil, nil

@@ -105,7 +105,7 @@ func startBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, of []budget
 	return nil, nil
 }
 
-// servedLike are the offers of the factories that could run a job with these needs.
+// servedLike returns the offers of the factories that could run a job with these needs.
 func servedLike(snap fleet.Snapshot, needs fleet.Needs) []fleet.Offer {
 	var could fleet.Snapshot
 	for _, fit := range snap.Route(needs).Eligible {

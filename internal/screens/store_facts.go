@@ -125,7 +125,7 @@ func (r *reader) readDelivery(j jobs.Job) (delivered, error) {
 		Detail: row.DeliveryDetail, At: row.DeliveryAt}, row.Factory}, nil
 }
 
-// refusal is the reason that the origin did not take the branch, nil where it did.
+// refusal returns the reason that the origin did not take the branch, nil where it did.
 func (d delivered) refusal() *Reason {
 	if d.State != attempts.Refused {
 		return nil

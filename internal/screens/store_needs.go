@@ -36,7 +36,7 @@ func (r *reader) openQuestions() ([]ids.ID, error) {
 	return q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, pageSize)
 }
 
-// orEmpty is a list as PostgreSQL takes it: unnest of NULL is another plan.
+// orEmpty returns a list as PostgreSQL takes it: unnest of NULL is another plan.
 func orEmpty(list []int64) []int64 {
 	if list == nil {
 		return []int64{}

@@ -23,7 +23,7 @@ func (s Signal) Set() {
 	}
 }
 
-// C is the channel that the receiver waits on. Receiving takes the signal back.
+// C returns the channel that the receiver waits on. Receiving takes the signal back.
 func (s Signal) C() <-chan struct{} { return s.c }
 
 // Sleep waits for d, or for the end of ctx, whose error it returns. Where both have

@@ -76,7 +76,7 @@ type entryKey struct {
 
 func (e Entry) key() entryKey { return entryKey{e.Job, e.ID} }
 
-// bookedAt is the instant that the price, the hour and the periods of budgets go by: the
+// bookedAt returns the instant that the price, the hour and the periods of budgets go by: the
 // agent's, within the lease as the database's clock knows it.
 func (e Entry) bookedAt() time.Time {
 	switch {

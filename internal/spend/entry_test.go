@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
-// message is an entry that is good; change says what matters.
+// message returns an entry that is good; change says what matters.
 func message(id string, change ...func(*spend.Entry)) spend.Entry {
 	e := spend.Entry{ID: id, Provider: "house", Model: "house-1", Session: "s-1", Input: 1, Output: 2, CacheRead: 3,
 		CacheWrite: 4, CostUSD: usd("0.5"), Operation: "edit", At: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}

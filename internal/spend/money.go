@@ -96,7 +96,7 @@ func tooDear(field string, most Nanos) error {
 	return fault.Invalid(field, "It must be at most %s dollars.", most.USD())
 }
 
-// Fixed is the amount in dollars with all nine places, as the API gives money:
+// Fixed returns the amount in dollars with all nine places, as the API gives money:
 // "12.340000000".
 func (n Nanos) Fixed() string {
 	text := n.USD()
@@ -104,7 +104,7 @@ func (n Nanos) Fixed() string {
 	return whole + "." + fraction + strings.Repeat("0", places-len(fraction))
 }
 
-// USD is the amount in dollars, exactly, as JSON writes a number.
+// USD returns the amount in dollars, exactly, as JSON writes a number.
 func (n Nanos) USD() string {
 	sign, rest := "", uint64(n) //nolint:gosec // the sign is taken off below
 	if n < 0 {

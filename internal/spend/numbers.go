@@ -39,7 +39,7 @@ type cost struct {
 	unpriced int64 // tokens whose price is unknown
 }
 
-// cost is what the numbers cost by a price; nil is none: then what the agent says is
+// cost returns what the numbers cost by a price; nil is none: then what the agent says is
 // charged.
 func (n numbers) cost(p *prices.Price) cost {
 	if p == nil {
@@ -52,7 +52,7 @@ func (n numbers) cost(p *prices.Price) cost {
 	return cost{computed: amount, charged: amount}
 }
 
-// usage is what sums take of an entry.
+// usage returns what sums take of an entry.
 func (n numbers) usage(c cost) Usage {
 	u := Usage{Entries: 1, Input: n.tokens.Input, Output: n.tokens.Output, CacheRead: n.tokens.CacheRead, CacheWrite: n.tokens.CacheWrite,
 		CacheWrite1h: n.tokens.CacheWrite1h, Charged: c.charged, Imputed: c.imputed, UnpricedTokens: c.unpriced,

@@ -86,7 +86,7 @@ func (r *recording) tell(e Entry, n numbers) Outcome {
 	return Raised
 }
 
-// judge is the outcome of telling i, which would have been the given one had the entry not
+// judge returns the outcome of telling i, which would have been the given one had the entry not
 // been there.
 func (t *telling) judge(i int, list []Entry, alone Outcome) Outcome {
 	if t.before == nil {

@@ -40,7 +40,7 @@ func newLedger(t *testing.T) *ledger {
 	return b
 }
 
-// under is an entry for a lease of the job.
+// under returns an entry for a lease of the job.
 func (b *ledger) under(epoch int64, id string, change ...func(*spend.Entry)) spend.Entry {
 	e := message(id, change...)
 	e.Booking = spend.Booking{Job: b.job, Epoch: epoch, Agent: ids.New(), AgentName: "ada", Factory: "desk", Product: b.product, Phase: "M1",

@@ -51,7 +51,7 @@ func (r *row) write(n numbers, p *prices.Price) {
 	}
 }
 
-// known is an amount, or nil where it is unknown.
+// known returns an amount, or nil where it is unknown.
 func known(n Nanos) *Nanos {
 	if n == unknown {
 		return nil
@@ -170,7 +170,7 @@ func raiseTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []keptEntry) 
 	return q.UsageRaise(ctx, tx, workspace, encoded)
 }
 
-// OfJobTx is the usage of all attempts on a job. An amount that is beyond a number is the
+// OfJobTx returns the usage of all attempts on a job. An amount that is beyond a number is the
 // greatest one.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error) {
 	r, err := q.UsageOfJob(ctx, tx, workspace, job)
@@ -183,7 +183,7 @@ func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Usage, error
 		Reported: Nanos(r.ReportedNanos), Imputed: Nanos(r.ImputedNanos), Unpriced: r.Unpriced, UnpricedTokens: r.UnpricedTokens}, nil
 }
 
-// OfJobsTx is what jobs have cost; those that used nothing are not in there.
+// OfJobsTx returns what jobs have cost; those that used nothing are not in there.
 func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Spent, error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -202,7 +202,7 @@ func OfJobsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (m
 	return spent, nil
 }
 
-// OfAttemptsTx is the usage of all attempts on a job, what it has cost, and of each of those with the
+// OfAttemptsTx returns the usage of all attempts on a job, what it has cost, and of each of those with the
 // epochs that used something.
 func OfAttemptsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID, epochs []int64) (used JobUsage, err error) {
 	if used.Total, err = OfJobTx(ctx, tx, workspace, job); err != nil || used.Total.Entries == 0 {
@@ -233,7 +233,7 @@ func SplitLeases(leases []Lease) (in []ids.ID, epochs []int64) {
 	return in, epochs
 }
 
-// OfLeasesTx is the usage under leases; those that used nothing are not in there.
+// OfLeasesTx returns the usage under leases; those that used nothing are not in there.
 func OfLeasesTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []Lease) (map[Lease]Usage, error) {
 	in, epochs := SplitLeases(leases)
 	rows, err := q.UsageOfLeases(ctx, tx, in, epochs, workspace)

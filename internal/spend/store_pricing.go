@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// ToPrice are the workspaces that have usage to price.
+// ToPrice returns the workspaces that have usage to price.
 func ToPrice(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.UsagePricingWorkspaces(ctx, tx)

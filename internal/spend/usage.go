@@ -21,15 +21,15 @@ type Usage struct {
 	UnpricedTokens int64
 }
 
-// Cost is what the entries cost, as far as it is known; false where none has a known cost.
+// Cost returns what the entries cost, as far as it is known; false where none has a known cost.
 func (u Usage) Cost() (Nanos, bool) { return u.Charged, u.Entries > u.Unpriced }
 
-// Tokens is the number of tokens of all meters.
+// Tokens returns the number of tokens of all meters.
 func (u Usage) Tokens() int64 {
 	return u.Input + u.Output + u.CacheRead + u.CacheWrite + u.CacheWrite1h
 }
 
-// CacheShare is what part of all that models read came from a cache, 0 to 1; false where
+// CacheShare returns what part of all that models read came from a cache, 0 to 1; false where
 // they read nothing.
 func (u Usage) CacheShare() (float64, bool) {
 	read := u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h
@@ -39,7 +39,7 @@ func (u Usage) CacheShare() (float64, bool) {
 	return float64(u.CacheRead) / float64(read), true
 }
 
-// plus is the sums of both.
+// plus returns the sums of both.
 func (u Usage) plus(v Usage) Usage {
 	return Usage{Entries: u.Entries + v.Entries, Input: u.Input + v.Input, Output: u.Output + v.Output,
 		CacheRead:  u.CacheRead + v.CacheRead,

@@ -12,7 +12,7 @@ type Actor struct {
 	Name string `json:"name"`
 }
 
-// Actor is the principal as logs name it.
+// Actor returns the principal as logs name it.
 func (p Principal) Actor() Actor {
 	a := Actor{Kind: p.Kind, Name: p.Name}
 	switch p.Kind {
@@ -28,7 +28,7 @@ func (p Principal) Actor() Actor {
 	return a
 }
 
-// ParseActor is an actor as it was stored. Loops are known by their names, also in
+// ParseActor returns an actor as it was stored. Loops are known by their names, also in
 // what was written before ids were kept.
 func ParseActor(kind, id, name string) Actor {
 	if Kind(kind) == KindSystem && id == "" {
@@ -51,7 +51,7 @@ func Credit(decided, carriedOut Actor) string {
 	return text
 }
 
-// words are how a sentence names an actor: a loop's name means nothing to people.
+// words returns how a sentence names an actor: a loop's name means nothing to people.
 func (a Actor) words() string {
 	switch a.Kind {
 	case KindSystem:

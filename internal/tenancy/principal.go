@@ -158,7 +158,7 @@ func (p Principal) Asker() ids.ID {
 	return ids.Nil
 }
 
-// System is the principal of a loop of the server in one workspace.
+// System returns the principal of a loop of the server in one workspace.
 func System(workspace ids.ID, loop string) Principal {
 	return Principal{Kind: KindSystem, Workspace: workspace, Name: loop}
 }

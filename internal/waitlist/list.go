@@ -86,20 +86,20 @@ func (w *List) Version(workspace ids.ID, lanes []int64) uint64 {
 	return v
 }
 
-// Latest is a version that no later change has.
+// Latest returns a version that no later change has.
 func (w *List) Latest() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.counter
 }
 
-// AgentVersion is the version of an agent's lanes as Text writes it, as this process
+// AgentVersion returns the version of an agent's lanes as Text writes it, as this process
 // knows it. It changes at least whenever one of them has got a claimable job.
 func (w *List) AgentVersion(who tenancy.Principal) string {
 	return w.Text(w.Version(who.Workspace, w.Hint(who.Agent).Lanes))
 }
 
-// Text is a version as agents see it.
+// Text returns a version as agents see it.
 func (w *List) Text(version uint64) string {
 	return w.instance + "-" + strconv.FormatUint(version, 10)
 }
@@ -212,7 +212,7 @@ func (w *List) StoreHint(agent ids.ID, h Hint) {
 	w.hints[agent] = h
 }
 
-// Hint is what StoreHint has kept, the zero hint where that is nothing.
+// Hint returns what StoreHint has kept, the zero hint where that is nothing.
 func (w *List) Hint(agent ids.ID) Hint {
 	w.mu.Lock()
 	defer w.mu.Unlock()

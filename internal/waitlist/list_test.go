@@ -11,12 +11,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// waiting is an empty list, and who waits.
+// waiting returns an empty list, and who waits.
 func waiting() (*List, tenancy.Principal) {
 	return New(), tenancy.Principal{Workspace: ids.New(), Agent: ids.New()}
 }
 
-// empty is a reading of these lanes that found nothing.
+// empty returns a reading of these lanes that found nothing.
 func (w *List) empty(who tenancy.Principal, lanes ...int64) Waiting {
 	return Waiting{Lanes: lanes, Version: w.Version(who.Workspace, lanes)}
 }

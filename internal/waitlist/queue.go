@@ -144,7 +144,7 @@ func (g *group) notifyAll() {
 	}
 }
 
-// front is the longest waiting that was not woken, nil where all were.
+// front returns the longest waiting that was not woken, nil where all were.
 func (g *group) front() *waiter {
 	e := g.queue.Front()
 	if e == nil {

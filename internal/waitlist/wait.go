@@ -91,7 +91,7 @@ func (w *List) WaitingLanes(workspace ids.ID) []int64 {
 	return slices.AppendSeq([]int64{}, maps.Keys(ww.byLane))
 }
 
-// poll is how long a claim that waits trusts the wake-ups, for a seat or for a job:
+// poll returns how long a claim that waits trusts the wake-ups, for a seat or for a job:
 // what the watch looks after needs no poll of its own.
 func (w *List) poll(forSeat bool) time.Duration {
 	if w.Watch != nil && !forSeat {
@@ -100,7 +100,7 @@ func (w *List) poll(forSeat bool) time.Duration {
 	return signal.Jitter(w.Poll, 0.5)
 }
 
-// Len is how many claims of a workspace wait and were not woken.
+// Len returns how many claims of a workspace wait and were not woken.
 func (w *List) Len(workspace ids.ID) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -57,7 +57,7 @@ func (f Factory) agentCount() string {
 	return strconv.Itoa(len(f.Agents)) + " agents"
 }
 
-// DOMID is the panel's element.
+// DOMID returns the panel's element.
 func (f Factory) DOMID() string { return ui.FactoryID(f.Name) }
 
 // Agent is one row.
@@ -91,12 +91,12 @@ type AgentJob struct {
 	Lease           ui.When
 }
 
-// DOMID is the row's element.
+// DOMID returns the row's element.
 func (a Agent) DOMID(factory string) string {
 	return ui.AgentID(factory, a.Name)
 }
 
-// main is the job that the row's times are about: the first one.
+// main returns the job that the row's times are about: the first one.
 func (a Agent) main() AgentJob {
 	if len(a.Jobs) == 0 {
 		return AgentJob{Percent: -1}

@@ -14,7 +14,7 @@ func (c Card) menuID() string { return "menu-" + ui.DOMID(c.Key) }
 
 func (c Card) showPercent() bool { return c.Column == "running" && c.Percent >= 0 }
 
-// data is what board.js needs to move the card.
+// data returns what board.js needs to move the card.
 func (c Card) data() templ.Attributes {
 	return templ.Attributes{
 		"data-card":    c.Key,

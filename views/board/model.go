@@ -72,7 +72,7 @@ type CardGroup struct {
 	Cards []Card
 }
 
-// groupID is the DOM id of a group's heading. It names the group's first card
+// groupID returns the DOM id of a group's heading. It names the group's first card
 // too: a page that "Show more" brings may go on with the last page's group.
 func (c Column) groupID(g CardGroup) string {
 	id := "group-" + c.Name + "-" + ui.DOMID(g.Name)
@@ -140,7 +140,7 @@ type Card struct {
 	Ways    []jobparts.Way
 }
 
-// DOMID is the card's element: "card-fb-142".
+// DOMID returns the card's element: "card-fb-142".
 func (c Card) DOMID() string { return "card-" + ui.DOMID(c.Key) }
 
 // MoveNames lists the columns that accept the card, for the drag.
@@ -152,7 +152,7 @@ func (c Card) MoveNames() string {
 	return strings.Join(names, " ")
 }
 
-// live are the columns of jobs that go on.
+// live returns the columns of jobs that go on.
 func (b Board) live() []Column {
 	var out []Column
 	for _, c := range b.Columns {

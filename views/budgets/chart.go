@@ -24,12 +24,12 @@ type Mark struct {
 	Wide                     bool // its text is hidden where the page is narrow
 }
 
-// beside is how far a text stands beside its place, in pixels.
+// beside returns how far a text stands beside its place, in pixels.
 func (m Mark) beside() string {
 	return map[string]string{"start": "7", "end": "-7"}[m.Anchor]
 }
 
-// class is the class of a text.
+// class returns the class of a text.
 func (m Mark) class(name string) string {
 	if m.Wide {
 		return name + " c-wide"

@@ -102,7 +102,7 @@ type Row struct {
 	Tone            ui.Tone
 }
 
-// icon is the mark of a word that warns.
+// icon returns the mark of a word that warns.
 func icon(t ui.Tone) string {
 	if t == ui.Bad {
 		return "octagon-alert"

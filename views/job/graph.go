@@ -96,7 +96,7 @@ func (b GraphBox) at() string {
 	return "translate(" + strconv.Itoa(b.X) + " " + strconv.Itoa(b.Y) + ")"
 }
 
-// name is the box for those who do not see it: its words as they stand there,
+// name returns the box for those who do not see it: its words as they stand there,
 // and its glyph in words.
 func (b GraphBox) name() string { return b.shownKey() + " " + b.shownTitle() + ", " + b.Status.Word() }
 

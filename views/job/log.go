@@ -108,7 +108,7 @@ func (t LogTone) lineClass() string {
 	}
 }
 
-// emptyText is what a log without lines says.
+// emptyText returns what a log without lines says.
 func (l Log) emptyText() string {
 	switch {
 	case l.Text != "" && l.HasOlder:
@@ -132,7 +132,7 @@ func (l LogLine) moreLabel() string {
 	return "details"
 }
 
-// newerURL is the page around the last of the lines, "" where none is shown.
+// newerURL returns the page around the last of the lines, "" where none is shown.
 func (l Log) newerURL() string {
 	if len(l.Lines) == 0 {
 		return ""

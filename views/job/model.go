@@ -169,7 +169,7 @@ type Event struct {
 	Tag  string // "e3"
 }
 
-// barVerb is the action that stands in the top bar on small screens too, "" for
+// barVerb returns the action that stands in the top bar on small screens too, "" for
 // none: the last of the main ones, without those that take something away.
 func (j Job) barVerb() string {
 	verb := ""
@@ -181,7 +181,7 @@ func (j Job) barVerb() string {
 	return verb
 }
 
-// inMenu are the actions of the top bar's menu.
+// inMenu returns the actions of the top bar's menu.
 func (j Job) inMenu() []ui.Action {
 	var list []ui.Action
 	for _, a := range j.Actions {
@@ -195,7 +195,7 @@ func (j Job) inMenu() []ui.Action {
 // used says that an attempt used a model.
 func (j Job) used() bool { return j.Used != Used{} }
 
-// attemptColumns is how wide the table of attempts is, without their numbers.
+// attemptColumns returns how wide the table of attempts is, without their numbers.
 func (j Job) attemptColumns() string {
 	if j.used() {
 		return "6"

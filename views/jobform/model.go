@@ -108,7 +108,7 @@ func (f Form) lock(name string) string {
 	return f.Edit.Locked[name]
 }
 
-// lockID is the id of the sentence that says why a field of where the job can run cannot
+// lockID returns the id of the sentence that says why a field of where the job can run cannot
 // change, "" where it can.
 func (f Form) lockID(name string) string {
 	if f.lock(name) == "" {
@@ -117,7 +117,7 @@ func (f Form) lockID(name string) string {
 	return "where-h"
 }
 
-// hintID is the id of what is said under such a field.
+// hintID returns the id of what is said under such a field.
 func (f Form) hintID(name string) string {
 	if id := f.lockID(name); id != "" {
 		return id
@@ -130,7 +130,7 @@ func (e *Edit) differs() bool {
 	return slices.ContainsFunc(e.Changes, func(c Change) bool { return c.Differs })
 }
 
-// saves is what the button says.
+// saves returns what the button says.
 func (e *Edit) saves() string {
 	switch {
 	case e.differs() && e.Retry:

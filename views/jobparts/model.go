@@ -25,7 +25,7 @@ type Way struct {
 // columnOrder is the order of the columns, and so the digit that moves a card.
 var columnOrder = []string{"waiting", "ready", "running", "review", "done", "failed"}
 
-// ColumnNumber is the digit that moves a card to a column.
+// ColumnNumber returns the digit that moves a card to a column.
 func ColumnNumber(name string) string {
 	for i, c := range columnOrder {
 		if c == name {
@@ -35,7 +35,7 @@ func ColumnNumber(name string) string {
 	return ""
 }
 
-// Class is the look of the reason.
+// Class returns the look of the reason.
 func (r *Reason) Class() string {
 	if r.Ask {
 		return "r-ask"
@@ -113,8 +113,8 @@ func (o Outcome) hasFacts() bool {
 		o.Merge != nil || o.Blob != nil
 }
 
-// checked is a state of a check mark, in words that ARIA knows.
+// checked returns a state of a check mark, in words that ARIA knows.
 func (c Criterion) checked() string { return strconv.FormatBool(c.Met) }
 
-// wanted is what pressing the criterion makes of it.
+// wanted returns what pressing the criterion makes of it.
 func (c Criterion) wanted() string { return strconv.FormatBool(!c.Met) }

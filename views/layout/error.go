@@ -56,7 +56,7 @@ func (m ErrorPage) backLabel() string {
 	return "Back to the board"
 }
 
-// shell is the shell with the error's title.
+// shell returns the shell with the error's title.
 func (m ErrorPage) shell() Shell {
 	s := *m.Shell
 	s.Title = m.title()

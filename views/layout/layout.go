@@ -13,7 +13,7 @@ import (
 // product is the product's name.
 const product = "Fleetboard"
 
-// DocTitle is the document's title: "(4) Board (9 running) · Kestrel Labs · Fleetboard",
+// DocTitle returns the document's title: "(4) Board (9 running) · Kestrel Labs · Fleetboard",
 // with what waits for a person in front. static/js/needs.js keeps that number.
 func (s Shell) DocTitle() string {
 	title := docTitle(s.Title, s.Workspace)
@@ -23,7 +23,7 @@ func (s Shell) DocTitle() string {
 	return title
 }
 
-// tabIcon is the icon of the tab: with a dot where something waits for a person.
+// tabIcon returns the icon of the tab: with a dot where something waits for a person.
 func tabIcon(needs string) string {
 	if needs == "" {
 		return static.URL("mark.svg")

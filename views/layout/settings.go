@@ -35,7 +35,7 @@ var settingsEntries = []settingsEntry{
 	{TabAudit, links.Audit, "scroll-text", "Audit", true},
 }
 
-// visibleSettings are the entries that a person sees.
+// visibleSettings returns the entries that a person sees.
 func visibleSettings(s Shell) []settingsEntry {
 	var list []settingsEntry
 	for _, e := range settingsEntries {

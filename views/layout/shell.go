@@ -68,7 +68,7 @@ const (
 	ThemeDark   Theme = "dark"
 )
 
-// Attr is the value of data-theme, "" for the system's.
+// Attr returns the value of data-theme, "" for the system's.
 func (t Theme) Attr() string {
 	switch t {
 	case ThemeLight:
@@ -80,7 +80,7 @@ func (t Theme) Attr() string {
 	}
 }
 
-// Next is the theme that the switch goes on to: system, light, dark.
+// Next returns the theme that the switch goes on to: system, light, dark.
 func (t Theme) Next() string {
 	switch t {
 	case ThemeLight:
@@ -92,7 +92,7 @@ func (t Theme) Next() string {
 	}
 }
 
-// Word is the theme's name.
+// Word returns the theme's name.
 func (t Theme) Word() string {
 	if t == ThemeSystem {
 		return "system"

@@ -8,7 +8,7 @@ type AgentsFilter struct {
 	Query string
 }
 
-// AgentsWith is the page of agents with a filter.
+// AgentsWith returns the page of agents with a filter.
 func AgentsWith(f AgentsFilter) string { return with(Agents, f.values()) }
 
 func (f AgentsFilter) values() url.Values {

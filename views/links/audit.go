@@ -18,10 +18,10 @@ func (f AuditFilter) values() url.Values {
 	return v
 }
 
-// AuditWith is the audit with a filter.
+// AuditWith returns the audit with a filter.
 func AuditWith(f AuditFilter) string { return with(Audit, f.values()) }
 
-// AuditBefore is the part of the audit before a place in it.
+// AuditBefore returns the part of the audit before a place in it.
 func AuditBefore(before string, f AuditFilter) string {
 	v := f.values()
 	v.Set("before", before)

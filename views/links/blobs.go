@@ -2,5 +2,5 @@ package links
 
 import "net/url"
 
-// Blob is the download of a blob by its SHA-256.
+// Blob returns the download of a blob by its SHA-256.
 func Blob(sum string) string { return "/blobs/" + url.PathEscape(sum) }

@@ -14,7 +14,7 @@ func JobUnlink(key string) string { return Job(key) + "/unlink" }
 // JobLinkable finds jobs to link with; it takes q.
 func JobLinkable(key string) string { return Job(key) + "/linkable" }
 
-// JobEdit is the form that changes a job, at one of its fields; "" is its beginning.
+// JobEdit returns the form that changes a job, at one of its fields; "" is its beginning.
 func JobEdit(key, field string) string {
 	if field != "" {
 		field = "#" + field
@@ -22,7 +22,7 @@ func JobEdit(key, field string) string {
 	return Job(key) + "/edit" + field
 }
 
-// JobRetryWith is the form that changes a job and retries it.
+// JobRetryWith returns the form that changes a job and retries it.
 func JobRetryWith(key string) string { return JobEdit(key, "") + "?then=retry" }
 
 // JobDraft shows the form that changes a job as a draft has it.
@@ -33,13 +33,13 @@ func JobDraft(key string, retry bool) string {
 	return JobEdit(key, "") + "?draft=1"
 }
 
-// JobCopy is the form of a new job like this one.
+// JobCopy returns the form of a new job like this one.
 func JobCopy(key string) string { return with(NewJob, url.Values{"from": {key}}) }
 
-// JobAsk is the dialog before a verb, for a page that shows it in place.
+// JobAsk returns the dialog before a verb, for a page that shows it in place.
 func JobAsk(key, verb string) string { return Job(key) + "/ask/" + url.PathEscape(verb) }
 
-// JobDialog is the job's page with that dialog open.
+// JobDialog returns the job's page with that dialog open.
 func JobDialog(key, verb string) string { return Job(key) + "#dlg-" + verb }
 
 // JobUndo takes back the last act on a job; it takes version.

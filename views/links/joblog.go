@@ -35,25 +35,25 @@ func (w LogView) values() url.Values {
 	return v
 }
 
-// LogLine is a line among those around it.
+// LogLine returns a line among those around it.
 func LogLine(key string, id int64) string {
 	return JobLog(key, LogView{Line: id}) + "#L" + strconv.FormatInt(id, 10)
 }
 
-// LogText is a job's log as a file.
+// LogText returns a job's log as a file.
 func LogText(key string, w LogView) string { return with(Job(key)+"/log/text", w.values()) }
 
-// JobLog is the page of a job's log.
+// JobLog returns the page of a job's log.
 func JobLog(key string, w LogView) string { return with(Job(key)+"/log", w.values()) }
 
-// LiveLog is the stream of lines that follow the one with the id after.
+// LiveLog returns the stream of lines that follow the one with the id after.
 func LiveLog(key string, after int64, w LogView) string {
 	v := w.values()
 	v.Set("after", strconv.FormatInt(after, 10))
 	return with(Job(key)+"/log/stream", v)
 }
 
-// Attempts is the page of a job's attempts before an epoch, 0 for the newest.
+// Attempts returns the page of a job's attempts before an epoch, 0 for the newest.
 func Attempts(key string, before int64) string {
 	v := url.Values{}
 	if before > 0 {

@@ -40,10 +40,10 @@ const (
 	Recover      = "/status/recover"
 )
 
-// Setup is the page of a set-up link.
+// Setup returns the page of a set-up link.
 func Setup(token string) string { return "/setup/" + url.PathEscape(token) }
 
-// LoginNext is the log-in page that goes on to a path of ours afterwards.
+// LoginNext returns the log-in page that goes on to a path of ours afterwards.
 func LoginNext(next string) string {
 	if next == "" {
 		return Login
@@ -51,13 +51,13 @@ func LoginNext(next string) string {
 	return Login + "?next=" + url.QueryEscape(next)
 }
 
-// NewJobIn is the form for a new job of a product.
+// NewJobIn returns the form for a new job of a product.
 func NewJobIn(product string) string { return with(NewJob, url.Values{"product": {product}}) }
 
-// NewJobNamed is the form for a new job with a title.
+// NewJobNamed returns the form for a new job with a title.
 func NewJobNamed(title string) string { return with(NewJob, url.Values{"title": {title}}) }
 
-// Job is a job's page.
+// Job returns a job's page.
 func Job(key string) string { return "/jobs/" + url.PathEscape(key) }
 
 // JobMove takes to=<column> and version=<n>.
@@ -78,7 +78,7 @@ func RemoveFactory(factory string) string { return "/factories/" + url.PathEscap
 // Terminate ends an agent; it takes reason and graceful.
 func Terminate(agent string) string { return "/agents/" + url.PathEscape(agent) + "/terminate" }
 
-// ReviewJob is the review page at a job, on the part of the queue after a cursor.
+// ReviewJob returns the review page at a job, on the part of the queue after a cursor.
 func ReviewJob(key, after string) string {
 	v := url.Values{}
 	if key != "" {
@@ -95,16 +95,16 @@ func ReviewAction(key, action string) string {
 	return Review + "/" + url.PathEscape(key) + "/" + url.PathEscape(action)
 }
 
-// ReviewPatch is the whole patch of a job's result.
+// ReviewPatch returns the whole patch of a job's result.
 func ReviewPatch(key string) string { return Review + "/" + url.PathEscape(key) + "/patch" }
 
-// StatusBefore is the status page with the lines of the coordinator's log that
+// StatusBefore returns the status page with the lines of the coordinator's log that
 // are older than one of them.
 func StatusBefore(line int64) string {
 	return with(Status, url.Values{"before": {strconv.FormatInt(line, 10)}})
 }
 
-// FactoryPlace is the place of a factory on the agents page.
+// FactoryPlace returns the place of a factory on the agents page.
 func FactoryPlace(factoryID string) string { return Agents + "#" + factoryID }
 
 // Filter is what the board shows. The zero value shows all.
@@ -139,10 +139,10 @@ func (f Filter) values() url.Values {
 	return v
 }
 
-// BoardWith is the board with a filter.
+// BoardWith returns the board with a filter.
 func BoardWith(f Filter) string { return with(Board, f.values()) }
 
-// BoardColumn is the rest of a column after a cursor.
+// BoardColumn returns the rest of a column after a cursor.
 func BoardColumn(column, after string, f Filter) string {
 	v := f.values()
 	if after != "" {
@@ -151,7 +151,7 @@ func BoardColumn(column, after string, f Filter) string {
 	return with(Board+"/column/"+url.PathEscape(column), v)
 }
 
-// LiveBoard is the board's stream. It names the filter, so that the server
+// LiveBoard returns the board's stream. It names the filter, so that the server
 // sends only what this board shows.
 func LiveBoard(after string, f Filter) string {
 	v := f.values()
@@ -159,12 +159,12 @@ func LiveBoard(after string, f Filter) string {
 	return live(after, v)
 }
 
-// LiveJob is the stream of a job's page.
+// LiveJob returns the stream of a job's page.
 func LiveJob(after, key string) string {
 	return live(after, url.Values{"on": {"job"}, "job": {key}})
 }
 
-// Live is the stream of a page from a place in the log on, with what its address asks for.
+// Live returns the stream of a page from a place in the log on, with what its address asks for.
 func Live(page, after string, query url.Values) string {
 	v := url.Values{}
 	for name, values := range query {
@@ -179,7 +179,7 @@ func Live(page, after string, query url.Values) string {
 	return live(after, v)
 }
 
-// StreamQuery is what the address of the page asks for that a stream belongs to.
+// StreamQuery returns what the address of the page asks for that a stream belongs to.
 func StreamQuery(stream url.Values) url.Values {
 	v := maps.Clone(stream)
 	delete(v, "on")
@@ -205,13 +205,13 @@ func with(path string, v url.Values) string {
 	return path + "?" + v.Encode()
 }
 
-// Budget is the page of budgets with one of them at length.
+// Budget returns the page of budgets with one of them at length.
 func Budget(id string) string { return with(Budgets, url.Values{"budget": {id}}) }
 
-// RaiseBudget is the form of a raise of a budget, and what it is sent to.
+// RaiseBudget returns the form of a raise of a budget, and what it is sent to.
 func RaiseBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/raise" }
 
-// BudgetLedger is the ledger of a budget: lines of a kind ("" is all) older than one (0
+// BudgetLedger returns the ledger of a budget: lines of a kind ("" is all) older than one (0
 // begins with the newest).
 func BudgetLedger(id, kind string, before int64) string {
 	q := url.Values{}
@@ -224,13 +224,13 @@ func BudgetLedger(id, kind string, before int64) string {
 	return with(Budgets+"/"+url.PathEscape(id)+"/ledger", q)
 }
 
-// EditBudget is the form of an edit of a budget, and what it is sent to.
+// EditBudget returns the form of an edit of a budget, and what it is sent to.
 func EditBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/edit" }
 
-// TransferFrom is the form of a transfer from a budget.
+// TransferFrom returns the form of a transfer from a budget.
 func TransferFrom(id string) string { return with(Transfer, url.Values{"from": {id}}) }
 
-// TransferTo is the form of a transfer to a budget.
+// TransferTo returns the form of a transfer to a budget.
 func TransferTo(id string) string { return with(Transfer, url.Values{"to": {id}}) }
 
 // StopBudget takes that a budget stays used up.
@@ -242,7 +242,7 @@ func RemoveBudget(id string) string { return Budgets + "/" + url.PathEscape(id) 
 // UndoBudget takes a line of a budget back.
 func UndoBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/undo" }
 
-// LiveBudgets is the stream of the page of budgets; budget may be "".
+// LiveBudgets returns the stream of the page of budgets; budget may be "".
 func LiveBudgets(after, budget string) string {
 	q := url.Values{"on": {"budgets"}}
 	if budget != "" {

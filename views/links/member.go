@@ -23,7 +23,7 @@ func MemberRemove(account string) string { return Members + "/" + url.PathEscape
 // InvitationRevoke takes nothing.
 func InvitationRevoke(id string) string { return Invitations + "/" + url.PathEscape(id) + "/revoke" }
 
-// Invitation is the page of an invitation's link. Its form posts to it: as, or
+// Invitation returns the page of an invitation's link. Its form posts to it: as, or
 // name, email and password.
 func Invitation(token string) string { return "/invitations/" + url.PathEscape(token) }
 

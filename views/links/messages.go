@@ -36,7 +36,7 @@ func (f MessageFilter) set(v url.Values) {
 	}
 }
 
-// Values are the view as a query.
+// Values returns the view as a query.
 func (m MessageView) Values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"tab": m.Tab, "thread": m.Thread, "to": m.To} {
@@ -56,21 +56,21 @@ func (m MessageView) Values() url.Values {
 	return v
 }
 
-// MessagesWith is the page of messages with a view.
+// MessagesWith returns the page of messages with a view.
 func MessagesWith(m MessageView) string { return with(Messages, m.Values()) }
 
-// Thread is the end of a thread.
+// Thread returns the end of a thread.
 func Thread(name string) string { return MessagesWith(MessageView{Thread: name}) }
 
-// ThreadAt is a thread at a message of it.
+// ThreadAt returns a thread at a message of it.
 func ThreadAt(name string, seq int64) string {
 	return MessagesWith(MessageView{Thread: name, At: seq}) + "#" + MessageID(seq)
 }
 
-// MessageID is the id of a message in a page.
+// MessageID returns the id of a message in a page.
 func MessageID(seq int64) string { return "m-" + strconv.FormatInt(seq, 10) }
 
-// LiveMessages is the stream of the page of messages.
+// LiveMessages returns the stream of the page of messages.
 func LiveMessages(after string, m MessageView) string {
 	v := m.Values()
 	v.Set("on", "messages")
@@ -83,7 +83,7 @@ func Redrive(id string) string { return Messages + "/dead/" + url.PathEscape(id)
 // Discard removes a dead letter.
 func Discard(id string) string { return Messages + "/dead/" + url.PathEscape(id) + "/discard" }
 
-// SearchFor is the search in "messages", "jobs", "logs"; "" is all.
+// SearchFor returns the search in "messages", "jobs", "logs"; "" is all.
 func SearchFor(in string, f MessageFilter) string {
 	v := url.Values{}
 	f.set(v)

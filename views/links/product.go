@@ -11,7 +11,7 @@ const (
 	NewProduct = "/settings/products/new"
 )
 
-// Product is the page of a product's settings; a form posts them to it.
+// Product returns the page of a product's settings; a form posts them to it.
 func Product(name string) string {
 	address := Products + "/" + url.PathEscape(name)
 	if address == NewProduct {

@@ -22,17 +22,17 @@ func (f TimelineFilter) values() url.Values {
 	return v
 }
 
-// TimelineWith is the timeline with a filter.
+// TimelineWith returns the timeline with a filter.
 func TimelineWith(f TimelineFilter) string { return with(Timeline, f.values()) }
 
-// TimelineBefore is the part of the timeline before a place in the log.
+// TimelineBefore returns the part of the timeline before a place in the log.
 func TimelineBefore(before string, f TimelineFilter) string {
 	v := f.values()
 	v.Set("before", before)
 	return with(Timeline, v)
 }
 
-// LiveTimeline is the stream of the timeline: it counts what is new after a
+// LiveTimeline returns the stream of the timeline: it counts what is new after a
 // place in the log.
 func LiveTimeline(after string, f TimelineFilter) string {
 	v := f.values()

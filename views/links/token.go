@@ -2,7 +2,7 @@ package links
 
 import "net/url"
 
-// NewToken is the form of a token of a kind: person or enrolment.
+// NewToken returns the form of a token of a kind: person or enrolment.
 func NewToken(kind string) string { return Tokens + "/new?" + url.Values{"kind": {kind}}.Encode() }
 
 // NewTokenPath is the path of NewToken.

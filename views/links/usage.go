@@ -23,35 +23,35 @@ func (v UsageView) values() url.Values {
 	return q
 }
 
-// UsagePage is the page of usage.
+// UsagePage returns the page of usage.
 func UsagePage(v UsageView) string { return with(Usage, v.values()) }
 
-// UsageOfJob is the page of usage with that of one job.
+// UsageOfJob returns the page of usage with that of one job.
 func UsageOfJob(key string) string {
 	return UsagePage(UsageView{Filter: map[string]string{"job": key}})
 }
 
-// UsageBefore is the page with entries older than one that a cursor names.
+// UsageBefore returns the page with entries older than one that a cursor names.
 func UsageBefore(v UsageView, cursor string) string {
 	q := v.values()
 	q.Set("before", cursor)
 	return with(Usage, q) + "#entries"
 }
 
-// UsageGroupsCSV are the groups of a dimension as CSV.
+// UsageGroupsCSV returns the groups of a dimension as CSV.
 func UsageGroupsCSV(v UsageView, by string) string {
 	q := v.values()
 	q.Set("by", by)
 	return with(UsageGroups, q)
 }
 
-// UsageEntriesCSV are the entries as CSV.
+// UsageEntriesCSV returns the entries as CSV.
 func UsageEntriesCSV(v UsageView) string { return with(UsageEntries, v.values()) }
 
 // PriceModels takes what a person says of a model without a price.
 const PriceModels = Prices + "/models"
 
-// PriceForm is the page of prices with the form for a model begun.
+// PriceForm returns the page of prices with the form for a model begun.
 func PriceForm(provider, model string) string {
 	return with(Prices, url.Values{"provider": {provider}, "model": {model}}) + "#price-form"
 }

@@ -32,7 +32,7 @@ type IdentityConfirm struct {
 	Error         string
 }
 
-// who is the person's name at the provider.
+// who returns the person's name at the provider.
 func (m IdentityConfirm) who() string {
 	if m.Email == "" {
 		return "somebody without an e-mail"
@@ -70,7 +70,7 @@ type IdentityGuest struct {
 	Back                     string // the invitation's page
 }
 
-// who is the person's name at the provider.
+// who returns the person's name at the provider.
 func (m IdentityGuest) who() string {
 	if m.Who == "" {
 		return "somebody without an e-mail"

@@ -61,8 +61,8 @@ type Link struct {
 	Main             bool // it is what to do, not where to look
 }
 
-// DOMID is the id of the row.
+// DOMID returns the id of the row.
 func (r Row) DOMID() string { return "need-" + ui.DOMID(r.Key) }
 
-// FieldID is the id of the answer's field.
+// FieldID returns the id of the answer's field.
 func (r Row) FieldID() string { return "answer-" + ui.DOMID(r.Key) }

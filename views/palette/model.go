@@ -38,7 +38,7 @@ type Row struct {
 	Version int
 }
 
-// posts are the attributes of a row that acts at once.
+// posts returns the attributes of a row that acts at once.
 func (r Row) posts() templ.Attributes {
 	if r.PostURL == "" {
 		return nil

@@ -114,7 +114,7 @@ type Finding struct {
 	Tone       ui.Tone // OK and Warn get a mark
 }
 
-// squares are the five marks beside a file: how much of the change was added.
+// squares returns the five marks beside a file: how much of the change was added.
 func (f ChangedFile) squares() [5]string {
 	var marks [5]string
 	all := f.Added + f.Deleted
@@ -142,7 +142,7 @@ func (l DiffLine) mark() string {
 	}
 }
 
-// firstOpen is the file whose lines are shown at once: the first that has any.
+// firstOpen returns the file whose lines are shown at once: the first that has any.
 func (c Changes) firstOpen() int {
 	for i, f := range c.Files {
 		if len(f.Lines) > 0 {

@@ -95,7 +95,7 @@ type LogInNews struct {
 	NotMineURL string
 }
 
-// errorIn is the sentence of a refused form in the part it belongs to.
+// errorIn returns the sentence of a refused form in the part it belongs to.
 func (m AccountPage) errorIn(part string) string {
 	if m.In == part {
 		return m.Error
@@ -131,10 +131,10 @@ func (p CodesPage) title() string {
 	return "New recovery codes"
 }
 
-// lines are the codes as they are copied.
+// lines returns the codes as they are copied.
 func (p CodesPage) lines() string { return strings.Join(p.Codes, "\n") + "\n" }
 
-// codesClass is the look of what is left of the recovery codes.
+// codesClass returns the look of what is left of the recovery codes.
 func (f FactorPart) codesClass() string {
 	if f.CodesTone == ui.Plain {
 		return "text-muted"

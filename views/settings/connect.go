@@ -24,7 +24,7 @@ type Connect struct {
 	Factory  string
 }
 
-// environment are the lines that name the server and the token.
+// environment returns the lines that name the server and the token.
 func (c Connect) environment() []string {
 	if c.Made != nil {
 		return ui.AgentEnvironment(c.Server, c.Made.Token, "")
@@ -32,7 +32,7 @@ func (c Connect) environment() []string {
 	return ui.AgentEnvironment(c.Server, "", c.TokenFile)
 }
 
-// worker is the line that starts a worker.
+// worker returns the line that starts a worker.
 func (c Connect) worker() []string {
 	if c.Made != nil {
 		return ui.WorkerStart(c.Server, c.Made.Token, "")
@@ -43,7 +43,7 @@ func (c Connect) worker() []string {
 // hasToken reports whether there is a token for the lines.
 func (c Connect) hasToken() bool { return c.Made != nil || c.TokenFile != "" }
 
-// registration are the lines that register an agent and keep the token that it
+// registration returns the lines that register an agent and keep the token that it
 // is given.
 func (c Connect) registration() []string {
 	return []string{
@@ -55,7 +55,7 @@ func (c Connect) registration() []string {
 	}
 }
 
-// claim are the lines that claim a job.
+// claim returns the lines that claim a job.
 func (c Connect) claim() []string {
 	return []string{
 		`curl -sS -i -X POST "$FLEETBOARD_URL/api/v1/fleet/claim" \`,

@@ -50,7 +50,7 @@ type Line struct {
 	Who     string // the process
 }
 
-// pillClass is the colour of the word that sums the page up.
+// pillClass returns the colour of the word that sums the page up.
 func pillClass(t ui.Tone) string {
 	switch t {
 	case ui.OK:

@@ -36,7 +36,7 @@ type DialogList struct {
 	Items []string
 }
 
-// Summary is what the lists are about, in one line.
+// Summary returns what the lists are about, in one line.
 func (d *Dialog) Summary() string {
 	titles := make([]string, len(d.Lists))
 	for i, l := range d.Lists {

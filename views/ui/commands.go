@@ -2,7 +2,7 @@ package ui
 
 import "strings"
 
-// AgentEnvironment are the lines that tell a shell the server and an enrolment
+// AgentEnvironment returns the lines that tell a shell the server and an enrolment
 // token: the token itself, or where it is empty the file that holds it.
 func AgentEnvironment(server, token, file string) []string {
 	value := ShellWord(Clean(token))
@@ -12,7 +12,7 @@ func AgentEnvironment(server, token, file string) []string {
 	return []string{"export FLEETBOARD_URL=" + ShellWord(Clean(server)), "export FLEETBOARD_ENROLMENT_TOKEN=" + value}
 }
 
-// AgentStart are the lines that make a demo repository, where there is none yet, and
+// AgentStart returns the lines that make a demo repository, where there is none yet, and
 // start the server's agent in it. They need AgentEnvironment.
 func AgentStart() []string {
 	return []string{
@@ -24,7 +24,7 @@ func AgentStart() []string {
 	}
 }
 
-// WorkerStart is the line, broken for the eye, that starts a worker on the repositories below ~/src, with the
+// WorkerStart returns the line, broken for the eye, that starts a worker on the repositories below ~/src, with the
 // server and the token of AgentEnvironment.
 func WorkerStart(server, token, file string) []string {
 	var said []string

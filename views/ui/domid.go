@@ -2,10 +2,10 @@ package ui
 
 import "strings"
 
-// FactoryID is the DOM id of a factory's panel: "factory-mac-1".
+// FactoryID returns the DOM id of a factory's panel: "factory-mac-1".
 func FactoryID(name string) string { return "factory-" + DOMID(name) }
 
-// AgentID is the row of an agent on the page of agents.
+// AgentID returns the row of an agent on the page of agents.
 func AgentID(factory, name string) string { return "agent-" + DOMID(factory) + "-" + DOMID(name) }
 
 // DOMID makes a name fit for an id: letters, digits and hyphens; anything else

@@ -114,7 +114,7 @@ func (f Form) Word(name string) string {
 // Fault is a refused field.
 type Fault struct{ ID, Label, Text string }
 
-// Faults are the refused fields in their order on the page, and after them what
+// Faults returns the refused fields in their order on the page, and after them what
 // belongs to none of them.
 func Faults(errs map[string]string, fields ...Field) []Fault {
 	left := maps.Clone(errs)
@@ -138,7 +138,7 @@ func Faults(errs map[string]string, fields ...Field) []Fault {
 	return list
 }
 
-// Only are the errors of these fields, of a page with several forms.
+// Only returns the errors of these fields, of a page with several forms.
 func Only(errs map[string]string, fields ...string) map[string]string {
 	own := map[string]string{}
 	for _, name := range fields {
@@ -149,7 +149,7 @@ func Only(errs map[string]string, fields ...string) map[string]string {
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// sumUp is the sentence of an error summary: the form's own, else how many fields were
+// sumUp returns the sentence of an error summary: the form's own, else how many fields were
 // refused.
 func sumUp(text string, faults int) string {
 	switch {
@@ -162,7 +162,7 @@ func sumUp(text string, faults int) string {
 	}
 }
 
-// BadInput is the class of a refused field.
+// BadInput returns the class of a refused field.
 func BadInput(errs map[string]string, field string) string {
 	if errs[field] != "" {
 		return "input-bad"

@@ -40,7 +40,7 @@ func render(src string) SafeHTML {
 	return asTyped(src)
 }
 
-// format is the sanitised markup of a text, false where that takes more than it may.
+// format returns the sanitised markup of a text, false where that takes more than it may.
 func format(src []byte) (string, bool) {
 	if len(src) > maxMarkdown {
 		return "", false
@@ -58,7 +58,7 @@ func parse(src []byte) (ast.Node, *bounds) {
 	return converter().Parser().Parse(text.NewReader(src), parser.WithContext(pc)), findBounds(pc)
 }
 
-// asTyped is a text without any format.
+// asTyped returns a text without any format.
 func asTyped(src string) SafeHTML {
 	return SafeHTML{html: `<p class="text-faint">Shown as it was typed: it is too long or too deeply nested to be formatted.</p>` +
 		`<pre class="whitespace-pre-wrap wrap-anywhere">` + html.EscapeString(src) + `</pre>`}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// times is a text again and again, up to so many bytes.
+// times returns a text again and again, up to so many bytes.
 func times(one string, size int) string { return strings.Repeat(one, size/len(one)+1)[:size] }
 
 // growing are lines of which each is a step longer than the one before.

@@ -38,7 +38,7 @@ func newRenderings(most int) *renderings {
 	return r
 }
 
-// get is the markup of a text, rendered where it is not kept.
+// get returns the markup of a text, rendered where it is not kept.
 func (r *renderings) get(src string, render func(string) SafeHTML) SafeHTML {
 	key := sha256.Sum256([]byte(src))
 	if markup, ok := r.find(key); ok {

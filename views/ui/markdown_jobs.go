@@ -70,7 +70,7 @@ func partOfWord(r rune) bool {
 	return r == '-' || r == '_' || r == '/' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// jobWords are the parts of a plain text, cleaned, with its keys of jobs as links.
+// jobWords returns the parts of a plain text, cleaned, with its keys of jobs as links.
 func jobWords(s string) Sentence {
 	src, said, from := []byte(CleanLines(s)), Sentence{}, 0
 	for _, m := range jobKeys.FindAllIndex(src, -1) {

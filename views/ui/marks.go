@@ -5,7 +5,7 @@ import "strconv"
 // maxPips is how many seats are drawn; the number beside them is exact.
 const maxPips = 12
 
-// arc is the dash of the progress ring: "62 100".
+// arc returns the dash of the progress ring: "62 100".
 func arc(percent int) string {
 	if percent < 0 {
 		return "25 100"

@@ -41,22 +41,22 @@ func Text(s string) Sentence {
 // T is plain text.
 func T(s string) Span { return Span{Text: s} }
 
-// Key is a value in mono.
+// Key returns a value in mono.
 func Key(s string) Span { return Span{Text: s, Kind: SpanKey} }
 
-// Strong is the bold clause.
+// Strong returns the bold clause.
 func Strong(s string) Span { return Span{Text: s, Kind: SpanStrong} }
 
-// Name is a name that does not break at its hyphen.
+// Name returns a name that does not break at its hyphen.
 func Name(s string) Span { return Span{Text: s, Kind: SpanName} }
 
-// Link is a link inside a sentence. The href must come from views/links.
+// Link returns a link inside a sentence. The href must come from views/links.
 func Link(s, href string) Span { return Span{Text: s, Href: href} }
 
-// Moment is a moment inside a sentence.
+// Moment returns a moment inside a sentence.
 func Moment(w When) Span { return Span{When: w, Text: w.Text} }
 
-// String is the sentence without its markup.
+// String returns the sentence without its markup.
 func (s Sentence) String() string {
 	var b strings.Builder
 	for _, p := range s {

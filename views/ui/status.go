@@ -19,7 +19,7 @@ func symbol(s Status) string {
 	}
 }
 
-// StatusClass is the CSS class that gives the status its hue.
+// StatusClass returns the CSS class that gives the status its hue.
 func StatusClass(s Status) string { return "st st-" + symbol(s) }
 
 // Tone is how loud a piece of text or a note is.

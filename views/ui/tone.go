@@ -37,7 +37,7 @@ func (t Tone) textClass() string {
 	}
 }
 
-// TextClass is the class of text in this tone: "warn", "bad" or none.
+// TextClass returns the class of text in this tone: "warn", "bad" or none.
 func (t Tone) TextClass() string {
 	if t == Warn || t == Bad {
 		return string(t)
@@ -52,7 +52,7 @@ func (t Tone) role() string {
 	return "status"
 }
 
-// IconTone is the class of an icon beside text that says the same.
+// IconTone returns the class of an icon beside text that says the same.
 func IconTone(t Tone) string {
 	switch t {
 	case OK:

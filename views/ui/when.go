@@ -143,10 +143,10 @@ func twoUnits(a int64, au string, b int64, bu string) string {
 	return fmt.Sprintf("%d%s %d%s", a, au, b, bu)
 }
 
-// ISO is the moment for the datetime attribute, in UTC.
+// ISO returns the moment for the datetime attribute, in UTC.
 func (w When) ISO() string { return w.At.UTC().Format(time.RFC3339Nano) }
 
-// Title is the absolute time for the title attribute.
+// Title returns the absolute time for the title attribute.
 func (w When) Title() string { return w.At.UTC().Format("2 Jan 2006 15:04:05 UTC") }
 
 // Count writes a number with thousands separated: "1,284".

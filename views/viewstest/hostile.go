@@ -62,7 +62,7 @@ func isAddress(field string) bool {
 	return false
 }
 
-// Poisoned is a model with the hostile text in each of its texts.
+// Poisoned returns a model with the hostile text in each of its texts.
 func Poisoned[T any](m T) T {
 	poison(reflect.ValueOf(&m).Elem())
 	return m

@@ -60,7 +60,7 @@ func TestLivePartsAreThePage(t *testing.T) {
 	}
 }
 
-// whatMorphs is an element without what a morph leaves alone.
+// whatMorphs returns an element without what a morph leaves alone.
 func whatMorphs(of *goquery.Selection) *goquery.Selection {
 	of = of.Clone()
 	of.Find("[hx-morph-skip]").ReplaceWithHtml("<hr>")

@@ -20,7 +20,7 @@ var Noon = time.Date(2025, 11, 21, 12, 46, 40, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return Noon.Add(-d) }
 
-// Shell is the shell of a member who may write.
+// Shell returns the shell of a member who may write.
 func Shell(section layout.Section, title string) layout.Shell {
 	return layout.Shell{
 		Title: title, Section: section, Workspace: "Kestrel Labs", Person: "Mara Ilić", Initials: "MI",
@@ -36,7 +36,7 @@ func Shell(section layout.Section, title string) layout.Shell {
 	}
 }
 
-// Card is a card of any status with its column, menu and reason.
+// Card returns a card of any status with its column, menu and reason.
 func Card(key, title string, is ui.Status, pri int) board.Card {
 	c := board.Card{
 		Key: key, Title: title, URL: links.Job(key), Status: is, Percent: -1, Place: "fleetboard · M2",
@@ -75,14 +75,14 @@ func Because(c board.Card, icon string, tone ui.Tone, text ...ui.Span) board.Car
 	return c
 }
 
-// Running is a card of a job that runs.
+// Running returns a card of a job that runs.
 func Running(key, title string, pri, percent int, step string, since time.Duration) board.Card {
 	c := Card(key, title, status.Running, pri)
 	c.Percent, c.Step, c.Progress = percent, step, ui.Ago(ago(since), Noon)
 	return c
 }
 
-// LinkToJob is a job in a sentence.
+// LinkToJob returns a job in a sentence.
 func LinkToJob(key string) ui.Span { return ui.Link(key, links.Job(key)) }
 
 // Board has cards of every status.

@@ -225,7 +225,7 @@ func samplePalette() palette.Results {
 	}}
 }
 
-// samplePages are all pages in all their forms, by name.
+// samplePages returns all pages in all their forms, by name.
 func samplePages(theme layout.Theme) map[string]templ.Component {
 	shell := func(s layout.Section, title string) layout.Shell {
 		sh := Shell(s, title)

@@ -44,7 +44,7 @@ func (f *findings) check(field string, value any, schema *openapi3.Schema) {
 	}
 }
 
-// fitting is the schema for text where the value is one, else the other one.
+// fitting returns the schema for text where the value is one, else the other one.
 func fitting(value any, schemas openapi3.SchemaRefs) *openapi3.Schema {
 	_, isText := value.(string)
 	i := slices.IndexFunc(schemas, func(s *openapi3.SchemaRef) bool { return s.Value.Type.Is("string") == isText })

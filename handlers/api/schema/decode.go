@@ -32,7 +32,7 @@ const (
 	maxRepaired = 256 << 10
 )
 
-// Memory is what the values of a body take at most once it is parsed; length and result
+// Memory returns what the values of a body take at most once it is parsed; length and result
 // are bytes.
 func Memory(length int64) int64 { return min(bytesOfByte*length, bytesOfValue*maxValues) }
 
@@ -209,7 +209,7 @@ func (p *parser) object(path string, depth int, schema *openapi3.Schema) (any, e
 	return object, err
 }
 
-// property is the schema of an object's field, nil where nothing is said of it.
+// property returns the schema of an object's field, nil where nothing is said of it.
 func property(schema *openapi3.Schema, key string) *openapi3.Schema {
 	if schema == nil || schema.Properties[key] == nil {
 		return nil

@@ -22,7 +22,7 @@ type body struct {
 	schema *openapi3.Schema
 }
 
-// bodies are all of the API by the names of their calls.
+// bodies returns all of the API by the names of their calls.
 func bodies(t testing.TB) map[string]*openapi3.Schema {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../../api/openapi.yaml")

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// SessionData is a session as scs writes it.
+// SessionData returns a session as scs writes it.
 func SessionData(t *testing.T, values map[string]any) []byte {
 	t.Helper()
 	data, err := scs.GobCodec{}.Encode(time.Now().Add(time.Hour), values)

@@ -29,7 +29,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// From is a log in from a network address by an unknown browser.
+// From returns a log in from a network address by an unknown browser.
 func From(addr string) devices.Origin { return devices.Origin{Address: addr} }
 
 // GraceThere is somebody whom a provider vouches for.
@@ -57,7 +57,7 @@ var Cheap = passwords.Cost{Memory: 8, Time: 1, Threads: 1}
 // Clock is a service's, the real one until it is set.
 type Clock struct{ At func() time.Time }
 
-// Now is what the clock says.
+// Now returns what the clock says.
 func (c *Clock) Now() time.Time { return c.At() }
 
 // New returns the parts with the real clock and hashes that are cheap.
@@ -65,10 +65,10 @@ func New(d *db.DB, wake accounts.Notifier, log *slog.Logger) *accounts.Parts {
 	return accounts.NewWith(accounts.Config{DB: d, Key: Key(7), Wake: wake, Log: log, Now: time.Now, HashCost: Cheap})
 }
 
-// NewService is a service whose hashes are cheap.
+// NewService returns a service whose hashes are cheap.
 func NewService(d *db.DB) *accounts.Parts { return NewServiceWith(d, &Clock{At: time.Now}, Key(7)) }
 
-// NewServiceWith is a service with a clock and keys.
+// NewServiceWith returns a service with a clock and keys.
 func NewServiceWith(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
 	return serviceWith(d, notifier.New(d, slog.New(slog.DiscardHandler)), c, key, earlier...)
 }
@@ -79,7 +79,7 @@ func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier
 	})
 }
 
-// Key is a secret key of a server.
+// Key returns a secret key of a server.
 func Key(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
 
 // Started has an owner without a password.
@@ -94,7 +94,7 @@ func StartedWithOwner(t *testing.T) Setting {
 	return StartedWith(t, setup.BootstrapInput{AdminEmail: Email, AdminPassword: Password})
 }
 
-// StartedWith is a service after a first start with an environment.
+// StartedWith returns a service after a first start with an environment.
 func StartedWith(t *testing.T, in setup.BootstrapInput) Setting {
 	t.Helper()
 	d := dbtest.New(t)
@@ -109,7 +109,7 @@ func StartedWith(t *testing.T, in setup.BootstrapInput) Setting {
 	return Setting{Parts: s, DB: d, Clock: c, Dir: in.DataDir, First: first, Wake: wake}
 }
 
-// Owner is the owner as the holder of the owner-token file.
+// Owner returns the owner as the holder of the owner-token file.
 func (s Setting) Owner(t *testing.T) tenancy.Principal {
 	t.Helper()
 	who, err := s.Tokens.Bearer(t.Context(), s.File(t, setup.OwnerTokenFile))
@@ -119,7 +119,7 @@ func (s Setting) Owner(t *testing.T) tenancy.Principal {
 	return who
 }
 
-// File is what a file of the data directory holds.
+// File returns what a file of the data directory holds.
 func (s Setting) File(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(s.Dir, name))
@@ -172,7 +172,7 @@ func Refusal(t *testing.T, err error, code fault.Code) *fault.Error {
 	return fault.From(err)
 }
 
-// Timeout is a context that ends long after any test.
+// Timeout returns a context that ends long after any test.
 func Timeout(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -34,7 +34,7 @@ type Client struct {
 	ID, Secret, RedirectURI string
 }
 
-// Handler is the provider at an address, issuer. The clients of all providers of
+// Handler returns the provider at an address, issuer. The clients of all providers of
 // a process are one list, so each test has a client id of its own.
 func Handler(issuer string, client Client, people ...Person) http.Handler {
 	storage.RegisterClients(storage.WebClient(client.ID, client.Secret, client.RedirectURI))

@@ -9,7 +9,7 @@ import (
 // WrongLogin is the one answer to every wrong log in.
 const WrongLogin = wrongLogin
 
-// ReplacePassword is what two changes at one moment come to.
+// ReplacePassword returns what two changes at one moment come to.
 func (s *Service) ReplacePassword(ctx context.Context, who tenancy.Principal, old, password, token string) (int64, error) {
 	return s.replacePassword(ctx, who, old, password, token)
 }

@@ -113,7 +113,7 @@ func (s *Service) ConfirmPassword(ctx context.Context, account ids.ID, password,
 	return hash, s.throttle.Right(ctx, try)
 }
 
-// loggedIn is a person for whom a hash is made in a session.
+// loggedIn returns a person for whom a hash is made in a session.
 func loggedIn(account ids.ID) passwords.Asker {
 	return passwords.Asker{Name: "account " + account.String(), Known: true}
 }

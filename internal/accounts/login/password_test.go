@@ -66,7 +66,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// vouched is a person who joined by an identity provider, without a password.
+// vouched returns a person who joined by an identity provider, without a password.
 func vouched(t *testing.T) (accountstest.Setting, tenancy.Principal) {
 	t.Helper()
 	s := accountstest.StartedWithOwner(t)

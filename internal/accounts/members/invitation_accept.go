@@ -140,7 +140,7 @@ func (s *Service) JoinAsNew(ctx context.Context, token, name, password string) (
 	return a, done, nil
 }
 
-// NoNewAccount is the one answer wherever no account can be made with an e-mail.
+// NoNewAccount returns the one answer wherever no account can be made with an e-mail.
 func NoNewAccount() error {
 	return fault.Invalid("email",
 		"No account can be made here. If you have one, log in with it; else ask for an invitation to another address.")
@@ -182,7 +182,7 @@ func AcceptTx(ctx context.Context, tx db.Tx, in Invitation, a people.Account) (J
 	return done, eventlog.RecordTx(ctx, tx, who, eventlog.MemberJoined, facts)
 }
 
-// invitationOver is the one answer to every link that cannot be used.
+// invitationOver returns the one answer to every link that cannot be used.
 func invitationOver() error {
 	return fault.New(fault.NotFound,
 		"This invitation cannot be used: a link works once, for seven days, and until it is taken back. Ask for a new one.")

@@ -131,7 +131,7 @@ func (s *Service) amongMembers(ctx context.Context, who tenancy.Principal, fn fu
 	})
 }
 
-// guarded is a change that the statement itself refused, past the lock.
+// guarded returns a change that the statement itself refused, past the lock.
 func guarded(err error) error {
 	if err != nil {
 		return err

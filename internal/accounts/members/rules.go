@@ -57,7 +57,7 @@ func (l members) find(account ids.ID) (Member, bool) {
 	return l[at], true
 }
 
-// role is what an account is now, "" where it is no member.
+// role returns what an account is now, "" where it is no member.
 func (l members) role(account ids.ID) tenancy.Role {
 	m, _ := l.find(account)
 	if m.Disabled {

@@ -11,7 +11,7 @@ import (
 
 var q = dbsqlc.New()
 
-// roleTx is a member's role; false of one who is disabled.
+// roleTx returns a member's role; false of one who is disabled.
 func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.Role, bool, error) {
 	role, err := q.MembershipRole(ctx, tx, workspace, account)
 	ok, err := db.Found(err)
@@ -64,7 +64,7 @@ func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email stri
 	return name, ok, err
 }
 
-// lockMembersTx is the lock that every change of a workspace's members takes.
+// lockMembersTx returns the lock that every change of a workspace's members takes.
 func lockMembersTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 	return q.NamedLock(ctx, tx, "owners "+workspace.String())
 }

@@ -114,13 +114,13 @@ func (p *Provider) checkAnswer(at *endpoints, f Flow, answer url.Values) error {
 	return nil
 }
 
-// startAgain is the refusal of an answer that belongs to no log in under way.
+// startAgain returns the refusal of an answer that belongs to no log in under way.
 func startAgain(cause error) error {
 	return fault.Wrap(cause, fault.Malformed,
 		"It was used already, took longer than ten minutes or was begun in another browser. Begin again.")
 }
 
-// distrusted is the refusal of an answer that is not what the provider promises.
+// distrusted returns the refusal of an answer that is not what the provider promises.
 func (p *Provider) distrusted(cause error) error {
 	return fault.Wrap(cause, fault.Forbidden,
 		"What %s answered could not be verified, so nobody was logged in. Begin again; if it stays so, tell whoever runs this server.",

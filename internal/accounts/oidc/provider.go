@@ -69,10 +69,10 @@ func NewProvider(cfg Config) *Provider {
 	return &Provider{cfg: cfg, client: providerClient(), now: time.Now, turn: make(chan struct{}, 1)}
 }
 
-// Name is what people call the provider.
+// Name returns what people call the provider.
 func (p *Provider) Name() string { return p.cfg.Name }
 
-// Issuer is the provider's address, by which identities are known.
+// Issuer returns the provider's address, by which identities are known.
 func (p *Provider) Issuer() string { return p.cfg.Issuer }
 
 // CheckIssuer tells what is wrong with the address of a provider: it is https,
@@ -124,7 +124,7 @@ func (p *Provider) ask(ctx context.Context) (*endpoints, error) {
 	return found, nil
 }
 
-// known is what an earlier request learned: the endpoints, a failure that is
+// known returns what an earlier request learned: the endpoints, a failure that is
 // still fresh, or nothing.
 func (p *Provider) known() (*endpoints, error) {
 	p.mu.Lock()
@@ -135,7 +135,7 @@ func (p *Provider) known() (*endpoints, error) {
 	return p.found, nil
 }
 
-// silent is the refusal where the provider does not answer as it should.
+// silent returns the refusal where the provider does not answer as it should.
 func (p *Provider) silent(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable, "%s does not answer right now. Try again in a moment.", p.cfg.Name).
 		With("retry_after", int(providerPause.Seconds()))

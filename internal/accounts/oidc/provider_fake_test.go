@@ -124,7 +124,7 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// unsigned is a token of "alg": "none".
+// unsigned returns a token of "alg": "none".
 func unsigned(claims jwt.MapClaims) string {
 	text, err := jwt.NewWithClaims(jwt.SigningMethodNone, claims).SignedString(jwt.UnsafeAllowNoneSignatureType)
 	if err != nil {

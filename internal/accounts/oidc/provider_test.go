@@ -23,7 +23,7 @@ const (
 
 var grace = idptest.Person{Subject: "sub-grace", Username: "grace", Password: "verysecure", First: "Grace", Last: "Hopper", Email: "Grace@Example.org"}
 
-// realProvider is one of another project, listening on this machine.
+// realProvider returns one of another project, listening on this machine.
 func realProvider(t *testing.T, people ...idptest.Person) *Provider {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)

@@ -92,7 +92,7 @@ func hasLittleElse(text string, words []string) bool {
 	return found && len([]rune(onlyLetters(walked))) < leastOwn && own(walked) < 2*leastOwn
 }
 
-// withoutWalks is a text without its rows of keys, in either direction.
+// withoutWalks returns a text without its rows of keys, in either direction.
 func withoutWalks(text string) string {
 	letters := []rune(text)
 	var out strings.Builder
@@ -109,7 +109,7 @@ func withoutWalks(text string) string {
 	return out.String()
 }
 
-// walk is how many keys a text begins with that stand side by side.
+// walk returns how many keys a text begins with that stand side by side.
 func walk(text []rune) int {
 	longest := 0
 	for _, row := range rows {
@@ -128,7 +128,7 @@ func walk(text []rune) int {
 // otherLetters are letters that are written with others where a keyboard lacks them.
 var otherLetters = strings.NewReplacer("ł", "l", "ß", "ss", "ø", "o", "æ", "ae", "ı", "i")
 
-// plain is a text in lower case and without accents.
+// plain returns a text in lower case and without accents.
 func plain(text string) string {
 	// One for each call, since it has a state.
 	withoutAccents := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)))

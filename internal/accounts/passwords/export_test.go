@@ -9,7 +9,7 @@ func (p *Hasher) Fill() {
 	p.queue.busy = hashesAtOnce
 }
 
-// Queued is how many wait.
+// Queued returns how many wait.
 func (p *Hasher) Queued() int {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()
@@ -37,5 +37,5 @@ func (p *Hasher) Free() { p.queue.busy = 0 }
 // Empty sends all away who wait.
 func (p *Hasher) Empty() { p.queue = newHashQueue() }
 
-// TooBusy is the refusal of a queue that is full.
+// TooBusy returns the refusal of a queue that is full.
 func TooBusy() error { return tooBusy(maxQueue) }

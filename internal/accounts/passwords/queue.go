@@ -35,7 +35,7 @@ func Stranger(addr string) Asker {
 	return Asker{Name: Site(addr)}
 }
 
-// Site is the network that an address belongs to, "unknown" for none.
+// Site returns the network that an address belongs to, "unknown" for none.
 func Site(addr string) string {
 	a, err := netip.ParseAddr(addr)
 	if err != nil {
@@ -167,7 +167,7 @@ type line struct {
 
 func newLine() line { return line{of: map[string][]chan struct{}{}} }
 
-// ahead is how many turns come before that of one who joins under a name now.
+// ahead returns how many turns come before that of one who joins under a name now.
 func (l *line) ahead(name string) int {
 	round, n := len(l.of[name])+1, len(l.of[name])
 	for other, list := range l.of {

@@ -60,7 +60,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 	})
 }
 
-// Guest is an account by its id, also one that is in no workspace. Fault:
+// Guest returns an account by its id, also one that is in no workspace. Fault:
 // Unauthenticated where there is none.
 func (s *Service) Guest(ctx context.Context, account ids.ID) (Account, error) {
 	var a Account

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// NormalEmail is an address as it is stored and looked up.
+// NormalEmail returns an address as it is stored and looked up.
 func NormalEmail(email string) string {
 	return strings.ToLower(strings.TrimSpace(email))
 }

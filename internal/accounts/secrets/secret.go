@@ -52,14 +52,14 @@ func Kind(secret string) (kind string, ok bool) {
 	return part[1], checksum(body) == part[3]
 }
 
-// Hash is what is stored of a secret. A fast hash is right: there is
+// Hash returns what is stored of a secret. A fast hash is right: there is
 // nothing to guess in 192 random bits.
 func Hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// Hint is the part of a secret that may be shown.
+// Hint returns the part of a secret that may be shown.
 func Hint(secret string) string {
 	part := strings.Split(secret, "_")
 	return "fb_" + part[1] + "_" + part[2][:hintDigits] + "…"

@@ -110,7 +110,7 @@ func EndThisTx(ctx context.Context, tx db.Tx, token string) error {
 	return err
 }
 
-// Epoch is the value of Epoch for a session that begins now.
+// Epoch returns the value of Epoch for a session that begins now.
 func (s *Service) Epoch(ctx context.Context, account ids.ID) (int64, error) {
 	var epoch int64
 	err := s.db.In(ctx, db.None, func(tx db.Tx) error {

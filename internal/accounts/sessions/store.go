@@ -75,7 +75,7 @@ func EndEpochTx(ctx context.Context, tx db.Tx, account ids.ID) error {
 	return q.AccountEndSessions(ctx, tx, account)
 }
 
-// EpochTx is the epoch of sessions that begin now.
+// EpochTx returns the epoch of sessions that begin now.
 func EpochTx(ctx context.Context, tx db.Tx, account ids.ID) (int64, error) {
 	return q.AccountSessionEpoch(ctx, tx, account)
 }

@@ -123,7 +123,7 @@ func (s *Service) Right(ctx context.Context, try Attempt) error {
 	return s.db.In(ctx, db.None, func(tx db.Tx) error { return RightTx(ctx, tx, try) })
 }
 
-// network is the part of an address that one attacker has to himself: all of an
+// network returns the part of an address that one attacker has to himself: all of an
 // IPv4 address, the first half of an IPv6 one.
 func network(addr string) string {
 	a, err := netip.ParseAddr(addr)

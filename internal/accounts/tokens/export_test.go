@@ -20,7 +20,7 @@ const (
 // AgentClaims are the claims of an agent's token.
 type AgentClaims = agentClaims
 
-// Signing is the key of agents' tokens.
+// Signing returns the key of agents' tokens.
 func (s *Service) Signing() ed25519.PrivateKey { return s.signing }
 
 // ReadRevocationsAt says when revocations were last read.
@@ -33,7 +33,7 @@ func (s *Service) ReadAgain(ctx context.Context) error {
 	return s.readAgain(ctx)
 }
 
-// KnownRevocations are the subjects of a workspace whose revocation is known.
+// KnownRevocations returns the subjects of a workspace whose revocation is known.
 func (s *Service) KnownRevocations() map[[2]ids.ID]bool {
 	out := map[[2]ids.ID]bool{}
 	for at := range s.revoked.known {

@@ -18,7 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// trusting is a service without a database that believes that nothing was
+// trusting returns a service without a database that believes that nothing was
 // revoked.
 func trusting() *accounts.Parts {
 	s := accountstest.NewService(nil)
@@ -26,7 +26,7 @@ func trusting() *accounts.Parts {
 	return s
 }
 
-// process is a web process on a database, which may hear of what others did and
+// process returns a web process on a database, which may hear of what others did and
 // may watch.
 func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Parts {
 	t.Helper()
@@ -48,7 +48,7 @@ func process(t *testing.T, d *db.DB, hears, watches bool) *accounts.Parts {
 	return s
 }
 
-// enrolled is an agent with a token of an enrolment token that is not revoked.
+// enrolled returns an agent with a token of an enrolment token that is not revoked.
 func enrolled(t *testing.T, s *accounts.Parts, owner tenancy.Principal) (token string, who, enrolment tenancy.Principal) {
 	t.Helper()
 	plain, err := s.Tokens.Issue(t.Context(), owner, tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "hosts"})

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// PlainCode is a code as it is checked.
+// PlainCode returns a code as it is checked.
 func PlainCode(code string) string { return plainCode(code) }
 
 // UseCode takes a code, without the throttle.

@@ -63,7 +63,7 @@ func newRecoveryCodes() []string {
 	return list
 }
 
-// hashCodes is what is stored of recovery codes.
+// hashCodes returns what is stored of recovery codes.
 func hashCodes(account ids.ID, codes []string) [][]byte {
 	list := make([][]byte, 0, len(codes))
 	for _, code := range codes {

@@ -63,7 +63,7 @@ func (s *Service) Begin(ctx context.Context, who tenancy.Principal, password, ad
 	})
 }
 
-// Pending is the secret that waits for its first code, a quarter of
+// Pending returns the secret that waits for its first code, a quarter of
 // an hour at most. Faults: NotFound, Forbidden.
 func (s *Service) Pending(ctx context.Context, who tenancy.Principal) (SecondFactor, error) {
 	if err := people.OnlyPeople(who); err != nil {
@@ -174,7 +174,7 @@ func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, add
 	})
 }
 
-// CheckCode is the second step of a log in: a code of the app, or a recovery code.
+// CheckCode returns the second step of a log in: a code of the app, or a recovery code.
 // Either is good once. Faults: Unauthenticated; TooMany with
 // Details["retry_after"].
 func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, from devices.Origin) error {
@@ -276,7 +276,7 @@ func totpPlace(account ids.ID) vault.Place {
 	return vault.Place{Table: "account_totp", Column: "sealed", Row: account}
 }
 
-// plainCode is a code as it is checked: people type spaces and dashes.
+// plainCode returns a code as it is checked: people type spaces and dashes.
 func plainCode(code string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {

@@ -33,7 +33,7 @@ type factor struct {
 // From sets the server's clock.
 func (f *factor) at(now time.Time) { f.Clock.At = func() time.Time { return now } }
 
-// code is what the app shows at a moment.
+// code returns what the app shows at a moment.
 func (f *factor) code(t *testing.T, at time.Time) string {
 	t.Helper()
 	code, err := totp.GenerateCode(f.secret, at)
@@ -45,7 +45,7 @@ func (f *factor) code(t *testing.T, at time.Time) string {
 
 var noon = time.Date(2026, 3, 1, 12, 0, 7, 0, time.UTC)
 
-// pending is an account that has a secret and has not confirmed it.
+// pending returns an account that has a secret and has not confirmed it.
 func pending(t *testing.T) *factor {
 	t.Helper()
 	s := accountstest.StartedWithOwner(t)
@@ -65,7 +65,7 @@ func pending(t *testing.T) *factor {
 	return f
 }
 
-// confirmed is an account with its second factor on, since noon.
+// confirmed returns an account with its second factor on, since noon.
 func confirmed(t *testing.T) *factor {
 	t.Helper()
 	f := pending(t)
@@ -266,7 +266,7 @@ func TestSecretIsBoundToItsAccount(t *testing.T) {
 	}
 }
 
-// changed is a process with another key of the server, on the same database and
+// changed returns a process with another key of the server, on the same database and
 // with the same clock.
 func (f *factor) changed(key byte, earlier ...[]byte) *accounts.Parts {
 	return accountstest.NewServiceWith(f.DB, f.Clock, accountstest.Key(key), earlier...)

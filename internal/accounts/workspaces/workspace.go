@@ -171,7 +171,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// NameProblem is what must be of a workspace's name, "" where it is.
+// NameProblem returns what must be of a workspace's name, "" where it is.
 func NameProblem(name string) string {
 	if n := utf8.RuneCountInString(name); n < 1 || n > MaxName {
 		return fmt.Sprintf("Use 1 to %d characters.", MaxName)
@@ -203,7 +203,7 @@ func makeSlug(name string) string {
 	return slug
 }
 
-// numberedSlug is the n-th try for a slug: kestrel, kestrel-2, kestrel-3, and
+// numberedSlug returns the n-th try for a slug: kestrel, kestrel-2, kestrel-3, and
 // after many of them one that nobody else has.
 func numberedSlug(base string, n int) string {
 	switch {

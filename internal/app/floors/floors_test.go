@@ -36,7 +36,7 @@ func parse(text string) (rules []rule) {
 	return rules
 }
 
-// among is the place of the folder that a package lies in, the innermost one of them; -1 where
+// among returns the place of the folder that a package lies in, the innermost one of them; -1 where
 // it lies in none.
 func among(folders []string, pkg string) int {
 	best := -1
@@ -68,7 +68,7 @@ func (r rule) forbids(from, to string) bool {
 	return false
 }
 
-// floorOf is the number of a package's floor, from the ground up, and its folder; -1 where it
+// floorOf returns the number of a package's floor, from the ground up, and its folder; -1 where it
 // has none.
 func floorOf(rules []rule, pkg string) (floor int, folder string) {
 	n := 0
@@ -84,7 +84,7 @@ func floorOf(rules []rule, pkg string) (floor int, folder string) {
 	return -1, ""
 }
 
-// broken is the line that forbids an import, empty where none does.
+// broken returns the line that forbids an import, empty where none does.
 func broken(rules []rule, from, to string) string {
 	for _, r := range rules {
 		if r.forbids(from, to) {
@@ -148,7 +148,7 @@ func TestTheTableForbids(t *testing.T) {
 	}
 }
 
-// packages are those of the module with what each of them imports, without their tests.
+// packages returns those of the module with what each of them imports, without their tests.
 func packages(t *testing.T) map[string][]string {
 	t.Helper()
 	all, root := map[string][]string{}, filepath.Join("..", "..", "..")

@@ -33,7 +33,7 @@ func (k *Key) storedName() string {
 // Replayed reports whether the same request was carried out before.
 func (k *Key) Replayed() bool { return k != nil && k.replayed }
 
-// Part is the key of one of the things that a request does each by itself.
+// Part returns the key of one of the things that a request does each by itself.
 func (k *Key) Part(name string) *Key {
 	if k == nil {
 		return nil

@@ -41,7 +41,7 @@ func serve(t *testing.T) *server {
 	return s
 }
 
-// address is the bucket as the server's environment names it.
+// address returns the bucket as the server's environment names it.
 func (s *server) address() string { return "s3://bucket/in/here?region=eu-1&endpoint=" + s.url }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func tag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// payload is the body; one that is signed piece by piece comes in chunks of its own:
+// payload returns the body; one that is signed piece by piece comes in chunks of its own:
 // "<size in hexadecimal>;chunk-signature=…", the bytes, and a line's end.
 func payload(r *http.Request) ([]byte, error) {
 	if !strings.HasPrefix(r.Header.Get("X-Amz-Content-Sha256"), "STREAMING-") {

@@ -76,7 +76,7 @@ func (c Credentials) provider() *credentials.Credentials {
 	return credentials.NewChainCredentials([]credentials.Provider{&credentials.FileAWSCredentials{}, &credentials.IAM{}})
 }
 
-// Name is the store's name in rows.
+// Name returns the store's name in rows.
 func (*Store) Name() string { return "s3" }
 
 func (s *Store) key(c blobs.Content) string {

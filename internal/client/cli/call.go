@@ -18,7 +18,7 @@ import (
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 64 << 20
 
-// read is the body of an answer.
+// read returns the body of an answer.
 func read(answer *http.Response, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ e
 	return body, said, nil
 }
 
-// printed is a command's whole work: it asks and prints what came back.
+// printed returns a command's whole work: it asks and prints what came back.
 func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
 	human func(w io.Writer, said T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args [
 	}
 }
 
-// gone is the whole work of a command that takes something away.
+// gone returns the whole work of a command that takes something away.
 func gone(c *cli, what string, ask func(ctx context.Context, to *api.Client, name string) (*http.Response,
 	error)) func(*cobra.Command, []string) error {
 	return c.each(func(ctx context.Context, to *api.Client, name string) error {
@@ -94,7 +94,7 @@ func (c *cli) each(do func(ctx context.Context, to *api.Client, arg string) erro
 	}
 }
 
-// flagValue is a pointer to a flag's value where the flag was given.
+// flagValue returns a pointer to a flag's value where the flag was given.
 func flagValue[T any](cmd *cobra.Command, flag string, value T) *T {
 	if !cmd.Flags().Changed(flag) {
 		return nil
@@ -102,7 +102,7 @@ func flagValue[T any](cmd *cobra.Command, flag string, value T) *T {
 	return &value
 }
 
-// some is a pointer to a text that is not empty.
+// some returns a pointer to a text that is not empty.
 func some[T ~string](text T) *T {
 	if text == "" {
 		return nil

@@ -74,7 +74,7 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 	return found
 }
 
-// jobKeys are the keys of jobs in some statuses, or in all, those changed last first.
+// jobKeys returns the keys of jobs in some statuses, or in all, those changed last first.
 func jobKeys(statuses ...api.JobStatus) names {
 	return func(ctx context.Context, to *api.Client, begun string) ([]choice, error) {
 		most, order := mostCompletions, api.ListJobsParamsSort("updated")
@@ -122,7 +122,7 @@ func productNames(ctx context.Context, to *api.Client, _ string) ([]choice, erro
 	return found, err
 }
 
-// repoNames are the repositories of products and of factories.
+// repoNames returns the repositories of products and of factories.
 func repoNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
 	_, products, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))

@@ -67,7 +67,7 @@ func (c *cli) ofContext(name string, saved savedContext) target {
 		from: "context " + name}
 }
 
-// findContext is the context of a server, the current one first; "" asks for the current one.
+// findContext returns the context of a server, the current one first; "" asks for the current one.
 func (cfg config) findContext(server string) (string, bool) {
 	if current, ok := cfg.Contexts[cfg.Current]; ok && (server == "" || current.Server == server) {
 		return cfg.Current, true
@@ -124,7 +124,7 @@ func (e Env) dataDir() string {
 	return ""
 }
 
-// readTrimmed is the text of a file, empty where it cannot be read.
+// readTrimmed returns the text of a file, empty where it cannot be read.
 func readTrimmed(path string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func loopback(server string) bool {
 	return at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// connect is a client for the server with the person's token.
+// connect returns a client for the server with the person's token.
 func (c *cli) connect() (*api.Client, error) {
 	to, err := c.target()
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *cli) connect() (*api.Client, error) {
 	return dial(to.server, to.token)
 }
 
-// dial is a client for a server; a wrong address is the caller's mistake.
+// dial returns a client for a server; a wrong address is the caller's mistake.
 func dial(server, token string) (*api.Client, error) {
 	to, err := client.New(server, token, api.Options{Retries: retries, LongestPause: longestPause})
 	if err != nil {

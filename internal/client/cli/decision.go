@@ -68,7 +68,7 @@ func (of decision) ask(ctx context.Context, to *api.Client, job string, d decide
 	}
 }
 
-// calls are those of the API that the command of a decision makes.
+// calls returns those of the API that the command of a decision makes.
 func (of decision) calls() map[string]string {
 	if of.name == "approve" {
 		return calls(of.call, "explainJob")

@@ -85,7 +85,7 @@ func (e wantedEvents) newest(ctx context.Context, c *cli, to *api.Client) (strin
 	return endOfLog(ctx, to, said)
 }
 
-// endOfLog is the place after the newest event. Where a filter finds none, it is the
+// endOfLog returns the place after the newest event. Where a filter finds none, it is the
 // newest of all.
 func endOfLog(ctx context.Context, to *api.Client, said api.EventTail) (string, error) {
 	if len(said.Items) == 0 {

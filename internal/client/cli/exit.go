@@ -51,12 +51,12 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// fail is an error with a code. The text is a sentence for people.
+// fail returns an error with a code. The text is a sentence for people.
 func fail(code int, format string, args ...any) error {
 	return &failure{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// exitCode is the exit code of an error.
+// exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	if own, ok := errors.AsType[*failure](err); ok {
 		return own.code

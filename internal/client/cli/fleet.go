@@ -74,7 +74,7 @@ func formatRepos(repos []api.Repo) string {
 	return strings.Join(names, ", ")
 }
 
-// offers is what a factory offers beside its repositories.
+// offers returns what a factory offers beside its repositories.
 func offers(f api.Factory) string {
 	var all []string
 	for _, one := range f.Offers {

@@ -37,7 +37,7 @@ type heldAgent struct {
 // agentDir has a file for each server and agent.
 const agentDir = "agents"
 
-// agentPath is the file of an agent on a server.
+// agentPath returns the file of an agent on a server.
 func (e Env) agentPath(server, name string) (string, error) {
 	if e.StateDir == "" {
 		return "", errors.New("there is no folder to remember leases in: set HOME, or XDG_STATE_HOME")
@@ -77,7 +77,7 @@ func loadAgent(path string) (*heldAgent, error) {
 	return a, nil
 }
 
-// holder is the agent of this person that holds a job on a server, with the job's key as the
+// holder returns the agent of this person that holds a job on a server, with the job's key as the
 // server writes it; nil where none does.
 func (e Env) holder(server, job string) (*heldAgent, string, error) {
 	paths, err := filepath.Glob(filepath.Join(e.StateDir, agentDir, "*.json"))
@@ -142,7 +142,7 @@ func (c *cli) register(ctx context.Context, a *heldAgent, enrolment string) erro
 	return nil
 }
 
-// dialAgent is a client with the agent's token, which is renewed where it ends soon.
+// dialAgent returns a client with the agent's token, which is renewed where it ends soon.
 func (c *cli) dialAgent(ctx context.Context, a *heldAgent, enrolment string) (*api.Client, error) {
 	if a.TokenExpiresAt.Sub(c.env.Now()) < time.Minute {
 		if err := c.register(ctx, a, enrolment); err != nil {
@@ -152,10 +152,10 @@ func (c *cli) dialAgent(ctx context.Context, a *heldAgent, enrolment string) (*a
 	return dial(a.Server, a.Token)
 }
 
-// random is a name that nobody guesses, of 128 bits.
+// random returns a name that nobody guesses, of 128 bits.
 func random() string { return rand.Text() }
 
-// requestKey is a new idempotency key: it lets a call be sent again that got no answer.
+// requestKey returns a new idempotency key: it lets a call be sent again that got no answer.
 func requestKey() *string {
 	key := random()
 	return &key

@@ -191,7 +191,7 @@ func changedText(field string, before, after []string) string {
 	return fmt.Sprintf("%s: %q → %q", field, cut(before[n], most), cut(after[n], most))
 }
 
-// without are the texts of a list that another does not have, each behind a sign.
+// without returns the texts of a list that another does not have, each behind a sign.
 func without(sign string, list, other []string) []string {
 	var found []string
 	for _, one := range list {

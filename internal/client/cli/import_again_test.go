@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// bead is a line of an export of beads.
+// bead returns a line of an export of beads.
 func bead(id, title, more string, dependsOn ...string) string {
 	var needs []string
 	for _, other := range dependsOn {

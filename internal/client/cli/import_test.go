@@ -20,7 +20,7 @@ func (w *world) imports(format, text string, flags ...string) ran {
 	return w.fleet(append([]string{"import", format, path}, flags...)...)
 }
 
-// imported are the jobs that imports have made, by title.
+// imported returns the jobs that imports have made, by title.
 func (w *world) imported() map[string]api.Job {
 	w.t.Helper()
 	var page api.JobPage

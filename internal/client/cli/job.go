@@ -17,7 +17,7 @@ func jobCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// jobCommands are those below `fleet job`.
+// jobCommands returns those below `fleet job`.
 func jobCommands(c *cli) []*cobra.Command {
 	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobExplain(c), jobLogs(c), jobStats(c), jobReclaim(c),
 		jobLink(c), jobUnlink(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
@@ -68,7 +68,7 @@ func jobAnswer(c *cli) *cobra.Command {
 	return cmd
 }
 
-// readText is a text of the command line, or stdin where it is -.
+// readText returns a text of the command line, or stdin where it is -.
 func (s *screen) readText(arg string) (string, error) {
 	if arg != "-" {
 		return arg, nil

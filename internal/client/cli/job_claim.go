@@ -134,7 +134,7 @@ func noClaim(reason string) string {
 	return words(reason)
 }
 
-// agentFor is the agent that claims: as it was kept, or a new one.
+// agentFor returns the agent that claims: as it was kept, or a new one.
 func agentFor(c *cli, at target, k claim) (*heldAgent, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -173,7 +173,7 @@ func list(items []string) *[]string {
 	return &items
 }
 
-// plainName is a name of letters, digits and dashes.
+// plainName returns a name of letters, digits and dashes.
 func plainName(text string) string {
 	return cut(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_' {

@@ -22,7 +22,7 @@ var paints = map[string]string{
 	"healthy": green, "warn": yellow, "stale": yellow, "dead": red,
 }
 
-// painted is a word of the API in its colour.
+// painted returns a word of the API in its colour.
 func painted(word string) cell { return cell{words(word), paints[word]} }
 
 // words writes a name of the API as people do.
@@ -323,7 +323,7 @@ func jobStats(c *cli) *cobra.Command {
 		})}
 }
 
-// lastDelivery is what became of the commit of the last attempt on a job, nil where nobody
+// lastDelivery returns what became of the commit of the last attempt on a job, nil where nobody
 // has told.
 func lastDelivery(ctx context.Context, to *api.Client, job string) (*api.Delivery, error) {
 	_, page, err := readInto[api.AttemptPage](to.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))

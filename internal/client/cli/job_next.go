@@ -147,7 +147,7 @@ func printSteps(w io.Writer, heading string, steps []string) {
 	}
 }
 
-// linkName is what the address of work is called.
+// linkName returns what the address of work is called.
 func linkName(address string) string {
 	at, err := url.Parse(address)
 	if err == nil && (strings.Contains(at.Path, "/pull/") || strings.Contains(at.Path, "/pulls/")) {

@@ -203,7 +203,7 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key str
 	return o.missed()
 }
 
-// stepsBelow are the next steps of a person, below the line of a job. On a terminal they are
+// stepsBelow returns the next steps of a person, below the line of a job. On a terminal they are
 // drawn again with the line, elsewhere once.
 func (c *cli) stepsBelow(ctx context.Context, to *api.Client, job api.Job, moved bool) string {
 	if !moved && !c.env.Terminal {

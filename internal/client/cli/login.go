@@ -86,7 +86,7 @@ func logIn(ctx context.Context, c *cli, server, name, tokenFile string) error {
 	return nil
 }
 
-// nameFor is the name of a new context, or of the one that the server has.
+// nameFor returns the name of a new context, or of the one that the server has.
 func nameFor(cfg config, server string) string {
 	if name, ok := cfg.findContext(server); ok {
 		return name

@@ -58,7 +58,7 @@ func messageSend(c *cli) *cobra.Command {
 	return cmd
 }
 
-// body is the message as the API takes it.
+// body returns the message as the API takes it.
 func (d draft) body(args []string) (api.NewMessage, error) {
 	to, err := parseAddress(d.to)
 	if err != nil {
@@ -101,7 +101,7 @@ func parseAddress(text string) (api.NewMessageAddress, error) {
 	return api.NewMessageAddress{}, fail(exitUsage, "--to must be agent:NAME, role:NAME, factory:NAME, person:MAIL or all")
 }
 
-// addressText is an address as it is read.
+// addressText returns an address as it is read.
 func addressText(a api.MessageAddress) string {
 	if a.Name == "" {
 		return string(a.Kind)
@@ -277,7 +277,7 @@ func (s *screen) messageLine(m api.Message) error {
 	return err
 }
 
-// payloadText is a payload in a line: its text where it has one.
+// payloadText returns a payload in a line: its text where it has one.
 func payloadText(m api.Message) string {
 	var said struct{ Text string }
 	switch {

@@ -72,7 +72,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 	return cmd
 }
 
-// budgetID is the id of the budget that has a name or an id.
+// budgetID returns the id of the budget that has a name or an id.
 func budgetID(ctx context.Context, to *api.Client, name string) (string, error) {
 	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *screen) tableOfBudgets(w io.Writer, said api.BudgetList) {
 	t.print(w)
 }
 
-// describeScope is what a budget is of.
+// describeScope returns what a budget is of.
 func describeScope(b api.Budget) string {
 	name := cmp.Or(b.Job, b.Phase, b.Product)
 	if name == "" {

@@ -15,7 +15,7 @@ var languages = []string{"go", "node", "python3", "java", "rustc", "ruby", "php"
 // isVersion is the value of a capability such as go:1.26.
 var isVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*$`)
 
-// offersInShort is what a factory offers, by kind: repositories, engines, what its owner has
+// offersInShort returns what a factory offers, by kind: repositories, engines, what its owner has
 // labelled, languages, its system; other tools are counted.
 func offersInShort(f api.Factory) string {
 	const most = 2 // of the same kind
@@ -66,7 +66,7 @@ func orCount(names []string, most int, what string) []string {
 	return []string{fmt.Sprintf("%d %s", len(names), what)}
 }
 
-// longer is the version that says more.
+// longer returns the version that says more.
 func longer(a, b string) string {
 	if len(b) > len(a) {
 		return b

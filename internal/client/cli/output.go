@@ -169,7 +169,7 @@ func (k *keptWriter) Write(p []byte) (int, error) {
 	return n, k.err
 }
 
-// failed is the error of the first write that failed.
+// failed returns the error of the first write that failed.
 func (k *keptWriter) failed() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

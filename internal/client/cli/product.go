@@ -145,7 +145,7 @@ func productSet(c *cli) *cobra.Command {
 var settingOf = map[string]string{"review": "review_required", "one-job-per-repo": "one_job_per_repo", "paused": "paused",
 	"merge-by": "merge_by", "merge-method": "merge_method", "merge-into": "merge_into", "merge-checks": "merge_checks"}
 
-// readSettings are a product's settings as they are; none where there is no such product.
+// readSettings returns a product's settings as they are; none where there is no such product.
 func readSettings(ctx context.Context, to *api.Client, name string) (map[string]any, error) {
 	_, settings, err := readInto[map[string]any](to.GetProduct(ctx, name))
 	if p, ok := errors.AsType[*api.Error](err); ok && p.Status == http.StatusNotFound {
@@ -154,7 +154,7 @@ func readSettings(ctx context.Context, to *api.Client, name string) (map[string]
 	return settings, err
 }
 
-// reposAfter are the repositories that a product has afterwards.
+// reposAfter returns the repositories that a product has afterwards.
 func reposAfter(now any, all bool, repos, add, drop []string) []string {
 	after := []string{}
 	seen := map[string]bool{}

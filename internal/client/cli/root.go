@@ -57,7 +57,7 @@ func Run(ctx context.Context, args []string, env Env) int {
 	return exitCode(err)
 }
 
-// NewRoot is the tree of commands, for its description.
+// NewRoot returns the tree of commands, for its description.
 func NewRoot() *cobra.Command {
 	return (&cli{screen: screen{env: Env{Out: io.Discard, Err: io.Discard}}}).root()
 }
@@ -113,7 +113,7 @@ func wrapArgs(cmd *cobra.Command) {
 	}
 }
 
-// group is a command that only has others below it.
+// group returns a command that only has others below it.
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: needsCommand, Args: cobra.ArbitraryArgs}
 	cmd.AddCommand(below...)

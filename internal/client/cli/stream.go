@@ -103,7 +103,7 @@ func (s stream) read(take func(api.Event) (bool, error)) (enough bool, err error
 
 var errLongLine = errors.New("an event of the stream is too long")
 
-// line is the next line without its end.
+// line returns the next line without its end.
 func (s stream) line() ([]byte, error) {
 	var whole []byte
 	for {

@@ -12,7 +12,7 @@ import (
 // mostTypos is how many letters may be wrong in a word for another one to be suggested.
 const mostTypos = 2
 
-// needsCommand is what a command does that only has others below it.
+// needsCommand returns what a command does that only has others below it.
 func needsCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

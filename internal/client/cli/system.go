@@ -34,7 +34,7 @@ type Env struct {
 	Conceal func(passed []string) error
 }
 
-// System is the Env of this process.
+// System returns the Env of this process.
 func System() Env {
 	e := Env{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ, Now: time.Now, Conceal: conceal,
 		Terminal: term.IsTerminal(int(os.Stdout.Fd()))}
@@ -55,7 +55,7 @@ func System() Env {
 	return e
 }
 
-// pace is how often a command looks that usually does so every usual.
+// pace returns how often a command looks that usually does so every usual.
 func (e Env) pace(usual time.Duration) time.Duration { return cmp.Or(e.Pause, usual) }
 
 // stateDir is $XDG_STATE_HOME/fleet where systems have such a folder, and else beside the

@@ -229,7 +229,7 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 // maxSeats is the API's limit of the jobs that an agent has at once.
 const maxSeats = 100
 
-// engines are those named, or those that are looked for.
+// engines returns those named, or those that are looked for.
 func (c *cli) engines(names []string) ([]engines.Engine, error) {
 	if len(names) == 0 {
 		names = defaultEngines

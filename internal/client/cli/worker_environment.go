@@ -22,7 +22,7 @@ var (
 	servicePrefixes = []string{"ANTHROPIC_", "CLAUDE_", "OPENAI_", "CODEX_", "OPENCODE_"}
 )
 
-// serviceEnvironment are the variables that a service needs of this shell, with those that its
+// serviceEnvironment returns the variables that a service needs of this shell, with those that its
 // flags pass on, sorted.
 func (e Env) serviceEnvironment(flags []string) []string {
 	if e.Environ == nil {
@@ -42,7 +42,7 @@ func (e Env) serviceEnvironment(flags []string) []string {
 	return found
 }
 
-// passedNames are the values of --pass.
+// passedNames returns the values of --pass.
 func passedNames(flags []string) (names []string) {
 	for i, flag := range flags {
 		if name, ok := strings.CutPrefix(flag, "--pass="); ok {
@@ -54,7 +54,7 @@ func passedNames(flags []string) (names []string) {
 	return names
 }
 
-// environmentText is the file: both systemd and a shell read it.
+// environmentText returns the file: both systemd and a shell read it.
 func environmentText(variables []string) string {
 	text := "# The variables of the worker's service. Add those that agent programs need, and restart it.\n" +
 		"# Only you may read this file: keep it so.\n"

@@ -92,7 +92,7 @@ type service struct {
 	environment string
 }
 
-// service is the file that has a system start a command: where it belongs, what it says,
+// service returns the file that has a system start a command: where it belongs, what it says,
 // and the line that starts it.
 func (c *cli) service(system string, s service) (path, text, start string, err error) {
 	home := c.env.Getenv("HOME")
@@ -142,7 +142,7 @@ func systemdWord(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "$", "$$", "\n", `\n`).Replace(word) + `"`
 }
 
-// launchdList is the same for launchd, which reads no file of variables: a shell does.
+// launchdList returns the same for launchd, which reads no file of variables: a shell does.
 func launchdList(s service, search, log string) string {
 	const read = `set -a; [ ! -r "$0" ] || . "$0"; set +a; exec "$@"`
 	var words strings.Builder

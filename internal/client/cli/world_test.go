@@ -203,7 +203,7 @@ func (w *world) fleetIn(in string, args ...string) ran {
 	return ran{w.t, "fleet " + strings.Join(args, " "), code, out.String(), complaints.String()}
 }
 
-// around is what a command finds.
+// around returns what a command finds.
 func (w *world) around(in string, out, complaints *buffer) cli.Env {
 	e := cli.Env{In: strings.NewReader(in), Out: out, Err: complaints, Getenv: func(name string) string { return w.env[name] },
 		ConfigDir: filepath.Join(w.home, "config", "fleet"), StateDir: filepath.Join(w.home, "state", "fleet"),

@@ -99,7 +99,7 @@ type demo struct {
 	plans atomic.Bool
 }
 
-// work is one of the workers. When the demo ends, so does its work.
+// work returns one of the workers. When the demo ends, so does its work.
 func (d *demo) work(ctx context.Context, name string, seats int) error {
 	state := filepath.Join(d.Dir, "workers", name)
 	log := d.Log.With("host", name)
@@ -148,7 +148,7 @@ func (d *demo) furnish(ctx context.Context) error {
 	return nil
 }
 
-// lastMade is the number of the last job that an earlier demo made on this server; 0 where
+// lastMade returns the number of the last job that an earlier demo made on this server; 0 where
 // there was none.
 func (d *demo) lastMade(ctx context.Context) (int, error) {
 	var cursor *string

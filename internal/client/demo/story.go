@@ -59,7 +59,7 @@ func (d *demo) story() []api.NewJob {
 	return jobs
 }
 
-// script is what the agent of a job plays: it reads, writes and tests, and sometimes asks,
+// script returns what the agent of a job plays: it reads, writes and tests, and sometimes asks,
 // fails or dies.
 func (d *demo) script(title string) json.RawMessage {
 	pause := func() int { return 500 + d.draw.IntN(2500) }

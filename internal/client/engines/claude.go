@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Claude is the engine that runs Claude Code.
+// Claude returns the engine that runs Claude Code.
 func Claude(o Options) Engine { return claude{o} }
 
 type claude struct{ o Options }
@@ -142,7 +142,7 @@ func (c *claudeLines) line(line []byte) {
 	}
 }
 
-// inSeconds is a duration in whole seconds, at least one.
+// inSeconds returns a duration in whole seconds, at least one.
 func inSeconds(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(1, int(d.Round(time.Second).Seconds())))
 }
@@ -170,7 +170,7 @@ func (c *claudeLines) block(b claudeBlock) {
 	}
 }
 
-// joinText is the text of a result: a string, or blocks of which some are texts.
+// joinText returns the text of a result: a string, or blocks of which some are texts.
 func joinText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

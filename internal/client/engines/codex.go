@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Codex is the engine that runs OpenAI's Codex.
+// Codex returns the engine that runs OpenAI's Codex.
 func Codex(o Options) Engine { return codex{o} }
 
 type codex struct{ o Options }
@@ -51,7 +51,7 @@ func (c codex) Run(ctx context.Context, task Task, tell func(Event)) (Result, er
 	return invoke(ctx, task, invocation{name: "Codex", argv: append(argv, "-"), usage: usage, reads: reads}, tell)
 }
 
-// codexTools are the options for the server of tools. Codex gives such servers few of its
+// codexTools returns the options for the server of tools. Codex gives such servers few of its
 // own variables, and waits only for those that are required.
 func codexTools(task Task) []string {
 	if len(task.MCP) == 0 {
@@ -63,7 +63,7 @@ func codexTools(task Task) []string {
 		server + ".required=true", server + ".startup_timeout_sec=" + strconv.Itoa(int(toolPatience.Seconds()))}
 }
 
-// list is a list of strings as TOML has them, without its brackets. Those of JSON are.
+// list returns a list of strings as TOML has them, without its brackets. Those of JSON are.
 func list(texts ...string) string {
 	var all []string
 	for _, t := range texts {
@@ -79,7 +79,7 @@ func list(texts ...string) string {
 // setting is a string at the top of Codex's configuration.
 var setting = regexp.MustCompile(`(?m)^(model|model_provider)\s*=\s*"([^"\n]+)"`)
 
-// codexModel is what a task is done with. Codex does not print it.
+// codexModel returns what a task is done with. Codex does not print it.
 func codexModel(task Task) (provider, model string) {
 	settings := map[string]string{}
 	home := cmp.Or(task.variable("CODEX_HOME"), filepath.Join(task.variable("HOME"), ".codex"))
@@ -152,7 +152,7 @@ func (c *codexLines) line(line []byte) {
 // inShell is how Codex runs a command.
 var inShell = regexp.MustCompile(`(?s)^\S*/(?:ba|z|da)?sh -l?c (.*)$`)
 
-// does is what an item is as a step.
+// does returns what an item is as a step.
 func (c *codexLines) does(i codexItem) string {
 	switch i.Type {
 	case "command_execution":

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
 )
 
-// Command is the engine that runs a line of the shell. It gets the prompt on stdin and in
+// Command returns the engine that runs a line of the shell. It gets the prompt on stdin and in
 // the file FLEETBOARD_PROMPT_FILE, and what it prints becomes lines of the log; the last
 // one of stdout is the summary. Status 0 is success.
 func Command(line string) Engine { return command{line} }

@@ -27,7 +27,7 @@ func run(ctx context.Context, t *testing.T, e engines.Engine, task engines.Task)
 	return r, events
 }
 
-// said are the steps and the log lines of events.
+// said returns the steps and the log lines of events.
 func said(events []engines.Event) (lines []string) {
 	for _, e := range events {
 		if e.Step != "" {

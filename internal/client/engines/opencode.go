@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// OpenCode is the engine that runs OpenCode.
+// OpenCode returns the engine that runs OpenCode.
 func OpenCode(o Options) Engine { return openCode{o} }
 
 type openCode struct{ o Options }

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Scripted is the engine that plays a script, for tests and for the demo. A task without
+// Scripted returns the engine that plays a script, for tests and for the demo. A task without
 // one adds a line to JOBS.md.
 func Scripted() Engine { return scripted{} }
 
@@ -93,10 +93,10 @@ func readScript(raw []byte) (Script, *Failure) {
 
 const sessionPrefix = "script-"
 
-// sessionAt is the session that goes on with step i.
+// sessionAt returns the session that goes on with step i.
 func sessionAt(i int) Event { return Event{Session: sessionPrefix + strconv.Itoa(i)} }
 
-// findBegin is the step that a session goes on with; ok is false where there is no such one.
+// findBegin returns the step that a session goes on with; ok is false where there is no such one.
 func findBegin(session string, steps int) (begin int, ok bool) {
 	if session == "" {
 		return 0, true

@@ -19,7 +19,7 @@ type Options struct {
 	Program string
 }
 
-// or is the program that is run.
+// or returns the program that is run.
 func (o Options) or(name string) string {
 	if o.Program != "" {
 		return o.Program
@@ -104,7 +104,7 @@ func invoke(ctx context.Context, task Task, in invocation, tell func(Event)) (Re
 	return ended(ctx, in, exit), nil
 }
 
-// ended is how a program went that has ended.
+// ended returns how a program went that has ended.
 func ended(ctx context.Context, in invocation, exit process.Exit) Result {
 	if ctx.Err() != nil {
 		return failed("other", in.name+" was stopped.", true)
@@ -147,7 +147,7 @@ func failed(kind, message string, retryable bool) Result {
 	return Result{Failure: &Failure{Kind: kind, Message: cut(message), Retryable: retryable}}
 }
 
-// mark is the variable that tells the processes of a run.
+// mark returns the variable that tells the processes of a run.
 func (t Task) mark() string {
 	if t.RunID == "" {
 		return ""
@@ -155,7 +155,7 @@ func (t Task) mark() string {
 	return "FLEETBOARD_RUN=" + t.RunID
 }
 
-// variables are the names of a task's variables for the server of tools.
+// variables returns the names of a task's variables for the server of tools.
 func (t Task) variables() (names []string) {
 	for _, v := range t.Env {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "FLEETBOARD_") {
@@ -165,7 +165,7 @@ func (t Task) variables() (names []string) {
 	return names
 }
 
-// variable is the value of one of the task's variables.
+// variable returns the value of one of the task's variables.
 func (t Task) variable(name string) string {
 	value := ""
 	for _, v := range t.Env {
@@ -176,7 +176,7 @@ func (t Task) variable(name string) string {
 	return value
 }
 
-// firstLine is the first line of a text that says something.
+// firstLine returns the first line of a text that says something.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -186,7 +186,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-// cut is a text that is not too long to be told.
+// cut returns a text that is not too long to be told.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -194,7 +194,7 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "")
 }
 
-// step is a line that is short enough for a step.
+// step returns a line that is short enough for a step.
 func step(text string) Event {
 	line := []rune(firstLine(text[:min(len(text), maxText)]))
 	if len(line) > maxStep {

@@ -56,7 +56,7 @@ type program struct {
 	prepare func(t *testing.T, home, repo, model string) []string
 }
 
-// installed is the path of a program that tools/ensure-engines.sh installed.
+// installed returns the path of a program that tools/ensure-engines.sh installed.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../.tools/engines/node_modules/.bin/" + name)
@@ -157,7 +157,7 @@ func (w *world) file(name string) string {
 	return string(text)
 }
 
-// sum is all that entries say was used, without ids and times.
+// sum returns all that entries say was used, without ids and times.
 func sum(usage map[string]transcript.Entry) (s transcript.Entry) {
 	for _, u := range usage {
 		s.Input += u.Input

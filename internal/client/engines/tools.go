@@ -16,7 +16,7 @@ var tools = map[string]struct{ does, argument string }{
 	"agent": {"Starts a subagent:", "description"}, "skill": {"Uses the skill", "skill"},
 }
 
-// toolStep is the step that the use of a tool is; "" where it speaks for itself, as those
+// toolStep returns the step that the use of a tool is; "" where it speaks for itself, as those
 // of Task.MCP do.
 func (t Task) toolStep(name string, input json.RawMessage) string {
 	if strings.HasPrefix(name, "mcp__"+toolServer+"__") || strings.HasPrefix(name, toolServer+"_") {

@@ -71,7 +71,7 @@ func (f Forges) Ready() bool {
 	return slices.ContainsFunc(f.all, func(p place) bool { return p.token != "" })
 }
 
-// Secrets are the tokens.
+// Secrets returns the tokens.
 func (f Forges) Secrets() (tokens []string) {
 	for _, p := range f.all {
 		if p.token != "" {

@@ -51,7 +51,7 @@ func eachForge(t *testing.T, do func(d *desk)) {
 	}
 }
 
-// known is the forge, with a token.
+// known returns the forge, with a token.
 func (d *desk) known(kind, token string) (forge.Forge, forge.Repo) {
 	d.Helper()
 	all, err := forge.Known([]string{kind + "=" + d.URL}, func(string) string { return token })
@@ -121,7 +121,7 @@ func (d *desk) get(p forge.PullRequest) forge.PullRequest {
 	return p
 }
 
-// tip is the newest commit of main at the forge.
+// tip returns the newest commit of main at the forge.
 func (d *desk) tip() string {
 	d.Helper()
 	return strings.Fields(d.git("ls-remote", "origin", "refs/heads/main"))[0]

@@ -158,7 +158,7 @@ func (g *gitea) call(ctx context.Context, method string, repo Repo, path string,
 	return nil
 }
 
-// failed is a call that broke off: what ended ctx, or no answer.
+// failed returns a call that broke off: what ended ctx, or no answer.
 func (p place) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -26,7 +26,7 @@ func newGitHub(p place) (*gitHub, error) {
 	return &gitHub{place: p, api: api}, err
 }
 
-// toPullRequest is a pull request as GitHub tells it.
+// toPullRequest returns a pull request as GitHub tells it.
 func toPullRequest(repo Repo, g *github.PullRequest) PullRequest {
 	p := PullRequest{Repo: repo, Number: g.GetNumber(), URL: g.GetHTMLURL(), Branch: g.GetHead().GetRef(), Head: g.GetHead().GetSHA(),
 		Base: g.GetBase().GetRef(), Open: g.GetState() == "open", Unfit: !g.GetMergeable()}
@@ -126,7 +126,7 @@ func (g *gitHub) Merge(ctx context.Context, pull PullRequest, commit string, how
 	return merged, err
 }
 
-// refusal is an error of the library as one of ours, nil for none.
+// refusal returns an error of the library as one of ours, nil for none.
 func (g *gitHub) refusal(ctx context.Context, err error) error {
 	var answered *github.ErrorResponse
 	var limited *github.RateLimitError

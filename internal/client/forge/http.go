@@ -23,7 +23,7 @@ const (
 	maxPages = 20
 )
 
-// newClient is an HTTP client for one forge.
+// newClient returns an HTTP client for one forge.
 func newClient() *http.Client {
 	return &http.Client{Timeout: slowest, Transport: bounded{http.DefaultTransport}, CheckRedirect: stayAtHost}
 }
@@ -51,7 +51,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// refused is what an answer refuses, in the forge's own words.
+// refused returns what an answer refuses, in the forge's own words.
 func (p place) refused(answer *http.Response, said string) *Refusal {
 	if said = p.clean(said); said == "" {
 		said = http.StatusText(answer.StatusCode)
@@ -62,14 +62,14 @@ func (p place) refused(answer *http.Response, said string) *Refusal {
 	return r
 }
 
-// unheard is a call without an answer that could be read.
+// unheard returns a call without an answer that could be read.
 func (p place) unheard(err error) *Refusal {
 	var broken *url.Error
 	again := errors.As(err, &broken) && !errors.Is(err, errElsewhere) || errors.Is(err, io.ErrUnexpectedEOF)
 	return &Refusal{Forge: p.at.Host, Said: p.clean(err.Error()), Again: again}
 }
 
-// clean is a text in one line, without the token.
+// clean returns a text in one line, without the token.
 func (p place) clean(said string) string {
 	if p.token != "" {
 		said = strings.ReplaceAll(said, p.token, "…")

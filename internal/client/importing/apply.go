@@ -179,7 +179,7 @@ func encoded(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// inOrder are the steps that make jobs, each after those that it depends on.
+// inOrder returns the steps that make jobs, each after those that it depends on.
 func inOrder(steps []Step) []Step {
 	at := map[string]int{}
 	for i, s := range steps {

@@ -38,7 +38,7 @@ type edge struct {
 	Type        string `json:"type"`
 }
 
-// other is the id of the other issue, empty where the edge is not one of the issue's own.
+// other returns the id of the other issue, empty where the edge is not one of the issue's own.
 func (e edge) other(id string) string {
 	if e.IssueID != "" && lineText(e.IssueID) != id {
 		return ""
@@ -91,7 +91,7 @@ func Beads(_ string, from io.Reader) ([]Item, error) {
 	return unique(items)
 }
 
-// item is an issue by itself.
+// item returns an issue by itself.
 func (b bead) item() Item {
 	id := lineText(b.ID)
 	one := Item{Source: "beads:" + id, Title: lineText(b.Title), Body: b.body(id), Kind: lineText(b.IssueType),
@@ -115,7 +115,7 @@ func (b bead) item() Item {
 	return one
 }
 
-// others are the ids of the issues that an issue has edges of these types to.
+// others returns the ids of the issues that an issue has edges of these types to.
 func (b bead) others(id string, types ...string) []string {
 	var list []string
 	for _, d := range b.Dependencies {
@@ -126,7 +126,7 @@ func (b bead) others(id string, types ...string) []string {
 	return list
 }
 
-// body is all text of an issue. What else it has to do with others stands at its end.
+// body returns all text of an issue. What else it has to do with others stands at its end.
 func (b bead) body(id string) string {
 	parts := []string{bodyText(b.Description)}
 	for _, part := range []struct{ title, text string }{{"Design", b.Design}, {"Notes", b.Notes}} {
@@ -146,7 +146,7 @@ func (b bead) body(id string) string {
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
-// because is what became of an issue, with the reason where it has one.
+// because returns what became of an issue, with the reason where it has one.
 func because(what, reason string) string {
 	if reason = lineText(reason); reason != "" {
 		return what + ": " + reason
@@ -157,7 +157,7 @@ func because(what, reason string) string {
 // bullet is what stands before a criterion in a list.
 var bullet = regexp.MustCompile(`^(?:[-*+]|\d+[.)])[ \t]+(?:\[[ xX]\][ \t]+)?`)
 
-// criteria are the lines of a text, without the signs of a list.
+// criteria returns the lines of a text, without the signs of a list.
 func criteria(text string) []string {
 	var list []string
 	for line := range strings.Lines(bodyText(text)) {

@@ -77,7 +77,7 @@ func withTags(present, more []string) []string {
 	return all
 }
 
-// waitsFor are the dependencies of a job as they are to be: those that the file names and has
+// waitsFor returns the dependencies of a job as they are to be: those that the file names and has
 // not closed, and those on other work than that of the file's sources.
 func (p planner) waitsFor(s *Step, one Item, present []string) []string {
 	named := map[string]bool{}

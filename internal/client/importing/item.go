@@ -60,7 +60,7 @@ func readAll(from io.Reader) ([]byte, error) {
 	return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
 }
 
-// readLines are the lines of a file, without their ends.
+// readLines returns the lines of a file, without their ends.
 func readLines(from io.Reader) ([][]byte, error) {
 	raw, err := readAll(from)
 	if err != nil {
@@ -88,12 +88,12 @@ func unique(items []Item) ([]Item, error) {
 	return items, nil
 }
 
-// lineText is a text on one line, without control characters.
+// lineText returns a text on one line, without control characters.
 func lineText(text string) string {
 	return strings.Join(strings.Fields(bodyText(text)), " ")
 }
 
-// bodyText is a text as the server keeps it: UTF-8, lines that end with a line feed, and no
+// bodyText returns a text as the server keeps it: UTF-8, lines that end with a line feed, and no
 // other control characters than tabs.
 func bodyText(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
@@ -105,7 +105,7 @@ func bodyText(text string) string {
 	}, text))
 }
 
-// texts are the texts that have something on their line, each once.
+// texts returns the texts that have something on their line, each once.
 func texts(all []string) []string {
 	var kept []string
 	for _, one := range all {

@@ -20,7 +20,7 @@ const (
 	namedPage = 200
 )
 
-// keysIn are the keys of the jobs of items, and of those that they depend on.
+// keysIn returns the keys of the jobs of items, and of those that they depend on.
 func keysIn(items []Item) []string {
 	var keys []string
 	for _, one := range items {
@@ -50,7 +50,7 @@ func findJobs(ctx context.Context, to *api.Client, keys []string) (map[string]ap
 	return found, nil
 }
 
-// goneFrom are the keys of unfinished jobs that imports of the same sources have made, and
+// goneFrom returns the keys of unfinished jobs that imports of the same sources have made, and
 // that the items do not have. A job whose tag a person took away is no import's any more.
 func goneFrom(ctx context.Context, to *api.Client, items []Item) ([]string, error) {
 	here, tags, scopes := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -95,7 +95,7 @@ func isFinished(s api.JobStatus) bool {
 	return s == api.JobStatusCompleted || s == api.JobStatusAborted || s == api.JobStatusArchived
 }
 
-// sourceScope is what the sources of one file have in common: the repository of an issue, the
+// sourceScope returns what the sources of one file have in common: the repository of an issue, the
 // name of a Markdown file, what stands before the last hyphen of a bead.
 func sourceScope(source string) string {
 	for _, mark := range []string{"#", "/issues/", "-"} {

@@ -32,7 +32,7 @@ func (s *Step) cut(text string, most int, what string) string {
 	return text
 }
 
-// fitting is the begin of a text that takes at most so many bytes as JSON.
+// fitting returns the begin of a text that takes at most so many bytes as JSON.
 func fitting(text string, most int) string {
 	const longest = 6 // \u2028
 	size := 0
@@ -55,7 +55,7 @@ func fitting(text string, most int) string {
 // nameForm is what the server takes as the name of a kind.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@-]*$`)
 
-// kind is the kind of a job; none where the server would refuse it.
+// kind returns the kind of a job; none where the server would refuse it.
 func (s *Step) kind(name string) string {
 	if name == "" || len(name) <= api.MaxNewJobKind && nameForm.MatchString(name) {
 		return name
@@ -64,7 +64,7 @@ func (s *Step) kind(name string) string {
 	return ""
 }
 
-// labels are an item's tags, with room for that of its format.
+// labels returns an item's tags, with room for that of its format.
 func (s *Step) labels(one Item) []string {
 	const most = api.MaxNewJobTags - 1
 	var labels []string
@@ -80,7 +80,7 @@ func (s *Step) labels(one Item) []string {
 	return labels
 }
 
-// criteria are an item's criteria, as many as a job holds.
+// criteria returns an item's criteria, as many as a job holds.
 func (s *Step) criteria(all []string) []string {
 	var list []string
 	for _, one := range all {

@@ -88,7 +88,7 @@ func (t *tasks) add(line text.Segment, above int) int {
 	return len(t.items) - 1
 }
 
-// slug is a text in lower case with hyphens between its words.
+// slug returns a text in lower case with hyphens between its words.
 func slug(text string) string {
 	var b strings.Builder
 	n, gap := 0, false

@@ -64,7 +64,7 @@ type Difference struct {
 	Draft bool `json:"draft"`
 }
 
-// Count is how many steps have an action.
+// Count returns how many steps have an action.
 func (d Difference) Count(a Action) int {
 	n := 0
 	for _, s := range d.Steps {
@@ -117,13 +117,13 @@ func Plan(ctx context.Context, to *api.Client, items []Item, target Target) (Dif
 	return d, nil
 }
 
-// formatTag is the tag of all jobs of a format.
+// formatTag returns the tag of all jobs of a format.
 func formatTag(source string) string {
 	format, _, _ := strings.Cut(source, ":")
 	return "import:" + format
 }
 
-// MakeKey is the key of a source's job: the end of the source for people, and a hash of all of it.
+// MakeKey returns the key of a source's job: the end of the source for people, and a hash of all of it.
 func MakeKey(source string) string {
 	const readable, exact = 30, 12
 	hash := sha256.Sum256([]byte(source))
@@ -137,7 +137,7 @@ func MakeKey(source string) string {
 	return strings.TrimPrefix(end+"-"+hex.EncodeToString(hash[:])[:exact], "-")
 }
 
-// onceKey is the idempotency key of a source's job. It says where the job comes from, as far
+// onceKey returns the idempotency key of a source's job. It says where the job comes from, as far
 // as that is readable within the server's limit.
 func onceKey(source string) string {
 	const most, exact = 200, 12
@@ -247,7 +247,7 @@ var idle = []api.JobStatus{
 	api.JobStatusPaused,
 }
 
-// withAddress is an item's text with the address where people read it.
+// withAddress returns an item's text with the address where people read it.
 func withAddress(one Item) string {
 	if one.URL == "" || strings.Contains(one.Body, one.URL) {
 		return one.Body
@@ -262,7 +262,7 @@ func filled(text string) *string {
 	return &text
 }
 
-// needs are the keys of the jobs that the file has an item's job wait for.
+// needs returns the keys of the jobs that the file has an item's job wait for.
 func (p planner) needs(s *Step, one Item) []string {
 	var keys []string
 	for _, source := range one.DependsOn {

@@ -112,7 +112,7 @@ func Pipe(ctx context.Context, socket string, in io.Reader, out io.Writer) error
 	return nil
 }
 
-// server is one with all tools.
+// server returns one with all tools.
 func server(h Handler, box Mailbox) *mcp.Server {
 	said := func(text string) *mcp.CallToolResult { return said(text + hint(box.Waiting())) }
 	s := mcp.NewServer(&mcp.Implementation{Name: "fleetboard", Version: "1.0.0"}, nil)
@@ -209,7 +209,7 @@ type saved struct {
 	Checkpoint map[string]any `json:"checkpoint" jsonschema:"an object of your own making"`
 }
 
-// exact is the checkpoint among a tool's arguments as it was written: numbers lose no
+// exact returns the checkpoint among a tool's arguments as it was written: numbers lose no
 // digit, as they do in a map.
 func exact(arguments json.RawMessage) (json.RawMessage, error) {
 	var in struct {
@@ -223,7 +223,7 @@ func exact(arguments json.RawMessage) (json.RawMessage, error) {
 	return short.Bytes(), err
 }
 
-// said is what a tool answers.
+// said returns what a tool answers.
 func said(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

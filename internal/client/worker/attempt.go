@@ -246,7 +246,7 @@ func (a *attempt) once(ctx context.Context, socket, session string) (engines.Res
 	return a.engine.Run(ctx, task, a.handleEvent)
 }
 
-// task is what the engine is to do, which its prompt says.
+// task returns what the engine is to do, which its prompt says.
 func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
 	task := engines.Task{
 		Prompt:     prompt,

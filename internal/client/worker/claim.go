@@ -137,7 +137,7 @@ func (w *Worker) holdAll(list []api.Job, sent time.Duration, request string) []c
 	return found
 }
 
-// newNext is what a report asks for in the place of its own job: another one.
+// newNext returns what a report asks for in the place of its own job: another one.
 func (w *Worker) newNext() *api.NextRequest {
 	id, ttl := random(), int(w.Lease.Seconds())
 	return &api.NextRequest{RequestID: &id, TTLSeconds: &ttl}

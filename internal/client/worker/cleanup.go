@@ -33,7 +33,7 @@ func (w *Worker) cleanUps(ctx context.Context) {
 	}
 }
 
-// scratch is the directory of an attempt, by its name: what is there is taken up again after
+// scratch returns the directory of an attempt, by its name: what is there is taken up again after
 // a kill.
 func (w *Worker) scratch(attempt string) string { return filepath.Join(w.State, "attempts", attempt) }
 

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot is a time that only grows: it goes on while the host sleeps, and nobody can
+// sinceBoot returns a time that only grows: it goes on while the host sleeps, and nobody can
 // set it.
 func sinceBoot() time.Duration {
 	var t unix.Timespec

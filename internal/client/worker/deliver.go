@@ -219,7 +219,7 @@ func call[B, A any](raw json.RawMessage, do func(B) (*A, error)) (*A, error) {
 	return do(body)
 }
 
-// readJob is the job of an answer.
+// readJob returns the job of an answer.
 func readJob[A interface{ GetJSON200() *api.Job }](answer A, err error) (*api.Job, error) {
 	if err != nil {
 		return nil, err

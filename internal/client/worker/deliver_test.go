@@ -76,7 +76,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 	}
 }
 
-// delivering is a worker that can send reports.
+// delivering returns a worker that can send reports.
 func delivering(t *testing.T, server string) *Worker {
 	t.Helper()
 	connection, err := client.New(server, "token", api.Options{})

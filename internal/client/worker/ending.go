@@ -57,7 +57,7 @@ func failure(kind, message string, retryable bool) ending {
 		failure: api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), api.MaxFailureError), Retryable: &retryable}}
 }
 
-// failed is what an engine said of its failure.
+// failed returns what an engine said of its failure.
 func failed(r engines.Result) ending {
 	f := r.Failure
 	if f == nil {
@@ -71,7 +71,7 @@ func failed(r engines.Result) ending {
 	return end
 }
 
-// stoppedOr is how the attempt ends where it was stopped, and otherwise another ending.
+// stoppedOr returns how the attempt ends where it was stopped, and otherwise another ending.
 func (a *attempt) stoppedOr(other ending) ending {
 	if end, stopped := a.stopped(); stopped {
 		return end
@@ -79,7 +79,7 @@ func (a *attempt) stoppedOr(other ending) ending {
 	return other
 }
 
-// stopped is how the attempt ends where its work was stopped.
+// stopped returns how the attempt ends where its work was stopped.
 func (a *attempt) stopped() (ending, bool) {
 	cause, reason := a.lease.ended()
 	switch cause {
@@ -142,7 +142,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	return end
 }
 
-// result is what the review page shows of the work: the changes, whether the check passed,
+// result returns what the review page shows of the work: the changes, whether the check passed,
 // and a doubt where the changes are too long to be shown whole.
 func (a *attempt) result(d repos.Diff) json.RawMessage {
 	said := map[string]any{"files_changed": d.Count, "insertions": d.Added, "deletions": d.Deleted,
@@ -197,7 +197,7 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
 }
 
-// body is what the call sends: all have the lease, its usage, and what the next attempt
+// body returns what the call sends: all have the lease, its usage, and what the next attempt
 // needs. It names the job by its id: a report that waits may reach a server that was begun
 // anew, which may have another job of that key.
 func (a *attempt) body(end ending, usage api.UsageEntries) (json.RawMessage, error) {
@@ -247,7 +247,7 @@ func (a *attempt) save(end *ending) {
 	a.tellNotes()
 }
 
-// failureKind is the kind of failure that the API has for what kept an attempt from beginning.
+// failureKind returns the kind of failure that the API has for what kept an attempt from beginning.
 func failureKind(err error) string {
 	switch {
 	case errors.Is(err, errNoEngine):

@@ -37,7 +37,7 @@ func environment(pass []string, more ...string) []string {
 // plainName is a secret's name that can be part of a variable's.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// readSecrets are the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
+// readSecrets returns the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
 // them, and the worker's own, out of all that is told.
 func readSecrets(j api.Job, own ...string) (env []string, r *redact.Redactor) {
 	var values []json.RawMessage

@@ -24,7 +24,7 @@ func (w *Worker) heartbeats(ctx context.Context) {
 	}
 }
 
-// heartbeat is one of them.
+// heartbeat returns one of them.
 func (w *Worker) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, 5*time.Second))
 	defer cancel()
@@ -86,7 +86,7 @@ func (w *Worker) giveBack(ctx context.Context, job string, epoch int64) {
 	}
 }
 
-// heldLease is the one held under a name, nil for none.
+// heldLease returns the one held under a name, nil for none.
 func (w *Worker) heldLease(job string, epoch int64) *lease {
 	w.mu.Lock()
 	defer w.mu.Unlock()

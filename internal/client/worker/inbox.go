@@ -79,7 +79,7 @@ func (b *inbox) files(job string, others ...string) {
 	b.change()
 }
 
-// filedBy are the keys of the jobs that a job's attempts filed.
+// filedBy returns the keys of the jobs that a job's attempts filed.
 func (b *inbox) filedBy(job string) (keys []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +99,7 @@ func (b *inbox) active() (yes bool, changed <-chan struct{}) {
 	return len(b.running) > 0, b.changed
 }
 
-// listening is a context that ends with ctx, and when no attempt runs any more.
+// listening returns a context that ends with ctx, and when no attempt runs any more.
 func (b *inbox) listening(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -154,7 +154,7 @@ const (
 	anybody = "*"
 )
 
-// owner is the job whose attempts a message is for, anybody, or nobody as yet. The caller
+// owner returns the job whose attempts a message is for, anybody, or nobody as yet. The caller
 // holds mu.
 func (b *inbox) owner(m api.Message) string {
 	named := []string{m.CorrelationID, m.Job}
@@ -185,7 +185,7 @@ func (b *inbox) runs(job string, m api.Message) bool {
 	return b.running[job] > 0 && !own
 }
 
-// count is how many messages wait for the attempt on a job.
+// count returns how many messages wait for the attempt on a job.
 func (b *inbox) count(job string) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,7 +248,7 @@ func (b *inbox) toTell(most int) (seqs []int64) {
 	return seqs
 }
 
-// place is the position to read on from.
+// place returns the position to read on from.
 func (b *inbox) place() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

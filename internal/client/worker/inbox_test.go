@@ -14,7 +14,7 @@ var (
 	role   = api.MessageAddress{Kind: api.MessageAddressKindRole, Name: "worker"}
 )
 
-// talk is the inbox of ada, which works on FB-1 and FB-5. The attempt on FB-1 filed FB-2,
+// talk returns the inbox of ada, which works on FB-1 and FB-5. The attempt on FB-1 filed FB-2,
 // that on FB-7, which has ended, filed FB-8.
 func talk() *inbox {
 	b := newInbox("ada")

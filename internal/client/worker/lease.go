@@ -45,7 +45,7 @@ type lease struct {
 	reason string // of the server, in words
 }
 
-// newLease is a lease that lasts until a time on the clock of sinceBoot.
+// newLease returns a lease that lasts until a time on the clock of sinceBoot.
 func newLease(job string, epoch int64, until time.Duration) *lease {
 	l := &lease{job: job, epoch: epoch, until: until}
 	l.work, l.stop = context.WithCancel(context.Background())
@@ -80,7 +80,7 @@ func (l *lease) end(cause why, reason string) {
 	}
 }
 
-// ended is what stopped the work, and the reason that was given.
+// ended returns what stopped the work, and the reason that was given.
 func (l *lease) ended() (why, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,7 +93,7 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 	}
 }
 
-// Waiting is how many messages wait for the attempt.
+// Waiting returns how many messages wait for the attempt.
 func (b mailbox) Waiting() int { return b.w.inbox.count(b.job) }
 
 // shown are messages as the agent reads them.
@@ -158,7 +158,7 @@ func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Res
 	return result, nil
 }
 
-// one is a turn for messages. They are acknowledged once the engine does something.
+// one returns a turn for messages. They are acknowledged once the engine does something.
 func (a laterTurns) one(ctx context.Context, session string, got []api.Message) (engines.Result, error) {
 	a.told.step("reads messages")
 	task, err := a.task(a.socket, session, messagesPrompt(newMailbox(a.attempt).shown(ctx, got)))
@@ -179,7 +179,7 @@ func (a laterTurns) one(ctx context.Context, session string, got []api.Message) 
 	return result, err
 }
 
-// state is the session of the engine, and whether it asked a person.
+// state returns the session of the engine, and whether it asked a person.
 func (a *attempt) state() (session string, asked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

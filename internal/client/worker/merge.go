@@ -56,13 +56,13 @@ func (a *attempt) merge(ctx context.Context, order api.MergeOrder) ending {
 	return merged(commit, "")
 }
 
-// mergeRequest is what an order wants of git.
+// mergeRequest returns what an order wants of git.
 func (a *attempt) mergeRequest(order api.MergeOrder) repos.MergeRequest {
 	return repos.MergeRequest{Repo: a.job.Repo, Commit: order.Commit, Branch: order.Branch, Into: order.Into,
 		FastForward: order.Method == api.MergeMethodFastForward}
 }
 
-// said is a text of an order, "" where it says nothing.
+// said returns a text of an order, "" where it says nothing.
 func said(text *string) string {
 	if text == nil {
 		return ""
@@ -70,7 +70,7 @@ func said(text *string) string {
 	return *text
 }
 
-// merged is how the attempt ends where the work was merged; url is that of its pull request.
+// merged returns how the attempt ends where the work was merged; url is that of its pull request.
 func merged(commit, url string) ending {
 	result := map[string]string{"merged_commit": commit}
 	if url != "" {
@@ -85,7 +85,7 @@ func merged(commit, url string) ending {
 	return end
 }
 
-// unmerged is how the attempt ends where the work was not merged. printed is what a check
+// unmerged returns how the attempt ends where the work was not merged. printed is what a check
 // printed.
 func unmerged(err error, printed string) ending {
 	switch {

@@ -130,7 +130,7 @@ func (m *mail) settle(ctx context.Context) {
 	}
 }
 
-// listSeqs are the positions of messages.
+// listSeqs returns the positions of messages.
 func listSeqs(list []api.Message) []int64 {
 	seqs := make([]int64, 0, len(list))
 	for _, m := range list {

@@ -145,7 +145,7 @@ func (o *offer) describe() (info api.FactoryInfo, version int) {
 	return info, version
 }
 
-// unavailable is what the host has and does not offer now.
+// unavailable returns what the host has and does not offer now.
 func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
 	list := []api.Unavailable{}
 	for _, p := range o.Withdrawn() {
@@ -160,7 +160,7 @@ func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
 	return list[:min(len(list), maxUnavailable)]
 }
 
-// rescued is what was moved aside, as the API takes it. Of the reason the part is told that
+// rescued returns what was moved aside, as the API takes it. Of the reason the part is told that
 // the worker says itself: the rest may quote what only the job may know.
 func (o *offer) rescued() []api.Rescued {
 	all, err := o.Repos.Rescued()

@@ -118,7 +118,7 @@ func (p *parts) judgeRepo(ctx context.Context, err error) {
 	p.triesRepo = false
 }
 
-// explain is a line about a failure that everybody may read.
+// explain returns a line about a failure that everybody may read.
 func (p *parts) explain(failure string) string {
 	return redact.Cut(plainLine(p.hide(failure)), api.MaxUnavailableReason)
 }

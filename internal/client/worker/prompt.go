@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
 
-// prompt is what an agent is told about a job. A session that goes on knows the job, and
+// prompt returns what an agent is told about a job. A session that goes on knows the job, and
 // is told only what is new.
 func prompt(j api.Job, goesOn bool, tools bool) string {
 	var b strings.Builder
@@ -62,7 +62,7 @@ func news(b *strings.Builder, j api.Job, goesOn bool) {
 	}
 }
 
-// messagesPrompt is what an agent is told of messages that came while it worked.
+// messagesPrompt returns what an agent is told of messages that came while it worked.
 func messagesPrompt(list []mcptools.Message) string {
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
@@ -78,7 +78,7 @@ func list(b *strings.Builder, head string, items []string) {
 	}
 }
 
-// input is the job's input without secrets, which the agent finds in its environment, and
+// input returns the job's input without secrets, which the agent finds in its environment, and
 // without what is meant for the worker itself.
 func input(j api.Job) string {
 	shown := readInput(j)
@@ -95,7 +95,7 @@ func input(j api.Job) string {
 	return string(text)
 }
 
-// readInput is a job's input by name.
+// readInput returns a job's input by name.
 func readInput(j api.Job) map[string]json.RawMessage {
 	in := map[string]json.RawMessage{}
 	_ = json.Unmarshal(j.InputContext, &in) // the server keeps objects only

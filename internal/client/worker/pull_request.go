@@ -104,7 +104,7 @@ func (f *following) open(ctx context.Context) (end ending, over bool) {
 	return ending{}, false
 }
 
-// earlier is the branch of the pull request that an earlier merge of the work opened, if that
+// earlier returns the branch of the pull request that an earlier merge of the work opened, if that
 // one is still open.
 func (f *following) earlier(ctx context.Context) (e repos.Earlier, err error) {
 	was := f.order.PullRequest
@@ -277,7 +277,7 @@ func (f *following) patiently(ctx context.Context, call func() error) error {
 	}
 }
 
-// names are those of checks, in a sentence.
+// names returns those of checks, in a sentence.
 func names(list []string) string {
 	sorted := slices.Compact(slices.Sorted(slices.Values(list)))
 	return strings.Join(sorted, ", ")

@@ -47,7 +47,7 @@ func leftBehind(raw json.RawMessage) remains {
 	return c.Worker
 }
 
-// checkpointNow is what the next attempt needs, as far as it is known.
+// checkpointNow returns what the next attempt needs, as far as it is known.
 func (a *attempt) checkpointNow() json.RawMessage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,14 +106,14 @@ func writeFiled(scratch string, keys []string) error {
 	return os.WriteFile(filepath.Join(scratch, filedFile), []byte(strings.Join(keys, "\n")), 0o600)
 }
 
-// readFiled are the jobs that earlier attempts filed, and this one before the worker was
+// readFiled returns the jobs that earlier attempts filed, and this one before the worker was
 // killed.
 func readFiled(scratch string, j api.Job) []string {
 	keys, _ := os.ReadFile(filepath.Join(scratch, filedFile)) // an attempt that filed none has no such file
 	return append(strings.Fields(string(keys)), leftBehind(j.Checkpoint).Filed...)
 }
 
-// remembered are the jobs of attempts that did not end. Directories without a job are
+// remembered returns the jobs of attempts that did not end. Directories without a job are
 // removed: nothing had begun in them.
 func remembered(state string) ([]record, error) {
 	dir := filepath.Join(state, "attempts")

@@ -33,7 +33,7 @@ func (w *Worker) setToken(token string) {
 	w.mu.Unlock()
 }
 
-// namesOfProducts are the repositories that jobs may be about, as far as the server says.
+// namesOfProducts returns the repositories that jobs may be about, as far as the server says.
 func (w *Worker) namesOfProducts(ctx context.Context) (names []string) {
 	var cursor string
 	for {

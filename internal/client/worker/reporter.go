@@ -197,7 +197,7 @@ func (r *reporter) tellRefused(refused []string) {
 	r.refuse(r.lease.job, refused)
 }
 
-// waiting is what the server has not been told: lines stay until they are dropped.
+// waiting returns what the server has not been told: lines stay until they are dropped.
 func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -251,7 +251,7 @@ func (r *reporter) again(p *api.ProgressReport) {
 	}
 }
 
-// rest is what the server has not been told when an attempt ends: it goes with the final
+// rest returns what the server has not been told when an attempt ends: it goes with the final
 // report.
 func (r *reporter) rest() ([]api.NewLogLine, api.UsageEntries) {
 	r.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
-// secrets are the worker's own, which no agent may hand in.
+// secrets returns the worker's own, which no agent may hand in.
 func (w *Worker) secrets() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 	return failure("other", said, true), true
 }
 
-// values are those of the job's secrets and the worker's own, in JSON.
+// values returns those of the job's secrets and the worker's own, in JSON.
 func (a *attempt) values() (values []json.RawMessage) {
 	in := readInput(a.job)
 	for _, name := range a.job.SecretKeys {
@@ -70,7 +70,7 @@ func (a *attempt) notHadBefore(ctx context.Context, values []json.RawMessage) (r
 	return rest
 }
 
-// withoutSecrets is how an attempt ends whose saved work must be searched before it leaves:
+// withoutSecrets returns how an attempt ends whose saved work must be searched before it leaves:
 // one that gives the job back does so all the same, and says why its work stays here.
 func (a *attempt) withoutSecrets(ctx context.Context, end ending) ending {
 	if a.tree == nil || end.verb == verbComplete || end.verb == verbNone {

@@ -38,7 +38,7 @@ func (l *stateLock) unlock() { _ = l.file.Unlock() } // the process ends anyway
 // should. One that was killed goes on under it, so that its leases stay its own.
 func bootFile(dir string) string { return filepath.Join(dir, "boot") }
 
-// bootID is the one that a worker that was killed left, or a new one.
+// bootID returns the one that a worker that was killed left, or a new one.
 func bootID(dir string) (string, error) {
 	text, err := os.ReadFile(bootFile(dir))
 	if id := strings.TrimSpace(string(text)); err == nil && id != "" {

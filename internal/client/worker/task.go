@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// marker is a variable that all processes have that this worker starts.
+// marker returns a variable that all processes have that this worker starts.
 func (w *Worker) marker() string { return "FLEETBOARD_WORKER=" + w.State }
 
 // environment is that of the programs of an attempt.
@@ -23,12 +23,12 @@ func (a *attempt) environment() []string {
 	)
 }
 
-// attemptMarker is a variable that all processes of this attempt have.
+// attemptMarker returns a variable that all processes of this attempt have.
 func (a *attempt) attemptMarker() string {
 	return "FLEETBOARD_ATTEMPT=" + filepath.Join(a.w.State, a.at.Name())
 }
 
-// script is what the scripted engine plays: the job's own, or its command.
+// script returns what the scripted engine plays: the job's own, or its command.
 func (a *attempt) script() []byte {
 	in := readInput(a.job)
 	if s := in[scriptKey]; s != nil {
@@ -45,7 +45,7 @@ func (a *attempt) script() []byte {
 	return raw
 }
 
-// mayCost is what the attempt may spend, in dollars: what is left of the job's own budget,
+// mayCost returns what the attempt may spend, in dollars: what is left of the job's own budget,
 // or of those that the claim named, whichever is less. It is "" where nothing limits it.
 func (a *attempt) mayCost() string {
 	var least *big.Rat

@@ -110,7 +110,7 @@ func (a *attempt) Answer(ctx context.Context, job, answer string) error {
 	return err
 }
 
-// asked is how the attempt ends where the agent asked a person.
+// asked returns how the attempt ends where the agent asked a person.
 func (a *attempt) asked() (ending, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// usageEntry is an entry as the API takes it.
+// usageEntry returns an entry as the API takes it.
 func usageEntry(e transcript.Entry) api.UsageEntry {
 	out := api.UsageEntry{
 		ID:                 e.ID,
@@ -30,7 +30,7 @@ func usageEntry(e transcript.Entry) api.UsageEntry {
 	return out
 }
 
-// refusedUsage are the entries that the server refused in an answer that is a success
+// refusedUsage returns the entries that the server refused in an answer that is a success
 // otherwise, in words: what they used is missing in the costs of the job.
 func refusedUsage(results *api.UsageResults) (list []string) {
 	if results == nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
-// plainText is a text as the API takes it: UTF-8 without NUL.
+// plainText returns a text as the API takes it: UTF-8 without NUL.
 func plainText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
 }
 
-// plainLine is a text in one line, without what controls terminals.
+// plainLine returns a text in one line, without what controls terminals.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -37,7 +37,7 @@ func fileNames(names []string) []string {
 	return told
 }
 
-// fileName is a file's name as the API takes it. What it does not take is written as in C,
+// fileName returns a file's name as the API takes it. What it does not take is written as in C,
 // and of one that is too long the beginning is left out.
 func fileName(name string) string {
 	var told strings.Builder

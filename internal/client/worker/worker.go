@@ -189,7 +189,7 @@ func (w *Worker) work(ctx context.Context) error {
 	return err
 }
 
-// free is how many seats are free. What follows a pull request takes none.
+// free returns how many seats are free. What follows a pull request takes none.
 func (w *Worker) free() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -222,7 +222,7 @@ func (w *Worker) letGo(l *lease) {
 	w.freed.Set()
 }
 
-// leases are those held now.
+// leases returns those held now.
 func (w *Worker) leases() []*lease {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -204,7 +204,7 @@ func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 	}
 }
 
-// replay is what a job's events lead to.
+// replay returns what a job's events lead to.
 func (w *world) replay(j jobs.Job) jobs.State {
 	w.t.Helper()
 	raw := dbfactory.Text(w.t, w.db, `SELECT jsonb_agg(jsonb_build_object('ID', id, 'Type', type, 'Epoch', epoch,

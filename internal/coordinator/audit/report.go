@@ -28,7 +28,7 @@ type Finding struct {
 	Detail    string // what differs
 }
 
-// Found is how often a rule was broken.
+// Found returns how often a rule was broken.
 func (r Report) Found() int {
 	n := 0
 	for _, c := range r.Checks {

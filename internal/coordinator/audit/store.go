@@ -146,7 +146,7 @@ func eventsFrom(raw []byte) ([]eventlog.Event, error) {
 	return list, nil
 }
 
-// written is a value as JSON, nil where there is none.
+// written returns a value as JSON, nil where there is none.
 func written(raw json.RawMessage) any {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil

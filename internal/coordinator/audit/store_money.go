@@ -96,7 +96,7 @@ type lease struct {
 	epoch int64
 }
 
-// lastingTx are those of the leases that last, and now do until the transaction ends.
+// lastingTx returns those of the leases that last, and now do until the transaction ends.
 func lastingTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []reservation) (map[lease]bool, error) {
 	var (
 		in     []ids.ID

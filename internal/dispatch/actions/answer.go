@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// needed is the permission that an action needs.
+// needed returns the permission that an action needs.
 func needed(verb jobs.Trigger) tenancy.Permission {
 	if verb == jobs.ByAnswer {
 		return tenancy.AnswerQuestions

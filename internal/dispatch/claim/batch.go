@@ -121,7 +121,7 @@ type claimItem struct {
 	done     bool // what it gets is known
 }
 
-// open are the claims of which it is not known yet what they get.
+// open returns the claims of which it is not known yet what they get.
 func (b *claimBatch) open() []*claimItem {
 	var open []*claimItem
 	for _, c := range b.items {

@@ -121,7 +121,7 @@ func (s *Service) await(ctx context.Context, who tenancy.Principal, result claim
 	return why
 }
 
-// waiting is what a claim that found nothing waits for: a seat where it found the
+// waiting returns what a claim that found nothing waits for: a seat where it found the
 // agent full, or else a job.
 func (r claimResult) waiting() waitlist.Waiting {
 	return waitlist.Waiting{Factory: r.factory, Lanes: r.lanes, Version: r.version, Began: r.began,
@@ -163,7 +163,7 @@ func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, 
 	return errors.Join(gone, err)
 }
 
-// QueueVersion is the version of an agent's lanes, as this process knows it,
+// QueueVersion returns the version of an agent's lanes, as this process knows it,
 // read without the database. It changes at least whenever one of them has got
 // a claimable job.
 func (s *Service) QueueVersion(who tenancy.Principal) string { return s.waiters.AgentVersion(who) }

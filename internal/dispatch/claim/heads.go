@@ -31,7 +31,7 @@ func (b *claimBatch) heads() (err error) {
 	return nil
 }
 
-// readHeads are the first ready jobs of those of the lanes that have one, the most urgent
+// readHeads returns the first ready jobs of those of the lanes that have one, the most urgent
 // first.
 func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 	if len(lanes) == 0 {
@@ -56,7 +56,7 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 	return heads, nil
 }
 
-// scanFrom is the key from which on jobs of a lane are looked for.
+// scanFrom returns the key from which on jobs of a lane are looked for.
 func (b *claimBatch) scanFrom(lane int64) readyKey {
 	if at, ok := b.from[lane]; ok {
 		return at
@@ -64,7 +64,7 @@ func (b *claimBatch) scanFrom(lane int64) readyKey {
 	return top
 }
 
-// headsFor are the heads of a claim's lanes without those of products that give
+// headsFor returns the heads of a claim's lanes without those of products that give
 // nothing now. It notes why the most urgent of these does not, or else why jobs of its
 // lanes are not even ready.
 func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
@@ -93,7 +93,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 	return left
 }
 
-// listLanes are the lanes of all claims that want any job.
+// listLanes returns the lanes of all claims that want any job.
 func listLanes(claims []*claimItem) []int64 {
 	var lanes []int64
 	for _, c := range claims {

@@ -50,7 +50,7 @@ func (m *leaseWatermarks) of(agents []ids.ID) []seatCount {
 	return list
 }
 
-// from is the number before which an agent has no lease left.
+// from returns the number before which an agent has no lease left.
 func (m *leaseWatermarks) from(agent ids.ID) int64 {
 	own, _ := m.known.Get(agent)
 	return own.number
@@ -66,7 +66,7 @@ func (m *leaseWatermarks) advance(agent claimant) {
 	m.known.Add(agent.factoryID, leaseWatermark{number: max(beside.number, agent.factoryOldestLease)})
 }
 
-// with is the agent with the first leases that a batch has given to it and in its
+// with returns the agent with the first leases that a batch has given to it and in its
 // factory, the oldest where it counted none before.
 func (agent claimant) with(first, firstOfFactory int64) claimant {
 	if agent.taken == 0 {

@@ -11,7 +11,7 @@ func (s *Service) SeatsFrom(agent ids.ID) (number, ofFactory int64) {
 	return c.fromNumber, c.fromOfFactory
 }
 
-// FactoryOf is the factory that is remembered of an agent.
+// FactoryOf returns the factory that is remembered of an agent.
 func (s *Service) FactoryOf(agent ids.ID) ids.ID {
 	return s.leaseWatermarks.of([]ids.ID{agent})[0].factory
 }

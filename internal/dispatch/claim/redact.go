@@ -25,7 +25,7 @@ func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
 	return list.Secrets.Digests([]byte("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID))
 }
 
-// words are what the claims say that get something. Agents without another lease cost
+// words returns what the claims say that get something. Agents without another lease cost
 // no look at secrets.
 func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 	said := map[*claimItem]claimWords{}

@@ -35,7 +35,7 @@ func (s *Service) FillTx(ctx context.Context, tx db.Tx, workspace ids.ID, seats 
 	return notify, nil
 }
 
-// Deliver is what an agent gets for its seat once the transaction that freed it has committed:
+// Deliver returns what an agent gets for its seat once the transaction that freed it has committed:
 // what FillTx found, or what a claim of its own finds where FillTx has left the seat. Like each
 // claim it takes lapsed leases back in passing. Of a caller who went away meanwhile it takes
 // the jobs back, and returns why that did.

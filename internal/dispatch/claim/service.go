@@ -83,10 +83,10 @@ func (s *Service) laneChanged(topic string) {
 	s.waiters.LaneChanged(workspace, lane)
 }
 
-// Transactions are how many transactions calls were answered in so far.
+// Transactions returns how many transactions calls were answered in so far.
 func (s *Service) Transactions() int64 {
 	return s.claims.Transactions()
 }
 
-// Waiting is how many claims of a workspace wait in this process.
+// Waiting returns how many claims of a workspace wait in this process.
 func (s *Service) Waiting(workspace ids.ID) int { return s.waiters.Len(workspace) }

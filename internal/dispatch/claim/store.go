@@ -55,7 +55,7 @@ type claimant struct {
 	oldestLease, factoryOldestLease int64
 }
 
-// offer is what the agent offers, within the scope of its token: another agent with
+// offer returns what the agent offers, within the scope of its token: another agent with
 // another token may have described the factory since.
 func (c claimant) offer(scope tenancy.Scope) (fleet.Offer, error) {
 	var repos []fleet.Repo
@@ -211,7 +211,7 @@ func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) 
 	return list, nil
 }
 
-// readyLanes are the first jobs of those of the lanes that have a claimable one, and
+// readyLanes returns the first jobs of those of the lanes that have a claimable one, and
 // the workspace's newest lane.
 func readyLanes(ctx context.Context, tx db.Tx, workspace ids.ID, lanes []int64) (heads map[int64]ids.ID, newest int64, err error) {
 	rows, err := q.LanesReady(ctx, tx, lanes, workspace)

@@ -41,7 +41,7 @@ func (b *claimBatch) holdUnpriced() error {
 	return nil
 }
 
-// uses is the model that an agent works with.
+// uses returns the model that an agent works with.
 func (c claimant) uses() prices.Model { return prices.Model{Provider: c.provider, Name: c.model} }
 
 // heldFrom reports whether all jobs of a product are held from the agent of a claim, and
@@ -57,7 +57,7 @@ func (c *claimItem) heldFrom(product ids.ID) bool {
 	return held
 }
 
-// narrow are the scopes of budgets that hold some jobs of a lane from the agent of a claim.
+// narrow returns the scopes of budgets that hold some jobs of a lane from the agent of a claim.
 func (c *claimItem) narrow() []string {
 	if c.unpriced == nil {
 		return nil

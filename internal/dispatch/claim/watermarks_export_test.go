@@ -12,7 +12,7 @@ func (s *Service) LookFrom(workspace ids.ID, j jobs.Job) {
 	s.watermarks.byLane[laneName{workspace, j.LaneID}] = laneWatermark{readyKey{j.Priority, *j.ReadyAt, j.ID}, time.Now().Add(time.Hour)}
 }
 
-// Floors are how many lanes of a workspace have one.
+// Floors returns how many lanes of a workspace have one.
 func (s *Service) Floors(workspace ids.ID, lanes ...int64) int {
 	return len(s.watermarks.of(workspace, lanes))
 }

@@ -44,7 +44,7 @@ func (r *registering) redact() error {
 
 const secretName = "It must hold no secret of a job that is worked on."
 
-// bootForms are how a boot id that holds a secret may be kept: as a digest, the first
+// bootForms returns how a boot id that holds a secret may be kept: as a digest, the first
 // under the present key of the server.
 func bootForms(list *jobs.Service, boot string) []string {
 	var kept []string
@@ -54,7 +54,7 @@ func bootForms(list *jobs.Service, boot string) []string {
 	return kept
 }
 
-// KeptBoot is the boot id that a call says, as it is kept where it is the boot id of
+// KeptBoot returns the boot id that a call says, as it is kept where it is the boot id of
 // the caller's token.
 func (s *Service) KeptBoot(said, ofToken string) string {
 	if said != ofToken && slices.Contains(bootForms(s.jobs, said), ofToken) {

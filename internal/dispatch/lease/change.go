@@ -44,7 +44,7 @@ func (c Change) promotes() bool {
 // occupies reports whether a job in this status keeps its repo from others.
 func occupies(s jobs.Status) bool { return s == jobs.Ready || s.Leased() }
 
-// FreedSeats are the factories of which changes freed seats.
+// FreedSeats returns the factories of which changes freed seats.
 func FreedSeats(list ...Change) []ids.ID {
 	var factories []ids.ID
 	for _, c := range list {

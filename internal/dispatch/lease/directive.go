@@ -36,7 +36,7 @@ func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Loc
 	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
 }
 
-// ApplyDirective is the decision that a directive asks for, once its job is to be
+// ApplyDirective returns the decision that a directive asks for, once its job is to be
 // taken from the agent. ok is false where there is none.
 func ApplyDirective(j jobs.Job, why string) (d jobs.Decision, e AttemptEnd, ok bool, err error) {
 	if j.Lease == nil {

@@ -46,7 +46,7 @@ type End struct {
 	AttemptEnd
 }
 
-// logMessage is what the job's log says of an attempt that did not end by its agent's
+// logMessage returns what the job's log says of an attempt that did not end by its agent's
 // will or that failed; "" of the others.
 func (e End) logMessage() string {
 	what := map[string]string{Failed: "The attempt failed", Lost: "The lease was lost", TimedOut: "The attempt timed out"}[e.Outcome]
@@ -138,7 +138,7 @@ type progress struct {
 	checkpoint []byte
 }
 
-// carryTo is the job that was decided on with what was reported: where the decision
+// carryTo returns the job that was decided on with what was reported: where the decision
 // does not say how far it is, it is where the lease was.
 func (p progress) carryTo(d jobs.Decision) jobs.Job {
 	after := d.After

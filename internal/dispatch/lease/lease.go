@@ -61,7 +61,7 @@ type Status struct {
 	LinesLeftOut int
 }
 
-// Unasked is the directive of a lease of which nothing was asked.
+// Unasked returns the directive of a lease of which nothing was asked.
 func Unasked(draining bool) string {
 	if draining {
 		return Drain

@@ -47,7 +47,7 @@ func (n *Next) Check() error {
 	return n.Problems("next.").Err()
 }
 
-// Problems are what is wrong with n, by fields whose names begin with prefix.
+// Problems returns what is wrong with n, by fields whose names begin with prefix.
 func (n *Next) Problems(prefix string) fault.Problems {
 	p := fault.Problems{}
 	if most := cmp.Or(n.Max, 1); most < 1 || most > MaxClaim {

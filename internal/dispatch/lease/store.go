@@ -74,7 +74,7 @@ func endLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []End) (map
 	return reported, nil
 }
 
-// leasedJobs are the jobs that an agent holds, in the order in which all lock.
+// leasedJobs returns the jobs that an agent holds, in the order in which all lock.
 func leasedJobs(ctx context.Context, tx db.Tx, workspace, agent ids.ID) ([]ids.ID, error) {
 	return q.LeaseJobsOfAgent(ctx, tx, workspace, agent)
 }
@@ -150,7 +150,7 @@ func unwarnForBudgets(ctx context.Context, tx db.Tx, workspace ids.ID, list []id
 	return q.LeasesUnwarnForBudget(ctx, tx, workspace, list)
 }
 
-// dependents are the jobs that wait for one by links of these types.
+// dependents returns the jobs that wait for one by links of these types.
 func dependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, types ...jobs.LinkType) ([]ids.ID, error) {
 	var links []string
 	for _, t := range types {
@@ -163,7 +163,7 @@ func dependents(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job, t
 	return waiting, nil
 }
 
-// readyParents are the ready jobs that are to wait for a child.
+// readyParents returns the ready jobs that are to wait for a child.
 func readyParents(ctx context.Context, tx db.Tx, workspace ids.ID, child jobs.Job) ([]ids.ID, error) {
 	parents, err := q.JobReadyParents(ctx, tx, workspace, child.ID)
 	if err != nil {

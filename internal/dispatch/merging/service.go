@@ -143,7 +143,7 @@ func (s *Service) hold(ctx context.Context, workspace, job ids.ID, key string, w
 	return nil
 }
 
-// refusal is an error in words for the job's page.
+// refusal returns an error in words for the job's page.
 func refusal(err error) string {
 	f := fault.From(err)
 	if len(f.Fields) == 0 {
@@ -191,7 +191,7 @@ func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (
 	return true, s.close(ctx, workspace, m)
 }
 
-// decision is what becomes of the job.
+// decision returns what becomes of the job.
 func (m openMerge) decision() actions.Action {
 	a := actions.Action{Verb: jobs.ByMergeFail, Version: &m.version}
 	switch {
@@ -214,7 +214,7 @@ func isCommit(name string) bool {
 	return name != "" && len(p) == 0
 }
 
-// address is what a factory says is the address of a merge, "" where it is none.
+// address returns what a factory says is the address of a merge, "" where it is none.
 func address(url string) string {
 	p := fault.Problems{}
 	if p.Line("url", url, jobs.MaxURL); len(p) > 0 || !lease.IsWebAddress(url) {
@@ -272,7 +272,7 @@ func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (d
 	return err == nil, err
 }
 
-// pageURL is the address of a job's page, "" where nobody said where people reach the server.
+// pageURL returns the address of a job's page, "" where nobody said where people reach the server.
 func (s *Service) pageURL(key string) string {
 	if s.public == "" {
 		return ""
@@ -280,7 +280,7 @@ func (s *Service) pageURL(key string) string {
 	return s.public + "/jobs/" + url.PathEscape(key)
 }
 
-// short is a text of at most n characters.
+// short returns a text of at most n characters.
 func short(text string, n int) string {
 	r := []rune(text)
 	if len(r) <= n {

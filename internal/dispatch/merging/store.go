@@ -12,7 +12,7 @@ import (
 
 var q = dbsqlc.New()
 
-// workspaces are those in which factories merge.
+// workspaces returns those in which factories merge.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.JobMergeWorkspaces(ctx, tx)
@@ -24,7 +24,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	return list, nil
 }
 
-// open are the merges about which something is to be decided.
+// open returns the merges about which something is to be decided.
 func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge, err error) {
 	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		rows, err := q.JobMergeOpen(ctx, tx, workspace, atOnce)

@@ -85,7 +85,7 @@ func (s *Service) failCycle(ctx context.Context, workspace ids.ID, path []ids.ID
 	return failed, nil
 }
 
-// readKeys are the keys of a path's jobs; of a long one the first, then the last.
+// readKeys returns the keys of a path's jobs; of a long one the first, then the last.
 func readKeys(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) ([]string, error) {
 	if len(path) > maxPath {
 		path = append(path[:maxPath:maxPath], path[len(path)-1])

@@ -42,7 +42,7 @@ func (s *Service) Reap(ctx context.Context) (int, error) {
 	return total, failed
 }
 
-// lapsed are the workspaces that have leases to take back.
+// lapsed returns the workspaces that have leases to take back.
 func (s *Service) lapsed(ctx context.Context) (workspaces []ids.ID, err error) {
 	err = s.db.In(ctx, db.System, func(tx db.Tx) (err error) {
 		workspaces, err = q.LeaseLapsedWorkspaces(ctx, tx)
@@ -101,7 +101,7 @@ func (s *Service) Reclaim(ctx context.Context, who tenancy.Principal, keyOrID st
 	return 1, nil
 }
 
-// reclaimed is the decision about a lease that a person takes back: a loss only
+// reclaimed returns the decision about a lease that a person takes back: a loss only
 // where it has lapsed.
 func reclaimed(job jobs.Locked, l lockedLease, why string) (jobs.Decision, lease.AttemptEnd, error) {
 	if _, lapsed := lapse(l); lapsed {
@@ -155,7 +155,7 @@ func (s *Service) reapBatch(ctx context.Context, workspace ids.ID, limit int, r 
 	return n, err
 }
 
-// spreadFor is the time over which the jobs of n lapsed leases come back, beyond
+// spreadFor returns the time over which the jobs of n lapsed leases come back, beyond
 // the first few: twenty a second, a minute at most.
 func spreadFor(n int) time.Duration {
 	return min(time.Duration(n)*time.Second/atOnce, maxSpread)
@@ -213,7 +213,7 @@ func lapse(l lockedLease) (why string, ok bool) {
 	return "", false
 }
 
-// lost is the decision about a job whose lease is taken back: what a person
+// lost returns the decision about a job whose lease is taken back: what a person
 // asked for goes before the loss.
 func lost(job jobs.Locked, why string, wait time.Duration) (jobs.Decision, lease.AttemptEnd, error) {
 	if d, e, ok, err := lease.ApplyDirective(job.Job, why); ok {

@@ -51,7 +51,7 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 		now: l.Now, warnedAt: l.WarnedAt, progressAt: l.ProgressAt, graceOver: l.GraceOver, expired: l.Expired, agentDead: l.AgentDead}, nil
 }
 
-// lapsedLeases are the jobs whose leases are to be taken back, the oldest first, at
+// lapsedLeases returns the jobs whose leases are to be taken back, the oldest first, at
 // most limit, and how many there are in all.
 func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (list []ids.ID, inAll int, err error) {
 	rows, err := q.LeaseLapsed(ctx, tx, workspace, limit)
@@ -64,7 +64,7 @@ func lapsedLeases(ctx context.Context, tx db.Tx, workspace ids.ID, limit int) (l
 	return list, inAll, nil
 }
 
-// leasesToWarn are the jobs, by workspace, whose holders are to be warned.
+// leasesToWarn returns the jobs, by workspace, whose holders are to be warned.
 func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	rows, err := q.LeaseToWarn(ctx, tx, warnAfter, lease.MaxSwept)
 	if err != nil {
@@ -77,7 +77,7 @@ func leasesToWarn(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	return late, nil
 }
 
-// leasesToTimeOut are the jobs, by workspace, whose leases are to be taken back for
+// leasesToTimeOut returns the jobs, by workspace, whose leases are to be taken back for
 // want of progress.
 func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	rows, err := q.LeaseToTimeOut(ctx, tx, timeOutAfter, lease.MaxSwept)
@@ -116,7 +116,7 @@ func dueJobs(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
 	return due, nil
 }
 
-// heldWorkspaces are the workspaces with jobs that wait for a repo or a review place.
+// heldWorkspaces returns the workspaces with jobs that wait for a repo or a review place.
 func heldWorkspaces(ctx context.Context, tx db.Tx) ([]ids.ID, error) {
 	return q.JobHeldWorkspaces(ctx, tx)
 }
@@ -147,7 +147,7 @@ func isClosed(ctx context.Context, tx db.Tx, workspace ids.ID, path []ids.ID) (b
 	return left == len(path)-1, nil
 }
 
-// jobKeys are the keys of jobs by their ids.
+// jobKeys returns the keys of jobs by their ids.
 func jobKeys(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]string, error) {
 	rows, err := q.JobIDs(ctx, tx, workspace, []string{}, list)
 	if err != nil {

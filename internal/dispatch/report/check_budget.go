@@ -125,7 +125,7 @@ func (c *budgetChecked) answer() BudgetAnswer {
 	return a
 }
 
-// verdict is what follows from the budgets; "" where nothing does. stops says whether the
+// verdict returns what follows from the budgets; "" where nothing does. stops says whether the
 // tightest limit is one that keeps jobs from going on.
 func (c *budgetChecked) verdict(a BudgetAnswer, stops bool) (directive, reason string) {
 	short := stops && a.Remaining != nil && c.Estimate != nil && *c.Estimate > *a.Remaining

@@ -24,7 +24,7 @@ const (
 	checkpointBlob = "checkpoint_blob"
 )
 
-// BlobCheckpoint is the checkpoint that is a blob: an object that has its SHA-256 and
+// BlobCheckpoint returns the checkpoint that is a blob: an object that has its SHA-256 and
 // nothing else. Fault: Validation for what is no SHA-256.
 func BlobCheckpoint(sum string) (json.RawMessage, error) {
 	if _, err := blobs.ParseSum(sum); err != nil {
@@ -35,7 +35,7 @@ func BlobCheckpoint(sum string) (json.RawMessage, error) {
 
 const notASum = "It must be a SHA-256 in lower-case hexadecimal digits."
 
-// findCheckpointBlob is the SHA-256 of the blob that a checkpoint is, "" where it is none.
+// findCheckpointBlob returns the SHA-256 of the blob that a checkpoint is, "" where it is none.
 func findCheckpointBlob(checkpoint json.RawMessage) string {
 	var named map[string]any
 	if !bytes.Contains(checkpoint, []byte(checkpointBlob)) || json.Unmarshal(checkpoint, &named) != nil || len(named) != 1 {

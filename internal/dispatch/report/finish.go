@@ -45,7 +45,7 @@ type Completion struct {
 	Next *lease.Next
 }
 
-// blobs are the blobs that it names, by their fields.
+// blobs returns the blobs that it names, by their fields.
 func (c Completion) blobs() map[string]string {
 	return map[string]string{patchBlob: c.PatchBlob, resultBlob: c.ResultBlob}
 }
@@ -73,7 +73,7 @@ func (c Completion) check() error {
 	return fields.Err()
 }
 
-// stored is the result as it is kept: what the agent gave, and the summary,
+// stored returns the result as it is kept: what the agent gave, and the summary,
 // commit, branch, url and blobs beside it.
 func (c Completion) stored() ([]byte, error) {
 	all := map[string]json.RawMessage{}
@@ -208,7 +208,7 @@ func kindsOfFailures() string {
 	return strings.Join(words, ", ")
 }
 
-// outcome is how an attempt ends that failed so: what is the host's is given back.
+// outcome returns how an attempt ends that failed so: what is the host's is given back.
 func (f Failure) outcome() string {
 	if jobs.FailureKind(f.Kind).IsHosts() {
 		return lease.Released

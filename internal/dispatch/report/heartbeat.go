@@ -54,7 +54,7 @@ type HeartbeatResult struct {
 	Leases          []lease.Status
 }
 
-// Heartbeat is a sign of life. It extends the leases that it lists and no others, so that
+// Heartbeat returns a sign of life. It extends the leases that it lists and no others, so that
 // one on which nobody works ends; it records the progress it carries, and answers with the
 // directive for each lease that the server knows of, and "fenced" for those listed that are
 // not the agent's any more.

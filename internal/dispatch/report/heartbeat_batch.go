@@ -114,7 +114,7 @@ func (b *beatBatch) exec() error {
 	return nil
 }
 
-// open are the heartbeats of which it is not known yet what becomes of them.
+// open returns the heartbeats of which it is not known yet what becomes of them.
 func (b *beatBatch) open() []*beatItem {
 	return slices.DeleteFunc(slices.Clone(b.all), func(h *beatItem) bool { return h.err != nil || h.retry })
 }

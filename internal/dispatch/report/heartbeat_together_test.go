@@ -229,7 +229,7 @@ func (w *twins) same(alone, together []report.Heard) {
 	}
 }
 
-// plain is what was answered, with ends of leases in whole minutes.
+// plain returns what was answered, with ends of leases in whole minutes.
 func plain(list []report.Heard) []string {
 	var all []string
 	for _, h := range list {
@@ -255,7 +255,7 @@ func plain(list []report.Heard) []string {
 	return all
 }
 
-// rows are those of one workspace, with times by how long ago they are.
+// rows returns those of one workspace, with times by how long ago they are.
 func (w *twins) rows(side int) []string {
 	var rows []string
 	err := w.owners[side].QueryRow(w.Ctx, `SELECT array_agg(r ORDER BY r) FROM (

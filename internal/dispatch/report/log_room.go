@@ -28,7 +28,7 @@ type logUse struct {
 	leftOut              int64
 }
 
-// room is the room before a batch whose bytes are counted already.
+// room returns the room before a batch whose bytes are counted already.
 func (u logUse) room(bytes int64) logRoom {
 	room := logRoom{bytes: bytes, line: u.line, left: u.leftOut}
 	for _, of := range []struct {
@@ -53,7 +53,7 @@ func totalSize(lines []joblog.Line) (bytes int64) {
 	return bytes
 }
 
-// fitting is how many lines at the beginning of a batch there is room for.
+// fitting returns how many lines at the beginning of a batch there is room for.
 func (r logRoom) fitting(lines []joblog.Line) int {
 	left := r.bytes
 	for i, l := range lines {
@@ -64,7 +64,7 @@ func (r logRoom) fitting(lines []joblog.Line) int {
 	return len(lines)
 }
 
-// freshTx is a batch without the lines that the lease has already.
+// freshTx returns a batch without the lines that the lease has already.
 func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, lines []joblog.Line) ([]joblog.Line, error) {
 	var named []string
 	for _, l := range lines {

@@ -40,7 +40,7 @@ func redactLines(red *redact.Redactor, lines []joblog.Line) []joblog.Line {
 	return clean
 }
 
-// redacted is a completion without the values of the job's secrets. An address
+// redacted returns a completion without the values of the job's secrets. An address
 // that is none without them is left out.
 func (c Completion) redacted(red *redact.Redactor) Completion {
 	c.Result, c.Summary = red.JSON(c.Result), red.Text(c.Summary)
@@ -55,7 +55,7 @@ func (c Completion) redacted(red *redact.Redactor) Completion {
 	return c
 }
 
-// redactNext is what an agent wants for the seat that it frees. A request id with a secret of
+// redactNext returns what an agent wants for the seat that it frees. A request id with a secret of
 // the job is known by its digest: the claim that follows does not know of that job any more.
 func (s *Service) redactNext(red *redact.Redactor, call finishCall) *lease.Next {
 	if call.next == nil || red.Text(call.next.RequestID) == call.next.RequestID {
@@ -67,7 +67,7 @@ func (s *Service) redactNext(red *redact.Redactor, call finishCall) *lease.Next 
 	return &next
 }
 
-// redacted is a failure without the values of the job's secrets.
+// redacted returns a failure without the values of the job's secrets.
 func (f Failure) redacted(red *redact.Redactor) Failure {
 	f.Error, f.Kind, f.Stack, f.Provider = red.Text(f.Error), red.Text(f.Kind), red.Text(f.Stack), red.Text(f.Provider)
 	return f

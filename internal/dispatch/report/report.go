@@ -35,7 +35,7 @@ func (p Progress) check() error {
 	return problems.Err()
 }
 
-// and is what both say of one lease, one after another.
+// and returns what both say of one lease, one after another.
 func (p Progress) and(later Progress) Progress {
 	if later.Percent != nil {
 		p.Percent = later.Percent
@@ -106,7 +106,7 @@ func (c reportCall) batches() bool {
 	return len(c.Checkpoint) == 0 && lease.IsPlain(c.ref.Job) && (c.Step == nil || lease.IsPlain(*c.Step))
 }
 
-// changes is what a report changes of a lease; one that repeats the last one
+// changes returns what a report changes of a lease; one that repeats the last one
 // leaves no event.
 func (r report) changes(percent *int, step *string) []eventlog.Change {
 	var changes []eventlog.Change

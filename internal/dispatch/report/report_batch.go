@@ -67,7 +67,7 @@ func (b *reportBatch) exec() error {
 	return nil
 }
 
-// open are the reports of which it is not known yet what becomes of them.
+// open returns the reports of which it is not known yet what becomes of them.
 func (b *reportBatch) open() []*reportItem {
 	return slices.DeleteFunc(slices.Clone(b.all), func(t *reportItem) bool { return t.err != nil || t.retry })
 }

@@ -44,7 +44,7 @@ type leaseReports struct {
 	changed bool // something that others see
 }
 
-// budgeted are those of the jobs that have ceilings of their own.
+// budgeted returns those of the jobs that have ceilings of their own.
 func budgeted(list []jobs.Job) []ids.ID {
 	var some []ids.ID
 	for _, j := range list {

@@ -75,7 +75,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, enrolm
 	return s
 }
 
-// Transactions are how many transactions calls were answered in so far.
+// Transactions returns how many transactions calls were answered in so far.
 func (s *Service) Transactions() int64 {
 	return s.finishes.Transactions() + s.beats.Transactions() + s.reports.Transactions() + s.usages.Transactions()
 }

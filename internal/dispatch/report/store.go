@@ -81,7 +81,7 @@ func lockJobs(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([
 	return locked, nil
 }
 
-// jobsWaitedFor are those of the jobs for which others wait.
+// jobsWaitedFor returns those of the jobs for which others wait.
 func jobsWaitedFor(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) ([]ids.ID, error) {
 	return q.JobsWaitedFor(ctx, tx, list, workspace)
 }

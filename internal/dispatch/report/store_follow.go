@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// mergePullTx is the work that a job merges by pull request.
+// mergePullTx returns the work that a job merges by pull request.
 func mergePullTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID) (ids.ID, error) {
 	row, err := q.JobMergePull(ctx, tx, workspace, merge)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -34,7 +34,7 @@ func lockLog(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 	return status, use.room(bytes), true, nil
 }
 
-// knownLines are those of the line ids that the lease has already.
+// knownLines returns those of the line ids that the lease has already.
 func knownLines(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64, named []string) (map[string]bool, error) {
 	list, err := q.LogKnown(ctx, tx, dbsqlc.LogKnownParams{WorkspaceID: who.Workspace, JobID: job, Epoch: epoch,
 		Agent: who.Name, LineIds: named})

@@ -32,7 +32,7 @@ func agentProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, under l
 // hostsAsked bounds how many hosts that gave a job back count for its wait.
 const hostsAsked = 10
 
-// handedBack is how many attempts of a job before this one were given back for what was
+// handedBack returns how many attempts of a job before this one were given back for what was
 // their hosts', one after the other.
 func handedBack(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.Job) (n int, err error) {
 	ends, err := q.AttemptEnds(ctx, tx, workspace, job.ID, job.Epoch, hostsAsked)

@@ -101,7 +101,7 @@ func (f *filing) inScope(wanted, by jobs.Job, isOwned bool) error {
 	return nil
 }
 
-// within is the wanted job within what the job at work has: its urgency, and what is left of
+// within returns the wanted job within what the job at work has: its urgency, and what is left of
 // its own ceilings. What the agent leaves out is set so; what it names beyond goes into p.
 func (f *filing) within(p fault.Problems, wanted, by jobs.Job) (jobs.Job, error) {
 	if f.in.Factory != "" {
@@ -131,7 +131,7 @@ func (f *filing) within(p fault.Problems, wanted, by jobs.Job) (jobs.Job, error)
 	return wanted, nil
 }
 
-// ceiling is what a job may spend where so much is left of the one that it was found by.
+// ceiling returns what a job may spend where so much is left of the one that it was found by.
 func ceiling(p fault.Problems, field string, wanted *int64, left int64, said, of string) *int64 {
 	switch {
 	case left == 0:

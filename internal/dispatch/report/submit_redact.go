@@ -52,7 +52,7 @@ func (s *Service) redactNew(ctx context.Context, who tenancy.Principal, key *ide
 	return in, p.Err()
 }
 
-// redactText is a text without the values. Where it had at most limit characters it still has.
+// redactText returns a text without the values. Where it had at most limit characters it still has.
 func redactText(red *redact.Redactor, text string, limit int) string {
 	if utf8.RuneCountInString(text) > limit {
 		return red.Text(text) // which is refused

@@ -21,7 +21,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// entry is a usage entry for a lease, of one input token and a cent.
+// entry returns a usage entry for a lease, of one input token and a cent.
 func entry(lease lease.Ref, id string, change ...func(*spend.Entry)) report.UsageLine {
 	cost := "0.01"
 	l := report.UsageLine{Lease: lease, Entry: spend.Entry{ID: id, Provider: "house", Model: "house-1", Session: "s-1",
@@ -49,7 +49,7 @@ func (w *world) tell(agent tenancy.Principal, list ...report.UsageLine) []report
 	return answers
 }
 
-// said is an answer in a word: recorded, raised, known, or a code.
+// said returns an answer in a word: recorded, raised, known, or a code.
 func said(a report.UsageAnswer) string {
 	if a.Refused != nil {
 		return string(a.Refused.Code)
@@ -57,7 +57,7 @@ func said(a report.UsageAnswer) string {
 	return string(a.Outcome)
 }
 
-// sums are the sums of a job's attempts: entries by epoch.
+// sums returns the sums of a job's attempts: entries by epoch.
 func (w *world) sums(j jobs.Job) map[int64]int64 {
 	w.T.Helper()
 	used, err := w.Dispatch.Usage(w.Ctx, w.Owner, j.ID, 1, 2, 3)

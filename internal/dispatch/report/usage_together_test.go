@@ -79,7 +79,7 @@ func TestABadReportOfUsageIsNobodyElses(t *testing.T) {
 	}
 }
 
-// words are the answers to a report in words, or the code of its refusal.
+// words returns the answers to a report in words, or the code of its refusal.
 func words(h report.UsageHeard) string {
 	if h.Err != nil {
 		return string(fault.From(h.Err).Code)
@@ -330,7 +330,7 @@ func sumOf(messages []report.UsageLine, j jobs.Job) string {
 	return fmt.Sprint(entries, input, output, read, write, int64(cost), unpriced)
 }
 
-// counted are the sums that are kept, by job.
+// counted returns the sums that are kept, by job.
 func (w *world) counted() map[string]string {
 	w.T.Helper()
 	all := map[string]string{}

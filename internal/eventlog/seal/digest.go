@@ -43,7 +43,7 @@ func (d digester) numbers(name string, values []int64) {
 
 func (d digester) sum() []byte { return d.hash.Sum(nil) }
 
-// digest is the event's SHA-256. A column that is null adds nothing, so that a
+// digest returns the event's SHA-256. A column that is null adds nothing, so that a
 // nullable column can be added to the table without changing older digests.
 func (e event) digest(workspace ids.ID) []byte {
 	d := newDigester("event v1")
@@ -69,7 +69,7 @@ func (e event) digest(workspace ids.ID) []byte {
 	return d.sum()
 }
 
-// sum is the digest of the block: of everything it says, and by the digest before
+// sum returns the digest of the block: of everything it says, and by the digest before
 // it of all blocks since the chain was opened.
 func (b block) sum(workspace ids.ID) []byte {
 	d := newDigester("log seal v1")
@@ -84,7 +84,7 @@ func (b block) sum(workspace ids.ID) []byte {
 	return d.sum()
 }
 
-// sum is the digest of the fold.
+// sum returns the digest of the fold.
 func (f fold) sum(workspace ids.ID) []byte {
 	d := newDigester("log fold v1")
 	d.text("workspace_id", workspace.String())

@@ -38,7 +38,7 @@ type mark struct {
 var errMarksForged = errors.New("the marks of the log are not signed by this server: set FLEETBOARD_PREVIOUS_SECRET_KEY " +
 	"where its secret key was changed; otherwise somebody wrote them")
 
-// sum is what the signature of the marks covers.
+// sum returns what the signature of the marks covers.
 func (m marks) sum() ([]byte, error) {
 	m.Signature = nil
 	text, err := json.Marshal(m)

@@ -109,7 +109,7 @@ func (w *world) keep() []seal.Cut {
 	return cuts
 }
 
-// findings are what is wrong with the log.
+// findings returns what is wrong with the log.
 func (w *world) findings() []string {
 	w.t.Helper()
 	v, err := seal.NewVerifier(w.t.Context(), w.db, keys, w.marks)

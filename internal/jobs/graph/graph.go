@@ -76,7 +76,7 @@ func pruneAcyclic(edges []Edge) []Edge {
 	return left
 }
 
-// ShortestPath is a shortest path along the edges from one of some jobs to another
+// ShortestPath returns a shortest path along the edges from one of some jobs to another
 // one, both ends in it; nil where there is none.
 func ShortestPath(edges []Edge, from []ids.ID, to ids.ID) []ids.ID {
 	return shortest(adjacent(edges), from, to)

@@ -51,7 +51,7 @@ type Line struct {
 	ReceivedAt time.Time       `json:"received_at"` // ours
 }
 
-// Size is what the line takes of its log's limits.
+// Size returns what the line takes of its log's limits.
 func (l Line) Size() int64 {
 	return int64(LineSize + len(l.Event) + len(l.Message) + len(l.Details) + len(l.LineID))
 }

@@ -82,7 +82,7 @@ func findLogsTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext
 	return slices.DeleteFunc(list, func(f Found) bool { return f.ID == ids.ID{} }), err
 }
 
-// found is the hit in a block by its lines, the newest first, and the line that is shown, 0 for
+// found returns the hit in a block by its lines, the newest first, and the line that is shown, 0 for
 // none; it is no hit where words that have to stand together do not.
 func (b *block) found(wanted fulltext.Query) (f Found, shown int64, good bool) {
 	f.In = &InLog{Epoch: b.epoch}

@@ -101,7 +101,7 @@ func noScans(t *testing.T, d *db.DB, workspace ids.ID, when string, do func(db.T
 	}
 }
 
-// scanned are the tables that the transaction has read from end to end.
+// scanned returns the tables that the transaction has read from end to end.
 func scanned(ctx context.Context, tx db.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `SELECT relname::text FROM pg_stat_xact_user_tables
 		WHERE seq_scan > 0 AND relname IN ('job', 'attempt', 'job_log', 'job_log_words', 'event')`)

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fulltext"
 )
 
-// paths are a table of what stands in texts of jobs, each different.
+// paths returns a table of what stands in texts of jobs, each different.
 func paths(n int) []string {
 	forms := []string{"see internal/pkg%d/file%d.go:%d", "panic at https://host%d.example.com:80%d/v1/x?id=%d", "release v%d.%d.%d-rc.1 is out",
 		"mail dev%d+x%d@mail%d.example.org", "error E0%d in max_rows_%d and kebab-case-%d", "CamelCase%dName%d::method%d()", "sha %07xab%dcd%d",

@@ -51,7 +51,7 @@ func textsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]
 	return list, nil
 }
 
-// words are the words of t, those of its key and title first.
+// words returns the words of t, those of its key and title first.
 func (t texts) words() string {
 	var v fulltext.Vector
 	v.Add('A', t.Key)
@@ -63,7 +63,7 @@ func (t texts) words() string {
 	return v.String()
 }
 
-// said is what a passage of t is taken from.
+// said returns what a passage of t is taken from.
 func (t texts) said() string {
 	var list []string
 	for _, text := range []string{t.Question, t.Answer, t.LastError, t.Body} {

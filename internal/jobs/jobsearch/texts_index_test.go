@@ -106,7 +106,7 @@ func TestNoJobIsLeftWithoutWords(t *testing.T) {
 	}
 }
 
-// make100 are a hundred new jobs.
+// make100 returns a hundred new jobs.
 func make100(title string) []jobs.New {
 	list := make([]jobs.New, 100)
 	for i := range list {

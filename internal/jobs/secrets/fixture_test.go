@@ -26,7 +26,7 @@ func (b *fixture) owner() tenancy.Principal {
 	return dbfactory.Person(b.Who.Workspace, tenancy.RoleOwner)
 }
 
-// withSecrets is a new job with the inputs of which the named ones are secret.
+// withSecrets returns a new job with the inputs of which the named ones are secret.
 func withSecrets(title, input string, keys ...string) jobs.New {
 	return jobs.New{Spec: jobs.Spec{Title: title}, InputContext: json.RawMessage(input), SecretKeys: keys}
 }

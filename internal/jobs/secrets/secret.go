@@ -23,7 +23,7 @@ func New(raw json.RawMessage) Secret {
 	return Secret{reveal: func() json.RawMessage { return raw }}
 }
 
-// Reveal is the value, nil of the zero Secret.
+// Reveal returns the value, nil of the zero Secret.
 func (s Secret) Reveal() json.RawMessage {
 	if s.reveal == nil {
 		return nil
@@ -36,10 +36,10 @@ func (Secret) String() string { return redact.Placeholder }
 // Format writes the placeholder, whatever the verb.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redact.Placeholder) }
 
-// LogValue is the placeholder.
+// LogValue returns the placeholder.
 func (Secret) LogValue() slog.Value { return slog.StringValue(redact.Placeholder) }
 
-// MarshalJSON is the placeholder.
+// MarshalJSON returns the placeholder.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(redact.PlaceholderJSON), nil }
 
 // Set is the values of a job's secret inputs by their keys.
@@ -74,7 +74,7 @@ func (s Set) Complete(keys []string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { return s[key].reveal == nil })
 }
 
-// Reveal is an input context with the values in the places that Hide took them from.
+// Reveal returns an input context with the values in the places that Hide took them from.
 func (s Set) Reveal(input json.RawMessage) (json.RawMessage, error) {
 	if len(s) == 0 {
 		return input, nil

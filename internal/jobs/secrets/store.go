@@ -19,7 +19,7 @@ type sealed struct {
 	bytes []byte
 }
 
-// listKeys are the keys that values were sealed with.
+// listKeys returns the keys that values were sealed with.
 func listKeys(list []sealed) []int {
 	keys := make([]int, 0, len(list))
 	for _, v := range list {

@@ -47,10 +47,10 @@ func (s Status) Finished() bool {
 // Known reports whether a job can be in this status.
 func (s Status) Known() bool { return slices.Contains(All, s) }
 
-// Words are the status within a sentence: "in review".
+// Words returns the status within a sentence: "in review".
 func (s Status) Words() string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// Word is the status by itself: "In review", "Pausing…". An unknown one is shown as it is.
+// Word returns the status by itself: "In review", "Pausing…". An unknown one is shown as it is.
 func (s Status) Word() string {
 	text := s.Words()
 	switch {

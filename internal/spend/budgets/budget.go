@@ -121,7 +121,7 @@ type Alert struct {
 // RunsOut is the threshold of "runs out before its period ends".
 const RunsOut = 101
 
-// Free is what is left of the money: below 0 where more was spent than there was. The
+// Free returns what is left of the money: below 0 where more was spent than there was. The
 // second result is false where money has no limit.
 func (s State) Free() (spend.Nanos, bool) {
 	if s.Limits.Money == nil {

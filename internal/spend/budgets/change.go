@@ -146,7 +146,7 @@ func (b *Budget) moveLimits(before Budget) []line {
 	return lines
 }
 
-// moved is the limit of a period whose budget had one limit and gets another, and by how
+// moved returns the limit of a period whose budget had one limit and gets another, and by how
 // much that is more or less. A limit that is not there is 0 in the ledger.
 func moved[T spend.Nanos | int64](now, before, after *T, more, less *T) *T {
 	var had T
@@ -206,7 +206,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, id ids.ID) 
 	return err
 }
 
-// facts are those of an event of the budget, with more of them.
+// facts returns those of an event of the budget, with more of them.
 func (b Budget) facts(more map[string]any) map[string]any {
 	facts := map[string]any{"budget": b.Name, "budget_id": b.ID}
 	for name, fact := range more {
@@ -240,7 +240,7 @@ func same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// fixed is an amount as the API gives it; nil for none.
+// fixed returns an amount as the API gives it; nil for none.
 func fixed(n *spend.Nanos) any {
 	if n == nil {
 		return nil

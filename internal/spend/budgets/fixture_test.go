@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 		who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 }
 
-// told are the budgets that got room since it was asked last.
+// told returns the budgets that got room since it was asked last.
 func (w *world) told() []ids.ID {
 	list := w.freed.list
 	w.freed.list = nil
@@ -57,7 +57,7 @@ func dollars(n int) *spend.Nanos {
 	return &m
 }
 
-// monthly is a hard budget of the workspace with so many dollars a month.
+// monthly returns a hard budget of the workspace with so many dollars a month.
 func monthly(n int, change ...func(*budgets.Input)) budgets.Input {
 	in := budgets.Input{Name: "All", Scope: budgets.Workspace, Period: budgets.Month, Timezone: "Europe/Berlin",
 		Limits: budgets.Limits{Money: dollars(n)}, Hard: true}
@@ -102,7 +102,7 @@ func (w *world) book(b ids.ID, kind budgets.Kind, from, to budgets.Account, amou
 		b, string(kind), string(from), string(to), int64(amount))
 }
 
-// unequal is how many periods have a sum that is not that of their lines.
+// unequal returns how many periods have a sum that is not that of their lines.
 func (w *world) unequal() int {
 	w.t.Helper()
 	return dbfactory.Int(w.t, w.db, `SELECT count(*) FROM budget_period p CROSS JOIN LATERAL (

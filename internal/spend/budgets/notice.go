@@ -28,12 +28,12 @@ type Notice struct {
 	RunsOut *time.Time
 }
 
-// NoticesTx are the budgets of a workspace that people should know of now, by name.
+// NoticesTx returns the budgets of a workspace that people should know of now, by name.
 func NoticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error) {
 	return noticesTx(ctx, tx, workspace)
 }
 
-// percent is how much of the limits is settled, of that which is nearest to its end. What
+// percent returns how much of the limits is settled, of that which is nearest to its end. What
 // may spend nothing has spent all.
 func percent(s State) int {
 	most := 0

@@ -41,7 +41,7 @@ type window struct {
 	start, end time.Time
 }
 
-// bounds are those of the period in which an instant lies.
+// bounds returns those of the period in which an instant lies.
 func (b Budget) bounds(at time.Time) (start, end time.Time, err error) {
 	zone, known := loadZone(b.Timezone)
 	if !known {

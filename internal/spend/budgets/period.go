@@ -24,7 +24,7 @@ var Periods = []Period{Once, Day, Week, Month, Quarter}
 // Forever is the end of a period that has none.
 var Forever = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Bounds are the start of the period in which an instant lies and the start of the next
+// Bounds returns the start of the period in which an instant lies and the start of the next
 // one, by the calendar of the zone. Both follow from the calendar alone and never from
 // when somebody looks, so that a late look finds the same period.
 func (p Period) Bounds(at time.Time, zone *time.Location) (start, end time.Time, err error) {
@@ -64,7 +64,7 @@ func (p Period) index(local time.Time) (int, error) {
 	return 0, fmt.Errorf("unknown period %q", p)
 }
 
-// start is the first instant of the period with that number.
+// start returns the first instant of the period with that number.
 func (p Period) start(n int, zone *time.Location) time.Time {
 	switch p {
 	case Day:
@@ -78,7 +78,7 @@ func (p Period) start(n int, zone *time.Location) time.Time {
 	return startOfDay(0, time.Month(3*n+1), 1, zone)
 }
 
-// startOfDay is the first instant at which the clocks of a zone show midnight of a day or
+// startOfDay returns the first instant at which the clocks of a zone show midnight of a day or
 // later: not every day has a midnight, and some have two.
 func startOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
 	midnight := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)

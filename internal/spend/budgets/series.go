@@ -83,7 +83,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// points are those of the present period from an instant on: of each bucket the last one,
+// points returns those of the present period from an instant on: of each bucket the last one,
 // and how it stands now.
 func points(b Budget, hours []hour, since, now time.Time, bucket Bucket) []Point {
 	zone, known := loadZone(b.Timezone)
@@ -122,7 +122,7 @@ type hour struct {
 // history is how far back a projection looks.
 const history = 7 * 24 * time.Hour
 
-// input is what the projection of a budget goes by.
+// input returns what the projection of a budget goes by.
 func input(b Budget, hours []hour, now time.Time) forecast.Input {
 	free, _ := b.State.Free()
 	in := forecast.Input{Now: now, PeriodEnd: b.State.End, Since: b.SpentSince, Free: free}

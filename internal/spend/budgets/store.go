@@ -59,7 +59,7 @@ func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 		Unpriced: string(b.Unpriced), CreatedBy: b.CreatedBy})
 }
 
-// scopeKey is the scope as one word, as the function budget_scopes writes it.
+// scopeKey returns the scope as one word, as the function budget_scopes writes it.
 func (b Budget) scopeKey() string {
 	switch b.Scope {
 	case Product:
@@ -96,13 +96,13 @@ func freeAllTx(ctx context.Context, tx db.Tx, workspace ids.ID, of Budget, actor
 	return AdjustedTx(ctx, tx, workspace, list)
 }
 
-// productTx is the product of that name; false where there is none.
+// productTx returns the product of that name; false where there is none.
 func productTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (ids.ID, bool, error) {
 	found, err := q.BudgetProduct(ctx, tx, workspace, name)
 	return one(found, err)
 }
 
-// jobTx is the job of that key; false where there is none.
+// jobTx returns the job of that key; false where there is none.
 func jobTx(ctx context.Context, tx db.Tx, workspace ids.ID, key string) (ids.ID, bool, error) {
 	found, err := q.BudgetJob(ctx, tx, workspace, key)
 	return one(found, err)

@@ -67,7 +67,7 @@ func (s *Service) sweep(ctx context.Context, who tenancy.Principal) (int, error)
 	return len(opened) + len(expired), err
 }
 
-// unopenedTx are the budgets whose present period is not there yet.
+// unopenedTx returns the budgets whose present period is not there yet.
 func unopenedTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Budget, now time.Time) ([]Budget, error) {
 	windows := make([]window, len(list))
 	for i, b := range list {

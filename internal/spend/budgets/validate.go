@@ -57,7 +57,7 @@ func (c Ceiling[T]) or(before *T) *T {
 	return before
 }
 
-// budget is the budget that in describes, without what names other things. Validation.
+// budget returns the budget that in describes, without what names other things. Validation.
 func (in Input) budget() (Budget, error) {
 	b := Budget{Name: in.Name, Scope: in.Scope, Phase: in.Phase, Period: in.Period, Timezone: in.Timezone, Limits: in.Limits,
 		Hard: in.Hard, Slice: defaultSlice, SliceTokens: defaultSliceTokens, AlertAt: defaultAlerts, Throttle: in.Throttle,
@@ -163,7 +163,7 @@ func text[T spend.Nanos | int64](n T) string {
 	return fmt.Sprint(n)
 }
 
-// apply is the budget with what p changes. Validation; VersionConflict.
+// apply returns the budget with what p changes. Validation; VersionConflict.
 func (p Patch) apply(b Budget) (Budget, error) {
 	if p.Version != nil && *p.Version != b.Version {
 		return b, fault.New(fault.VersionConflict, "The budget has changed: it has version %d by now.",

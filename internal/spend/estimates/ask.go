@@ -23,7 +23,7 @@ const (
 // minutesUpTo are the most minutes of each step of complexity but the last.
 var minutesUpTo = [...]int{15, 60, 180, 480}
 
-// Step is the complexity from 1 to 5: as it was said, or else by the expected minutes;
+// Step returns the complexity from 1 to 5: as it was said, or else by the expected minutes;
 // 0 where neither was said.
 func (a Ask) Step() int {
 	if a.Complexity != unsaid || a.Minutes == 0 {

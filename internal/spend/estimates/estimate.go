@@ -59,7 +59,7 @@ const (
 	mostStrength    = 20
 )
 
-// strength is how many jobs of a group count as much as the wider group does: many where
+// strength returns how many jobs of a group count as much as the wider group does: many where
 // the narrower one spreads as far as the wider one, which then says the same, and few
 // where it is what makes the wider one spread.
 func strength(spread, wider float64) float64 {
@@ -70,7 +70,7 @@ func strength(spread, wider float64) float64 {
 	return min(max(spread*spread/between, leastStrength), mostStrength)
 }
 
-// of is the estimate for an ask, given its groups.
+// of returns the estimate for an ask, given its groups.
 func of(a Ask, found [groups]group) Estimate {
 	tier, whyTier := ChooseTier(a)
 	start := byFormula(a, tier)
@@ -98,12 +98,12 @@ func of(a Ask, found [groups]group) Estimate {
 	return e
 }
 
-// drawn is a value that n jobs give, drawn towards that of a wider group.
+// drawn returns a value that n jobs give, drawn towards that of a wider group.
 func drawn(value, wider, n, against float64) float64 {
 	return (n*value + against*wider) / (n + against)
 }
 
-// amount is a number of nano-dollars, at most as many as there are.
+// amount returns a number of nano-dollars, at most as many as there are.
 func amount(nanos float64) spend.Nanos {
 	if nanos >= math.MaxInt64 {
 		return math.MaxInt64
@@ -123,7 +123,7 @@ func why(a Ask, found [groups]group, narrowest int) string {
 	return text + "."
 }
 
-// named is a group in words.
+// named returns a group in words.
 func named(a Ask, level, jobs int) string {
 	noun := "finished jobs"
 	switch {

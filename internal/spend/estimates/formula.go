@@ -15,7 +15,7 @@ const (
 	outputShare   = 0.2
 )
 
-// formulaTokens is how many tokens the formula gives.
+// formulaTokens returns how many tokens the formula gives.
 func formulaTokens(a Ask) float64 {
 	step := a.Step()
 	if step == unsaid {
@@ -24,7 +24,7 @@ func formulaTokens(a Ask) float64 {
 	return float64(step*pointsPerStep*tokensPerPoint) * testsFactor * bufferFactor * phaseFactor
 }
 
-// byFormula is what the formula gives, at the prices of a tier.
+// byFormula returns what the formula gives, at the prices of a tier.
 func byFormula(a Ask, tier Tier) group {
 	tokens := formulaTokens(a)
 	r := tierRates[tier]

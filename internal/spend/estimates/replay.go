@@ -54,7 +54,7 @@ type Model struct {
 	Failed int // of them had an attempt that failed
 }
 
-// Saving is the share of "always large" that tiers save, were a smaller model to need as
+// Saving returns the share of "always large" that tiers save, were a smaller model to need as
 // many tokens and to do its work as well.
 func (r Result) Saving() float64 {
 	if r.AlwaysLarge == 0 {
@@ -63,7 +63,7 @@ func (r Result) Saving() float64 {
 	return 1 - float64(r.ByTier)/float64(r.AlwaysLarge)
 }
 
-// BreakEven is the share of the jobs of smaller tiers from which on nothing is saved if
+// BreakEven returns the share of the jobs of smaller tiers from which on nothing is saved if
 // they have to be done again by a large model.
 func (r Result) BreakEven() float64 {
 	if r.Smaller == 0 {
@@ -136,7 +136,7 @@ func (r *Replay) learn(f Finished) {
 	}
 }
 
-// Result is what was found up to now.
+// Result returns what was found up to now.
 func (r *Replay) Result() Result {
 	result := r.result
 	result.Before, result.After = r.before.accuracy(), r.after.accuracy()

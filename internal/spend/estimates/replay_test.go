@@ -37,7 +37,7 @@ func simulated(n int) []Finished {
 	return list
 }
 
-// normal is the share of a normal distribution below x.
+// normal returns the share of a normal distribution below x.
 func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
 // Of 2,000 jobs as many are estimated within 20 % as the noise allows, but for what is

@@ -30,7 +30,7 @@ type Service struct{ db *db.DB }
 // New returns the service.
 func New(d *db.DB) *Service { return &Service{db: d} }
 
-// Of is the estimate of a job. Forbidden to whoever may not read the board.
+// Of returns the estimate of a job. Forbidden to whoever may not read the board.
 func (s *Service) Of(ctx context.Context, who tenancy.Principal, a Ask) (Estimate, error) {
 	list, err := s.OfMany(ctx, who, []Ask{a})
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) Of(ctx context.Context, who tenancy.Principal, a Ask) (Estimat
 	return list[0], nil
 }
 
-// OfTx is the estimate of a job, in a transaction of whoever may read the board.
+// OfTx returns the estimate of a job, in a transaction of whoever may read the board.
 func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID, a Ask) (Estimate, error) {
 	found, err := groupsTx(ctx, tx, workspace, []Ask{a})
 	if err != nil {
@@ -48,7 +48,7 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID, a Ask) (Estimate, err
 	return of(a, found[0]), nil
 }
 
-// OfMany is the estimate of each ask, by one statement. Forbidden to whoever may not
+// OfMany returns the estimate of each ask, by one statement. Forbidden to whoever may not
 // read the board.
 func (s *Service) OfMany(ctx context.Context, who tenancy.Principal, asks []Ask) ([]Estimate, error) {
 	if !who.Can(tenancy.ReadBoard) {

@@ -38,7 +38,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// job is one that ended some time ago and used something in its last two attempts. set
+// job returns one that ended some time ago and used something in its last two attempts. set
 // is SQL that changes the job.
 func (w *world) job(ago time.Duration, status, set string, tokens, nanos int64) ids.ID {
 	w.t.Helper()

@@ -21,7 +21,7 @@ func extendTx(ctx context.Context, tx db.Tx, workspace ids.ID, settle time.Durat
 	return q.JobCostExtend(ctx, tx, workspace, settle.Seconds(), most, minutesUpTo[:])
 }
 
-// groupsTx are the groups of each ask.
+// groupsTx returns the groups of each ask.
 func groupsTx(ctx context.Context, tx db.Tx, workspace ids.ID, asks []Ask) ([][groups]group, error) {
 	p := dbsqlc.JobCostGroupsParams{WorkspaceID: workspace, Newest: Window}
 	for _, a := range asks {
@@ -45,7 +45,7 @@ type place struct {
 	id ids.ID
 }
 
-// pageTx is the history after a place, at most so many jobs, and where it goes on.
+// pageTx returns the history after a place, at most so many jobs, and where it goes on.
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]Finished, place, error) {
 	rows, err := q.JobCostAll(ctx, tx, workspace, after.at, after.id, most)
 	if err != nil {
@@ -61,7 +61,7 @@ func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most i
 	return list, after, nil
 }
 
-// newestTx is the newest of the history, at most so many jobs, the oldest first. Of their
+// newestTx returns the newest of the history, at most so many jobs, the oldest first. Of their
 // tokens only the sum is known, as input.
 func newestTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (jobs []Finished, compared []Compared, err error) {
 	rows, err := q.JobCostNewest(ctx, tx, workspace, most)
@@ -88,7 +88,7 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	return list, nil
 }
 
-// slugTx is the address of the transaction's workspace.
+// slugTx returns the address of the transaction's workspace.
 func slugTx(ctx context.Context, tx db.Tx, workspace ids.ID) (string, error) {
 	w, err := q.WorkspaceGet(ctx, tx, workspace)
 	if err != nil {

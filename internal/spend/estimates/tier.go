@@ -21,7 +21,7 @@ const (
 // fewTokens is what the formula gives at most for work that a small model does.
 const fewTokens = 10_000
 
-// ChooseTier is the tier of a job and why: the one that was asked for, or else that of the
+// ChooseTier returns the tier of a job and why: the one that was asked for, or else that of the
 // rules of document 001, by which critical and the hardest work is for a large model,
 // boilerplate and work of few tokens for a small one.
 func ChooseTier(a Ask) (tier Tier, why string) {
@@ -67,7 +67,7 @@ func readTierRates() map[Tier]prices.Tokens {
 
 const picosPerNano = 1000
 
-// tierCost is what the tokens of a job cost at a tier's prices.
+// tierCost returns what the tokens of a job cost at a tier's prices.
 func tierCost(t prices.Tokens, tier Tier) spend.Nanos {
 	r := tierRates[tier]
 	picos := 0.0

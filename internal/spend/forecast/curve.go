@@ -75,7 +75,7 @@ func plus(a, b spend.Nanos) spend.Nanos {
 	return a + b
 }
 
-// span is how far back the history goes.
+// span returns how far back the history goes.
 func (c curve) span() time.Duration {
 	if len(c.points) == 0 {
 		return 0
@@ -83,7 +83,7 @@ func (c curve) span() time.Duration {
 	return c.now.Sub(c.points[0].At)
 }
 
-// at is what was spent in all up to an instant.
+// at returns what was spent in all up to an instant.
 func (c curve) at(t time.Time) spend.Nanos {
 	i, found := slices.BinarySearchFunc(c.points, t, func(h Hour, t time.Time) int { return h.At.Compare(t) })
 	switch {
@@ -105,7 +105,7 @@ func share(n spend.Nanos, part, whole time.Duration) spend.Nanos {
 	return spend.Nanos(quotient)                        //nolint:gosec // at most n
 }
 
-// burn is what is spent in a day at the rate of the last while, or of the history where
+// burn returns what is spent in a day at the rate of the last while, or of the history where
 // that is shorter, but of an hour at least.
 func (c curve) burn(while time.Duration) spend.Nanos {
 	while = min(while, max(c.span(), time.Hour))
@@ -125,7 +125,7 @@ type block struct {
 
 func (b block) length() time.Duration { return time.Duration(len(b.hours)) * time.Hour }
 
-// blocks are the whiles that futures are made of, and how far those may go.
+// blocks returns the whiles that futures are made of, and how far those may go.
 func (c curve) blocks() ([]block, time.Duration) {
 	span := min(c.span(), week)
 	switch {

@@ -27,7 +27,7 @@ type path struct {
 	draws  []int
 }
 
-// paths are the futures that are made of the blocks and go as far as sight. Each is
+// paths returns the futures that are made of the blocks and go as far as sight. Each is
 // good until the next one.
 func paths(blocks []block, sight time.Duration) iter.Seq[path] {
 	return func(yield func(path) bool) {
@@ -82,7 +82,7 @@ type Step struct {
 	P90 spend.Nanos
 }
 
-// Fan is what the futures spend up to the end of the period, day by day (hour by hour
+// Fan returns what the futures spend up to the end of the period, day by day (hour by hour
 // where the history is short): half of them at most P50, nine tenths at most P90. It
 // ends where the history can tell no more, and is empty where it tells nothing.
 func Fan(in Input) []Step {

@@ -102,7 +102,7 @@ func Project(in Input) Projection {
 	return p
 }
 
-// until is the end that the money has to last for.
+// until returns the end that the money has to last for.
 func until(in Input) time.Time {
 	if in.PeriodEnd.Sub(in.Now) > endless {
 		return in.Now.Add(outlook)

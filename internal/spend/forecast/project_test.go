@@ -21,7 +21,7 @@ const (
 
 var noon = time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
 
-// history is what was settled at the end of each of the last hours, given what each of
+// history returns what was settled at the end of each of the last hours, given what each of
 // them spent.
 func history(spent ...spend.Nanos) []forecast.Hour {
 	start := noon.Add(-time.Duration(len(spent)) * hour)
@@ -39,7 +39,7 @@ func steady(hours int, each spend.Nanos) []forecast.Hour {
 	return history(slices.Repeat([]spend.Nanos{each}, hours)...)
 }
 
-// days is a history of such days, each spent evenly.
+// days returns a history of such days, each spent evenly.
 func days(each ...spend.Nanos) []forecast.Hour {
 	var spent []spend.Nanos
 	for _, d := range each {
@@ -48,7 +48,7 @@ func days(each ...spend.Nanos) []forecast.Hour {
 	return history(spent...)
 }
 
-// month is a budget that ends in twelve days.
+// month returns a budget that ends in twelve days.
 func month(free spend.Nanos, hours []forecast.Hour) forecast.Input {
 	return forecast.Input{Now: noon, PeriodEnd: noon.AddDate(0, 0, 12), Free: free, Hours: hours}
 }
@@ -156,7 +156,7 @@ func TestASumOfANewPeriodIsSpentInIt(t *testing.T) {
 	}
 }
 
-// someHours is what some hours have spent.
+// someHours returns what some hours have spent.
 func someHours(r *rapid.T) []spend.Nanos {
 	return rapid.SliceOfN(rapid.Map(rapid.Int64Range(0, 1000), func(n int64) spend.Nanos { return spend.Nanos(n) * cent }), 0, 200).
 		Draw(r, "spent by the hour")
@@ -234,7 +234,7 @@ func TestTheFanAgreesWithTheInstants(t *testing.T) {
 	})
 }
 
-// young is a budget of which a cent was spent each minute since its first entry, with the
+// young returns a budget of which a cent was spent each minute since its first entry, with the
 // sums of the full hours since then but for those that are missing, and those of the ends of
 // periods, which are kept also later.
 func young(age time.Duration, period func(time.Time) time.Time, missing func(time.Time) bool) forecast.Input {

@@ -4,7 +4,7 @@ package forecast
 // 10, never wait for it.
 const steps = 9
 
-// ThrottledBelow is the priority below which jobs wait for a budget, given the one that
+// ThrottledBelow returns the priority below which jobs wait for a budget, given the one that
 // holds now; 0 holds none. It begins once nine futures in ten run out before the period
 // ends. The smaller the share of the remaining time that the money lasts, the higher it
 // is: one more tenth that is missing holds one more priority. It rises at once, falls
@@ -25,7 +25,7 @@ func ThrottledBelow(p Projection, now int) int {
 	return 0
 }
 
-// level is the throttle that the projection asks for by itself.
+// level returns the throttle that the projection asks for by itself.
 func level(p Projection) int {
 	left := p.Until.Sub(p.From)
 	lasts := p.ExhaustedP50.Sub(p.From)

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
-// lasting is a projection of money that lasts so many of the hundred hours that it has to.
+// lasting returns a projection of money that lasts so many of the hundred hours that it has to.
 func lasting(verdict forecast.Verdict, hours float64) forecast.Projection {
 	p50 := noon.Add(time.Duration(hours * float64(hour)))
 	return forecast.Projection{Verdict: verdict, ExhaustedP50: &p50, From: noon, Until: noon.Add(100 * hour)}

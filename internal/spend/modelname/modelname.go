@@ -29,12 +29,12 @@ func Canonical(provider, model string) (maker, name string, known bool) {
 	return maker, name, true
 }
 
-// Provider is a provider's name as it is compared: in small letters, with - between words.
+// Provider returns a provider's name as it is compared: in small letters, with - between words.
 func Provider(name string) string {
 	return strings.NewReplacer(" ", "-", "_", "-", ".", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
-// withoutPlace is a name without where it is served. It is false for a place that the
+// withoutPlace returns a name without where it is served. It is false for a place that the
 // tables do not know.
 func withoutPlace(name string) (string, bool) {
 	for _, path := range []*regexp.Regexp{amazonPath, googlePath} {

@@ -41,7 +41,7 @@ type Unpriced struct {
 	DecidedAt *time.Time
 }
 
-// Find is the price of a model at an instant, or else of the one that it counts as; false
+// Find returns the price of a model at an instant, or else of the one that it counts as; false
 // where neither is known.
 func (b Book) Find(provider, model string, at time.Time) (Price, bool) {
 	m := Model{provider, model}
@@ -59,7 +59,7 @@ func (b Book) Find(provider, model string, at time.Time) (Price, bool) {
 	return Price{}, false
 }
 
-// of is what was asked or decided about a model; nil where nothing was.
+// of returns what was asked or decided about a model; nil where nothing was.
 func (b Book) of(model string) *Unpriced {
 	name := lower(model)
 	i := slices.IndexFunc(b.Unpriced, func(u Unpriced) bool { return u.Name == name })
@@ -86,7 +86,7 @@ func (b Book) Holds(m Model, at time.Time) bool {
 // WasAsked reports whether a person was asked about a model.
 func (b Book) WasAsked(model string) bool { return b.of(model) != nil }
 
-// Open are the models that a person is asked about: they wait for a decision and have no
+// Open returns the models that a person is asked about: they wait for a decision and have no
 // price yet.
 func (b Book) Open(at time.Time) []Unpriced {
 	var open []Unpriced

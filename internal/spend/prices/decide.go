@@ -19,7 +19,7 @@ const Topics = "prices:"
 // Topic is that of a workspace.
 func Topic(workspace ids.ID) string { return Topics + workspace.String() }
 
-// ParseTopic is the workspace of a topic; false where it is of something else.
+// ParseTopic returns the workspace of a topic; false where it is of something else.
 func ParseTopic(topic string) (ids.ID, bool) {
 	text, is := strings.CutPrefix(topic, Topics)
 	if !is {
@@ -143,7 +143,7 @@ func decideTx(ctx context.Context, tx db.Tx, who tenancy.Principal, u Unpriced) 
 	return book.Unpriced, err
 }
 
-// says is a decision in a word, as events have it.
+// says returns a decision in a word, as events have it.
 func (u Unpriced) says() string {
 	if u.Decision != Count {
 		return string(u.Decision)

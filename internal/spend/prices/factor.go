@@ -24,7 +24,7 @@ func ParseFactor(text string) int64 {
 	return int64(n)
 }
 
-// Factor is a part of a price as people write it.
+// Factor returns a part of a price as people write it.
 func Factor(permille int64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", permille/WholePrice, permille%WholePrice), "0"), ".")
 }

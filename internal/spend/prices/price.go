@@ -25,7 +25,7 @@ type Tokens struct {
 	Output       int64
 }
 
-// Sum is the number of tokens of all meters.
+// Sum returns the number of tokens of all meters.
 func (t Tokens) Sum() int64 {
 	return t.Input + t.CacheRead + t.CacheWrite + t.CacheWrite1h + t.Output
 }
@@ -46,7 +46,7 @@ type Price struct {
 	Source   string // where it was read
 }
 
-// Cost is what tokens cost in nano-dollars, used in a batch or not, rounded once, half up.
+// Cost returns what tokens cost in nano-dollars, used in a batch or not, rounded once, half up.
 func (p Price) Cost(t Tokens, batch bool) int64 {
 	picos := t.Input*p.Rates.Input + t.CacheRead*p.Rates.CacheRead + t.CacheWrite*p.Rates.CacheWrite +
 		t.CacheWrite1h*p.Rates.CacheWrite1h + t.Output*p.Rates.Output
@@ -59,7 +59,7 @@ func (p Price) Cost(t Tokens, batch bool) int64 {
 	return int64(nanos + rest*2/unit) //nolint:gosec // at most picos / 1000
 }
 
-// lower is a name as it is compared where letters do not count.
+// lower returns a name as it is compared where letters do not count.
 func lower(model string) string { return strings.ToLower(strings.TrimSpace(model)) }
 
 // matches reports whether the price is of a model, as it is named.
@@ -93,7 +93,7 @@ func (p Price) better(than Price) bool {
 // List is prices, in any order.
 type List []Price
 
-// Find is the price of a model at an instant; false where none is known. A workspace's row
+// Find returns the price of a model at an instant; false where none is known. A workspace's row
 // is first one of the model as it is named, then one of the same provider by its name in
 // other letters or by what its maker calls the model. The built-in list goes by the maker's
 // name alone.
@@ -128,7 +128,7 @@ func (l List) find(w wanted, at time.Time) (Price, bool) {
 	})
 }
 
-// best is the best of the prices that hold at an instant and match.
+// best returns the best of the prices that hold at an instant and match.
 func (l List) best(at time.Time, match func(Price) bool) (best Price, found bool) {
 	for _, p := range l {
 		if !p.From.After(at) && match(p) && (!found || p.better(best)) {
@@ -138,7 +138,7 @@ func (l List) best(at time.Time, match func(Price) bool) (best Price, found bool
 	return best, found
 }
 
-// ByID is the price with that id; false where there is none.
+// ByID returns the price with that id; false where there is none.
 func (l List) ByID(id int64) (Price, bool) {
 	for _, p := range l {
 		if p.ID == id {

@@ -43,7 +43,7 @@ func (s *Service) changed(workspace ids.ID) {
 	s.wake.Publish(eventlog.Topic(workspace), Topic(workspace))
 }
 
-// List is the prices of a workspace, its own before the built-in ones.
+// List returns the prices of a workspace, its own before the built-in ones.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, err error) {
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		book, err := OfTx(ctx, tx, who.Workspace)
@@ -117,7 +117,7 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	return all, eventlog.RecordTx(ctx, tx, who, eventlog.PriceSaved, map[string]any{"models": models, "added": added})
 }
 
-// own is the workspace's price of the same provider, model and instant.
+// own returns the workspace's price of the same provider, model and instant.
 func (l List) own(like Price) (Price, bool) {
 	i := slices.IndexFunc(l, func(p Price) bool {
 		return p.ID > 0 && p.Provider == like.Provider && p.Model == like.Model && p.From.Equal(like.From)
@@ -175,5 +175,5 @@ func check(list List) error {
 	return p.Err()
 }
 
-// toMicroseconds is an instant as exact as the database keeps it.
+// toMicroseconds returns an instant as exact as the database keeps it.
 func toMicroseconds(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }

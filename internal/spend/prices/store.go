@@ -11,7 +11,7 @@ import (
 
 var q = dbsqlc.New()
 
-// ownTx is the prices that a workspace has saved.
+// ownTx returns the prices that a workspace has saved.
 func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	rows, err := q.PriceList(ctx, tx, workspace)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// OfTx is what a workspace knows of prices.
+// OfTx returns what a workspace knows of prices.
 func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (b Book, err error) {
 	b.wanted = map[Model]wanted{}
 	err = tx.Pipeline(ctx, func(tx db.Tx) error {
@@ -23,7 +23,7 @@ func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID) (b Book, err error) {
 	return b, err
 }
 
-// UnpricedTx are the models of a workspace that were asked about or decided on.
+// UnpricedTx returns the models of a workspace that were asked about or decided on.
 func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, error) {
 	rows, err := q.UnpricedModels(ctx, tx, workspace)
 	if err != nil {

@@ -51,7 +51,7 @@ type Query struct {
 	Filter map[Dimension]string
 }
 
-// checked is the query in whole hours. Validation by field.
+// checked returns the query in whole hours. Validation by field.
 func (q Query) checked() (Query, error) {
 	p := fault.Problems{}
 	q.From = q.From.UTC().Truncate(time.Hour)

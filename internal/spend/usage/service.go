@@ -91,7 +91,7 @@ func (s *Service) Unpriced(ctx context.Context, who tenancy.Principal, query Que
 	return list, err
 }
 
-// OfJobTx is what a job used by its models, the dearest first, at most twenty.
+// OfJobTx returns what a job used by its models, the dearest first, at most twenty.
 func OfJobTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
 	return modelsTx(ctx, tx, workspace, job)
 }

@@ -15,7 +15,7 @@ var q = dbsqlc.New()
 // newest is later than all entries.
 var newest = Position{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 
-// filter is the value that a query wants of a dimension, nil where it wants all.
+// filter returns the value that a query wants of a dimension, nil where it wants all.
 func (q Query) filter(d Dimension) *string {
 	value, wanted := q.Filter[d]
 	if !wanted {

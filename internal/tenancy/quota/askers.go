@@ -18,7 +18,7 @@ type Asker struct {
 // token; a workspace.
 type Shares struct{ Asker, Enrolment, Workspace int64 }
 
-// Askers are those whom a request counts for, the smallest first. Whoever has more tokens
+// Askers returns those whom a request counts for, the smallest first. Whoever has more tokens
 // has no larger share.
 func Askers(who tenancy.Principal, s Shares) []Asker {
 	mine := Asker{ID: who.Asker(), Most: s.Asker, What: "person"}

@@ -57,7 +57,7 @@ func (b *buckets[K]) take(asker K) time.Duration {
 	return next(mine.limiter, now, true)
 }
 
-// wait is how long the asker's bucket has none.
+// wait returns how long the asker's bucket has none.
 func (b *buckets[K]) wait(asker K) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

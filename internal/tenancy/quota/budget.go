@@ -109,7 +109,7 @@ func (b *Budget) serve() {
 	}
 }
 
-// full is the first asker that may not hold the share as well, nil where all may. One
+// full returns the first asker that may not hold the share as well, nil where all may. One
 // that holds nothing may hold a share of any size.
 func (s *Share) full() *Asker {
 	for i, a := range s.askers {

@@ -43,7 +43,7 @@ func (h *holds) put(credential string, wait time.Duration) {
 	}
 }
 
-// left is how long a credential is held up still.
+// left returns how long a credential is held up still.
 func (h *holds) left(credential string) time.Duration {
 	key := maphash.String(h.seed, credential)
 	h.mu.Lock()

@@ -123,7 +123,7 @@ func refusal(wait time.Duration) error {
 	return fault.New(fault.TooMany, "Too many requests. Wait %d s and try again.", seconds).With("retry_after", seconds)
 }
 
-// network is the part of an address that one asker has to itself: all of an
+// network returns the part of an address that one asker has to itself: all of an
 // IPv4 address, the first half of an IPv6 one. All that is no address is one.
 func network(address string) netip.Prefix {
 	a, err := netip.ParseAddr(address)

@@ -281,7 +281,7 @@ func (t *Turns) compare(a, b *Turn) int {
 	return 0
 }
 
-// full is the first of the request's askers that has all of its turns, nil where none has.
+// full returns the first of the request's askers that has all of its turns, nil where none has.
 func (u *Turn) full() *Asker {
 	u.turns.mu.Lock()
 	defer u.turns.mu.Unlock()

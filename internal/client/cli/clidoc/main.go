@@ -33,7 +33,7 @@ func main() {
 // need is what a call of the API asks for.
 type need struct{ right, tokens string }
 
-// document is the whole text.
+// document returns the whole text.
 func document(api string) (string, error) {
 	needs, err := readNeeds(api)
 	if err != nil {
@@ -93,7 +93,7 @@ func readNeeds(api string) (map[string]need, error) {
 	return needs, nil
 }
 
-// all are the commands that do something, and the topics of help, in the order of their names.
+// all returns the commands that do something, and the topics of help, in the order of their names.
 func all(cmd *cobra.Command) []*cobra.Command {
 	var found []*cobra.Command
 	for _, one := range cmd.Commands() {
@@ -182,7 +182,7 @@ func flags(b *strings.Builder, set *pflag.FlagSet) {
 	}
 }
 
-// usual is what a flag has where it is not given.
+// usual returns what a flag has where it is not given.
 func usual(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "[]", "false", "0", "0s":

@@ -156,7 +156,7 @@ func (t *tail) add(line []byte) {
 	}
 }
 
-// String is the text, in valid UTF-8.
+// String returns the text, in valid UTF-8.
 func (t *tail) String() string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 }

@@ -37,7 +37,7 @@ func (m *model) messages(s *stream, in request) {
 	s.send("message_stop", object{})
 }
 
-// all are the tokens of the input with those of the cache, as OpenAI counts them.
+// all returns the tokens of the input with those of the cache, as OpenAI counts them.
 func (u Usage) all() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 
 // responses is OpenAI's newer format.

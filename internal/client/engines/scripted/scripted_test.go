@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 )
 
-// events are the data of the events that answer a call.
+// events returns the data of the events that answer a call.
 func events(t *testing.T, server *httptest.Server, path, body string) (list []string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(body))

@@ -84,7 +84,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// step is the answer to a call that offers one of the shells, and the tool that it calls.
+// step returns the answer to a call that offers one of the shells, and the tool that it calls.
 func (m *model) step(s *stream, in request, said []item, isResult func(item) bool, shells ...string) (Step, *call, bool) {
 	offered := in.offered()
 	shell := -1
@@ -122,7 +122,7 @@ func (m *model) step(s *stream, in request, said []item, isResult func(item) boo
 	return step, nil, true
 }
 
-// next is the step that follows what was said.
+// next returns the step that follows what was said.
 func (m *model) next(said []item, isResult func(item) bool) *Step {
 	turn, results, person := -1, 0, false
 	for _, one := range said {
@@ -151,7 +151,7 @@ func (m *model) refuses(step *Step) bool {
 	return m.refused[step] <= step.Refuse.Times
 }
 
-// offered are the tools of a call, those of namespaces too.
+// offered returns the tools of a call, those of namespaces too.
 func (in request) offered() (all []call) {
 	for _, t := range in.Tools {
 		all = append(all, call{name: t.Name + t.Function.Name})

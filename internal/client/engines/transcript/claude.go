@@ -128,7 +128,7 @@ func (c *claude) End(at time.Time) []Entry {
 	return c.entries(totals, costs, at)
 }
 
-// running is what the messages have used up to now, by model. Those of the run's own
+// running returns what the messages have used up to now, by model. Those of the run's own
 // model have to wait until its name is known.
 func (c *claude) running() map[string]meters {
 	sums := map[string]meters{}
@@ -160,5 +160,5 @@ func (c *claude) entries(sums map[string]meters, costs map[string]string, at tim
 // "[1m]"; and the provider: the day of its release.
 var variant = regexp.MustCompile(`(-\d{8})?(\[[^\]]*\])?$`)
 
-// plain is the name that a model has on each line.
+// plain returns the name that a model has on each line.
 func plain(model string) string { return variant.ReplaceAllString(model, "") }

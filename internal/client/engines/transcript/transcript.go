@@ -64,7 +64,7 @@ func New(p Program, run Run) (Translator, error) {
 	return nil, fmt.Errorf("there is no program %q", p)
 }
 
-// dollars is an amount as a program printed it, in whole billionths, as the API takes it;
+// dollars returns an amount as a program printed it, in whole billionths, as the API takes it;
 // "" where none was printed.
 func dollars(number string) string {
 	r, ok := new(big.Rat).SetString(number)

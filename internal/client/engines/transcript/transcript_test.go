@@ -33,7 +33,7 @@ func (r recording) lines(t *testing.T) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 }
 
-// of is what a translator makes of lines, each entry as it is told.
+// of returns what a translator makes of lines, each entry as it is told.
 func (r recording) of(t *testing.T, lines [][]byte) (told []transcript.Entry) {
 	t.Helper()
 	tr, err := transcript.New(r.program, r.run)
@@ -131,7 +131,7 @@ func TestRecordingsGiveTheProgramsOwnTotals(t *testing.T) {
 	}
 }
 
-// tellings are the ways in which what was printed may reach a server.
+// tellings returns the ways in which what was printed may reach a server.
 func tellings(t *testing.T, runs []recording) map[string][]transcript.Entry {
 	t.Helper()
 	random := rand.New(rand.NewPCG(16, 5))

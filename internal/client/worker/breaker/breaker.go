@@ -162,7 +162,7 @@ func (b *Breaker) set(c *circuit, s state) {
 	b.version++
 }
 
-// Due are the parts whose pause is over, and wait is how long the first of the others has to
+// Due returns the parts whose pause is over, and wait is how long the first of the others has to
 // wait; it is 0 where there is none.
 func (b *Breaker) Due() (due []Part, wait time.Duration) {
 	b.mu.Lock()
@@ -193,7 +193,7 @@ func (b *Breaker) OneOnly() bool {
 	return false
 }
 
-// Withdrawn are the parts that are not offered, in the order of their names.
+// Withdrawn returns the parts that are not offered, in the order of their names.
 func (b *Breaker) Withdrawn() (list []Withdrawn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -103,7 +103,7 @@ func (o *Outbox) Pending() ([]Report, error) {
 // ending is that of a report's file; one that is being written has another.
 const ending = ".json"
 
-// path is the file of a lease, also where another server has a job of the same key. Keys of
+// path returns the file of a lease, also where another server has a job of the same key. Keys of
 // jobs may hold what file names may not.
 func (o *Outbox) path(r Report) string {
 	name := fmt.Sprintf("%x-e%d", r.Job, r.Epoch)

@@ -118,7 +118,7 @@ func capabilities(name, printed string) []string {
 // number is a version in what a program prints: two to four numbers with dots.
 var number = regexp.MustCompile(`\b(?:v|go)?([0-9]{1,9})\.([0-9]{1,9})(?:\.[0-9]{1,9}){0,2}`)
 
-// Versions are the capabilities of a version that a program printed, or none.
+// Versions returns the capabilities of a version that a program printed, or none.
 func Versions(name, printed string) []string {
 	found := number.FindStringSubmatch(strings.SplitN(printed, "\n", 2)[0])
 	if found == nil {

@@ -107,7 +107,7 @@ func (m *mirror) configure(at string, author Identity) error {
 // inQuotes writes a value as it stands between quotes in a file of git's settings.
 var inQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
 
-// refsFor are the branches and tags that an agent finds, as git packs them: those of the
+// refsFor returns the branches and tags that an agent finds, as git packs them: those of the
 // origin or, where there is none, of the clone.
 func (m *mirror) refsFor(ctx context.Context, branch, commit string) (string, error) {
 	list, err := m.git().run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", theirs, "refs/tags/")

@@ -30,7 +30,7 @@ func (w *Worktree) withTrailers(message string) string {
 	return strings.ReplaceAll(text, "\x00", "")
 }
 
-// firstLine is the first line of a text, without what could control a terminal.
+// firstLine returns the first line of a text, without what could control a terminal.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.Map(func(r rune) rune {
@@ -92,7 +92,7 @@ func (r *Repos) firstCommit(ctx context.Context, m *mirror) (string, error) {
 	return commit, m.git().do(ctx, "update-ref", firstRef, commit)
 }
 
-// identity is the author in git's environment.
+// identity returns the author in git's environment.
 func (r *Repos) identity() []string {
 	return []string{"GIT_AUTHOR_NAME=" + r.Author.Name, "GIT_AUTHOR_EMAIL=" + r.Author.Email, "GIT_COMMITTER_NAME=" + r.Author.Name,
 		"GIT_COMMITTER_EMAIL=" + r.Author.Email}
@@ -125,7 +125,7 @@ func (w *Worktree) Push(ctx context.Context) (pushed bool, err error) {
 // ErrRefused is a push that the origin has decided about: pushing again would bring the same.
 var ErrRefused = errors.New("the origin refused the branch")
 
-// refusal is the error of a push, as the origin put it where it was refused.
+// refusal returns the error of a push, as the origin put it where it was refused.
 func refusal(err error) error {
 	if err != nil && refusedLine.MatchString(err.Error()) && !passing.MatchString(err.Error()) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
@@ -143,7 +143,7 @@ var (
 // originSaid are the lines of the origin among what git prints.
 var originSaid = regexp.MustCompile(`(?m)(?:^|: )remote:[ \t]*(.*\S)|^\s*(! \[(?:remote )?rejected\].*)$`)
 
-// RefusalWords are the origin's own words in the error of a push, and all of the error where it
+// RefusalWords returns the origin's own words in the error of a push, and all of the error where it
 // has none.
 func RefusalWords(err error) string {
 	var lines []string
@@ -159,7 +159,7 @@ func RefusalWords(err error) string {
 // IsUnchanged reports whether the branch has nothing that is to go anywhere.
 func (w *Worktree) IsUnchanged() bool { return w.tip == w.Base && !w.Continued }
 
-// Tip is the newest commit of the branch.
+// Tip returns the newest commit of the branch.
 func (w *Worktree) Tip() string { return w.tip }
 
 // give puts a branch of the mirror into the person's clone, without hooks. It never moves

@@ -56,7 +56,7 @@ func (m *mirror) keepDefault(ctx context.Context, branch string) error {
 // errNoDefault is a repository with branches of which nobody says where to begin.
 var errNoDefault = errors.New("the repository has branches, and its HEAD names none of them: name its default branch")
 
-// usual is the branch that takes the place of a default branch that there is not: one of the
+// usual returns the branch that takes the place of a default branch that there is not: one of the
 // usual names, the one that the clone is on, or the only one. Where there is no branch at all
 // it is "".
 func (m *mirror) usual(ctx context.Context) (string, error) {
@@ -99,13 +99,13 @@ func isOurs(branch string) bool {
 	return false
 }
 
-// knownDefault is the default branch as it was said last, "" where nobody knows.
+// knownDefault returns the default branch as it was said last, "" where nobody knows.
 func (m *mirror) knownDefault() string {
 	name, _ := os.ReadFile(filepath.Join(m.dir, defaultFile)) // there is none before the first fetch
 	return string(name)
 }
 
-// beginning is the commit that attempts begin from, and its branch. The commit is "" where
+// beginning returns the commit that attempts begin from, and its branch. The commit is "" where
 // nothing is committed anywhere yet; the branch is the one that the first commit is for then.
 func (m *mirror) beginning(ctx context.Context) (branch, commit string, err error) {
 	branch = m.knownDefault()
@@ -140,7 +140,7 @@ func (m *mirror) beginningOfClone(ctx context.Context) (branch, commit string, e
 	return branch, "", nil
 }
 
-// unborn is the branch that the first commit is for.
+// unborn returns the branch that the first commit is for.
 func (m *mirror) unborn(ctx context.Context) string {
 	if branch := m.headBranch(ctx); branch != "" {
 		return branch

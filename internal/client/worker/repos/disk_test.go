@@ -31,7 +31,7 @@ func bulky(t *testing.T, dir, name string, megabytes int) {
 	gitIn(t, at, "commit", "-q", "-m", "Keep the models elsewhere")
 }
 
-// onDisk is what files take on the disk, in bytes.
+// onDisk returns what files take on the disk, in bytes.
 func onDisk(t *testing.T, dirs ...string) (total int64) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -99,7 +99,7 @@ func TestWorktreesShareTheObjects(t *testing.T) {
 	}
 }
 
-// countObjects is what git counts of a repository's own objects.
+// countObjects returns what git counts of a repository's own objects.
 func countObjects(t *testing.T, repo string) string {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(repo, "objects", "info", "alternates")); err == nil {

@@ -53,7 +53,7 @@ func (f *faults) forgetGone(clones []string) {
 	maps.DeleteFunc(f.at, func(dir string, _ Unreadable) bool { return !slices.Contains(clones, dir) })
 }
 
-// Unreadable are the clones that Discover could not read last, by name.
+// Unreadable returns the clones that Discover could not read last, by name.
 func (r *Repos) Unreadable() []Unreadable {
 	r.faults.mu.Lock()
 	defer r.faults.mu.Unlock()

@@ -112,7 +112,7 @@ func (m *mirror) pack(ctx context.Context) error {
 	return c.do(ctx, "repack", "--quiet", "-d", "--geometric=2")
 }
 
-// mirrors are those of the host. Those of its clones know them.
+// mirrors returns those of the host. Those of its clones know them.
 func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 	dirs, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
 	if err != nil {
@@ -281,7 +281,7 @@ func (r *Repos) planBranches(ctx context.Context, m *mirror, _ GCOptions) (plann
 // still be pushed.
 const keepPending = 24 * time.Hour
 
-// branchesInUse are those of attempts that have not ended.
+// branchesInUse returns those of attempts that have not ended.
 func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
 	all, err := r.leftBehind(ctx)
 	used := map[string]bool{}

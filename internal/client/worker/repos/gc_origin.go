@@ -35,7 +35,7 @@ const (
 // branchOf finds the parts of the name of an attempt's branch.
 var branchOf = regexp.MustCompile(`^` + branchPrefix + `(.+)-[0-9a-f]{8}-e[0-9]+$`)
 
-// parseKeys are the keys of jobs that a branch may be of: what a name may not hold was written
+// parseKeys returns the keys of jobs that a branch may be of: what a name may not hold was written
 // as _.
 func parseKeys(branch string) []string {
 	name, aside := strings.CutPrefix(branch, asidePrefix)
@@ -98,7 +98,7 @@ func (r *Repos) planOrigin(ctx context.Context, m *mirror, o GCOptions) ([]remov
 	return planned, nil
 }
 
-// branchesAtOrigin are the branches there with names that workers give, with their commits,
+// branchesAtOrigin returns the branches there with names that workers give, with their commits,
 // and the branch that its HEAD names.
 func (m *mirror) branchesAtOrigin(ctx context.Context) (tips map[string]string, head string, err error) {
 	said, err := m.network().run(ctx, "ls-remote", "--quiet", "--symref", "--end-of-options", m.push, "HEAD",

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// branchesAt are the branches of a repository with their commits.
+// branchesAt returns the branches of a repository with their commits.
 func branchesAt(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -39,7 +39,7 @@ func (s *server) answer(_ context.Context, repo string, keys []string) (list []E
 	return list, nil
 }
 
-// pushed is an attempt with work, at the origin.
+// pushed returns an attempt with work, at the origin.
 func pushed(t *testing.T, r *Repos, a Attempt, file string) (branch, commit string) {
 	t.Helper()
 	w := begin(t, r, a)

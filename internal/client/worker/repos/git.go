@@ -142,7 +142,7 @@ func (c call) environment() []string {
 	return append(env, c.env...) // the last one of a name counts
 }
 
-// inheritedEnvironment is the part of the worker's environment that git gets.
+// inheritedEnvironment returns the part of the worker's environment that git gets.
 func inheritedEnvironment() (env []string) {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
@@ -167,7 +167,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// status is the status that git ended with, -1 where it did not run or was killed.
+// status returns the status that git ended with, -1 where it did not run or was killed.
 func status(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -179,10 +179,10 @@ func status(err error) int {
 // credentials are a name, or a name and a password, in an address.
 var credentials = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s@]+@`)
 
-// withoutCredentials is a text without those in its addresses.
+// withoutCredentials returns a text without those in its addresses.
 func withoutCredentials(text string) string { return credentials.ReplaceAllString(text, "$1") }
 
-// publicURL is an origin's address as others may see it: "" where it is a path of this
+// publicURL returns an origin's address as others may see it: "" where it is a path of this
 // host.
 func publicURL(origin string) string {
 	at, err := url.Parse(origin)

@@ -36,7 +36,7 @@ func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err
 	return said, nil
 }
 
-// filtered are the files of a commit by the filter that its attributes want.
+// filtered returns the files of a commit by the filter that its attributes want.
 func (w *Worktree) filtered(ctx context.Context, commit string) (map[string][]string, error) {
 	c, err := w.files()
 	if err != nil {

@@ -143,7 +143,7 @@ func (w *Worktree) oneNew(read *bufio.Reader, path string, do func(object) error
 	return err
 }
 
-// piped is what a function writes; its error ends the reading.
+// piped returns what a function writes; its error ends the reading.
 func piped(write func(io.Writer) error) *io.PipeReader {
 	r, w := io.Pipe()
 	go func() { _ = w.CloseWithError(write(w)) }() // it has no error of its own

@@ -146,7 +146,7 @@ func copyText(from, to string, longest int64) error {
 // ref is a branch, or another name of a commit, with the commit.
 type ref struct{ name, commit string }
 
-// newRefs are the branches that the agent made or moved, and its stash.
+// newRefs returns the branches that the agent made or moved, and its stash.
 func (w *Worktree) newRefs(ctx context.Context, c call) ([]ref, error) {
 	text, err := os.ReadFile(filepath.Join(w.private, givenFile))
 	if err != nil {

@@ -22,7 +22,7 @@ func agent(t *testing.T, w *Worktree, script string) {
 	}
 }
 
-// filesAt are the files of a commit with their texts.
+// filesAt returns the files of a commit with their texts.
 func filesAt(t *testing.T, dir, commit string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -34,7 +34,7 @@ func filesAt(t *testing.T, dir, commit string) map[string]string {
 	return files
 }
 
-// fingerprint is all that a person's clone has: branches, settings, stash, files.
+// fingerprint returns all that a person's clone has: branches, settings, stash, files.
 func fingerprint(t *testing.T, at string) string {
 	t.Helper()
 	var all strings.Builder

@@ -16,7 +16,7 @@ const maxPointer = 1024
 // pointer is how such a file begins, with the name of the contents.
 var pointer = regexp.MustCompile(`^version https://[^\n]*\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\n`)
 
-// pointerTo is the name of the contents that a file points to, "" where it is no pointer.
+// pointerTo returns the name of the contents that a file points to, "" where it is no pointer.
 func pointerTo(text []byte) string {
 	if found := pointer.FindSubmatch(text); found != nil {
 		return string(found[1])
@@ -97,7 +97,7 @@ func (w *Worktree) largeFileStore(ctx context.Context) (list []setting) {
 	return list
 }
 
-// pointersIn are those of some files below a directory that are pointers of Git LFS: their
+// pointersIn returns those of some files below a directory that are pointers of Git LFS: their
 // contents are not there.
 func pointersIn(dir string, names []string) (pointers []string) {
 	for _, name := range names {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// linkedTo is the name under which a directory is a work tree of the agent's own repository,
+// linkedTo returns the name under which a directory is a work tree of the agent's own repository,
 // as `git worktree add` makes them; "" where it is none.
 func (w *Worktree) linkedTo(dir string) string {
 	at, err := gitDirIn(dir)

@@ -98,7 +98,7 @@ func (r *Repos) mergeOnce(ctx context.Context, m *mirror, q MergeRequest) (strin
 	return merged, m.move(ctx, q.Into, old, merged)
 }
 
-// result is the commit that comes out of a merge into a commit. No branch has it yet. A check
+// result returns the commit that comes out of a merge into a commit. No branch has it yet. A check
 // runs in a directory that has a repository of its own.
 func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old string) (string, error) {
 	place, drop, err := r.mergePlace()
@@ -131,7 +131,7 @@ func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old strin
 	return merged, nil
 }
 
-// target is the commit of the branch that is merged into, "" where nothing is committed in
+// target returns the commit of the branch that is merged into, "" where nothing is committed in
 // the repository yet, and makes sure that the approved one is here.
 func (m *mirror) target(ctx context.Context, q MergeRequest) (string, error) {
 	unlock, err := m.lock(ctx)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// empty is a clone in which nothing is committed yet, of an origin that is as empty where one
+// empty returns a clone in which nothing is committed yet, of an origin that is as empty where one
 // is wanted.
 func empty(t *testing.T, withOrigin bool) (r *Repos, at, origin string) {
 	t.Helper()

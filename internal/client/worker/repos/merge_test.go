@@ -27,7 +27,7 @@ func approved(t *testing.T, r *Repos, job, file, text string) (w *Worktree, comm
 	return w, commit
 }
 
-// withOrigin is a clone of a repository, and its origin.
+// withOrigin returns a clone of a repository, and its origin.
 func withOrigin(t *testing.T) (r *Repos, at, origin string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -47,7 +47,7 @@ func (r *Repos) mirrorFor(s source) *mirror {
 	return &mirror{source: s, dir: filepath.Join(r.State, "mirrors", s.base()+".git"), log: r.Log}
 }
 
-// git is a call in the mirror, and network one that reaches the origin.
+// git returns a call in the mirror, and network one that reaches the origin.
 func (m *mirror) git() call { return call{repo: m.dir} }
 func (m *mirror) network() call {
 	c := call{repo: m.dir, settings: m.settings, longest: fetchPatience}
@@ -304,7 +304,7 @@ func linkObjects(from, to string) error {
 	return nil
 }
 
-// packs are the packs of a directory of objects.
+// packs returns the packs of a directory of objects.
 func packs(dir string) ([]string, error) { return filepath.Glob(filepath.Join(dir, "pack", "*.pack")) }
 
 // isObject reports whether a file among objects is one, or a pack of them.

@@ -107,7 +107,7 @@ func (f *modules) one(ctx context.Context, m *mirror, one module, dir, name stri
 // emptyDir leaves a directory as a checkout without submodules does.
 func emptyDir(dir string) error { return errors.Join(removeAll(dir), os.MkdirAll(dir, 0o700)) }
 
-// readModules are the submodules of a commit, with the addresses that its .gitmodules says.
+// readModules returns the submodules of a commit, with the addresses that its .gitmodules says.
 func (m *mirror) readModules(ctx context.Context, commit string) ([]module, error) {
 	list, err := m.git().run(ctx, "ls-tree", "-r", "-z", commit)
 	if err != nil {
@@ -130,7 +130,7 @@ func (m *mirror) readModules(ctx context.Context, commit string) ([]module, erro
 	return found, nil
 }
 
-// moduleURLs are the addresses in a commit's .gitmodules, by their paths.
+// moduleURLs returns the addresses in a commit's .gitmodules, by their paths.
 func (m *mirror) moduleURLs(ctx context.Context, commit string) map[string]string {
 	blob := commit + ":.gitmodules"
 	var size int64
@@ -156,7 +156,7 @@ func (m *mirror) moduleURLs(ctx context.Context, commit string) map[string]strin
 	return byPath
 }
 
-// moduleMirror is the worker's own repository of a submodule, with the commit.
+// moduleMirror returns the worker's own repository of a submodule, with the commit.
 func (r *Repos) moduleMirror(ctx context.Context, m *mirror, one module) (sub *mirror, foreign bool, err error) {
 	address, foreign, err := m.moduleAddress(ctx, one.url, r.Submodules)
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *Repos) moduleMirror(ctx context.Context, m *mirror, one module) (sub *m
 	return sub, foreign, sub.bringModule(ctx, one.commit)
 }
 
-// moduleAt is the worker's own repository of a submodule.
+// moduleAt returns the worker's own repository of a submodule.
 func (r *Repos) moduleAt(p person, u usedModule) *mirror {
 	p.origin, p.push = u.Origin, ""
 	if u.Foreign {
@@ -264,7 +264,7 @@ func watchSize(ctx context.Context, dir string, most int64, end context.CancelCa
 	}
 }
 
-// measureFiles is how much the files below a directory have, in bytes.
+// measureFiles returns how much the files below a directory have, in bytes.
 func measureFiles(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error { // what goes meanwhile has no size
 		if err != nil || e.IsDir() {
@@ -296,7 +296,7 @@ func (w *Worktree) fillModules(ctx context.Context, commit string) (said []strin
 	return said, os.WriteFile(filepath.Join(w.private, modulesFile), raw, 0o600)
 }
 
-// usedModules are the submodules that were checked out.
+// usedModules returns the submodules that were checked out.
 func (w *Worktree) usedModules() (list []usedModule) {
 	raw, err := os.ReadFile(filepath.Join(w.private, modulesFile))
 	if err == nil {

@@ -74,7 +74,7 @@ func (p place) isBeside(origin place) bool {
 	return p.host == origin.host && (p.scheme != "http" || origin.scheme == "http")
 }
 
-// resolveModule is the address of a submodule, from that of the repository where it is relative.
+// resolveModule returns the address of a submodule, from that of the repository where it is relative.
 func resolveModule(said, origin string) (string, error) {
 	if !strings.HasPrefix(said, "./") && !strings.HasPrefix(said, "../") {
 		return said, nil
@@ -97,7 +97,7 @@ func resolveModule(said, origin string) (string, error) {
 	return base + to, nil
 }
 
-// moduleAddress is the address to fetch a submodule from. A submodule's address is text of the
+// moduleAddress returns the address to fetch a submodule from. A submodule's address is text of the
 // repository, which agents write: it may be one on the origin's host, or on a host that the
 // worker was told to allow; foreign says that it is one of these. What the person's git makes
 // of the address counts, not what it looks like.

@@ -94,7 +94,7 @@ func (m *mirror) goOn(ctx context.Context, q MergeRequest, e Earlier) (bool, err
 	return true, m.pushCommit(ctx, e.Branch, there, q.Commit)
 }
 
-// atOrigin is the newest commit of a branch there, "" where there is no such branch.
+// atOrigin returns the newest commit of a branch there, "" where there is no such branch.
 func (m *mirror) atOrigin(ctx context.Context, branch string) (string, error) {
 	said, err := m.network().run(ctx, "ls-remote", "--quiet", "--end-of-options", m.origin, ours+branch)
 	commit, _, _ := strings.Cut(said, "\t")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// work is an attempt with something to push.
+// work returns an attempt with something to push.
 func work(t *testing.T, r *Repos, job string) *Worktree {
 	t.Helper()
 	w := begin(t, r, Attempt{Repo: "ledger", Job: job, Epoch: 1})

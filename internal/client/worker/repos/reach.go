@@ -24,7 +24,7 @@ func (r *Repos) Reach(ctx context.Context, names []string) {
 	}
 }
 
-// origin is the first address of a name at which there is a repository.
+// origin returns the first address of a name at which there is a repository.
 func (r *Repos) origin(ctx context.Context, name string) (string, bool) {
 	p, err := personIn(ctx, r.State)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *Repos) origin(ctx context.Context, name string) (string, bool) {
 	return "", false
 }
 
-// reachable are those that Reach found, but for those that are here.
+// reachable returns those that Reach found, but for those that are here.
 func (r *Repos) reachable(here []Repo) []Repo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,7 @@ func (r *Repos) reachable(here []Repo) []Repo {
 	return more
 }
 
-// reach is the repository at an address that a pattern reaches.
+// reach returns the repository at an address that a pattern reaches.
 func (r *Repos) reach(ctx context.Context, name string) (source, error) {
 	r.mu.Lock()
 	origin := r.reached[name]

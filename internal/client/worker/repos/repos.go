@@ -116,7 +116,7 @@ func (r *Repos) Check(ctx context.Context, name string) error {
 	return err
 }
 
-// clones are the directories of repositories in Dir.
+// clones returns the directories of repositories in Dir.
 func (r *Repos) clones() (dirs []string, err error) {
 	if r.Dir == "" {
 		return nil, nil
@@ -196,7 +196,7 @@ func (r *Repos) source(ctx context.Context, name string) (source, error) {
 	return r.reach(ctx, name)
 }
 
-// repoName is the name of a repository in a directory.
+// repoName returns the name of a repository in a directory.
 func repoName(dir string) string { return strings.TrimSuffix(filepath.Base(dir), ".git") }
 
 // source is where a repository comes from: a person's clone, or an address.
@@ -218,22 +218,22 @@ func cloneAt(ctx context.Context, dir string) (source, error) {
 	return s, err
 }
 
-// from is the address that the mirror is fetched from.
+// from returns the address that the mirror is fetched from.
 func (s source) from() string { return cmp.Or(s.origin, s.gitDir) }
 
-// base is a name that no other repository of the host has: two of one name never share.
+// base returns a name that no other repository of the host has: two of one name never share.
 func (s source) base() string { return s.name + "-" + digest(withoutCredentials(s.from())) }
 
-// digest is a short name of a text.
+// digest returns a short name of a text.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:8]
 }
 
-// inClone is a call in the person's clone.
+// inClone returns a call in the person's clone.
 func (s source) inClone() call { return call{dir: s.clone, settings: s.settings} }
 
-// offered is the branch that attempts probably begin from, as far as the clone says; "" where
+// offered returns the branch that attempts probably begin from, as far as the clone says; "" where
 // nothing is committed yet.
 func (s source) offered(ctx context.Context) string {
 	if s.clone == "" {
@@ -249,7 +249,7 @@ func (s source) offered(ctx context.Context) string {
 	return branch
 }
 
-// headBranch is the branch that the clone's HEAD names, whether or not it has a commit; ""
+// headBranch returns the branch that the clone's HEAD names, whether or not it has a commit; ""
 // where it is detached, and for a branch of the worker's.
 func (s source) headBranch(ctx context.Context) string {
 	at, err := s.inClone().run(ctx, "symbolic-ref", "--quiet", "HEAD")

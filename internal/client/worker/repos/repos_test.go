@@ -84,7 +84,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// mirrorIn is the mirror of a repository.
+// mirrorIn returns the mirror of a repository.
 func mirrorIn(t *testing.T, r *Repos, name string) string {
 	t.Helper()
 	return r.mirrorFor(must[source](t)(r.source(t.Context(), name))).dir

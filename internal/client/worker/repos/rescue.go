@@ -16,7 +16,7 @@ func (w *Worktree) toRescue() {
 	}
 }
 
-// rescuePlace is a directory that is not there yet, for what cannot be saved otherwise.
+// rescuePlace returns a directory that is not there yet, for what cannot be saved otherwise.
 func (r *Repos) rescuePlace(name string) string {
 	return filepath.Join(r.State, "rescue", fmt.Sprintf("%s-%s", name, time.Now().UTC().Format("20060102T150405.000")))
 }

@@ -30,7 +30,7 @@ var largeFileFilter = map[string]string{"filter.lfs.clean": "git-lfs clean -- %f
 var skippingFilter = map[string]string{"filter.lfs.smudge": "git-lfs smudge --skip -- %f",
 	"filter.lfs.process": "git-lfs filter-process --skip"}
 
-// ownValue is a setting as the worker takes it over.
+// ownValue returns a setting as the worker takes it over.
 func ownValue(key, value string) string {
 	if skipping := skippingFilter[key]; skipping != "" && strings.Contains(value, "--skip") {
 		return skipping
@@ -109,7 +109,7 @@ func readPerson(list []byte, dir string) person {
 	return p
 }
 
-// address is a remote's address as it is from anywhere: a path is from the clone's directory.
+// address returns a remote's address as it is from anywhere: a path is from the clone's directory.
 func address(value, dir string) string {
 	if value == "" || strings.Contains(value, "://") || isRemotePath(value) || filepath.IsAbs(value) {
 		return value

@@ -45,7 +45,7 @@ func (w *Worktree) commitIndex(ctx context.Context, c call, parent, message stri
 	return c.run(ctx, "commit-tree", "-p", parent, "-F", "-", tree)
 }
 
-// files is a call that reads the worktree's files. Locks that a killed git left are removed:
+// files returns a call that reads the worktree's files. Locks that a killed git left are removed:
 // nobody else uses this index.
 func (w *Worktree) files() (call, error) {
 	c := w.mirror.git()
@@ -59,7 +59,7 @@ func (w *Worktree) files() (call, error) {
 	return c, err
 }
 
-// filters are the settings of Git LFS, the only filter that the worker's git runs.
+// filters returns the settings of Git LFS, the only filter that the worker's git runs.
 func (m *mirror) filters() (list []setting) {
 	for _, s := range m.settings {
 		if strings.HasPrefix(s.key, "filter.lfs.") || strings.HasPrefix(s.key, "lfs.") {
@@ -155,7 +155,7 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 	return nil
 }
 
-// allBut are the pathspecs of all but some paths.
+// allBut returns the pathspecs of all but some paths.
 func allBut(skip []string) string {
 	var specs strings.Builder
 	specs.WriteString(".\x00")
@@ -215,7 +215,7 @@ func removeAll(dir string) error {
 	return err
 }
 
-// gitLinks are the paths of submodules in the index.
+// gitLinks returns the paths of submodules in the index.
 func gitLinks(ctx context.Context, c call) ([]string, error) {
 	list, err := c.run(ctx, "ls-files", "--stage", "-z")
 	return parseGitLinks(list), err
@@ -231,11 +231,11 @@ func parseGitLinks(list string) (paths []string) {
 	return paths
 }
 
-// nested are the directories below the worktree that are repositories of their own, as paths
+// nested returns the directories below the worktree that are repositories of their own, as paths
 // from it. What is in them is not looked at.
 func (w *Worktree) nested() (paths []string, err error) { return nestedIn(w.Dir) }
 
-// nestedIn are the directories below another that are repositories of their own.
+// nestedIn returns the directories below another that are repositories of their own.
 func nestedIn(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -263,7 +263,7 @@ func skipDir(e fs.DirEntry) error {
 	return nil
 }
 
-// submodules are the paths that .gitmodules names, and those of submodules that the attempt
+// submodules returns the paths that .gitmodules names, and those of submodules that the attempt
 // began with.
 func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map[string]bool, error) {
 	paths := map[string]bool{}
@@ -330,7 +330,7 @@ func readHead(dir string) (string, error) {
 	return head, nil
 }
 
-// gitDirIn is the repository that .git in a directory is or names.
+// gitDirIn returns the repository that .git in a directory is or names.
 func gitDirIn(dir string) (string, error) {
 	at := filepath.Join(dir, ".git")
 	info, err := os.Lstat(at)

@@ -110,7 +110,7 @@ func (r *Repos) Begin(ctx context.Context, a Attempt) (*Worktree, error) {
 	return w, nil
 }
 
-// Mirror is the directory of the worker's own repository, which has the branch.
+// Mirror returns the directory of the worker's own repository, which has the branch.
 func (w *Worktree) Mirror() string { return w.mirror.dir }
 
 // note keeps a sentence for people, "" none.
@@ -222,7 +222,7 @@ func (w *Worktree) saveLeft(ctx context.Context, reason string) {
 	}
 }
 
-// leftBehind are the attempts of which there is a private directory. They have no lock.
+// leftBehind returns the attempts of which there is a private directory. They have no lock.
 func (r *Repos) leftBehind(ctx context.Context) ([]*Worktree, error) {
 	files, err := filepath.Glob(filepath.Join(r.State, "private", "*", keptFile))
 	var all []*Worktree
@@ -268,7 +268,7 @@ func (r *Repos) read(ctx context.Context, private string) (*Worktree, error) {
 	return w, nil
 }
 
-// start is the commit that the attempt begins from, and sets Base: the commit that its
+// start returns the commit that the attempt begins from, and sets Base: the commit that its
 // changes count from.
 func (w *Worktree) start(ctx context.Context) (commit string, err error) {
 	if w.Base, err = w.base(ctx); err != nil {
@@ -307,7 +307,7 @@ func (w *Worktree) base(ctx context.Context) (string, error) {
 // isHash is the whole name of a commit.
 var isHash = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// resolve is the commit of a branch or of a commit's name. The origin's branch comes before
+// resolve returns the commit of a branch or of a commit's name. The origin's branch comes before
 // one of an attempt, and both before a person's own, which may hold what is not for others.
 func (m *mirror) resolve(ctx context.Context, name string) (string, bool) {
 	if !goodBranch(name) {
@@ -364,7 +364,7 @@ func (w *Worktree) again(ctx context.Context) error {
 	return w.checkout(ctx, w.tip)
 }
 
-// owner is the attempt whose files are in the directory; the file that is locked says so.
+// owner returns the attempt whose files are in the directory; the file that is locked says so.
 func (w *Worktree) owner() string {
 	name, _ := os.ReadFile(w.Dir + ".lock") // it is there: it is locked
 	return string(name)
