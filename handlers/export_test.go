@@ -22,7 +22,7 @@ const ReportsPerMinute = reportsPerMinute
 // CoordinatorHealth is the body of /health/coordinator.
 type CoordinatorHealth = coordinatorHealth
 
-// Quiet tells routes that machines ask every few seconds, and files.
+// Quiet reports whether a route is one that machines call every few seconds, or a file.
 func Quiet(route string) bool { return quiet(route) }
 
 // Home leads to the board.

@@ -76,8 +76,8 @@ func TestEveryRouteHasItsPermission(t *testing.T) {
 	}
 }
 
-// TestMatrix asks every route with every kind of credentials, of the workspace
-// that the asked rows belong to and of another one. The expectation is the table
+// TestMatrix calls every route with every kind of credentials, of the workspace
+// that the requested rows belong to and of another one. The expectation is the table
 // of permissions. Whoever is refused changes nothing, nobody changes anything by
 // reading, and nobody outside the workspace sees a word of it: each of its texts
 // holds the canary.
@@ -184,7 +184,7 @@ func (m *matrix) judge(route web.Route, v visitor, res *httptest.ResponseRecorde
 	}
 }
 
-// listen tells of each text of the workspace that somebody outside got to see.
+// listen records each text of the workspace that somebody outside got to see.
 func (m *matrix) listen(route web.Route, v visitor, res *httptest.ResponseRecorder) int {
 	text := fmt.Sprint(res.Header()) + res.Body.String()
 	if i := strings.Index(strings.ToLower(text), canary); i >= 0 {
@@ -216,7 +216,7 @@ func (m *matrix) ask(route web.Route, v visitor, accept string) *httptest.Respon
 	return w
 }
 
-// path fills in what a route asks for. A route with a new parameter, or on a new
+// path fills in the parameters of a route. A route with a new parameter, or on a new
 // kind of row, needs a line here.
 func (m *matrix) path(route web.Route) string {
 	m.t.Helper()

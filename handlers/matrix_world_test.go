@@ -24,10 +24,10 @@ import (
 )
 
 // The canary is in each text of the first workspace but for the names that are
-// asked for, which an answer may repeat.
+// in the request, which an answer may repeat.
 const canary = "canary7q"
 
-// asked returns the name of a row that the routes ask for.
+// asked returns the name of a row that the routes request.
 func asked(rest string) string { return "nest" + rest }
 
 // matrix is a site with two workspaces, and everybody who may come.

@@ -17,8 +17,8 @@ import (
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // Metrics answers GET /metrics: numbers about the server, of all workspaces
-// together, for a monitor. 503 where the database is away. It asks nobody who he
-// is: put OnlyLocal in front of it, or an address that only the monitor reaches.
+// together, for a monitor. 503 where the database is away. It does not check who the
+// caller is: put OnlyLocal in front of it, or an address that only the monitor reaches.
 func Metrics(sample func(context.Context) (vitals.Sample, error), log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -53,7 +53,7 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// quiet tells routes that machines ask every few seconds, and files.
+// quiet reports whether a route is one that machines call every few seconds, or a file.
 func quiet(route string) bool {
 	return route == "/healthz" || route == "/readyz" || route == "/health/coordinator" || strings.HasPrefix(route, "/static/")
 }
@@ -164,7 +164,7 @@ func (s *Server) countStranger(c echo.Context, route string) error {
 	return s.Quota.Address(c.RealIP())
 }
 
-// identify returns the person who asks, unless too often. Whoever is not signed in is
+// identify returns the caller, unless he calls too often. Whoever is not signed in is
 // counted by the address.
 func (s *Server) identify(c echo.Context) (tenancy.Principal, error) {
 	cookie := s.SessionToken(c)

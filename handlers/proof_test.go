@@ -14,8 +14,8 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// A session that was left open mints no token: the password is asked in the form,
-// which keeps what was typed.
+// A session that was left open mints no token: the form requires the password and
+// keeps what was typed.
 func TestATokenNeedsAFreshProof(t *testing.T) {
 	s := handlertest.OwnedSite(t)
 	s.Probe()

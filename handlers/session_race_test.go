@@ -180,7 +180,7 @@ func (r *sessionRace) one(t *testing.T, write bool) {
 	}
 }
 
-// look asks once more when everything is still.
+// look reads once more when everything is still.
 func (r *sessionRace) look(t *testing.T) {
 	t.Helper()
 	if r.before.Load() == 0 || r.after.Load() == 0 {

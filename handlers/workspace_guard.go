@@ -51,7 +51,7 @@ func pageWorkspace(c echo.Context) (string, error) {
 	return in.Get(layout.WorkspaceField), nil
 }
 
-// stalePage says what happened to the page that asked.
+// stalePage says what happened to the page that sent the request.
 type stalePage struct {
 	title, text, back string
 }

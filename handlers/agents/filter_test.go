@@ -15,7 +15,7 @@ import (
 )
 
 // The kinds and the search leave what they say, in the page, in its live part and
-// after an action, and each kind tells how many agents it would leave.
+// after an action, and each kind says how many agents it would leave.
 func TestNarrowingTheAgents(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")

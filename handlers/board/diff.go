@@ -19,7 +19,7 @@ type columnDiff struct{ all, changed view.Column }
 // Column returns the column's name.
 func (d columnDiff) Column() string { return d.all.Name }
 
-// Render shows the column, unchanged cards as placeholders where that is asked for.
+// Render shows the column, unchanged cards as placeholders where the context says so.
 func (d columnDiff) Render(ctx context.Context, out io.Writer) error {
 	if live.DiffOnly(ctx) {
 		return view.LiveColumn(d.changed).Render(ctx, out)
@@ -30,7 +30,7 @@ func (d columnDiff) Render(ctx context.Context, out io.Writer) error {
 // sentCards are the cards that were last sent of each column, by key.
 type sentCards map[string]map[string]view.Card
 
-// column notes what is sent now, and tells what of it is new.
+// column notes what is sent now, and returns what of it is new.
 func (s sentCards) column(c view.Column) columnDiff {
 	before, now := s[c.Name], map[string]view.Card{}
 	changed := c

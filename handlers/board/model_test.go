@@ -52,7 +52,7 @@ func TestCards(t *testing.T) {
 }
 
 // What a person has to see on a card: a question with the way to answer it, how
-// often the job was lost, that its time is over, what was asked of its agent.
+// often the job was lost, that its time is over, the directive for its agent.
 func TestCardsShowWhatWantsAttention(t *testing.T) {
 	l := boardView{canWrite: true, now: noon}
 	asked := l.card(screens.Card{Job: jobs.Job{Key: "FB-3", Status: jobs.Blocked, Question: "24 hours?", StatusAt: noon, LostCount: 2, MaxLost: 5},

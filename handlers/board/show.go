@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// emptyParam tells the stream that its page shows no job.
+// emptyParam says to the stream that its page shows no job.
 const emptyParam = "empty"
 
 // show returns the board, or the first run while there has never been a job.

@@ -46,7 +46,7 @@ func TestEditABudget(t *testing.T) {
 	handlertest.WantStatus(t, d.As(tenancy.RoleMember).Get(path), http.StatusForbidden)
 }
 
-// What is removed is asked about, gone from the page, and holds nothing any more.
+// What is removed is confirmed first, gone from the page, and holds nothing any more.
 func TestRemoveABudget(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	b := budget(t, d, hard("All", 100))

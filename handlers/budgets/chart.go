@@ -17,7 +17,7 @@ import (
 
 // plane is the area of a chart, a square of scale in which time goes from left to right and
 // what is left of a budget from 0, at the bottom, to the most. The browser stretches it to
-// the room that the page has; texts keep their size and stand at parts of the area.
+// the space that the page has; texts keep their size and stand at parts of the area.
 type plane struct {
 	from, until time.Time
 	most        float64
@@ -94,7 +94,7 @@ func standings(points []budgets.Point) []standing {
 	return list
 }
 
-// steps returns the line of what is left: an amount holds until the next one is told.
+// steps returns the line of what is left: an amount holds until the next known one.
 func (p plane) steps(list []standing, amount func(standing) float64) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -178,7 +178,7 @@ func listChanges(list []standing) []change {
 }
 
 // chart draws what was left of a budget's money since its period began, and how it may
-// go on; nil where money has no limit or nothing is told yet.
+// go on; nil where money has no limit or nothing is known yet.
 func chart(s budgets.Series) *view.Chart {
 	list := standings(s.Points)
 	if len(list) == 0 {
@@ -257,7 +257,7 @@ func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *vie
 	return c
 }
 
-// side is which end of a text stands at a place: it goes to where more room is.
+// side returns which end of a text stands at a place: it goes to where more space is.
 func side(x float64) string {
 	if x > scale/2 {
 		return "end"
@@ -342,7 +342,7 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 // lastDay is how far to the right the middle of a day of the axis may be.
 const lastDay = 960
 
-// short reports whether the plane shows so little time that hours tell more than days.
+// short reports whether the plane shows so little time that hours say more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
 
 // formatTime returns an instant in words: its day, or its hour where the time is short.

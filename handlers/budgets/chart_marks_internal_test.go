@@ -37,7 +37,7 @@ func shown(m view.Mark) string {
 	return m.Path + " | " + m.X + " " + m.Y + " " + m.Anchor + " " + m.Text
 }
 
-// What the lines do not tell is beside them.
+// What the lines do not show is beside them.
 func TestTheMarksOfAChart(t *testing.T) {
 	d := chart(raised())
 	if want := " | 63.3% 57.3% end now, $64.00 free"; shown(d.Now) != want {
@@ -61,7 +61,7 @@ func TestTheMarksOfAChart(t *testing.T) {
 	}
 }
 
-// A mark is not drawn where there is nothing to tell.
+// A mark is not drawn where there is nothing to show.
 func TestAChartWithoutMarks(t *testing.T) {
 	for name, change := range map[string]func(*budgets.Series){
 		"nothing foreseen":        func(s *budgets.Series) { s.Budget.Projection.ExhaustedP50 = nil },
@@ -188,7 +188,7 @@ func TestTheAxisOfTime(t *testing.T) {
 	}
 }
 
-// A change within a day is told by its hour.
+// A change within a day is named by its hour.
 func TestAChangeWithinADay(t *testing.T) {
 	s := raised()
 	s.Points = s.Points[:2]

@@ -37,7 +37,7 @@ func TestNoBudgetYet(t *testing.T) {
 }
 
 // The page says how each budget stands, and one at length: that of the workspace, or
-// the one that is asked for.
+// the selected one.
 func TestShowBudgets(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
@@ -74,7 +74,7 @@ func TestShowBudgets(t *testing.T) {
 	handlertest.WantCount(t, doc, "#live[hx-sse\\:connect*='"+url.QueryEscape(ledger.ID.String())+"']", 1)
 }
 
-// A budget that limits tokens alone is told in tokens.
+// A budget that limits tokens alone is shown in tokens.
 func TestABudgetOfTokens(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	most := int64(1_000_000)

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
-// A page of another site that gives its name our address is told nothing; whoever
-// uses an address or a name of ours is.
+// A page of another site that gives its name our address gets no answer; whoever
+// uses an address or a name of ours gets one.
 func TestAllowedHosts(t *testing.T) {
 	t.Parallel()
 	passed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

@@ -13,8 +13,8 @@ const Patience = 1500 * time.Millisecond
 
 var errNoAnswer = errors.New("there was no answer in time")
 
-// Probe asks what a monitor wants to know. It answers within Patience also where
-// the database stands still: it asks in the background, once at a time however many
+// Probe reads what a monitor wants to know. It answers within Patience also where
+// the database stands still: it reads in the background, once at a time however many
 // want to know, so that it takes one connection from others at most.
 type Probe[T any] struct {
 	ask   func(context.Context) (T, error)
@@ -31,7 +31,7 @@ type asking[T any] struct {
 	err          error
 }
 
-// NewProbe returns a probe that asks again when its last answer is older than
+// NewProbe returns a probe that calls ask again when its last answer is older than
 // fresh. The context of ask ends after Patience.
 func NewProbe[T any](fresh time.Duration, ask func(context.Context) (T, error)) *Probe[T] {
 	return &Probe[T]{ask: ask, fresh: fresh}
@@ -55,7 +55,7 @@ func (p *Probe[T]) Get(ctx context.Context) (T, error) {
 	}
 }
 
-// current returns the last time that was asked, or a new one where that is too old.
+// current returns the last call of ask, or a new one where that is too old.
 func (p *Probe[T]) current() *asking[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
-// However many want to know, and whatever becomes of the answer: it is asked for
+// However many want to know, and whatever becomes of the answer: the probe reads it
 // once at a time, and nobody waits for longer than Patience.
 func TestAProbeAnswersInTime(t *testing.T) {
 	t.Parallel()

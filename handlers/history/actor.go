@@ -18,7 +18,7 @@ var actorKinds = map[tenancy.Kind]struct{ icon, word, mark string }{
 const markLength = 6
 
 // Actor shows who did something. Of people of one name the end of the id
-// tells who it was; of the others the kind is said.
+// says who it was; of the others the kind is said.
 func Actor(a tenancy.Actor) events.Actor {
 	kind := actorKinds[a.Kind]
 	m := events.Actor{Name: a.Name, Icon: kind.icon, Title: kind.word, Mark: kind.mark}

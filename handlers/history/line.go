@@ -19,7 +19,7 @@ type Group struct {
 }
 
 // Days puts events, the newest first, under the headings of their days. Of the
-// progress that one attempt told in a row, the newest stands for the others.
+// progress that one attempt reported in a row, the newest stands for the others.
 func Days(list []eventlog.Event, now time.Time, line func(eventlog.Event) events.Event) (days []events.Day) {
 	for len(list) > 0 {
 		heading := dayHeading(list[0].At, now)
@@ -93,7 +93,7 @@ func Line(e eventlog.Event) events.Event {
 // maxChanges is how many changed fields a line shows.
 const maxChanges = 3
 
-// toldFields are told by an event's sentence or its statuses.
+// toldFields are in an event's sentence or its statuses.
 var toldFields = []string{"status", "wait_reason", "blocked_reason", "question", "answer", "feedback", "link", "directive",
 	"draining", "progress_percent", "current_step", "checkpoint", "not_before", "role", "name",
 	"result", "last_error", "failure_kind", "files_touched", "approved_head", "merged_commit", "url"}

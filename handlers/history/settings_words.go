@@ -16,7 +16,7 @@ type setting struct {
 	changes []eventlog.Change
 }
 
-// SettingWords tell what a person did in settings, from the verb on; who did it
+// SettingWords say what a person did in settings, from the verb on; who did it
 // stands beside it. They name people, tokens and agents, and no secret: there
 // is none in an event.
 var SettingWords = map[eventlog.Type]func(setting) ui.Sentence{

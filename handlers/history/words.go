@@ -104,7 +104,7 @@ func Text(e eventlog.Event) ui.Sentence {
 	return text
 }
 
-// carriedOutBy is who carried out what another one decided, as the payload tells.
+// carriedOutBy returns who carried out what another one decided, from the payload.
 func carriedOutBy(payload json.RawMessage) tenancy.Actor {
 	var said struct {
 		CarriedOutBy tenancy.Actor `json:"carried_out_by"`

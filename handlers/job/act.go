@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Limits of what a merge is told, in characters.
+// Limits of what a merge gets, in characters.
 
 // act does one of a person's verbs to a job.
 func (p *Pages) act(c echo.Context, who tenancy.Principal) error {

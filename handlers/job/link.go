@@ -151,7 +151,7 @@ func (p *Pages) unlink(c echo.Context, who tenancy.Principal) error {
 		Text: job.Key + " no longer " + linkWords(kind).there + " " + in.Get("other") + "."})
 }
 
-// linked answers a change of links with the page that asked for it, which may be
+// linked answers a change of links with the page that sent it, which may be
 // that of either job.
 func (p *Pages) linked(c echo.Context, who tenancy.Principal, key string, toast ui.Toast) error {
 	if at, err := url.Parse(web.CurrentPath(c.Request())); err == nil && parseKey(at) != "" {

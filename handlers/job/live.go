@@ -29,7 +29,7 @@ func (livePage) Name() string { return "job" }
 // Shows reports whether an address is one of the page's.
 func (livePage) Shows(at *url.URL) bool { return strings.HasPrefix(at.Path, links.Jobs+"/") }
 
-// Key returns what the address asks for, for each role.
+// Key returns what the address selects, for each role.
 func (livePage) Key(q url.Values, who tenancy.Principal) string { return live.KeyByRole(q, who) }
 
 // Open makes the live part of the page.
@@ -83,7 +83,7 @@ func (r *liveJob) note(sheet pageData) {
 	}
 }
 
-// Listen tells of messages.
+// Listen notifies of messages.
 func (r *liveJob) Listen() (changed <-chan struct{}, stop func()) {
 	return r.pages.Bus.Watch(r.who.Workspace)
 }

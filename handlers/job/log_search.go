@@ -35,7 +35,7 @@ func (m marker) mark(l view.LogLine) view.LogLine {
 	return l
 }
 
-// logState says whether more lines are to come: from an agent that is heard of, from one
+// logState says whether more lines are to come: from an agent that still calls, from one
 // that is silent, or not before the next claim.
 func logState(j jobs.Job, snap fleet.Snapshot) view.LogState {
 	if j.Lease == nil {

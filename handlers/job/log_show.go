@@ -52,7 +52,7 @@ func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.LogView(view.LogPage{Shell: shell, Title: job.Title, Log: log}))
 }
 
-// parseLogView returns the part of a log that an address asks for; what it says wrongly
+// parseLogView returns the part of a log that an address selects; what it says wrongly
 // is left out.
 func parseLogView(c echo.Context) links.LogView {
 	number := func(name string) int64 {

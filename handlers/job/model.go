@@ -128,7 +128,7 @@ func (s pageData) checkNote() ui.Sentence {
 // overEstimate is how far past its estimate a job is warned (docs/concepts.md).
 const overEstimate = 30 * time.Minute
 
-// needs returns what the job asks of a factory, and which ones have it.
+// needs returns what the job requires of a factory, and which ones have it.
 func (s pageData) needs() []view.Fact {
 	j := s.job
 	can := ui.Text("no live factory")

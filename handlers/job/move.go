@@ -16,7 +16,7 @@ import (
 
 // move takes a card to another column: by drag, menu, key or plain form. A
 // job that is there already, by whomever, has arrived. One that cannot go there
-// stays, and a toast says why. A move that the job's page asks before leads there.
+// stays, and a toast says why. A move that needs a confirmation on the job's page leads there.
 func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	in, err := web.Form(c)
@@ -88,7 +88,7 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 }
 
 // wayOut is cameBack with what can be done instead: work in review is judged on
-// its page, where sending it back asks for the reason.
+// its page, where sending it back requires the reason.
 func wayOut(job jobs.Job, to screens.Column) ui.Toast {
 	t := cameBack(job, whyNot(job.Status, to))
 	if job.Status == jobs.InReview {
@@ -127,7 +127,7 @@ func whyNot(status jobs.Status, to screens.Column) string {
 	}
 }
 
-// askedToast says that the agent was asked and not forced, nil where it was not.
+// askedToast says that the agent got a request and was not forced, nil where it was not.
 func askedToast(job jobs.Job) *ui.Toast {
 	if job.Lease == nil {
 		return nil

@@ -115,7 +115,7 @@ func TestActions(t *testing.T) {
 	handlertest.WantCount(t, doc, "form[action='/jobs/FB-1/retry']", 1) // in the bar at every width, so not in the menu
 }
 
-// Dragging work in review back to Ready leads to the dialog that asks why.
+// Dragging work in review back to Ready leads to the dialog for the reason.
 func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
@@ -149,7 +149,7 @@ func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
 	}
 }
 
-// A move that the job's page asks before is not made without the question: the board is
+// A move that needs a confirmation on the job's page is not made without it: the board is
 // given its dialog, a plain form leads to it.
 func TestAMoveThatAsksIsNotMadeAtOnce(t *testing.T) {
 	d := handlertest.NewDesk(t)

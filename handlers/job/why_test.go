@@ -38,7 +38,7 @@ func saidIn(w *view.Why) (lines, hrefs []string) {
 	return lines, hrefs
 }
 
-// Whoever may change a job is told what to do next; others are told what is.
+// Whoever may change a job reads what to do next; others read what is.
 func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 	for name, test := range map[string]struct {
 		status jobs.Status

@@ -20,7 +20,7 @@ import (
 // nothing that the form shows.
 const saveTries = 5
 
-// save changes a job as its form says, and retries it where that was asked for. A form
+// save changes a job as its form says, and retries it where the form says so. A form
 // that was refused, or crossed by somebody else's change, comes back with all that was
 // typed. With ?draft it is only shown; with "take" a field, or each of them, becomes what
 // it is in the job.

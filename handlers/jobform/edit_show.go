@@ -120,7 +120,7 @@ func words(f ui.Form, name string) string {
 	}
 }
 
-// changedBy is who changed a field last, "" where none of the events tells it.
+// changedBy returns who changed a field last, "" where none of the events says it.
 func changedBy(events []eventlog.Event, name string) string {
 	name = cmp.Or(eventNames[name], name)
 	for _, e := range events {

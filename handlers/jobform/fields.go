@@ -98,7 +98,7 @@ func fill(j jobs.Job) ui.Form {
 	return fields.Fill(jobs.New{Spec: j.Spec, Product: j.Product, Priority: &j.Priority, MaxRetries: &j.MaxRetries})
 }
 
-// draft returns the job that a form asks for, without what of it makes no sense yet.
+// draft returns the job that a form describes, without what of it makes no sense yet.
 func draft(f ui.Form) jobs.New {
 	n, _ := fields.Value(f)
 	return n

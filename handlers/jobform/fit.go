@@ -62,7 +62,7 @@ func routabilityModel(n jobs.New, snap fleet.Snapshot, start screens.Start) view
 	return m
 }
 
-// moneyLines say what the job is expected to cost, and whether its budgets have room.
+// moneyLines say what the job is expected to cost, and whether its budgets have it left.
 func moneyLines(m screens.Money) []view.MoneyLine {
 	lines := []view.MoneyLine{{Icon: "coins", Text: jobparts.Expected(m.Expected)}}
 	for _, b := range m.Budgets {
@@ -151,7 +151,7 @@ func unavailableText(fit fleet.Fit) string {
 	return strings.Join(list, ", ") + "."
 }
 
-// missing returns the tokens that a factory lacks, each with the field that asks for it.
+// missing returns the tokens that a factory lacks, each with the field that takes it.
 func missing(tokens []string) []view.Missing {
 	list := make([]view.Missing, len(tokens))
 	for i, token := range tokens {
@@ -160,7 +160,7 @@ func missing(tokens []string) []view.Missing {
 	return list
 }
 
-// deadText is since when nobody has heard of a factory.
+// deadText says since when a factory has not called.
 func deadText(f fleet.Factory, now time.Time) string {
 	if f.LastBeatAt.IsZero() {
 		return "Dead."

@@ -31,7 +31,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	for _, name := range []string{"title", "repo", "factory", "engine", "capabilities", "depends_on", "product", "phase"} {
 		f.Typed[name] = asked.Typed[name]
 	}
-	// Whoever asked for a certain host or product wants no repo that others hold.
+	// Whoever chose a certain host or product wants no repo that others hold.
 	n := draft(f)
 	free := n.Repo == "" && n.Factory == "" && n.Product == "" && len(n.Capabilities) == 0
 	return p.newJobPage(c, who, http.StatusOK, pageData{form: f, blank: c.QueryString() == "", chooseRepo: free})
@@ -70,7 +70,7 @@ func (p *Pages) newJobPage(c echo.Context, who tenancy.Principal, status int, sh
 	return web.Render(c, status, view.View(view.Page{Shell: shell, Form: sheet.model()}))
 }
 
-// startQuery asks what stands before the job that a form asks for.
+// startQuery is the query for what stands before the job that a form describes.
 func startQuery(n jobs.New) screens.StartQuery {
 	s := n.WithDefaults()
 	query := screens.StartQuery{Needs: fleetNeeds(n), Product: n.Product, Phase: s.Phase, Priority: s.Priority,
@@ -85,14 +85,14 @@ func startQuery(n jobs.New) screens.StartQuery {
 	return query
 }
 
-// editQuery asks what stands before a job that is there already.
+// editQuery is the query for what stands before a job that is there already.
 func editQuery(n jobs.New, j jobs.Job) screens.StartQuery {
 	query := startQuery(n)
 	query.Product, query.Job, query.Ask.Kind = j.Product, j.ID, j.Kind
 	return query
 }
 
-// fleetNeeds returns what the routability preview asks the fleet.
+// fleetNeeds returns what the routability preview queries the fleet with.
 func fleetNeeds(n jobs.New) fleet.Needs {
 	return fleet.Needs{Repo: n.Repo, Capabilities: n.Capabilities, Factory: n.Factory}
 }

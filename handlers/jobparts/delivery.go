@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Delivery returns what became of the commit of an attempt, nothing where nobody tells.
+// Delivery returns what became of the commit of an attempt, nothing where nobody reported it.
 func Delivery(a attempts.Attempt, now time.Time) view.Delivery {
 	d := a.Delivery
 	m := view.Delivery{Branch: d.Branch, Commit: ShortCommit(d.Commit), Detail: d.Detail}

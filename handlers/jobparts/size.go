@@ -17,7 +17,7 @@ type Changes struct {
 	Files          int
 	Paths          []string // of the files, nil where they are only counted
 	Added, Deleted int
-	Counted        bool // the lines are told
+	Counted        bool // the lines are known
 	Diff           string
 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/status"
 )
 
-// asked are what a job becomes that an agent was asked for and has not done yet.
+// asked are the statuses of a job whose agent got a directive and has not obeyed yet.
 var asked = map[string]jobs.Status{string(jobs.ByPause): status.Pausing, string(jobs.ByCancel): status.Cancelling}
 
-// ShownStatus returns a job's status as people see it: a job whose agent was asked to stop is
+// ShownStatus returns a job's status as people see it: a job whose agent has to stop is
 // "Cancelling…", not "Running".
 func ShownStatus(j jobs.Job) jobs.Status {
 	if j.Lease != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Verb is what a person can do with a job: how it is named and asked for.
+// Verb is what a person can do with a job: its name and its dialog.
 type Verb struct {
 	By     jobs.Trigger
 	Label  string
@@ -19,7 +19,7 @@ type Verb struct {
 	danger bool
 	// main are the statuses where it stands in the top bar of the job's page.
 	main []jobs.Status
-	// Ask makes the dialog before it; nil, or a nil dialog, asks nothing.
+	// Ask makes the dialog before it; nil, or a nil dialog, means none.
 	Ask func(j jobs.Job) *ui.Dialog
 	// hidden verbs have a form of their own on the page.
 	hidden bool
@@ -57,8 +57,8 @@ func VerbNamed(name string) (Verb, bool) {
 	return Verbs[i], true
 }
 
-// Possible reports whether the verb leads anywhere now. What was already asked
-// of the agent is not asked again.
+// Possible reports whether the verb leads anywhere now. A directive that the agent
+// already has is not possible again.
 func (v Verb) Possible(j jobs.Job) bool {
 	if v.By == jobs.ByResume && j.Lease != nil {
 		return j.Lease.Directive == string(jobs.ByPause)
@@ -89,7 +89,7 @@ func Actions(j jobs.Job) []ui.Action {
 	return list
 }
 
-// action returns the verb for a job, with what it asks before it is done.
+// action returns the verb for a job, with the dialog before it.
 func (v Verb) action(j jobs.Job) ui.Action {
 	a := ui.Action{Verb: string(v.By), Label: v.Label, Icon: v.Icon, Danger: v.danger,
 		URL: links.JobAction(j.Key, string(v.By)), Main: slices.Contains(v.main, j.Status)}
@@ -99,7 +99,7 @@ func (v Verb) action(j jobs.Job) ui.Action {
 	return a
 }
 
-// AskedAction returns a verb that asks before it is done, where it is possible.
+// AskedAction returns a verb that has a dialog before it, where it is possible.
 func AskedAction(j jobs.Job, by jobs.Trigger) (ui.Action, bool) {
 	v, ok := VerbNamed(string(by))
 	if !ok || v.Ask == nil || !v.Possible(j) {
@@ -123,8 +123,8 @@ var moveWords = map[jobs.Trigger]struct {
 	jobs.ByCancel:  {jobs.Aborted, "Failed, cancel it"},
 }
 
-// Moves returns the columns that a job's card can go to now; one that the job's page asks
-// before is asked before here too.
+// Moves returns the columns that a job's card can go to now; one that needs a confirmation
+// on the job's page needs it here too.
 func Moves(j jobs.Job, moves []screens.Move) []view.Move {
 	var list []view.Move
 	for _, m := range moves {
@@ -142,7 +142,7 @@ func Moves(j jobs.Job, moves []screens.Move) []view.Move {
 	return list
 }
 
-// askApprove asks where something speaks against it.
+// askApprove asks for confirmation where something speaks against it.
 func askApprove(j jobs.Job) *ui.Dialog {
 	open, failed := doubts(j)
 	if len(open)+len(failed) == 0 {
@@ -177,7 +177,7 @@ func askMergeFail(j jobs.Job) *ui.Dialog {
 		Text: ui.Text("It is in review again. Reject it there to have it done anew.")}
 }
 
-// askRetry asks where work was accepted.
+// askRetry asks for confirmation where work was accepted.
 func askRetry(j jobs.Job) *ui.Dialog {
 	if j.Status != jobs.Completed {
 		return nil

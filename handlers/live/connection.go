@@ -39,7 +39,7 @@ type connection struct {
 }
 
 // Begin shows what has changed since the reader's place. Since it subscribed the
-// stream tells everything, so nothing falls between the two.
+// stream sends everything, so nothing falls between the two.
 func (f *connection) Begin(ctx context.Context, out *Writer) error {
 	f.out = out
 	u, err := f.hub.site.Screens.CatchUp(ctx, f.who, f.after)
@@ -86,8 +86,8 @@ func (f *connection) showNews(ctx context.Context) error {
 	return f.send(ctx, parts, err)
 }
 
-// startOver is Begin where too much was missed to tell one after another. A page
-// that does not fetch itself again, such as one that counts, is told all the same.
+// startOver is Begin where too much was missed to send one after another. A page
+// that does not fetch itself again, such as one that counts, gets it all the same.
 func (f *connection) startOver(ctx context.Context) error {
 	if err := f.reset(ctx); err != nil {
 		return err

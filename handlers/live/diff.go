@@ -7,7 +7,7 @@ import (
 )
 
 // Diff is a part of a page that can leave out what a reader has already: a column
-// whose cards did not change. Its Render asks DiffOnly.
+// whose cards did not change. Its Render calls DiffOnly.
 type Diff interface {
 	templ.Component
 	// Column names it: a reader who was sent a column of that name gets the diff.
@@ -16,7 +16,7 @@ type Diff interface {
 
 type diffOnly struct{}
 
-// WithDiffOnly asks parts to leave out what a reader has.
+// WithDiffOnly makes parts leave out what a reader has.
 func WithDiffOnly(ctx context.Context) context.Context {
 	return context.WithValue(ctx, diffOnly{}, true)
 }

@@ -1,6 +1,6 @@
 // Package live keeps open pages up to date over server-sent events.
 //
-// A Page tells how one kind of page is found, opened and changed; the Registry
+// A Page says how one kind of page is found, opened and changed; the Registry
 // holds them all. The Hub runs one stream for all readers who see the same: it
 // makes each message once and puts it into the queue of every subscriber. Serve is
 // the loop of one connection, whatever feeds it: it sends heartbeats, ends with the

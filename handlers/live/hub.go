@@ -52,7 +52,7 @@ func (h *Hub) streamKey(c echo.Context, who tenancy.Principal) (string, error) {
 		page.Key(c.QueryParams(), who)}, " "), nil
 }
 
-// open makes the view that a request asks for.
+// open makes the view that a request selects.
 func (h *Hub) open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (View, error) {
 	page, err := h.pages.named(c.QueryParam("on"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *Hub) open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (
 	return page.Open(c, who, snap)
 }
 
-// join subscribes a reader to what the request asks for. Until leave, all that
+// join subscribes a reader to what the request selects. Until leave, all that
 // changes from now on comes into its queue.
 func (h *Hub) join(c echo.Context, who tenancy.Principal) (*sharedStream, *subscriber, error) {
 	key, err := h.streamKey(c, who)

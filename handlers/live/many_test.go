@@ -126,7 +126,7 @@ func (o *openPicture) follow(s *handlertest.Stream) {
 }
 
 // Two hundred boards of people who may write and of others, and a burst of
-// changes: each of them ends at what a new page shows, and is told a few times a
+// changes: each of them ends at what a new page shows, and gets messages a few times a
 // second, not once for each change.
 func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 	d := handlertest.NewDesk(t)

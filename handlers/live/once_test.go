@@ -21,7 +21,7 @@ import (
 )
 
 // renderings counts, as the context of a stream, how often a picture is begun to
-// be drawn under it: templ asks the context for its own value each time.
+// be drawn under it: templ reads its own value from the context each time.
 type renderings struct {
 	context.Context
 	begun *atomic.Int64
@@ -34,7 +34,7 @@ func (r renderings) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// theMessage returns what the boards of each role are told of one change: each of them
+// theMessage returns what the boards of each role get of one change: each of them
 // one message, the same as all others of its role.
 func theMessage(t *testing.T, what string, all []handlertest.Reader) map[tenancy.Role]handlertest.Message {
 	t.Helper()
@@ -56,11 +56,11 @@ func theMessage(t *testing.T, what string, all []handlertest.Reader) map[tenancy
 var parts = regexp.MustCompile(`hx-target="#(col-|card-|board-total)`)
 
 // Forty boards of two roles: whatever changes is drawn once for each role, however
-// many look on, and each board is told of it once, with the card as it is now for
+// many look on, and each board gets it once, with the card as it is now for
 // those of its role, and no other card.
 func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.Live.Settle = time.Hour // what follows from changes is told apart
+	d.Live.Settle = time.Hour // what follows from changes is sent apart
 	var begun atomic.Int64
 	server := httptest.NewUnstartedServer(d.Server)
 	server.Config.BaseContext = func(net.Listener) context.Context { return renderings{context.Background(), &begun} }
@@ -71,7 +71,7 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 		d.Job(title, func(n *jobs.New) { n.NotBefore = &later })
 	}
 	d.Job("Of another column")
-	dbfactory.Readable(t, d.DB) // what is told later brings its column along
+	dbfactory.Readable(t, d.DB) // what is sent later brings its column along
 	all := d.Readers(t, server.URL, 2*live.StreamsPerPerson)
 	d.Settled(t, "FB-5", all)
 	block := func(key string) {

@@ -25,7 +25,7 @@ type Page interface {
 	// Key names what a reader sees: readers of one workspace with the same key
 	// share a stream.
 	Key(query url.Values, who tenancy.Principal) string
-	// Open makes the live part that a request asks for.
+	// Open makes the live part that a request selects.
 	Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (View, error)
 	// Parts show at an address what an action did to a job.
 	Parts(c echo.Context, who tenancy.Principal, at *url.URL, act Act) ([]templ.Component, error)
@@ -45,7 +45,7 @@ type View interface {
 type Listener interface {
 	View
 	Listen() (changed <-chan struct{}, stop func())
-	// Heard gives the parts that show what it listens to. It is asked after each change,
+	// Heard gives the parts that show what it listens to. It is called after each change,
 	// with each heartbeat, and once for each reader that comes, so it keeps nothing
 	// between calls.
 	Heard(ctx context.Context) ([]templ.Component, error)
@@ -75,7 +75,7 @@ type Registry struct{ pages []Page }
 // of the first.
 func (r *Registry) Register(pages ...Page) { r.pages = append(r.pages, pages...) }
 
-// named returns the page that ?on= asks for. Fault: NotFound.
+// named returns the page that ?on= names. Fault: NotFound.
 func (r *Registry) named(name string) (Page, error) {
 	at := slices.IndexFunc(r.pages, func(p Page) bool { return p.Name() == name })
 	if at < 0 {
@@ -84,7 +84,7 @@ func (r *Registry) named(name string) (Page, error) {
 	return r.pages[at], nil
 }
 
-// Parts returns the parts of the page that htmx asks from which show what an action did.
+// Parts returns the parts of the page that htmx calls from which show what an action did.
 func (r *Registry) Parts(c echo.Context, who tenancy.Principal, act Act) ([]templ.Component, error) {
 	at, err := url.Parse(web.CurrentPath(c.Request()))
 	if err != nil {

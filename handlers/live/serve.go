@@ -28,7 +28,7 @@ const (
 type Feed[T any] interface {
 	// Begin sends what the reader has missed.
 	Begin(ctx context.Context, out *Writer) error
-	// C is asked before each wait.
+	// C is called before each wait.
 	C() <-chan T
 	// Take shows what C brought; ok is false where C is closed. The stream ends
 	// where more is false.
@@ -72,7 +72,7 @@ func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare fun
 		err = run(ctx, s.site.Done, changed, feed, func() bool { return s.site.StillIn(c, who) })
 	}
 	if ctx.Err() != nil {
-		return nil // the reader has gone; there is nobody to tell
+		return nil // the reader has gone; there is nobody to answer
 	}
 	return err
 }
@@ -86,7 +86,7 @@ func Place(c echo.Context) string {
 	return c.QueryParam("after")
 }
 
-// membersChanged tells of changes of the workspace's members, so that a stream
+// membersChanged notifies of changes of the workspace's members, so that a stream
 // need not wait for the next check. stop ends that.
 func (s *Streams) membersChanged(who tenancy.Principal) (changed <-chan struct{}, stop func()) {
 	news := signal.New()

@@ -15,7 +15,7 @@ func (quiet) C() <-chan message                                          { retur
 func (quiet) Take(context.Context, message, bool) (more bool, err error) { return true, nil }
 func (quiet) Beat(context.Context) error                                 { return nil }
 
-// A stream asks whether its reader is still in at once where the process is told that
+// A stream checks whether its reader is still in at once when the process is notified that
 // members changed, and in any case every five seconds; without that it ends by its age.
 func TestAStreamAsksWhetherItsReaderIsStillIn(t *testing.T) {
 	for name, c := range map[string]struct {

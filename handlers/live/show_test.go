@@ -23,7 +23,7 @@ import (
 
 func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 	d := handlertest.NewDesk(t)
-	d.Live.Settle = time.Hour // what follows from changes would show them before they are told
+	d.Live.Settle = time.Hour // what follows from changes would show them before they are sent
 	d.Job("Alpha")
 	d.Job("Beta", func(n *jobs.New) { p := 1; n.Priority = &p })
 	dbfactory.Readable(t, d.DB)

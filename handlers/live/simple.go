@@ -22,7 +22,7 @@ type simplePage[M any] struct{ web.Page[M] }
 // Shows reports whether an address is the page's.
 func (p simplePage[M]) Shows(at *url.URL) bool { return at.Path == p.Path }
 
-// Key returns what the address asks for, for each role or person.
+// Key returns what the address selects, for each role or person.
 func (p simplePage[M]) Key(query url.Values, who tenancy.Principal) string {
 	if p.Live.Personal {
 		return who.Account.String() + " " + KeyByRole(query, who)

@@ -7,7 +7,7 @@ import (
 )
 
 // queueSize is how many messages a reader may be behind. One that is further
-// behind is told to fetch the page anew, and holds nobody up.
+// behind has to fetch the page anew, and holds nobody up.
 const queueSize = 32
 
 // message is made once for many readers.

@@ -9,7 +9,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// A reader that does not read holds nobody up: it is told to fetch the page anew,
+// A reader that does not read holds nobody up: it has to fetch the page anew,
 // and then goes on.
 func TestASlowReaderIsToldToFetchThePageAnew(t *testing.T) {
 	all := subscribers{list: map[*subscriber]bool{}}

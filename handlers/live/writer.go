@@ -38,14 +38,14 @@ func openWriter(c echo.Context) (*Writer, error) {
 // message may be over, and an answer cut short is a network error to the page.
 func (w *Writer) end() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) }
 
-// Comment keeps the connection open and tells a dead one.
+// Comment keeps the connection open and detects a dead one.
 func (w *Writer) Comment() error {
 	w.buf.Reset()
 	w.buf.WriteString(":\n\n")
 	return w.flush()
 }
 
-// place tells the reader where to go on after a break, with nothing to show.
+// place sends where to go on after a break, with nothing to show.
 func (w *Writer) place(cursor string) error {
 	w.buf.Reset()
 	w.buf.WriteString("id: " + cursor + "\n\n")

@@ -75,7 +75,7 @@ func (p *identityPages) identitySession(c echo.Context, in login.LoggedIn, works
 	return nil
 }
 
-// identityFound remembers who somebody is at the provider and asks whether that
+// identityFound remembers who somebody is at the provider and asks for confirmation that it
 // is to be linked: a log in there may be another person's.
 func (p *identityPages) identityFound(c echo.Context, flow identityFlow, claims oidc.Claims) error {
 	who, err := p.Person(c)

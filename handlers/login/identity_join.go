@@ -28,7 +28,7 @@ func (p *identityPages) identityToJoin(c echo.Context, flow identityFlow, claims
 	return web.SeeOther(c, links.IdentityAccept)
 }
 
-// identityJoinShow asks who joins what.
+// identityJoinShow shows the page that confirms who joins what.
 func (p *identityPages) identityJoinShow(c echo.Context, _ tenancy.Principal) error {
 	return p.withGuest(c, func(guest foundGuest) error { return p.identityJoinPage(c, http.StatusOK, guest, "") })
 }

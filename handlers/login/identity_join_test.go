@@ -87,7 +87,7 @@ func TestIdentityJoin(t *testing.T) {
 	handlertest.WantRedirect(t, s.Get("/board"), "/login")
 }
 
-// The provider's e-mail is that of the owner here: whoever it is gets told what to
+// The provider's e-mail is that of the owner here: whoever it is reads what to
 // do, and nothing is made.
 func TestIdentityJoinEmailTaken(t *testing.T) {
 	s := handlertest.OwnedSite(t, handlertest.WithProvider(t))

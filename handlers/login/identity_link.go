@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// identityConfirm asks whether the person of the provider is the one who is
+// identityConfirm asks for confirmation that the person of the provider is the one who is
 // logged in here.
 func (p *identityPages) identityConfirm(c echo.Context, who tenancy.Principal) error {
 	found, ok, err := p.foundFor(c, who.Account)

@@ -54,7 +54,7 @@ func TestIdentityLogIn(t *testing.T) {
 	}
 }
 
-// The second factor of the account belongs to its password: the provider asks for
+// The second factor of the account belongs to its password: the provider has
 // its own.
 func TestIdentityLogInAsksForNoCode(t *testing.T) {
 	s := handlertest.OwnedSite(t, handlertest.WithProvider(t))

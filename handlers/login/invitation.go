@@ -44,7 +44,7 @@ func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error
 	return web.Render(c, status, view.InvitationView(m))
 }
 
-// guest is who is logged in, also one who is in no workspace; nil for nobody.
+// guest returns who is logged in, also one who is in no workspace; nil for nobody.
 func (p *Pages) guest(c echo.Context, in members.Invitation) (*view.InvitationGuest, error) {
 	ctx := c.Request().Context()
 	id, ok, err := p.guestAccount(c)

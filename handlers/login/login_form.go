@@ -63,7 +63,7 @@ func (p *Pages) loginAgain(c echo.Context, f *fault.Error, email, next, text str
 	}))
 }
 
-// loginCodeForm asks for the second factor. Without a half session the log in
+// loginCodeForm shows the form for the second factor. Without a half session the log in
 // begins again.
 func (p *Pages) loginCodeForm(c echo.Context, _ tenancy.Principal) error {
 	next := web.SafeNext(c.QueryParam("next"))

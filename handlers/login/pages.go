@@ -33,7 +33,7 @@ func (p *Pages) Routes() []web.Route {
 }
 
 // identityPages lead to the identity provider and back, to log in, to join, to link an
-// account or to prove who asks.
+// account or to prove who a person is.
 type identityPages struct{ *Pages }
 
 func (p *identityPages) routes() []web.Route {

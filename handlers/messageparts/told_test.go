@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/bus"
 )
 
-// What the server tells of events reads as a story; of others' messages nothing is made up.
+// The server's messages about events read as a story; of others' messages nothing is made up.
 func TestEventsAreTold(t *testing.T) {
 	for _, c := range []struct {
 		from          bus.Kind

@@ -46,12 +46,12 @@ type liveMessages struct {
 	at    links.MessageView
 }
 
-// Listen tells of messages.
+// Listen notifies of messages.
 func (r *liveMessages) Listen() (changed <-chan struct{}, stop func()) {
 	return r.pages.Bus.Watch(r.who.Workspace)
 }
 
-// Change is nothing: what the board shows is told in messages.
+// Change does nothing: what the board shows comes in messages.
 func (r *liveMessages) Change(context.Context, *screens.Update) (live.Update, error) {
 	return live.Update{}, nil
 }

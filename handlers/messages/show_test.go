@@ -267,7 +267,7 @@ func TestDeadLettersAreRedrivenAndDiscarded(t *testing.T) {
 }
 
 // A large text is sent like any other; the thread leads to it and says its size. Where the
-// workspace has no room for it that stands at the field.
+// workspace has no space for it that stands at the field.
 func TestALargeTextIsSent(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Agent("ada")

@@ -34,8 +34,8 @@ func atHand(query, page string) (key, rest string) {
 	return key, query
 }
 
-// actionRows returns what the asker may do now with the job at hand, as far as the query
-// names it. One that asks first leads to its dialog.
+// actionRows returns what the caller may do now with the job at hand, as far as the query
+// names it. One that needs a confirmation leads to its dialog.
 func (p *Pages) actionRows(ctx context.Context, who tenancy.Principal, query, page string) ([]view.Row, error) {
 	key, rest := atHand(query, page)
 	if key == "" || !who.Can(tenancy.WriteJobs) {

@@ -17,7 +17,7 @@ import (
 )
 
 // decide takes what a person says of a model without a price: what it counts as, with or
-// without its provider before a slash, or that it passes. It is asked in Needs you.
+// without its provider before a slash, or that it passes. The question is in Needs you.
 func (p *pages) decide(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// DirectiveReason says what the agent was asked, nil for nothing.
+// DirectiveReason says what the agent was directed to do, nil for nothing.
 func DirectiveReason(j jobs.Job, now time.Time) *viewparts.Reason {
 	lease := j.Lease
 	switch lease.Directive {
@@ -39,7 +39,7 @@ func askedText(what jobs.Status, lease *jobs.Lease, now time.Time) ui.Sentence {
 	return text
 }
 
-// warnReason says that the agent was told of its time; that is still so when it
+// warnReason says that the agent got a warning of its time; that is still so when it
 // has acknowledged.
 func warnReason(lease *jobs.Lease) *viewparts.Reason {
 	text := ByText("Long past its estimate", "", "")

@@ -27,7 +27,7 @@ var fieldNames = map[string]string{
 	fieldDependencies: "dependencies", fieldNotBefore: "time", fieldBudget: "token budget",
 }
 
-// TokenField returns the field that asks for a token of a factory or an agent.
+// TokenField returns the field that takes a token of a factory or an agent.
 func TokenField(token string) string {
 	switch {
 	case strings.HasPrefix(token, "repo:"):

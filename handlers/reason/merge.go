@@ -51,7 +51,7 @@ func refusedText(why screens.Reason) ui.Sentence {
 	return append(text, ui.T(refusalWords(d)))
 }
 
-// refusalWords returns the origin's, as far as a line has room for them.
+// refusalWords returns the origin's, as far as they fit into a line.
 func refusalWords(d attempts.Delivery) string {
 	if words := web.FirstLine(strings.Join(strings.Fields(d.Detail), " "), web.MaxQuote); words != "" {
 		return ": " + words

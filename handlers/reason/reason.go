@@ -243,7 +243,7 @@ func retryText(j jobs.Job, why screens.Reason, c clock) ui.Sentence {
 	return text
 }
 
-// budgetText is which budget has no room, or that the job's own is used up.
+// budgetText is which budget has too little left, or that the job's own is used up.
 func budgetText(why screens.Reason) ui.Sentence {
 	if why.Text != "" {
 		return ui.Text(why.Text)
@@ -288,7 +288,7 @@ func pausedText(j jobs.Job) ui.Sentence {
 	return ui.Text(text)
 }
 
-// pendingText says what the agent of a job is asked to do, and how long it has for that.
+// pendingText says what the agent of a job has to do, and how long it has for that.
 func pendingText(what string, why screens.Reason, c clock) ui.Sentence {
 	text := ByText(what, credit(why), strings.TrimSuffix(why.Text, "."))
 	if why.Until != nil && why.Until.After(c.now) {
@@ -308,7 +308,7 @@ func ByText(what, who, words string) ui.Sentence {
 	return ui.Text(what)
 }
 
-// credit names who decided on what the reason tells, and who carried it out.
+// credit names who decided on what the reason says, and who carried it out.
 func credit(why screens.Reason) string { return tenancy.Credit(why.By, why.CarriedOutBy) }
 
 func noFactoryText(j jobs.Job, why screens.Reason) ui.Sentence {

@@ -124,7 +124,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// A program is told moments, whenever it reads them.
+// A program gets moments, whenever it reads them.
 func TestExactReasonsNameMoments(t *testing.T) {
 	for want, why := range map[string]screens.Reason{
 		"Not before 2025-11-21T18:00:00Z.":                         {Code: screens.CodeNotBefore, Until: in(6 * time.Hour)},

@@ -155,7 +155,7 @@ func (r *diffReader) findConflict(text string) {
 	}
 }
 
-// show keeps a line as long as the page has room for it.
+// show keeps a line as long as the page has space for it.
 func (r *diffReader) show(line view.DiffLine) {
 	if r.lines++; r.lines > maxDiffLines {
 		r.last().Cut = true

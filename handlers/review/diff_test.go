@@ -59,7 +59,7 @@ func TestDiffsAreRead(t *testing.T) {
 	}
 }
 
-// A page has room for so many lines; the rest is counted.
+// A page has space for so many lines; the rest is counted.
 func TestLongDiffsAreCut(t *testing.T) {
 	files, _ := parseDiff("+++ b/a\n@@ -0,0 +1,5000 @@\n" + strings.Repeat("+"+strings.Repeat("x", 1000)+"\n", 5000))
 	if len(files) != 1 || files[0].Added != 5000 || !files[0].Cut || len(files[0].Lines) != maxDiffLines {
@@ -113,7 +113,7 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// What fits into a line is told apart from what does not.
+// What fits into a line is shown apart from what does not.
 func TestFindingsAreTheShortPartsOfAResult(t *testing.T) {
 	got := map[string]view.Finding{}
 	for _, f := range parseFindings(json.RawMessage(`{"summary": "no", "commit": "no", "tests": {"passed": 1204, "failed": 0}, "lint": {"errors": 2},

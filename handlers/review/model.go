@@ -28,7 +28,7 @@ type pageData struct {
 	canWrite bool
 }
 
-// reviewedJob is a job with what its review tells beside it.
+// reviewedJob is a job with what its review says beside it.
 type reviewedJob struct {
 	job      jobs.Job
 	attempts []attempts.Attempt // newest first
@@ -213,7 +213,7 @@ func (s pageData) meta() []ui.Sentence {
 	return list
 }
 
-// sent returns what people told earlier attempts, newest first.
+// sent returns what people wrote to earlier attempts, newest first.
 func (s pageData) sent() []viewparts.Feedback {
 	var list []viewparts.Feedback
 	for _, e := range s.job.talk {

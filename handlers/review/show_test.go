@@ -175,7 +175,7 @@ func TestViewersSeeReviewsAndDecideNothing(t *testing.T) {
 	handlertest.Page(t, viewer.Post("/review/FB-1/approve", url.Values{"epoch": {"1"}}), http.StatusForbidden)
 }
 
-// The stream brings what was handed in meanwhile, and tells of a job that
+// The stream brings what was handed in meanwhile, and names a job that
 // somebody else decided on instead of putting another one in its place.
 func TestReviewPageIsLive(t *testing.T) {
 	d := handlertest.NewDesk(t)
@@ -213,7 +213,7 @@ func TestTheNavigationCountsReviews(t *testing.T) {
 }
 
 // What speaks against an approval is named before it; with nothing against it
-// nothing is asked.
+// there is no dialog.
 func TestApprovalAsksWhereSomethingSpeaksAgainstIt(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// warned are the members of a result that findWarnings tells.
+// warned are the members of a result that findWarnings reports.
 var warned = []string{"conflict_markers", "conflict_markers_not_named", "large_files_missing", "large_files_not_named",
 	"files_not_named", "whole_diff_shown", "whole_diff_stored", "notes"}
 

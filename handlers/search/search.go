@@ -74,7 +74,7 @@ func (s site) read(ctx context.Context, r web.Request) (view.Search, error) {
 	return m, err
 }
 
-// look searches what is asked for.
+// look runs a search.
 func (s site) look(ctx context.Context, who tenancy.Principal, a asked, m *view.Search) error {
 	for _, kind := range []struct {
 		in   string

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// A log in from a new browser or network is told to the person's other browsers,
+// A log in from a new browser or network shows in the person's other browsers,
 // and ended there where it was somebody else's.
 func TestNewLogInsAreTold(t *testing.T) {
 	client := "192.0.2.1:40000"

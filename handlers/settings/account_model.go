@@ -25,7 +25,7 @@ type accountPageData struct {
 	sessions []sessions.Session
 	logins   []login.LogInNews
 	identity *view.IdentityPart
-	proof    *ui.Proof // asked before the first password; nil for none
+	proof    *ui.Proof // required before the first password; nil for none
 	revoke   bool      // the typed wish to revoke tokens with the password
 
 	// What a refused form said: the typed name, errors by field, or one sentence

@@ -109,7 +109,7 @@ func TestSessionsAreEndedFromThePage(t *testing.T) {
 }
 
 // Who joined by an identity provider sets a password without typing one, once.
-// From then on it is asked for, and the provider is not the only way in.
+// From then on it is required, and the provider is not the only way in.
 func TestFirstPassword(t *testing.T) {
 	s := handlertest.OwnedSite(t, handlertest.WithProvider(t))
 	s.Probe()

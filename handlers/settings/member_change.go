@@ -27,7 +27,7 @@ func (p *memberPages) memberRole(c echo.Context, who tenancy.Principal) error {
 	return p.membersChanged(c, err, "The role was changed", "The member is "+web.RoleWord(role)+" now.")
 }
 
-// memberStepDown makes the owner who asks an admin.
+// memberStepDown makes the owner who calls it an admin.
 func (p *memberPages) memberStepDown(c echo.Context, who tenancy.Principal) error {
 	err := p.Accounts.Members.ChangeRole(c.Request().Context(), who, who.Account, tenancy.RoleAdmin)
 	return p.membersChanged(c, err, "You stepped down", "You are an admin now.")
@@ -58,7 +58,7 @@ func (p *memberPages) membersChanged(c echo.Context, err error, title, text stri
 	return web.SeeOther(c, links.Members)
 }
 
-// memberLeave takes the person who asks out of the workspace, and on to another
+// memberLeave takes the caller out of the workspace, and on to another
 // of his; without one he is logged out.
 func (p *memberPages) memberLeave(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

@@ -74,7 +74,7 @@ func TestEndAMembersSessions(t *testing.T) {
 	handlertest.WantText(t, handlertest.Page(t, d.Get(links.Audit), http.StatusOK), "main", "ended 1 session of ")
 }
 
-// A member without the second factor that the workspace asks for is led to set it
+// A member without the second factor that the workspace requires is led to set it
 // up, can do nothing else there, and goes on afterwards; a token neither.
 func TestTheSecondFactorIsADuty(t *testing.T) {
 	d := handlertest.NewDesk(t)

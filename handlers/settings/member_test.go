@@ -70,7 +70,7 @@ func TestChangeAndRemoveAMember(t *testing.T) {
 	}
 }
 
-// The last owner is told what to do instead of leaving.
+// The last owner reads what to do instead of leaving.
 func TestTheLastOwnersPage(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE account_id <> $1::uuid`, d.Account(d.Site))
@@ -181,7 +181,7 @@ func TestJoinWithAnAccount(t *testing.T) {
 	handlertest.WantRedirect(t, other.Post(link, url.Values{"as": {id}}), "/board")
 	handlertest.WantText(t, handlertest.Page(t, other.Get("/board"), http.StatusOK), "#workspace-btn", "Default")
 
-	// A member is told so, and the link stays for whom it is meant.
+	// A member learns so, and the link stays for whom it is meant.
 	link = d.Invite("eve@example.org", "admin")
 	doc = handlertest.Page(t, other.Get(link), http.StatusOK)
 	handlertest.WantText(t, doc, "main", "You are in Default alreadyYou are its viewer, and that stays so.")
@@ -205,7 +205,7 @@ func TestJoinFromNowhere(t *testing.T) {
 }
 
 // hearsOfMembers listens as open pages do, which look at once whether their reader is
-// still in; told asserts that a change of the members was told.
+// still in; told asserts that a change of the members was published.
 func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
 	news := make(chan struct{}, 1)
 	stop := d.Accounts.Members.OnMembers(d.Owner.Workspace, func() {
@@ -226,7 +226,7 @@ func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
 }
 
 // The open pages of somebody who was taken out, or whose role changed, end, and are
-// told to where the change was made; a switch ends them with the next look.
+// published to where the change was made; a switch ends them with the next look.
 func TestStreamsEndWithTheMembership(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")

@@ -173,7 +173,7 @@ func TestDeleteAProduct(t *testing.T) {
 	handlertest.WantRedirect(t, d.Post("/settings/products/default/delete", nil), "/settings/products/default")
 }
 
-// The product's page says whether agents get its jobs, asks why they are to stop, and
+// The product's page says whether agents get its jobs, takes a reason for a stop, and
 // leads to what belongs to the product.
 func TestPauseAProductWithAReason(t *testing.T) {
 	d := handlertest.NewDesk(t)

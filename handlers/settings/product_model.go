@@ -80,7 +80,7 @@ func pauseURLs(p jobs.Product) (pause, resume string) {
 	return links.ProductAction(p.Name, "pause"), ""
 }
 
-// productInput is what the form of a product asks for.
+// productInput is what the form of a product takes.
 type productInput struct {
 	jobs.ProductSettings
 

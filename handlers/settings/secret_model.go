@@ -59,7 +59,7 @@ func keyModel(k secrets.Key) view.SecretKey {
 	return m
 }
 
-// renewAction asks before a new key is made.
+// renewAction asks for confirmation before a new key is made.
 func renewAction() ui.Action {
 	return ui.Action{Verb: "renew", Label: "Make a new key", Icon: "key-round", URL: links.RenewSecrets,
 		Dialog: &ui.Dialog{Title: "Make a new key?", Confirm: "Make a new key", Keep: "Keep the present one",

@@ -37,7 +37,7 @@ func (p *tokenPages) tokenIssue(c echo.Context, who tenancy.Principal) error {
 	return p.tokensPage(c, who, made)
 }
 
-// issueToken makes the token that a form asks for. nil without an error means
+// issueToken makes the token that a form describes. nil without an error means
 // that the form needs another look; the sheet says why.
 func (p *tokenPages) issueToken(c echo.Context, who tenancy.Principal, sheet *tokenFormData) (*view.MadeToken, error) {
 	in, err := tokenFields.Value(sheet.form)

@@ -14,9 +14,9 @@ import (
 // keptTokenForm is a token's form whose person went to prove who he is.
 const keptTokenForm = "token_form"
 
-// tokenProof asks for a fresh proof before a token with a person's rights is made:
-// it outlasts the session. Where the provider has to be asked, the form waits in
-// the session. asked reports that the answer is given.
+// tokenProof requires a fresh proof before a token with a person's rights is made:
+// it outlasts the session. Where the provider has to confirm it, the form waits in
+// the session. asked reports that the response is written.
 func (p *tokenPages) tokenProof(c echo.Context, who tenancy.Principal, sheet tokenFormData, in url.Values) (asked bool, err error) {
 	if sheet.kind() != tenancy.KindPerson {
 		return false, nil

@@ -57,7 +57,7 @@ func parseBefore(q url.Values) (int64, error) {
 	return n, nil
 }
 
-// read asks for what the page shows beside the fleet.
+// read reads what the page shows beside the fleet.
 func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 	d = pageData{snap: r.Fleet, canRun: r.Who.Can(tenancy.RunFleet)}
 	if d.before, err = parseBefore(r.Query); err != nil {

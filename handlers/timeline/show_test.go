@@ -20,7 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// The timeline tells the life of a job, the newest first: who, when, from which
+// The timeline shows the life of a job, the newest first: who, when, from which
 // status to which, and what else changed.
 func TestTheTimelineTellsWhatHappened(t *testing.T) {
 	d := handlertest.NewDesk(t)
@@ -160,7 +160,7 @@ func TestAnEmptyTimelineSaysSo(t *testing.T) {
 	handlertest.WantCount(t, doc, "#timeline-new", 1)
 }
 
-// People of one name, and one who calls himself as a loop does, can be told apart,
+// People of one name, and one who calls himself as a loop does, can be distinguished,
 // and what somebody did is found also under a former name.
 func TestTheTimelineTellsPeopleOfOneNameApart(t *testing.T) {
 	d := handlertest.NewDesk(t)
@@ -215,7 +215,7 @@ func TestTheTimelineCountsWhatIsNew(t *testing.T) {
 	d.Job("Gamma")
 	s.Until("2 new events")
 
-	// A reader that comes back is told of all that its page does not show.
+	// A reader that comes back gets all that its page does not show.
 	d.Job("Delta")
 	s.Until("3 new events")
 	_, at, err := d.Events.Tail(t.Context(), d.Owner, eventlog.Cursor{}, 100)
@@ -264,7 +264,7 @@ func TestTheStreamOfATimelineRefusesNonsense(t *testing.T) {
 	}
 }
 
-// The progress that an attempt tells in a row is one row of the timeline, which opens.
+// The progress that an attempt reports in a row is one row of the timeline, which opens.
 func TestTheTimelineFoldsProgress(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	agent, j := d.Working()

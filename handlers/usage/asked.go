@@ -18,7 +18,7 @@ const defaultDays = 30
 // periodDays are the periods that the page offers.
 var periodDays = []int{1, 7, 30, 90, 365}
 
-// asked is what an address of the page asks for.
+// asked is what an address of the page selects.
 type asked struct {
 	days   int
 	query  usage.Query

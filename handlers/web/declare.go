@@ -52,7 +52,7 @@ type Live[M any] struct {
 	Check func(query url.Values) error
 }
 
-// Request is what Read is asked for.
+// Request is what Read gets.
 type Request struct {
 	Who    tenancy.Principal
 	Query  url.Values     // of the page's address, with the parameters of its path
@@ -60,7 +60,7 @@ type Request struct {
 	Server string         // the address that the reader reached us by
 }
 
-// Request returns what a request asks for.
+// Request returns what a request selects.
 func (s *Site) Request(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) Request {
 	r := Request{Who: who, Query: maps.Clone(c.QueryParams()), Fleet: snap, Server: s.ServerURL(c)}
 	for i, name := range c.ParamNames() {

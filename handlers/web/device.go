@@ -25,7 +25,7 @@ func (s *Site) LoginOrigin(c echo.Context) devices.Origin {
 }
 
 // knowDevice makes the browser a known one of the account whose session begins
-// with these values; half a session tells nothing.
+// with these values; half a session says nothing.
 func (s *Site) knowDevice(c echo.Context, values map[string]string) error {
 	account, ok := ids.Parse(values[sessions.Account])
 	if !ok {

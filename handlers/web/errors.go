@@ -139,7 +139,7 @@ func LoginFor(path string) string {
 	return links.Login
 }
 
-// CurrentPath returns the page that htmx asks from, "" where it is not one of ours.
+// CurrentPath returns the page that htmx calls from, "" where it is not one of ours.
 func CurrentPath(r *http.Request) string {
 	u, err := url.Parse(r.Header.Get("HX-Current-URL"))
 	if err != nil || u.Host != r.Host {

@@ -32,7 +32,7 @@ func FactoryAbout(f fleet.Factory) string {
 	return strings.Join(NonBlank([]string{f.OS, strings.Join(f.Engines, ", ")}), " · ")
 }
 
-// LiveFactories returns the factories that somebody hears of.
+// LiveFactories returns the factories that are neither dead nor ended.
 func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	var list []fleet.Factory
 	for _, f := range snap.Factories {
@@ -43,7 +43,7 @@ func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	return list
 }
 
-// LiveFirst returns the factories as the pages list them: those that somebody hears of
+// LiveFirst returns the factories as the pages list them: those that are alive
 // above those that have ended and the dead ones, each by name.
 func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 	list := LiveFactories(snap)

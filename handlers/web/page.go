@@ -49,8 +49,8 @@ func (s *Site) shell(
 	return shell, nil
 }
 
-// WorkspaceName returns the name of the asker's workspace. Fault: Unauthenticated
-// where the asker is no member any more.
+// WorkspaceName returns the name of the caller's workspace. Fault: Unauthenticated
+// where the caller is no member any more.
 func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string, error) {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Site) FirstRun(ctx context.Context, r Request) ui.FirstRun {
 	return FirstRunModel(r.Server, s.EnrolmentFile(ctx, r.Who), r.Who.Can(tenancy.WriteJobs), r.Fleet)
 }
 
-// EnrolmentFile is where an enrolment token of the asker's workspace lies: the
+// EnrolmentFile is where an enrolment token of the caller's workspace lies: the
 // one that the first start wrote is of the first workspace, and any other one has none: "".
 func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// ProofField is what a form asks a fresh proof with.
+// ProofField is the field of a form that takes a fresh proof.
 const ProofField = "proof"
 
 // proven reports whether the person has proven in this session, lately, who he is.
@@ -30,8 +30,8 @@ func (s *Site) proven(c echo.Context) (bool, error) {
 // ProvenNow returns the value of accounts.SessionProven at this moment.
 func ProvenNow() string { return strconv.FormatInt(time.Now().Unix(), 10) }
 
-// AskProof returns what a person is asked before something that outlasts the session;
-// nil where nothing has to be asked. next is where a log in with the provider
+// AskProof returns the proof that a person must give before something that outlasts the
+// session; nil where none is needed. next is where a log in with the provider
 // comes back to.
 func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui.Proof, error) {
 	if ok, err := s.proven(c); ok || err != nil {
@@ -49,7 +49,7 @@ func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui
 }
 
 // TakeProof is AskProof for a form that was sent: a right answer in it is believed from
-// now on. What is still asked says what was wrong.
+// now on. What is still required says what was wrong.
 func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, next string) (*ui.Proof, error) {
 	ask, err := s.AskProof(c, who, next)
 	if ask == nil || err != nil {

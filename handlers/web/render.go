@@ -25,7 +25,7 @@ func Render(c echo.Context, status int, component templ.Component) error {
 	return c.HTMLBlob(status, buf.Bytes())
 }
 
-// IsHX reports whether htmx asks, for a fragment.
+// IsHX reports whether the request is htmx's, for a fragment.
 func IsHX(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
 
 // SeeOther sends the browser on to a path of ours with GET. htmx gets a

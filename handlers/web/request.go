@@ -32,7 +32,7 @@ func TooLarge(cause error) error {
 
 const whoKey = "who"
 
-// SetWho keeps who asks, for the error page.
+// SetWho keeps who calls, for the error page.
 func SetWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
 
 // Principal is who the guard let in; false before the guard and on public routes.

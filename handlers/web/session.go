@@ -22,7 +22,7 @@ import (
 // one that was under way at log out. The store has one.
 const sessionLife = 12 * time.Hour
 
-// halfLife is how long the page that asks for the second factor can be answered.
+// halfLife is how long the page for the second factor can be answered.
 const halfLife = 5 * time.Minute
 
 // NewSessions returns the manager of the browsers' sessions over a store.
@@ -81,7 +81,7 @@ func (s *Site) WholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
 	return s.BeginSession(c, map[string]string{sessions.Account: account.String(), sessions.Epoch: EpochText(epoch)}, 0)
 }
 
-// HalfSignIn begins the session of a person whose second factor is to be asked.
+// HalfSignIn begins the session of a person who still has to give the second factor.
 func (s *Site) HalfSignIn(c echo.Context, in login.LoggedIn) error {
 	return s.BeginSession(c, map[string]string{sessions.Half: in.ID.String(), sessions.Epoch: EpochText(in.Epoch)}, halfLife)
 }
@@ -237,7 +237,7 @@ func (s *Site) noteLogIn(ctx context.Context, c echo.Context, values map[string]
 }
 
 // StillIn reports whether the session lasts and the role is the same. A database
-// that cannot be asked ends no stream.
+// that cannot be queried ends no stream.
 func (s *Site) StillIn(c echo.Context, who tenancy.Principal) bool {
 	now, err := s.Person(c)
 	if err != nil {

@@ -65,7 +65,7 @@ type Deps struct {
 	// EnrolmentTokenFile is shown to people who connect their first factory.
 	EnrolmentTokenFile string
 	// Secure is whether people reach the server by https: cookies are then
-	// bound to it, and browsers are told to stay with it.
+	// bound to it, and browsers get the instruction to stay with it.
 	Secure bool
 	// Quota is how much each person and each address may send; nil is no limit.
 	Quota *quota.Quota
