@@ -61,7 +61,7 @@ func (r result) wants(t *testing.T, code int, pieces ...string) {
 }
 
 // A clean database gives 0, a damaged one 1 and the job's key, one that cannot
-// be asked 2. The commands change nothing, whatever they find.
+// be queried 2. The commands change nothing, whatever they find.
 func TestTheAuditorTellsWhatItFoundByItsExitCode(t *testing.T) {
 	t.Parallel()
 	program, url := build(t), dbtest.URL(t)

@@ -19,7 +19,7 @@ import (
 )
 
 // verifyLog compares each job with its log; with --repair it then makes jobs what
-// their log tells, once somebody has said yes.
+// their log says, once somebody has said yes.
 func verifyLog(ctx context.Context, args, environ []string, in io.Reader, out, logs io.Writer) int {
 	flags := flag.NewFlagSet("verify-log", flag.ContinueOnError)
 	flags.SetOutput(logs)

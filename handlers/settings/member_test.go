@@ -225,8 +225,8 @@ func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
 	}
 }
 
-// The open pages of somebody who was taken out, or whose role changed, end, and are
-// published to where the change was made; a switch ends them with the next look.
+// The open pages of somebody who was taken out, or whose role changed, end, and
+// whoever listens for changes of the members is notified; a switch ends them with the next look.
 func TestStreamsEndWithTheMembership(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	d.Job("Alpha")

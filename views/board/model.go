@@ -164,7 +164,7 @@ func (b Board) live() []Column {
 }
 
 // finished are Failed, then Done: the style sheet turns them round where there
-// is room for six columns.
+// is space for six columns.
 func (b Board) finished() []Column {
 	var done, failed []Column
 	for _, c := range b.Columns {

@@ -9,9 +9,9 @@ type Chart struct {
 	Fan, Likely    string
 	Grid, Days     []Mark
 	Now            Mark
-	Threshold      Mark   // a line and its name; without a path where nothing is told
+	Threshold      Mark   // a line and its name; without a path where nothing is known
 	RunsOut        *Mark  // nil where it is not foreseen in the time that is drawn
-	Changes        []Mark // of the limit: a tick each, with a text where there is room
+	Changes        []Mark // of the limit: a tick each, with a text where there is space
 	Table          []Point
 }
 

@@ -39,7 +39,7 @@ type Event struct {
 // Actor is who did something, by the name of then.
 type Actor struct {
 	Name  string // "claude-2"
-	Mark  string // tells those of one name apart: "system", "person 9f3a21"
+	Mark  string // distinguishes those of one name: "system", "person 9f3a21"
 	Icon  string // by the kind
 	Title string // "Agent 0198c0de-…"
 	URL   string // what else that actor did, "" for no link

@@ -208,7 +208,7 @@ type MoneyLine struct {
 	Short bool
 }
 
-// Missing is what a factory lacks, and the id of the field that asks for it.
+// Missing is what a factory lacks, and the id of the field that takes it.
 type Missing struct{ Token, Field string }
 
 // FitKind is how well a factory fits.

@@ -73,7 +73,7 @@ type Move struct {
 	Glyph ui.Status // shown before the words
 	Label string    // "Ready, give the lease back"
 	// Ask is the address of the dialog before it, AskPage that of the job's page with
-	// it open; "" where nothing is asked.
+	// it open; "" where there is none.
 	Ask, AskPage string
 }
 

@@ -18,7 +18,7 @@ const (
 	WorkspaceField = "in_workspace"
 )
 
-// inWorkspaceAttrs tell htmx, js/workspace.js and js/drafts.js.
+// inWorkspaceAttrs are for htmx, js/workspace.js and js/drafts.js.
 func inWorkspaceAttrs(s Shell) templ.Attributes {
 	if s.WorkspaceID == "" {
 		return nil

@@ -25,7 +25,7 @@ func OwnLogIn(id string) string { return Account + "/logins/" + url.PathEscape(i
 // DisownLogIn says that a new log in was somebody else's.
 func DisownLogIn(id string) string { return Account + "/logins/" + url.PathEscape(id) + "/not-mine" }
 
-// LoginCodeNext asks for the second factor and goes on to a path of ours.
+// LoginCodeNext takes the second factor and goes on to a path of ours.
 func LoginCodeNext(next string) string {
 	if next == "" || next == Board {
 		return LoginCode

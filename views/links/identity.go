@@ -6,7 +6,7 @@ import "net/url"
 const (
 	IdentityStart    = "/login/oidc"
 	IdentityCallback = "/login/oidc/callback"
-	// IdentityAccept asks who joins what; its form posts to it: join.
+	// IdentityAccept shows who joins what; its form posts to it: join.
 	IdentityAccept  = "/login/oidc/join"
 	IdentityLink    = "/settings/account/identity/link"
 	IdentityConfirm = "/settings/account/identity/confirm"

@@ -164,7 +164,7 @@ func LiveJob(after, key string) string {
 	return live(after, url.Values{"on": {"job"}, "job": {key}})
 }
 
-// Live returns the stream of a page from a place in the log on, with what its address asks for.
+// Live returns the stream of a page from a place in the log on, with what its address selects.
 func Live(page, after string, query url.Values) string {
 	v := url.Values{}
 	for name, values := range query {
@@ -179,7 +179,7 @@ func Live(page, after string, query url.Values) string {
 	return live(after, v)
 }
 
-// StreamQuery returns what the address of the page asks for that a stream belongs to.
+// StreamQuery returns what the address of the page selects that a stream belongs to.
 func StreamQuery(stream url.Values) url.Values {
 	v := maps.Clone(stream)
 	delete(v, "on")

@@ -19,7 +19,7 @@ type IdentityJoin struct {
 	URL  string // links.IdentityJoin(token)
 }
 
-// IdentityConfirm is the page that asks whether an identity belongs to the person
+// IdentityConfirm is the page that confirms whether an identity belongs to the person
 // who is logged in.
 type IdentityConfirm struct {
 	Shell         layout.Shell
@@ -54,7 +54,7 @@ type IdentityDoor struct {
 	RequestID string // "" where the log knows no more
 }
 
-// IdentityGuest is the page that asks somebody whom the provider sent whether to
+// IdentityGuest is the page on which somebody whom the provider sent decides whether to
 // accept an invitation: who joins what.
 type IdentityGuest struct {
 	Theme    layout.Theme

@@ -22,7 +22,7 @@ type Messages struct {
 	NewURL string // "" for those who may not write
 	List   List
 	Thread *Thread // nil where none is open
-	Form   *Form   // of a new message, nil where it is not asked for
+	Form   *Form   // of a new message, nil where it is not open
 	Dead   *Dead   // nil on the other tabs
 }
 

@@ -26,7 +26,7 @@ type Budget struct {
 	Stop          string
 }
 
-// Model is a model without a price that a budget asks about.
+// Model is a model without a price that a budget needs.
 type Model struct {
 	Name, Text string
 	Decide     string   // takes the decision, "" for who may not

@@ -32,7 +32,7 @@ type Row struct {
 	Text    string
 	Note    string // at the right: "claude-2 · mac-1"
 	Keys    []string
-	// PostURL is where an action of a job is sent that asks nothing first; Version is
+	// PostURL is where an action of a job is sent that needs no confirmation; Version is
 	// the job's.
 	PostURL string
 	Version int

@@ -44,7 +44,7 @@ type Job struct {
 	Status          ui.Status
 	Meta            []ui.Sentence
 	Gone            *Gone               // it is no longer up for a decision
-	Sent            []jobparts.Feedback // what earlier attempts were told, newest first
+	Sent            []jobparts.Feedback // what earlier attempts got, newest first
 	Summary         ui.SafeHTML
 	Body            ui.SafeHTML
 	Delivery        jobparts.Delivery // of its commit

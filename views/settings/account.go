@@ -32,13 +32,13 @@ type AccountPage struct {
 type PasswordPart struct {
 	// Has is false for a person who only comes by the identity provider.
 	Has bool
-	// Proof is asked before the first password; nil for none.
+	// Proof is required before the first password; nil for none.
 	Proof *ui.Proof
 	// Revoke is the typed wish to revoke the person's tokens as well.
 	Revoke bool
 }
 
-// FactorPart says whether a code is asked for after the password.
+// FactorPart says whether a code is required after the password.
 type FactorPart struct {
 	On        bool
 	Since     ui.When

@@ -84,7 +84,7 @@ type OwnMembership struct {
 	Stays    string     // why there is neither
 }
 
-// actions returns what asks before it is done to a member.
+// actions returns the actions on a member that have a dialog before them.
 func (m Member) actions() []ui.Action {
 	var list []ui.Action
 	for _, a := range []*ui.Action{m.EndSessions, m.Disable, m.Remove} {

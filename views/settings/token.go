@@ -42,7 +42,7 @@ type AccessToken struct {
 	Enrolment bool
 }
 
-// verb tells its dialog from the others of the page.
+// verb distinguishes its dialog from the others of the page.
 func (t AccessToken) verb() string { return "revoke-" + t.ID }
 
 // agents says how many of them there are.

@@ -14,7 +14,7 @@ type Action struct {
 	Key    string // the single key that presses it, "" for none
 }
 
-// Dialog asks before an action is done.
+// Dialog asks for confirmation before an action is done.
 type Dialog struct {
 	Title    string   // "Cancel FB-142?"
 	Text     Sentence // what happens
@@ -30,7 +30,7 @@ type Dialog struct {
 	Head         string
 }
 
-// DialogList is what a dialog names before it asks: open criteria, failed checks.
+// DialogList is what a dialog names above its buttons: open criteria, failed checks.
 type DialogList struct {
 	Title string // "2 criteria are open"
 	Items []string

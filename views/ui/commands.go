@@ -2,7 +2,7 @@ package ui
 
 import "strings"
 
-// AgentEnvironment returns the lines that tell a shell the server and an enrolment
+// AgentEnvironment returns the lines that give a shell the server and an enrolment
 // token: the token itself, or where it is empty the file that holds it.
 func AgentEnvironment(server, token, file string) []string {
 	value := ShellWord(Clean(token))

@@ -3,7 +3,7 @@ package ui
 // FilterOption is one link of a FilterMenu.
 type FilterOption struct {
 	Label    string
-	Count    string // how many it leaves, "" where that is not told
+	Count    string // how many it leaves, "" where that is not shown
 	URL      string
 	Selected bool
 }

@@ -26,7 +26,7 @@ type Toast struct {
 	Undo        *Undo  // offered for ten seconds
 }
 
-// Undo takes back what a toast tells of.
+// Undo takes back what a toast reports.
 type Undo struct {
 	URL     string
 	Version int    // of the job after what was done
@@ -40,7 +40,7 @@ type Note struct {
 	Strong      string   // the bold clause
 	Text        Sentence // left out on small screens
 	ActionLabel string   // "Show"
-	ActionMore  string   // added to the label where there is room: "the 2 jobs"
+	ActionMore  string   // added to the label where there is space: "the 2 jobs"
 	ActionURL   string
 }
 

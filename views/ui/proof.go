@@ -1,6 +1,6 @@
 package ui
 
-// Proof is what a form asks before a change that outlasts the session; nil where
+// Proof is what a form requires before a change that outlasts the session; nil where
 // the person has proven lately who he is.
 type Proof struct {
 	Password bool

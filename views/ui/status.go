@@ -5,7 +5,7 @@ import "github.com/fleetboard/fleetboard/internal/jobs/status"
 // Status is what stands for a job's status.
 type Status = status.Status
 
-// symbol names the look of a status: an agent that was asked for one lends its look.
+// symbol names the look of a status: one that an agent still has to reach lends its look.
 func symbol(s Status) string {
 	switch {
 	case s == status.Pausing:

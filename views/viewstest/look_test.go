@@ -49,7 +49,7 @@ func gallery(t *testing.T) *httptest.Server {
 	return srv
 }
 
-// TestGallery asks for every page over HTTP. With FLEETBOARD_SHOTS=<folder> it
+// TestGallery gets every page over HTTP. With FLEETBOARD_SHOTS=<folder> it
 // also takes a picture of each in both themes and three widths with chromium,
 // to be compared with the mockups.
 func TestGallery(t *testing.T) {

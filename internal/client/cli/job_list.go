@@ -324,7 +324,7 @@ func jobStats(c *cli) *cobra.Command {
 }
 
 // lastDelivery returns what became of the commit of the last attempt on a job, nil where nobody
-// has told.
+// has reported it.
 func lastDelivery(ctx context.Context, to *api.Client, job string) (*api.Delivery, error) {
 	_, page, err := readInto[api.AttemptPage](to.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))
 	if err != nil || len(page.Items) == 0 {

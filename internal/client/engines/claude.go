@@ -23,7 +23,7 @@ const claudeCode = "Claude Code"
 // Name is "claude".
 func (claude) Name() string { return "claude" }
 
-// Probe asks for the version.
+// Probe reads the version.
 func (c claude) Probe(ctx context.Context) (string, error) {
 	return version(ctx, claudeCode, c.o.or("claude"))
 }
@@ -208,7 +208,7 @@ func (c *claudeLines) result() (Result, bool) {
 		}
 		return r, true
 	}
-	// Who is not let in, or asks for what there is not, is not helped by another try.
+	// Who is not let in, or requests what there is not, is not helped by another try.
 	retryable := c.end.APIStatus < 400 || c.end.APIStatus >= 500
 	return failed("other", message, retryable), true
 }

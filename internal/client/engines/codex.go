@@ -22,7 +22,7 @@ type codex struct{ o Options }
 // Name is "codex".
 func (codex) Name() string { return "codex" }
 
-// Probe asks for the version.
+// Probe reads the version.
 func (c codex) Probe(ctx context.Context) (string, error) {
 	return version(ctx, "Codex", c.o.or("codex"))
 }
@@ -212,7 +212,7 @@ func (c *codexLines) completed(i codexItem) {
 // noUse is what a message says of a status that stays.
 var noUse = regexp.MustCompile(`\b(401|403|404) [A-Z]`)
 
-// refused reads why the model's API refused a call: some answers are told as they came.
+// refused reads why the model's API refused a call: some answers are passed on as they came.
 func (c *codexLines) refused(message string) {
 	var answer struct {
 		Error struct {

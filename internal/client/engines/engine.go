@@ -16,19 +16,19 @@ type Engine interface {
 	// Probe runs the program and returns its version. The error says in a sentence why the
 	// program cannot be used here.
 	Probe(ctx context.Context) (version string, err error)
-	// Run works on a task until the program ends, and tells what happens, from one
-	// goroutine at a time. When ctx ends, the whole process group is asked to end, and
+	// Run works on a task until the program ends, and reports what happens, from one
+	// goroutine at a time. When ctx ends, the whole process group gets a signal to end, and is
 	// killed after Grace. The error says that the program could not be started; how it
 	// ended otherwise, stands in the Result.
 	Run(ctx context.Context, task Task, tell func(Event)) (Result, error)
 }
 
-// Grace is how long a program may take to end once it is asked to.
+// Grace is how long a program may take to end after the signal to end.
 const Grace = 10 * time.Second
 
 // Task is what a program is to do.
 type Task struct {
-	// Prompt is what the agent is told. Dir is the worktree that it works in.
+	// Prompt is the text for the agent. Dir is the worktree that it works in.
 	Prompt string
 	Dir    string
 	// Scratch is a directory of this attempt outside the worktree, for files of the engine.
@@ -42,7 +42,7 @@ type Task struct {
 	// MaxCostUSD is a decimal number of dollars that the program may spend; "" is no limit.
 	// Engines whose program knows no such limit leave it to the worker.
 	MaxCostUSD string
-	// RunID is unique for this attempt: the usage of the run is told under it.
+	// RunID is unique for this attempt: the usage of the run is reported under it.
 	RunID string
 	// MCP is the command line of a server of tools on stdin and stdout; empty for none.
 	MCP []string
@@ -89,7 +89,7 @@ type Failure struct {
 	// billing, refused, context_overflow, engine_missing, engine_garbage, other.
 	Kind    string
 	Message string
-	// RetryAfter is when a provider that limits its rate may be asked again; 0 where it did
+	// RetryAfter is when a provider that limits its rate may be called again; 0 where it did
 	// not say.
 	RetryAfter time.Duration
 	// Retryable: another attempt may go better.

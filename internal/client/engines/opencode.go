@@ -19,7 +19,7 @@ type openCode struct{ o Options }
 // Name is "opencode".
 func (openCode) Name() string { return "opencode" }
 
-// Probe asks for the version.
+// Probe reads the version.
 func (o openCode) Probe(ctx context.Context) (string, error) {
 	return version(ctx, "OpenCode", o.o.or("opencode"))
 }
@@ -70,7 +70,7 @@ type openCodeLines struct {
 	tell    func(Event)
 	session string
 	said    string
-	done    bool // the last call of the model asked for no tool
+	done    bool // the last call of the model called no tool
 	failure *openCodeError
 }
 

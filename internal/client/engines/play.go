@@ -20,7 +20,7 @@ type Script struct {
 	Steps []ScriptStep `json:"steps"`
 }
 
-// ScriptStep is what happens one after the other: it says Step, writes Log, tells Usage,
+// ScriptStep is what happens one after the other: it says Step, writes Log, reports Usage,
 // waits SleepMS milliseconds, runs Run in the shell, calls Tool, and reads messages until one
 // of the type Await comes. Ask, Fail and Crash end the script: with
 // a question to a person, a failure, or the end of the program without a word.

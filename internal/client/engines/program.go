@@ -30,10 +30,10 @@ func (o Options) or(name string) string {
 const (
 	// maxJSON bounds a line of JSON, which may hold a whole file.
 	maxJSON = 8 << 20
-	// maxText bounds what is told of a text, and maxStep a step, in bytes and characters.
+	// maxText bounds how much of a text is reported, and maxStep a step, in bytes and characters.
 	maxText = process.MaxLine
 	maxStep = 200
-	// retries is how a step begins that tells of them.
+	// retries is how a step begins that reports them.
 	retries = "The model's API fails: "
 )
 
@@ -147,7 +147,7 @@ func failed(kind, message string, retryable bool) Result {
 	return Result{Failure: &Failure{Kind: kind, Message: cut(message), Retryable: retryable}}
 }
 
-// mark returns the variable that tells the processes of a run.
+// mark returns the variable that marks the processes of a run.
 func (t Task) mark() string {
 	if t.RunID == "" {
 		return ""
@@ -186,7 +186,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-// cut returns a text that is not too long to be told.
+// cut returns a text that is not too long to be reported.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text

@@ -26,7 +26,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// TestMain is also the server of tools that the programs start. It keeps what it was asked
+// TestMain is also the server of tools that the programs start. It keeps the calls that it got
 // in the file FLEETBOARD_TEST_ASKED.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "serve-tools" {

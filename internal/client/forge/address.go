@@ -99,7 +99,7 @@ func (f Forges) Of(origin string) (Forge, Repo, error) {
 	return g, repo, err
 }
 
-// find tells the place and the repository of an origin.
+// find returns the place and the repository of an origin.
 func (f Forges) find(origin string) (place, Repo, bool) {
 	host, path, web := split(origin)
 	for _, p := range f.all {

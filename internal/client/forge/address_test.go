@@ -10,7 +10,7 @@ func env(name string) string {
 	return map[string]string{"GITHUB_TOKEN": "hub", "GITEA_TOKEN": " tea\n"}[name]
 }
 
-// An origin's address tells the forge, the owner and the name.
+// An origin's address gives the forge, the owner and the name.
 func TestOrigins(t *testing.T) {
 	known, err := Known([]string{"gitea=https://git.example:3000/", "forgejo=https://code.example/git"}, env)
 	if err != nil {

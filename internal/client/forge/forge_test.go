@@ -187,7 +187,7 @@ func TestAnotherHeadIsNotMerged(t *testing.T) {
 	})
 }
 
-// What is in the way is told: a conflict, reviews, a person who closes it.
+// What is in the way is reported: a conflict, reviews, a person who closes it.
 func TestWhatIsInTheWay(t *testing.T) {
 	eachForge(t, func(d *desk) {
 		p := d.open()

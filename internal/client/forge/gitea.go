@@ -123,7 +123,7 @@ func (g *gitea) Merge(ctx context.Context, pull PullRequest, commit string, how 
 	return after.MergedAs, err
 }
 
-// call asks for something of a repository and reads the answer into one.
+// call requests something of a repository and reads the answer into one.
 func (g *gitea) call(ctx context.Context, method string, repo Repo, path string, body, into any) error {
 	sent, err := json.Marshal(body)
 	if err != nil {

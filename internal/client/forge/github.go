@@ -26,7 +26,7 @@ func newGitHub(p place) (*gitHub, error) {
 	return &gitHub{place: p, api: api}, err
 }
 
-// toPullRequest returns a pull request as GitHub tells it.
+// toPullRequest returns a pull request as GitHub describes it.
 func toPullRequest(repo Repo, g *github.PullRequest) PullRequest {
 	p := PullRequest{Repo: repo, Number: g.GetNumber(), URL: g.GetHTMLURL(), Branch: g.GetHead().GetRef(), Head: g.GetHead().GetSHA(),
 		Base: g.GetBase().GetRef(), Open: g.GetState() == "open", Unfit: !g.GetMergeable()}

@@ -16,7 +16,7 @@ const (
 	maxAnswer = 4 << 20
 	// maxHops bounds the redirects of a call, as of a repository that was renamed.
 	maxHops = 3
-	// maxSaid is how much of what a forge says is told, in characters.
+	// maxSaid is how much of what a forge says is reported, in characters.
 	maxSaid = 300
 	// pageSize and maxPages bound lists.
 	pageSize = 50

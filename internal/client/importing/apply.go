@@ -164,7 +164,7 @@ func (a *applying) cancel(steps []Step) error {
 	return nil
 }
 
-// isRefusal reports whether the server refused what was asked for, and may take another thing.
+// isRefusal reports whether the server refused the call, and may take another one.
 func isRefusal(err error) bool {
 	p, ok := errors.AsType[*api.Error](err)
 	return ok && slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, p.Status)

@@ -27,7 +27,7 @@ func (s *Step) change(field string, before, after any) {
 }
 
 // compare finds what of a job differs. Tags and dependencies that people have added stay, and
-// so does a field of which the file does not tell.
+// so does a field that the file does not give.
 func (p planner) compare(s *Step, one Item, job api.Job, t terms) {
 	patch := api.JobPatch{Version: job.Version}
 	if job.Title != s.Title {
@@ -66,7 +66,7 @@ func (p planner) compare(s *Step, one Item, job api.Job, t terms) {
 	}
 }
 
-// withTags adds tags, as far as there is room.
+// withTags adds tags, as far as there is space.
 func withTags(present, more []string) []string {
 	all := slices.Clone(present)
 	for _, tag := range more {

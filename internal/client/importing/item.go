@@ -14,18 +14,18 @@ type Item struct {
 	Source    string   // which one it is, the same each time the file is read
 	Title     string   // one line
 	Body      string   // Markdown
-	Kind      string   // empty where the file does not tell
-	Priority  *int     // 0 to 10, higher is sooner; nil where the file does not tell
+	Kind      string   // empty where the file does not say
+	Priority  *int     // 0 to 10, higher is sooner; nil where the file does not say
 	Tags      []string // labels
 	DependsOn []string // sources
 
 	Acceptance       []string // criteria
-	EstimatedMinutes *int     // nil where the file does not tell
-	URL              string   // where people read it, empty where the file does not tell
+	EstimatedMinutes *int     // nil where the file does not say
+	URL              string   // where people read it, empty where the file does not say
 	Held             string   // why nobody may begin now, empty where somebody may
 
 	Done   bool   // closed or deleted
-	Ending string // how it was done, empty where the file does not tell
+	Ending string // how it was done, empty where the file does not say
 	Line   int    // where it begins in the file
 }
 

@@ -64,7 +64,7 @@ func (s *Step) kind(name string) string {
 	return ""
 }
 
-// labels returns an item's tags, with room for that of its format.
+// labels returns an item's tags, with space for that of its format.
 func (s *Step) labels(one Item) []string {
 	const most = api.MaxNewJobTags - 1
 	var labels []string

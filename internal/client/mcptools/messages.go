@@ -85,7 +85,7 @@ func addMessages(s *mcp.Server, box Mailbox) {
 	)
 }
 
-// hint tells of messages that wait; "" where none does.
+// hint announces messages that wait; "" where none does.
 func hint(n int) string {
 	switch n {
 	case 0:

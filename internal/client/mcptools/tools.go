@@ -24,10 +24,10 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// Handler does what the tools are called for. An error is told to the agent in its words.
+// Handler does what the tools are called for. The agent gets an error in its words.
 type Handler interface {
 	Progress(ctx context.Context, p Progress) error
-	// Ask hands a question to the people. The agent is told to end its turn.
+	// Ask hands a question to the people. The agent gets the instruction to end its turn.
 	Ask(ctx context.Context, question string) error
 	// Checkpoint keeps a JSON object for the next attempt.
 	Checkpoint(ctx context.Context, checkpoint json.RawMessage) error

@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
 
-// work is a Handler that notes what it is told.
+// work is a Handler that notes what it gets.
 type work struct {
 	mu         sync.Mutex
 	steps      []string
@@ -176,7 +176,7 @@ func TestAProgramReachesItsWorker(t *testing.T) {
 	}
 }
 
-// What is refused is told to the agent as the result of its call, so that it can do better.
+// The agent gets a refusal as the result of its call, so that it can do better.
 func TestRefusalsAreToldToTheAgent(t *testing.T) {
 	s := program(t, serve(t, &work{question: "before"}))
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 // Package sim drives fake factories against a server: agents that claim, report and hand
 // in without doing anything, and that die, fall silent and dawdle as often as they are
-// told to. It shows how a board looks with many hosts, and how the server bears them.
+// set to. It shows how a board looks with many hosts, and how the server bears them.
 package sim
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Options say how many there are and what befalls them.
 type Options struct {
-	// Server is asked, Enrolment registers the agents.
+	// Server gets the calls, Enrolment registers the agents.
 	Server, Enrolment string
 	// Factories is how many hosts there are, Agents how many agents work in all.
 	Factories, Agents int
@@ -31,7 +31,7 @@ type Options struct {
 	// Work is how long a job takes, on the average.
 	Work time.Duration
 	// Kill, Partition, Slow, Fail and Ask are shares of the jobs, from 0 to 1: at which the
-	// agent dies and comes back as a new boot; hears and says nothing until its lease is
+	// agent dies and comes back as a new boot; receives and says nothing until its lease is
 	// over; takes ten times as long; fails; asks a person.
 	Kill, Partition, Slow, Fail, Ask float64
 	// Seed makes two runs draw the same.

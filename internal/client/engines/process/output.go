@@ -19,14 +19,14 @@ const (
 	maxRest = 4 << 20
 )
 
-// output tells the lines of both streams of a program, one at a time.
+// output passes on the lines of both streams of a program, one at a time.
 type output struct {
 	spec    Spec
 	pipes   [2]*pipe // stdout and stderr
 	mu      sync.Mutex
 	tail    tail
 	readers sync.WaitGroup
-	over    chan struct{} // closed when all has been told
+	over    chan struct{} // closed when all has been passed on
 }
 
 // newOutput makes the pipes.
@@ -69,7 +69,7 @@ func (o *output) read() {
 	}()
 }
 
-// finish waits until what the program printed has been told, now that it has ended.
+// finish waits until what the program printed has been passed on, now that it has ended.
 func (o *output) finish() {
 	for _, p := range o.pipes {
 		p.ended.Store(true)
@@ -93,7 +93,7 @@ func (o *output) line(s Stream, line []byte) {
 	}
 }
 
-// lines tells the lines of r, without their ends and the first limit bytes of each.
+// lines passes on the lines of r, without their ends and the first limit bytes of each.
 func lines(r io.Reader, limit int, tell func([]byte)) {
 	in := bufio.NewReader(r)
 	var line []byte

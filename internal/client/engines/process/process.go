@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// MaxLine is how much of a line is told, in bytes, where a Spec says no other number; the
+// MaxLine is how much of a line is reported, in bytes, where a Spec says no other number; the
 // rest of a longer one is dropped.
 const MaxLine = 64 << 10
 
@@ -32,7 +32,7 @@ type Spec struct {
 	Mark string
 	// Stdin is what the program reads; "" is nothing.
 	Stdin string
-	// Grace is how long it may take to end once it is asked to.
+	// Grace is how long it may take to end after the signal to end.
 	Grace time.Duration
 	// MaxLine bounds a line in bytes; 0 is MaxLine.
 	MaxLine int
@@ -93,7 +93,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	}()
 	_ = cmd.Wait() // its state says how it ended
 	if ctx.Err() != nil {
-		// Others of the group were asked to end too, and end what they have started.
+		// Others of the group got the signal to end too, and end what they have started.
 		select {
 		case <-out.over:
 		case <-guarded:
@@ -109,7 +109,7 @@ func Run(ctx context.Context, s Spec) (Exit, error) {
 	return Exit{Status: status(cmd.ProcessState), Tail: out.tail.String()}, nil
 }
 
-// endGroup asks a group to end when ctx does, and kills it after a while.
+// endGroup signals a group to end when ctx does, and kills it after a while.
 func endGroup(ctx context.Context, pid int, grace time.Duration, ended <-chan struct{}) {
 	select {
 	case <-ended:

@@ -135,7 +135,7 @@ func TestWhoLeftTheGroupIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// sleeper tells its process once it is what a signal ends.
+// sleeper prints its process id once it is what a signal ends.
 const sleeper = `sh -c 'echo $$; exec sleep 1000'`
 
 func TestTheGroupEndsWithTheContext(t *testing.T) {

@@ -6,7 +6,7 @@
 // Messages, OpenAI's Responses and chat completions, as server-sent events. Each call gets
 // the step of the script that follows the number of results of tools since the person
 // last said something, so that a resumed session begins the script anew, or the next one of Turns. A step with a
-// command asks for the shell tool that the program offers, and one with a tool for that.
+// command calls the shell tool that the program offers, and one with a tool calls that.
 // Calls that offer no shell, such as those that name a session, get a short text. A step
 // may be refused some times first.
 //

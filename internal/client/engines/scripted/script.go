@@ -1,6 +1,6 @@
 package scripted
 
-// Step is one answer of the model: with Command it asks for the shell, with Tool for another
+// Step is one answer of the model: with Command it calls the shell, with Tool another
 // tool, with neither it ends the turn.
 type Step struct {
 	Text    string

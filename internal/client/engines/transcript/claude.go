@@ -106,7 +106,7 @@ func (c *claude) Line(line []byte, at time.Time) []Entry {
 	return c.entries(c.running(), nil, at)
 }
 
-// End tells the totals of the last line, or where there was none those of the messages.
+// End returns the totals of the last line, or where there was none those of the messages.
 func (c *claude) End(at time.Time) []Entry {
 	running := c.running()
 	if c.result == nil {

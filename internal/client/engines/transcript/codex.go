@@ -42,7 +42,7 @@ func (c *codex) Line(line []byte, at time.Time) []Entry {
 	return c.End(at)
 }
 
-// End tells what the thread has used, as far as it is known.
+// End returns what the thread has used, as far as it is known.
 func (c *codex) End(at time.Time) []Entry {
 	if c.thread == "" || c.used == nil {
 		return nil

@@ -36,5 +36,5 @@ func (o *openCode) Line(line []byte, at time.Time) []Entry {
 		Cost: dollars(l.Part.Cost.String()), At: at}}
 }
 
-// End has nothing left to tell.
+// End has nothing left to report.
 func (o *openCode) End(time.Time) []Entry { return nil }

@@ -33,7 +33,7 @@ func (r recording) lines(t *testing.T) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 }
 
-// of returns what a translator makes of lines, each entry as it is told.
+// of returns what a translator makes of lines, each entry as it is reported.
 func (r recording) of(t *testing.T, lines [][]byte) (told []transcript.Entry) {
 	t.Helper()
 	tr, err := transcript.New(r.program, r.run)
@@ -95,14 +95,14 @@ func rat(amount string) *big.Rat {
 // whole is what the scripted model said that it used in a run of three answers.
 var whole = total{Input: 1273, CacheRead: 4364, CacheWrite: 1058, CacheWrite1h: 311, Output: 171}
 
-// Recordings of one session or several give the totals that the program itself tells: in
-// its last line, in its store of sessions, and in dollars where it tells them.
+// Recordings of one session or several give the totals that the program itself reports: in
+// its last line, in its store of sessions, and in dollars where it reports them.
 func TestRecordingsGiveTheProgramsOwnTotals(t *testing.T) {
 	t.Parallel()
 	double := func(m total) total {
 		return total{2 * m.Input, 2 * m.CacheRead, 2 * m.CacheWrite, 2 * m.CacheWrite1h, 2 * m.Output}
 	}
-	// Written tokens are input for those who do not tell them apart.
+	// Written tokens are input for those who do not count them apart.
 	flat := total{Input: whole.Input + whole.CacheWrite + whole.CacheWrite1h, CacheRead: whole.CacheRead, Output: whole.Output}
 	for name, c := range map[string]struct {
 		runs []recording
@@ -162,7 +162,7 @@ func tellings(t *testing.T, runs []recording) map[string][]transcript.Entry {
 	return ways
 }
 
-// Wherever the output is cut, what was told is never more than the total, and grows with
+// Wherever the output is cut, what was reported is never more than the total, and grows with
 // what was read.
 func TestACutRecordingNeverTellsTooMuch(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestACutRecordingNeverTellsTooMuch(t *testing.T) {
 			before = now
 		}
 	}
-	// What a message cost is told before the run ends.
+	// What a message cost is reported before the run ends.
 	if killed, _ := sum(t, claudeFirst.of(t, claudeFirst.lines(t)[:7])); killed["claude-sonnet-4-5"].CacheRead != 2113 {
 		t.Errorf("a run that was killed told %+v", killed)
 	}
@@ -195,7 +195,7 @@ func atMost(a, b total) bool {
 	return a.Input <= b.Input && a.CacheRead <= b.CacheRead && a.CacheWrite <= b.CacheWrite && a.CacheWrite1h <= b.CacheWrite1h && a.Output <= b.Output
 }
 
-// Lines that are no JSON, or none that is known, tell nothing.
+// Lines that are no JSON, or none that is known, give nothing.
 func TestLinesThatSayNothing(t *testing.T) {
 	t.Parallel()
 	for _, p := range []transcript.Program{transcript.ClaudeCode, transcript.Codex, transcript.OpenCode} {
