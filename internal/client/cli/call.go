@@ -42,7 +42,7 @@ func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ e
 	return body, said, nil
 }
 
-// printed returns a command's whole work: it asks and prints what came back.
+// printed returns a command's whole work: it calls and prints what came back.
 func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
 	human func(w io.Writer, said T)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {

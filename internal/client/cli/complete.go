@@ -52,7 +52,7 @@ func has(args []string, name string) bool {
 	return false
 }
 
-// choices asks the server, once and briefly.
+// choices queries the server, once and briefly.
 func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 	at, err := c.target()
 	if err != nil || at.token == "" {

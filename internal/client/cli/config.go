@@ -19,7 +19,7 @@ type config struct {
 	Contexts map[string]savedContext `json:"contexts"`
 }
 
-// savedContext is a server and who asks it.
+// savedContext is a server and who calls it.
 type savedContext struct {
 	Server string `json:"server"`
 	Token  string `json:"token,omitempty"`

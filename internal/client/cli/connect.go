@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// localServer is asked where nothing names another one.
+	// localServer is called where nothing names another one.
 	localServer = "http://127.0.0.1:8080"
 	// retries and longestPause bound how long a command waits for a server that is away.
 	retries      = 3
 	longestPause = 2 * time.Second
 )
 
-// target is the server that a command asks, and with which tokens. from says where the
+// target is the server that a command calls, and with which tokens. from says where the
 // person's token is from, for people to read.
 type target struct {
 	name, server     string
@@ -67,7 +67,7 @@ func (c *cli) ofContext(name string, saved savedContext) target {
 		from: "context " + name}
 }
 
-// findContext returns the context of a server, the current one first; "" asks for the current one.
+// findContext returns the context of a server, the current one first; "" means the current one.
 func (cfg config) findContext(server string) (string, bool) {
 	if current, ok := cfg.Contexts[cfg.Current]; ok && (server == "" || current.Server == server) {
 		return cfg.Current, true

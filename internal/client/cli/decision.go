@@ -41,7 +41,7 @@ type decided struct {
 	version                   *int
 }
 
-// ask asks the server for the decision.
+// ask requests the decision from the server.
 func (of decision) ask(ctx context.Context, to *api.Client, job string, d decided) (*http.Response, error) {
 	plain, reasoned := api.PlainAction{Version: d.version}, api.ReasonedAction{Reason: d.reason, Version: d.version}
 	switch of.name {

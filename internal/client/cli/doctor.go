@@ -150,7 +150,7 @@ func (e *examination) clock(said string, asked time.Time, took time.Duration) {
 }
 
 // rights are calls that change nothing: their body is refused before anything is done, and
-// what may not be asked at all is refused before that.
+// what may not be called at all is refused before that.
 var rights = []struct {
 	name string
 	may  func(ctx context.Context, to *api.Client) (*http.Response, error)

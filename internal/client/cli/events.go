@@ -63,7 +63,7 @@ func (e wantedEvents) params() api.ListEventsParams {
 	return api.ListEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor)}
 }
 
-// stream asks for what comes after a place of the log.
+// stream returns the request for what comes after a place of the log.
 func (e wantedEvents) stream(after string) api.StreamEventsParams {
 	return api.StreamEventsParams{Type: list(e.types), Job: some(e.job), Actor: some(e.actor), After: some(after)}
 }

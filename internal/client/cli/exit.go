@@ -25,7 +25,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is what `fleet help exit-codes` tells.
+// exitCodes is what `fleet help exit-codes` prints.
 var exitCodes = []struct {
 	code int
 	what string

@@ -129,7 +129,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 	}
 	defer func() { _ = out.Close() }() // what matters was synced
 	if last != "" {
-		// It was on the disk, and perhaps the server was not told.
+		// It was on the disk, and perhaps the server does not know.
 		if _, err := read(to.AckExport(ctx, name, api.ExportAck{Position: last})); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 
 // exportPage appends the page that follows last, the position of the last line in the file,
 // syncs it, and then moves the export on. It gives how many lines it wrote, and the position
-// of the last line that the file has now, also where the server could not be told.
+// of the last line that the file has now, also where the server could not be reached.
 func exportPage(ctx context.Context, to *api.Client, name, last string, out *os.File) (n int, place string, err error) {
 	most := pageOfExport
 	_, page, err := readInto[struct {
@@ -205,7 +205,7 @@ func openExport(path string) (file *os.File, last string, err error) {
 		}
 	}
 	if err != nil {
-		_ = file.Close() // the error is told
+		_ = file.Close() // the error is reported
 		return nil, "", err
 	}
 	return file, said.Position, nil

@@ -184,7 +184,7 @@ func plainName(text string) string {
 }
 
 // asHolder does something as the agent of this person that holds a job. Where none does,
-// it tells how jobs are claimed.
+// it says how jobs are claimed.
 func (c *cli) asHolder(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response,
 	error)) ([]byte, *heldAgent, error) {
 	at, err := c.target()

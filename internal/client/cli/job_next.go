@@ -121,7 +121,7 @@ func mergeSteps(job api.Job, why api.Explanation) []string {
 // explained are the statuses in which what comes next depends on more than the job.
 var explained = of("ready", "approved")
 
-// next asks for what a person does next with a job. What cannot be found out is left out.
+// next returns what a person does next with a job. What cannot be found out is left out.
 func (c *cli) next(ctx context.Context, to *api.Client, job api.Job) []string {
 	var why api.Explanation
 	for _, one := range explained {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// pauseWatch is between two looks where nothing was heard: progress is no event.
+	// pauseWatch is between two looks where nothing came: progress is no event.
 	pauseWatch = 2 * time.Second
 	// watched is how many jobs are shown at once.
 	watched = 20
@@ -168,7 +168,7 @@ func watchUntil(ctx context.Context, c *cli, to *api.Client, job string, look fu
 	}
 }
 
-// watchJob tells how a job changes until it has come far enough.
+// watchJob prints how a job changes until it has come far enough.
 func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key string) error {
 	_, first, err := readInto[api.Job](to.GetJob(ctx, key))
 	if err != nil {

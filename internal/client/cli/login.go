@@ -131,7 +131,7 @@ func readToken(c *cli, in io.Reader, file string) (string, error) {
 	return token, nil
 }
 
-// checkServer asks something that needs no token.
+// checkServer makes a call that needs no token.
 func checkServer(ctx context.Context, server string) error {
 	to, err := dial(server, "")
 	if err != nil {
@@ -141,7 +141,7 @@ func checkServer(ctx context.Context, server string) error {
 	return err
 }
 
-// checkToken asks something that every person and agent may ask.
+// checkToken makes a call that every person and agent may make.
 func checkToken(ctx context.Context, server, token string) error {
 	to, err := dial(server, token)
 	if err != nil {

@@ -50,7 +50,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestLoginAsks: on a terminal the server and the token are asked for, and the token is
+// TestLoginAsks: on a terminal the command asks for the server and the token, and the token is
 // read where it is not shown. A file may have it as well.
 func TestLoginAsks(t *testing.T) {
 	t.Parallel()
@@ -137,7 +137,7 @@ func TestStoredTokensStayWithTheirServer(t *testing.T) {
 	}
 }
 
-// TestUsage: what is wrong with a command line is told in a sentence, with code 2.
+// TestUsage: a sentence says what is wrong with a command line, with code 2.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	w := newPerson(t)

@@ -135,7 +135,7 @@ func (s *screen) printNames(body []byte) error {
 	return nil
 }
 
-// say tells people what was done. Programs, and --quiet, do not hear it.
+// say prints for people what was done. Programs, and --quiet, do not get it.
 func (s *screen) say(format string, args ...any) {
 	if !s.json && !s.quiet {
 		fmt.Fprintf(s.env.Out, format, args...)

@@ -29,7 +29,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		suggestion(cmd, name), cmd.CommandPath())
 }
 
-// suggestion asks whether one of the commands below was meant.
+// suggestion returns the question whether one of the commands below was meant.
 func suggestion(cmd *cobra.Command, name string) string {
 	cmd.SuggestionsMinimumDistance = mostTypos
 	near := cmd.SuggestionsFor(name)

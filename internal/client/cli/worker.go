@@ -19,7 +19,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
-// workerFlags are what `fleet worker` is told.
+// workerFlags are the flags of `fleet worker`.
 type workerFlags struct {
 	repos, state, name, factory, check, model string
 	clone, engines, labels, pass, roles       []string

@@ -58,7 +58,7 @@ func (c *cli) leaveOrigins(why error) {
 	fmt.Fprintln(c.env.Err, "Branches at the origins are left alone, since no server says which jobs have ended: "+cleanLine(why.Error()))
 }
 
-// askEnded asks a server which jobs have ended. One that does not answer is asked once: for it
+// askEnded reads from a server which jobs have ended. One that does not answer is called once: for it
 // no job has.
 func (c *cli) askEnded(
 	ask func(context.Context, string, []string) ([]repos.EndedBranch, error),
@@ -77,7 +77,7 @@ func (c *cli) askEnded(
 	}
 }
 
-// workerState is where a worker keeps its state unless it is told otherwise.
+// workerState is where a worker keeps its state unless a flag says otherwise.
 func (c *cli) workerState(name string) string { return filepath.Join(c.env.StateDir, "worker", name) }
 
 // collect cleans up and prints what was removed.

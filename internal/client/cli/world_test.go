@@ -37,11 +37,11 @@ type world struct {
 	env              map[string]string
 	now              time.Time
 	terminal         bool
-	secret           string // what is typed where a token is asked for
+	secret           string // what is typed where the command asks for a token
 
 	mu     sync.Mutex
 	called map[string]bool // operations of the API
-	mixed  bool            // several commands ran at once: which one asked is not known
+	mixed  bool            // several commands ran at once: which one called is not known
 	calls  buffer          // all of them, in their order
 }
 
@@ -60,7 +60,7 @@ var operations = sync.OnceValues(func() (map[string]string, error) {
 	return named, nil
 })
 
-// note notes which operation is asked for.
+// note notes which operation is called.
 func (w *world) note(r *http.Request) {
 	all, err := operations()
 	if err != nil {

@@ -70,7 +70,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 	})
 }
 
-// run works on the job and tells how it ended.
+// run works on the job and reports how it ended.
 func (a *attempt) run(ctx context.Context) {
 	log := a.w.Log.With("job", a.job.Key, "epoch", a.lease.epoch)
 	log.Info("begins: " + a.job.Title)
@@ -179,7 +179,7 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 	return nil
 }
 
-// tellNotes tells what of the worktree is not as it should be.
+// tellNotes reports what of the worktree is not as it should be.
 func (a *attempt) tellNotes() {
 	for _, note := range a.tree.Notes {
 		a.told.log("WARNING", "worktree", note)
@@ -194,7 +194,7 @@ func (a *attempt) dir() string {
 	return a.scratch
 }
 
-// mayBegin asks whether the budgets have room for what the job is expected to cost.
+// mayBegin checks whether the budgets have left what the job is expected to cost.
 func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 	answer, err := a.w.api.CheckBudgetWithResponse(
 		ctx,

@@ -68,7 +68,7 @@ func (w *Worker) awaitEngine(ctx context.Context) {
 	}
 }
 
-// claimOffered asks for up to n jobs once the server knows what is offered now, and for one
+// claimOffered claims up to n jobs once the server knows what is offered now, and one
 // where that is to show whether a part works again.
 func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
 	if err := w.tellOffer(ctx); err != nil {
@@ -80,7 +80,7 @@ func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
 	return w.claim(ctx, n)
 }
 
-// claim asks for up to n jobs. A call that got no answer is sent again under its id, which
+// claim claims up to n jobs. A call that got no answer is sent again under its id, which
 // gives the same leases.
 func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) {
 	defer w.beginAsking()()
@@ -137,14 +137,14 @@ func (w *Worker) holdAll(list []api.Job, sent time.Duration, request string) []c
 	return found
 }
 
-// newNext returns what a report asks for in the place of its own job: another one.
+// newNext returns what a report requests in the place of its own job: another one.
 func (w *Worker) newNext() *api.NextRequest {
 	id, ttl := random(), int(w.Lease.Seconds())
 	return &api.NextRequest{RequestID: &id, TTLSeconds: &ttl}
 }
 
-// beginAsking notes that the server is asked for jobs: until done is called, it may have given
-// some of which the worker has not heard yet.
+// beginAsking notes that a claim is on its way: until done is called, the server may have given
+// some jobs that the worker does not know yet.
 func (w *Worker) beginAsking() (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

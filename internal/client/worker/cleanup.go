@@ -43,7 +43,7 @@ func (w *Worker) remembers(attempt string) bool {
 	return err == nil
 }
 
-// endedBranches asks the server which jobs ended long enough ago.
+// endedBranches reads from the server which jobs ended long enough ago.
 func (w *Worker) endedBranches(ctx context.Context, repo string, keys []string) (list []repos.EndedBranch, err error) {
 	err = w.enrolled(ctx, func() (err error) {
 		list, err = EndedBranches(ctx, w.api, repo, keys)
@@ -52,7 +52,7 @@ func (w *Worker) endedBranches(ctx context.Context, repo string, keys []string) 
 	return list, err
 }
 
-// EndedBranches asks a server for the branches of those of the jobs of a repository, by their
+// EndedBranches reads from a server the branches of those of the jobs of a repository, by their
 // keys, that ended longer ago than their products keep branches.
 func EndedBranches(ctx context.Context, to *api.Client, repo string, keys []string) ([]repos.EndedBranch, error) {
 	answer, err := to.ListEndedBranchesWithResponse(ctx, api.EndedBranchesRequest{Repo: repo, Jobs: keys})

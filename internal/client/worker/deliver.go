@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// lastChance is how long a worker that is told to stop tries to send a report. What is
+	// lastChance is how long a worker that has to stop tries to send a report. What is
 	// not sent stays in the outbox for the next start.
 	lastChance = 5 * time.Second
 )
@@ -95,7 +95,7 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 	return nil
 }
 
-// handOver pushes the branch of a report that the server took, tells the server what became of
+// handOver pushes the branch of a report that the server took, reports what became of
 // it, and forgets the attempt. It takes no seat, however long the origin is away.
 func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos.Worktree) {
 	ctx, cancel := context.WithCancel(attempts)

@@ -27,18 +27,18 @@ const (
 	longestRefused      = 72 * time.Hour
 	// maxNotice is how many characters of a refusal the worker writes to people.
 	maxNotice = 500
-	// maxRefusals is how often the server is told of a refusal in other words.
+	// maxRefusals is how often a refusal in other words is reported.
 	maxRefusals = 10
 )
 
 // errLeaving says that the worker ends before all is done.
 var errLeaving = errors.New("the worker ends; the next start goes on with it")
 
-// pushAndTell pushes the branch of a report until the origin has it, and tells the server what
+// pushAndTell pushes the branch of a report until the origin has it, and reports what
 // became of it. One that is refused stays in the worker's mirror, where gc never removes it
 // unmerged. The error says that the worker ends before all is done: the next start goes on.
 func (w *Worker) pushAndTell(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	if r.Delivery != nil { // the process before this one was killed before it had told
+	if r.Delivery != nil { // the process before this one was killed before it had reported
 		return w.tellDelivery(ctx, r, r.Delivery)
 	}
 	if r.Verb != verbComplete && tree.IsEmpty() {
@@ -72,7 +72,7 @@ func (w *Worker) pushAndTell(ctx context.Context, r outbox.Report, tree *repos.W
 	}
 }
 
-// delivered tells that a branch is where it belongs. It is written down first: pushed again
+// delivered reports that a branch is where it belongs. It is written down first: pushed again
 // after a crash it could come back after somebody has merged and removed it.
 func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Worktree, pushed bool) (err error) {
 	state := api.DeliveryStateLocal
@@ -87,8 +87,8 @@ func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Wor
 	return w.tellDelivery(ctx, r, r.Delivery)
 }
 
-// tellRefused tells in which words the origin refused a branch, unless the server was told
-// before: as the state of the attempt, and in the job's thread, where the next attempt hears
+// tellRefused reports in which words the origin refused a branch, unless the server has them
+// already: as the state of the attempt, and in the job's thread, where the next attempt reads
 // it. It returns the report as it is written down then.
 func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) (outbox.Report, error) {
 	w.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(),
@@ -112,13 +112,13 @@ func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.W
 	return r, nil
 }
 
-// encodeDelivery writes what is told of the branch of a report.
+// encodeDelivery encodes what is reported of the branch of a report.
 func encodeDelivery(r outbox.Report, tree *repos.Worktree, state api.DeliveryState, detail string) (json.RawMessage, error) {
 	return json.Marshal(api.DeliveryReport{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, State: state, Branch: tree.Branch,
 		Commit: tree.Tip(), Detail: text(detail)})
 }
 
-// tellDelivery tells the server what became of a branch, until it takes or refuses that: a
+// tellDelivery reports what became of a branch, until the server takes or refuses that: a
 // server of before knows no such call, and somebody may have deleted the job.
 func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.RawMessage) error {
 	for pause := time.Second / 4; ; pause = min(2*pause, 5*time.Second) {

@@ -5,7 +5,7 @@
 // first to the last:
 //
 //	claimed   the lease is there; the agent's directory is made
-//	running   the engine works; heartbeats, steps, log lines and usage are told
+//	running   the engine works; heartbeats, steps, log lines and usage are sent
 //	ending    its work is committed, and the final report lies in the outbox
 //	decided   the server took the report (the seat and the directory are free, and the
 //	          branch is pushed until the origin decides), refused it for its form (a

@@ -36,7 +36,7 @@ const (
 	verbNone     = ""
 )
 
-// maxCheckOutput is how much of what a check printed is told, in bytes.
+// maxCheckOutput is how much of what a check printed is reported, in bytes.
 const maxCheckOutput = 4000
 
 // release gives the job back.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// askAgain is how often a worker asks for its factory's name while another host has it.
+	// askAgain is how often a worker tries to get its factory's name while another host has it.
 	askAgain = 2 * time.Second
 	// endPatience is how long a worker tries to say that it ends.
 	endPatience = 5 * time.Second
@@ -27,8 +27,8 @@ type holder struct {
 	StaleAt         time.Time `json:"stale_at"`
 }
 
-// enter registers for the first time. While the factory lives on another host it asks again,
-// until that one is heard of once more, which is the error, or until its time is over: a
+// enter registers for the first time. While the factory lives on another host it tries again,
+// until that one calls the server once more, which is the error, or until its time is over: a
 // container or a host that was killed and is back under another name gets its factory so.
 func (w *Worker) enter(ctx context.Context) error {
 	known := map[string]time.Time{}
@@ -65,7 +65,7 @@ func readHolder(err error) (h holder, ok bool) {
 	return said.HeldBy, true
 }
 
-// endAgent tells the server that the worker has ended as it should, so that nobody waits for it.
+// endAgent reports that the worker has ended as it should, so that nobody waits for it.
 func endAgent(ctx context.Context, api *api.Client, name string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()

@@ -38,7 +38,7 @@ func environment(pass []string, more ...string) []string {
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readSecrets returns the secrets of a job, as variables FLEETBOARD_SECRET_<NAME>, and what takes
-// them, and the worker's own, out of all that is told.
+// them, and the worker's own, out of all that is reported.
 func readSecrets(j api.Job, own ...string) (env []string, r *redact.Redactor) {
 	var values []json.RawMessage
 	for _, secret := range own {

@@ -20,9 +20,9 @@ func (w *Worker) enterLook(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// leaveSeat tells the server that the attempt waits for its pull request, so that its seat is
+// leaveSeat reports that the attempt waits for its pull request, so that its seat is
 // free for another job. Where the server does not take it, the attempt keeps its seat until it
-// is asked again.
+// is called again.
 func (f *following) leaveSeat(ctx context.Context) {
 	l, pull := f.a.lease, f.pull()
 	if l.follows.Load() {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// heartbeats tells the server again and again that the worker lives, and obeys what it
+// heartbeats reports again and again that the worker lives, and obeys what the server
 // says of the leases, until ctx ends.
 func (w *Worker) heartbeats(ctx context.Context) {
 	every := time.NewTicker(w.Beat)

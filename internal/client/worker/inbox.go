@@ -13,7 +13,7 @@ import (
 // read it. The server gives it to another reader two minutes after it was read.
 const sharedFor = time.Minute
 
-// reviewResult is the type of what the server tells a factory of work that it handed in. No
+// reviewResult is the type of what the server sends a factory about work that it handed in. No
 // engine needs it: the claim of what was sent back has the feedback.
 const reviewResult = "review_result"
 
@@ -31,7 +31,7 @@ type inbox struct {
 	here    map[string]bool   // jobs that attempts had here, or filed
 	filed   map[string]string // the job whose attempt filed another one, by that one's key
 	changed chan struct{}     // closed at the next change
-	untold  []int64           // acknowledged, which the server has not heard
+	untold  []int64           // acknowledged, which the server does not know
 }
 
 // waiting is a message, and until when it may wait here; never is 0.
@@ -239,7 +239,7 @@ func (b *inbox) unheard(seqs []int64) {
 	b.change()
 }
 
-// toTell takes out what the server has not heard was acknowledged.
+// toTell takes out what was acknowledged and the server does not know.
 func (b *inbox) toTell(most int) (seqs []int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

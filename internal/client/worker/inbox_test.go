@@ -84,8 +84,8 @@ func TestWhatNobodyReadsWaitsOrGoesBack(t *testing.T) {
 	}
 }
 
-// What a review came to is acknowledged where it was told to the factory: no engine is given
-// it, and it does not go round until it is a dead letter. An agent hears it of what it filed.
+// What a review came to is acknowledged where the factory got it: no engine is given
+// it, and it does not go round until it is a dead letter. An agent gets it for what it filed.
 func TestResultsOfReviewsAreAcknowledged(t *testing.T) {
 	b := talk()
 	factory := api.MessageAddress{Kind: api.MessageAddressKindFactory, Name: "desk"}

@@ -21,11 +21,11 @@ type why string
 const (
 	whyNot       why = ""
 	whyFenced    why = "fenced"    // it is not ours any more
-	whyUnheard   why = "unheard"   // the server was not heard for as long as the lease lasts
+	whyUnheard   why = "unheard"   // the server did not answer for as long as the lease lasts
 	whyCancelled why = "cancelled" // a person cancelled the job
 	whyPaused    why = "paused"    // a person or a budget paused the job
 	whyAsked     why = "asked"     // the agent asked a person
-	whyStopping  why = "stopping"  // the worker was told to stop now
+	whyStopping  why = "stopping"  // the worker has to stop now
 	whyTimeout   why = "timeout"   // the attempt takes too long
 )
 

@@ -80,7 +80,7 @@ func (b mailbox) Receive(ctx context.Context, wait time.Duration) ([]mcptools.Me
 	for {
 		got, changed := b.w.inbox.take(b.job)
 		if len(got) > 0 {
-			_ = b.w.mail.acknowledge(ctx, listSeqs(got)) // it is told again
+			_ = b.w.mail.acknowledge(ctx, listSeqs(got)) // it is sent again
 			return b.shown(ctx, got), nil
 		}
 		select {
@@ -167,7 +167,7 @@ func (a laterTurns) one(ctx context.Context, session string, got []api.Message) 
 	}
 	task.Later = true
 	var once sync.Once
-	heard := func() { _ = a.w.mail.acknowledge(ctx, listSeqs(got)) } // it is told again
+	heard := func() { _ = a.w.mail.acknowledge(ctx, listSeqs(got)) } // it is sent again
 	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
 		once.Do(heard)
 		a.handleEvent(e)

@@ -78,7 +78,7 @@ func (m *mail) read(ctx context.Context) error {
 	return nil
 }
 
-// tell tells the server what it has not heard: messages that were acknowledged, and those
+// tell sends the server what it does not know: messages that were acknowledged, and those
 // that others may read instead.
 func (m *mail) tell(ctx context.Context) error {
 	m.giveBack(ctx, m.w.inbox.overdue(sinceBoot()))
@@ -90,7 +90,7 @@ func (m *mail) tell(ctx context.Context) error {
 	return nil
 }
 
-// acknowledge says that engines got messages. What does not arrive is told later.
+// acknowledge says that engines got messages. What does not arrive is sent later.
 func (m *mail) acknowledge(ctx context.Context, seqs []int64) error {
 	for part := range slices.Chunk(seqs, maxAck) {
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)

@@ -152,7 +152,7 @@ func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
 		list = append(list, api.Unavailable{Kind: api.UnavailableKind(p.Kind), Name: p.Name, Reason: p.Reason, Since: p.Since})
 	}
 	for _, r := range unread {
-		if o.Offers(repo(r.Name)) { // else it is told already
+		if o.Offers(repo(r.Name)) { // else it is reported already
 			list = append(list, api.Unavailable{Kind: api.UnavailableRepo, Name: r.Name, Since: r.Since,
 				Reason: redact.Cut(plainLine(r.Reason), api.MaxUnavailableReason)})
 		}
@@ -160,7 +160,7 @@ func (o *offer) unavailable(unread []repos.Unreadable) []api.Unavailable {
 	return list[:min(len(list), maxUnavailable)]
 }
 
-// rescued returns what was moved aside, as the API takes it. Of the reason the part is told that
+// rescued returns what was moved aside, as the API takes it. Of the reason it has the part that
 // the worker says itself: the rest may quote what only the job may know.
 func (o *offer) rescued() []api.Rescued {
 	all, err := o.Repos.Rescued()

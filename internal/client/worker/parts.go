@@ -13,10 +13,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
-// errNoEngine is a job that asks for an engine that this worker does not have.
+// errNoEngine is a job that needs an engine that this worker does not have.
 var errNoEngine = errors.New("this worker has no engine that the job asks for")
 
-// withdrawnError is a part that a job asks for and that is not offered now.
+// withdrawnError is a part that a job needs and that is not offered now.
 type withdrawnError struct{ part breaker.Part }
 
 func (e withdrawnError) Error() string {
@@ -38,7 +38,7 @@ type parts struct {
 	hide func(string) string
 }
 
-// choose takes the engine that a job asks for, or the first one, and its repository. The error
+// choose takes the engine that a job names, or the first one, and its repository. The error
 // says that the worker has none of those, or withdrawnError that none works now.
 func (o *offer) choose(capabilities []string, repository string) (*parts, error) {
 	p := &parts{offer: o, repo: repository}

@@ -9,8 +9,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 )
 
-// prompt returns what an agent is told about a job. A session that goes on knows the job, and
-// is told only what is new.
+// prompt returns the text for an agent about a job. A session that goes on knows the job, and
+// gets only what is new.
 func prompt(j api.Job, goesOn bool, tools bool) string {
 	var b strings.Builder
 	if goesOn {
@@ -62,7 +62,7 @@ func news(b *strings.Builder, j api.Job, goesOn bool) {
 	}
 }
 
-// messagesPrompt returns what an agent is told of messages that came while it worked.
+// messagesPrompt returns the text for an agent about messages that came while it worked.
 func messagesPrompt(list []mcptools.Message) string {
 	raw, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {

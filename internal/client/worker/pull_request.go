@@ -28,7 +28,7 @@ type following struct {
 	repo  forge.Repo
 	since time.Time // when it was first seen
 	shown bool      // the forge has shown it with the approved commit
-	step  string    // the last one that was told
+	step  string    // the last one that was reported
 }
 
 // mergeByPullRequest has the forge merge exactly what was approved. What a person must
@@ -189,7 +189,7 @@ func (f *following) follow(ctx context.Context) ending {
 	}
 }
 
-// look does what the pull request, as it is now, asks for.
+// look does what the pull request, as it is now, needs.
 func (f *following) look(ctx context.Context) (end ending, over bool, err error) {
 	pull, err := f.forge.Get(ctx, f.repo, f.pull().Number)
 	if err != nil {
@@ -252,7 +252,7 @@ func (f *following) merge(ctx context.Context, pull forge.PullRequest) (end endi
 	return merged(commit, pull.URL), true, nil
 }
 
-// tell says what is done or waited for, once as long as it is the same.
+// tell reports what is done or waited for, once as long as it is the same.
 func (f *following) tell(step string) {
 	if step == f.step {
 		return

@@ -22,7 +22,7 @@ type remains struct {
 	Commit  string `json:"commit,omitempty"` // the newest on the branch
 	// PullRequest is the number of the one that merges; its address stands in the checkpoint.
 	PullRequest int `json:"pull_request,omitempty"`
-	// Filed are the keys of the jobs that were filed, of which messages tell.
+	// Filed are the keys of the jobs that were filed, which messages are about.
 	Filed []string `json:"filed,omitempty"`
 	// Agent is what the agent itself saved.
 	Agent json.RawMessage `json:"agent,omitempty"`

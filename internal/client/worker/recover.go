@@ -136,7 +136,7 @@ func (w *Worker) reopen(ctx context.Context, a repos.Attempt) (*repos.Worktree, 
 	return tree, err
 }
 
-// stillOurs asks the server which leases the worker holds.
+// stillOurs reads from the server which leases the worker holds.
 func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// flushEvery is how often the server is told what is new.
+	// flushEvery is how often the server gets what is new.
 	flushEvery = 500 * time.Millisecond
 	// linesPerSecond is how many lines of log an attempt may write, over ten seconds. What
 	// comes beyond is counted and left out.
@@ -25,13 +25,13 @@ const (
 	maxSent = 500
 )
 
-// reporter tells the server what happens in an attempt: steps, log lines, usage. It never
+// reporter sends the server what happens in an attempt: steps, log lines, usage. It never
 // makes the engine wait.
 type reporter struct {
 	lease  *lease
 	api    *api.Client
 	secret *redact.Redactor
-	refuse func(job string, refused []string) // it is told of usage that was refused
+	refuse func(job string, refused []string) // it gets usage that was refused
 
 	mu       sync.Mutex
 	lines    []api.NewLogLine
@@ -43,7 +43,7 @@ type reporter struct {
 	progress api.ProgressReport
 	dirty    bool
 	usage    map[string]api.UsageEntry
-	order    []string // ids of usage that the server has not been told
+	order    []string // ids of usage that the server has not got
 	wake     signal.Signal
 }
 
@@ -143,7 +143,7 @@ func (r *reporter) used(entries []transcript.Entry) {
 	r.wake.Set()
 }
 
-// run tells the server, until ctx ends.
+// run sends to the server, until ctx ends.
 func (r *reporter) run(ctx context.Context) {
 	for {
 		select {
@@ -161,7 +161,7 @@ func (r *reporter) run(ctx context.Context) {
 	}
 }
 
-// flush tells what waits; it reports whether the server decided about it.
+// flush sends what waits; it reports whether the server decided about it.
 func (r *reporter) flush(ctx context.Context) bool {
 	lines, progress := r.waiting()
 	if len(lines) > 0 {
@@ -197,7 +197,7 @@ func (r *reporter) tellRefused(refused []string) {
 	r.refuse(r.lease.job, refused)
 }
 
-// waiting returns what the server has not been told: lines stay until they are dropped.
+// waiting returns what the server has not got: lines stay until they are dropped.
 func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -216,7 +216,7 @@ func (r *reporter) waiting() ([]api.NewLogLine, *api.ProgressReport) {
 	return lines, &p
 }
 
-// entries takes up to n entries out, in the order in which they were first told.
+// entries takes up to n entries out, in the order in which they were first reported.
 func (r *reporter) entries(n int) api.UsageEntries {
 	n = min(n, len(r.order))
 	all := make(api.UsageEntries, 0, n)
@@ -251,7 +251,7 @@ func (r *reporter) again(p *api.ProgressReport) {
 	}
 }
 
-// rest returns what the server has not been told when an attempt ends: it goes with the final
+// rest returns what the server has not got when an attempt ends: it goes with the final
 // report.
 func (r *reporter) rest() ([]api.NewLogLine, api.UsageEntries) {
 	r.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// listener is a server that notes what it is told of leases.
+// listener is a server that notes what it gets about leases.
 type listener struct {
 	mu        sync.Mutex
 	away      bool // it answers 503
@@ -112,7 +112,7 @@ func TestRefusedUsageIsAnError(t *testing.T) {
 	}
 }
 
-// What is told while the server is away arrives afterwards, each line once, usage with its
+// What is reported while the server is away arrives afterwards, each line once, usage with its
 // newest number, and no secret in it.
 func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	s, r := listen(t)
@@ -144,7 +144,7 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	}
 }
 
-// An agent that floods the log has its first lines kept, and the number of the others told.
+// An agent that floods the log has its first lines kept, and the number of the others reported.
 func TestAFloodOfLinesIsCut(t *testing.T) {
 	s, r := listen(t)
 	now := time.Now()

@@ -18,7 +18,7 @@ func (w *Worker) secrets() []string {
 }
 
 // leaked looks for the values of secrets in what would leave this host with the work. Where
-// there are some, or it cannot be told, nothing of the work leaves: it is put into quarantine,
+// there are some, or it cannot be known, nothing of the work leaves: it is put into quarantine,
 // and the ending says where a person or the next attempt should look.
 func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 	all := a.values()

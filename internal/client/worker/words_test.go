@@ -43,7 +43,7 @@ func TestFileNamesAreToldAsTheAPITakesThem(t *testing.T) {
 	}
 }
 
-// A file is told without secrets, however long its lines are, also where one stands at the
+// A file is passed on without secrets, however long its lines are, also where one stands at the
 // end of what is read at once.
 func TestAFileIsReadWithoutSecrets(t *testing.T) {
 	const value = "correct horse battery staple"

@@ -31,7 +31,7 @@ type Options struct {
 	State string
 	// Repos are the repositories that it works in.
 	Repos *repos.Repos
-	// Engines are tried in this order where a job asks for none.
+	// Engines are tried in this order where a job names none.
 	Engines []engines.Engine
 	// Seats is how many jobs it works on at once, Labels are capabilities beside those
 	// that are found.
@@ -41,9 +41,9 @@ type Options struct {
 	Check string
 	// Model is the one that engines use; "" leaves it to them.
 	Model string
-	// Lease is how long a job stays ours while the server hears nothing.
+	// Lease is how long a job stays ours while the server gets no call.
 	Lease time.Duration
-	// Beat is how often the server hears from it.
+	// Beat is how often it sends the server a heartbeat.
 	Beat time.Duration
 	// MaxTime is how long an attempt may take; 0 is no limit.
 	MaxTime time.Duration
@@ -53,7 +53,7 @@ type Options struct {
 	LookedFor bool
 	// Pass names variables of the environment that engines get beside the usual ones.
 	Pass []string
-	// Forges are those at which it opens pull requests. It asks about one each ForgePoll,
+	// Forges are those at which it opens pull requests. It reads the state of one each ForgePoll,
 	// and waits for ForgeQuiet for a first check.
 	Forges                forge.Forges
 	ForgePoll, ForgeQuiet time.Duration
@@ -79,7 +79,7 @@ type Worker struct {
 
 	freed   signal.Signal // a seat may be free
 	beatNow signal.Signal // the server should hear at once
-	looks   chan struct{} // has room for those who may look at pull requests at the same time
+	looks   chan struct{} // has a place for each who may look at pull requests at the same time
 	stopped context.Context
 	leaving context.Context // ends when the worker claims nothing more
 	leave   func()          // ends it
@@ -161,7 +161,7 @@ func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
 	return w, errors.Join(errs[:]...)
 }
 
-// work runs the loops. Heartbeats and the outbox end last: what the attempts left is told.
+// work runs the loops. Heartbeats and the outbox end last: what the attempts left is sent.
 func (w *Worker) work(ctx context.Context) error {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
@@ -177,7 +177,7 @@ func (w *Worker) work(ctx context.Context) error {
 	loops.Go(func() { w.offer.retry(background) })
 	loops.Go(func() { w.mail.run(background) })
 	err := w.claims(ctx, background)
-	w.leave() // what cannot be claimed is not asked for otherwise either
+	w.leave() // what cannot be claimed is not requested otherwise either
 	w.group.Wait()
 	w.pushes.Wait()
 	w.mail.settle(background)

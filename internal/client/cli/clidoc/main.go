@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// need is what a call of the API asks for.
+// need is what a call of the API requires.
 type need struct{ right, tokens string }
 
 // document returns the whole text.

@@ -57,8 +57,8 @@ const (
 
 // Run runs a program until it ends. When ctx ends, its process group gets SIGTERM, and
 // SIGKILL after Grace. What a program that ends by itself leaves running in its group is
-// killed, and so is the group when this process dies. The error says that it could not be started; it is exec.ErrNotFound where there
-// is no such program.
+// killed, and so is the group when this process dies. The error says that it could not be
+// started; it is exec.ErrNotFound where there is no such program.
 func Run(ctx context.Context, s Spec) (Exit, error) {
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:noctx // ctx ends the whole group, below
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.Dir, s.Env, stdinDelay

@@ -28,7 +28,7 @@ type Report struct {
 	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
 	Verb string          `json:"verb"`
 	Body json.RawMessage `json:"body"`
-	// Logs are lines that the server has not been told, in bodies of POST /fleet/logs.
+	// Logs are lines that the server has not got, in bodies of POST /fleet/logs.
 	Logs []json.RawMessage `json:"logs,omitempty"`
 	// Repo is where the work of the attempt is; "" where the job has none.
 	Repo string `json:"repo,omitempty"`
@@ -36,10 +36,10 @@ type Report struct {
 	Accepted bool `json:"accepted,omitempty"`
 	// Plain: it took the place of one that was refused for its form.
 	Plain bool `json:"plain,omitempty"`
-	// Delivery is what the server is still to be told of the branch, which is where it belongs:
+	// Delivery is what the server still has to get about the branch, which is where it belongs:
 	// a body of POST /fleet/delivery.
 	Delivery json.RawMessage `json:"delivery,omitempty"`
-	// Refusal are the origin's words that the server was told, Refusals how often it was told
+	// Refusal are the origin's words that the server got, Refusals how often it got
 	// some.
 	Refusal  string `json:"refusal,omitempty"`
 	Refusals int    `json:"refusals,omitempty"`

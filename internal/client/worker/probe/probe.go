@@ -19,7 +19,7 @@ import (
 // Patience is how long a program may take to say its version.
 const Patience = 20 * time.Second
 
-// toolchains are the programs that are looked for, each with how it is asked for its
+// toolchains are the programs that are looked for, each with how it prints its
 // version. The name of the capability is has:NAME.
 var toolchains = map[string][]string{
 	"bun": {

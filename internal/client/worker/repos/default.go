@@ -10,7 +10,7 @@ import (
 )
 
 // askDefault finds out which branch attempts begin from, and keeps its name. The origin is
-// asked each time: branches are renamed.
+// queried each time: branches are renamed.
 func (m *mirror) askDefault(ctx context.Context) error {
 	branch := ""
 	if m.origin == "" {
@@ -28,7 +28,7 @@ func (m *mirror) askDefault(ctx context.Context) error {
 }
 
 // guessDefault keeps the default branch that the clone knows of, where the origin was never
-// heard.
+// reached.
 func (m *mirror) guessDefault(ctx context.Context) error {
 	if m.knownDefault() != "" {
 		return nil

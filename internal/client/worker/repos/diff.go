@@ -18,7 +18,7 @@ const (
 	maxPatch = 100 << 10
 	maxWhole = 64_000_000
 	maxFiles = 1000
-	// maxConflicts is how many places with markers of conflicts are told, and how many files
+	// maxConflicts is how many places with markers of conflicts are reported, and how many files
 	// of Git LFS without contents.
 	maxConflicts = 20
 )

@@ -23,7 +23,7 @@ type GCOptions struct {
 	Awaited func(name string) bool
 	// KeepUnused is how long a mirror stays that nobody uses.
 	KeepUnused time.Duration
-	// Ended tells the branches of jobs of a repository, by their keys, that ended so long ago
+	// Ended returns the branches of jobs of a repository, by their keys, that ended so long ago
 	// that the origin needs them no more. nil leaves the origins alone.
 	Ended func(ctx context.Context, repo string, keys []string) ([]EndedBranch, error)
 }

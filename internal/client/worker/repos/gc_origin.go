@@ -12,7 +12,7 @@ import (
 )
 
 // EndedBranch is the branch of an attempt on a job that ended so long ago that the origin
-// needs it no more, as the server tells it.
+// needs it no more, as the server says.
 type EndedBranch struct {
 	Job, ID string
 	Epoch   int64
@@ -26,7 +26,7 @@ type EndedBranch struct {
 }
 
 const (
-	// maxAsked is about how many jobs the server is asked at once.
+	// maxAsked is about how many jobs one call to the server is about.
 	maxAsked = 500
 	// maxUnderscores is how many characters of a branch's name may stand for others of a key.
 	maxUnderscores = 4
@@ -116,7 +116,7 @@ func (m *mirror) branchesAtOrigin(ctx context.Context) (tips map[string]string, 
 	return tips, head, err
 }
 
-// ended asks which of the branches are of jobs that ended long enough ago: their attempts, by
+// ended returns which of the branches are of jobs that ended long enough ago: their attempts, by
 // branch. A branch of a pull request has those of its job.
 func (m *mirror) ended(ctx context.Context, o GCOptions, tips map[string]string) (map[string][]EndedBranch, error) {
 	var keys []string

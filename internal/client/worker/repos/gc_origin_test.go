@@ -23,7 +23,7 @@ func branchesAt(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// server answers as one does, and notes what it was asked.
+// server answers as one does, and notes the calls that it got.
 type server struct {
 	ended []EndedBranch
 	asked []string

@@ -12,7 +12,7 @@ import (
 const maxNamed = 5
 
 // lacks are sentences about what the checkout of a commit does not have: contents of Git LFS,
-// filters. A person, and the agent's log, is told before the work begins.
+// filters. A person, and the agent's log, gets them before the work begins.
 func (w *Worktree) lacks(ctx context.Context, commit string) (said []string, err error) {
 	filtered, err := w.filtered(ctx, commit)
 	if err != nil {

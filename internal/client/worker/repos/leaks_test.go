@@ -82,7 +82,7 @@ func TestAValueThatWasThereBeforeIsKnown(t *testing.T) {
 	}
 }
 
-// A person is told what the files of a worktree lack, before anybody works on them.
+// A person learns what the files of a worktree lack, before anybody works on them.
 func TestACheckoutSaysWhatItLacks(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	at := repository(t, dir, "ledger")

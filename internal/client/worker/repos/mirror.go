@@ -57,7 +57,7 @@ func (m *mirror) network() call {
 	return c
 }
 
-// trustFile names the directories of other owners that the person trusts: git asks for them
+// trustFile names the directories of other owners that the person trusts: git reads them
 // where it reads the clone.
 func (m *mirror) trustFile() string { return m.dir + ".trust" }
 
@@ -172,7 +172,7 @@ func (m *mirror) hasBranches(ctx context.Context) bool {
 	return err == nil && some != ""
 }
 
-// fetch fetches the branches and tags, and asks for the default branch.
+// fetch fetches the branches and tags, and reads the default branch.
 func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 	began, c := time.Now(), m.network()
 	if !m.hasBranches(ctx) || m.origin == "" {

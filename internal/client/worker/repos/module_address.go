@@ -99,7 +99,7 @@ func resolveModule(said, origin string) (string, error) {
 
 // moduleAddress returns the address to fetch a submodule from. A submodule's address is text of the
 // repository, which agents write: it may be one on the origin's host, or on a host that the
-// worker was told to allow; foreign says that it is one of these. What the person's git makes
+// worker is set to allow; foreign says that it is one of these. What the person's git makes
 // of the address counts, not what it looks like.
 func (m *mirror) moduleAddress(ctx context.Context, said string, allowed []string) (address string, foreign bool, err error) {
 	if address, err = resolveModule(said, m.origin); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // A submodule's address is text of the repository: it leads nowhere but to the origin's host,
-// or where the worker was told that it may.
+// or where the worker is set to allow it.
 func TestWhereSubmodulesAreFetchedFrom(t *testing.T) {
 	const (
 		https = "https://git.example/team/ledger.git"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the origin says is told without what git says around it, and everything where the
+// What the origin says is reported without what git says around it, and everything where the
 // origin says nothing.
 func TestARefusalIsInTheOriginsWords(t *testing.T) {
 	for said, want := range map[string]string{

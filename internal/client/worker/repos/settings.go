@@ -54,7 +54,7 @@ type person struct {
 	initial string
 }
 
-// personIn reads what a person's git is told in a directory: a clone's, or that of none.
+// personIn reads a person's settings of git in a directory: a clone's, or that of none.
 func personIn(ctx context.Context, dir string) (person, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
