@@ -39,7 +39,7 @@ func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject)
 	return Heartbeat200JSONResponse(answer), err
 }
 
-// reportUsage books the usage that a heartbeat tells of its leases. Without any it does
+// reportUsage books the usage that a heartbeat reports of its leases. Without any it does
 // nothing.
 func (s *agentHandlers) reportUsage(ctx context.Context, leases []ProgressReport) (*UsageResults, error) {
 	var lines []report.UsageLine

@@ -138,7 +138,7 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 	act(key, "release", object{"reason": "mine"})
 	act(key, "cancel", object{"reason": "no"})
 
-	// What an agent reports, a person asks of it, and what comes of its work.
+	// What an agent reports, a person directs it to do, and what comes of its work.
 	key, lease := working(object{"review_required": true})
 	done := merge(lease, object{"summary": "done", "commit": "9be04d1", "result": object{"n": 1e2}})
 	report("complete", done)
@@ -175,7 +175,7 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 	w.fresh("batch complete", batch.at("items", 0, "body"))
 }
 
-// The end of a lease gives what a claim would give, where that is asked for.
+// The end of a lease gives what a claim would give, where the call requests it.
 func TestTheEndOfALeaseGivesTheNextJob(t *testing.T) {
 	t.Parallel()
 	for verb, words := range map[string]object{"complete": {}, "fail": {"error": "x"}, "release": {"reason": "x"}, "ask": {"question": "x"}} {

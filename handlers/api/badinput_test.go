@@ -137,7 +137,7 @@ func TestLargeBodies(t *testing.T) {
 	big := `{"title":"x","body":"` + strings.Repeat("y", 300<<10) + `"}`
 	w.as(w.owner, "POST", "/jobs", big).want(413).refused(fault.TooLarge)
 
-	// The same in chunks, without a Content-Length that tells.
+	// The same in chunks, without a Content-Length that says so.
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/v1/jobs", io.MultiReader(bytes.NewReader([]byte(big))))
 	if err != nil {
 		t.Fatal(err)

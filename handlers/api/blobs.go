@@ -56,7 +56,7 @@ type blobContent struct {
 	reader *blobs.Reader
 }
 
-// VisitGetBlobResponse sends what the request's Range asks for. A damaged blob ends
+// VisitGetBlobResponse sends what the request's Range selects. A damaged blob ends
 // before the bytes that are wrong: the connection is closed then, and the answer shorter
 // than it said.
 func (b *blobContent) VisitGetBlobResponse(w http.ResponseWriter) error {

@@ -215,7 +215,7 @@ func TestAnUploadThatStandsStill(t *testing.T) {
 	w.putBlob(w.owner, "afterwards").want(201)
 }
 
-// A body that ends before its length leaves nothing; the client hears it where it listens.
+// A body that ends before its length leaves nothing; the client gets the refusal if it reads the answer.
 func TestABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,7 +252,7 @@ func TestADamagedBlobIsCutOff(t *testing.T) {
 }
 
 // A completion names the blob of the whole patch: the job keeps it, and whoever reads the
-// job reads it. One that is not there, or that the agent has only heard of, is refused
+// job reads it. One that is not there, or that the agent only knows the name of, is refused
 // and the lease goes on.
 func TestACompletionNamesItsPatch(t *testing.T) {
 	t.Parallel()
@@ -298,7 +298,7 @@ func TestACompletionNamesALargeResult(t *testing.T) {
 	w.as(bob, "GET", "/blobs/"+table, nil).want(200)
 }
 
-// A checkpoint can be a blob, however it is told; the next agent that claims the job is
+// A checkpoint can be a blob, however it is reported; the next agent that claims the job is
 // given its name and reads it. One that is not there is refused, and changes nothing.
 func TestACheckpointIsABlob(t *testing.T) {
 	t.Parallel()

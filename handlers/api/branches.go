@@ -7,7 +7,7 @@ import (
 // branchHandlers answer the calls about branches of jobs.
 type branchHandlers struct{ *Deps }
 
-// ListEndedBranches tells the branches of jobs that ended long enough ago.
+// ListEndedBranches lists the branches of jobs that ended long enough ago.
 func (s *branchHandlers) ListEndedBranches(
 	ctx context.Context, r ListEndedBranchesRequestObject,
 ) (ListEndedBranchesResponseObject, error) {

@@ -148,7 +148,7 @@ func (s *budgetHandlers) ListBudgetLines(ctx context.Context, r ListBudgetLinesR
 	return ListBudgetLines200JSONResponse{Items: models(lines, budgetLineModel), NextCursor: next}, err
 }
 
-// GetBudgetSeries tells how the present period came about.
+// GetBudgetSeries returns how the present period came about.
 func (s *budgetHandlers) GetBudgetSeries(ctx context.Context, r GetBudgetSeriesRequestObject) (GetBudgetSeriesResponseObject, error) {
 	id, err := budgetID(r.Budget)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// All that is wrong with a call is told at once: unknown fields, wrong types, values
+// All that is wrong with a call is reported at once: unknown fields, wrong types, values
 // that do not fit, in the query and in the body.
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// What became of a commit is told after the end of the lease, and read with the attempt; a
+// What became of a commit is reported after the end of the lease, and read with the attempt; a
 // refusal is explained in the origin's words as long as it lasts.
 func TestWhatBecameOfACommitIsToldAndRead(t *testing.T) {
 	t.Parallel()
@@ -63,7 +63,7 @@ func TestWhatBecameOfACommitIsToldAndRead(t *testing.T) {
 	}
 }
 
-// Work that needed no review is completed, and its refusal is told all the same.
+// Work that needed no review is completed, and its refusal is reported all the same.
 func TestARefusalOfCompletedWorkIsExplained(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -43,9 +43,9 @@ func (w *world) pages(token, limit string) (types []string, text string) {
 	}
 }
 
-// Settings are the people's: an agent is told what happens to jobs and in the
+// Settings are the people's: an agent reads what happens to jobs and in the
 // fleet, not who was invited or which tokens there are, by the list, by the
-// stream and whatever it asks for. Members read them, and whom somebody invited
+// stream and whatever it selects. Members read them, and whom somebody invited
 // only where they may see it on the page of members too.
 func TestAgentsReadNothingOfSettings(t *testing.T) {
 	t.Parallel()

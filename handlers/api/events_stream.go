@@ -22,7 +22,7 @@ func openStream(ctx context.Context, tokens Bearers, server <-chan struct{}) (*s
 	who, token := principal(ctx), callFrom(ctx).token
 	return streams.Open(who, stream.End{Server: server, Allowed: func(ctx context.Context) bool {
 		now, err := tokens.Bearer(ctx, token)
-		if err != nil { // a database that cannot be asked ends no stream
+		if err != nil { // a database that cannot be queried ends no stream
 			return status.OfError(err) >= http.StatusInternalServerError
 		}
 		return now.Workspace == who.Workspace && now.Can(tenancy.ReadBoard)
@@ -135,7 +135,7 @@ func (e *eventStream) page(ctx context.Context) ([]eventlog.Event, eventlog.Curs
 	return e.Events.TailFiltered(ctx, e.who, e.filter, e.at, streamPage)
 }
 
-// beat keeps the connection open, tells a dead one, and lets the reader know how
+// beat keeps the connection open, detects a dead one, and lets the reader know how
 // far it has come where nothing of that was for it.
 func (e *eventStream) beat(out *stream.Writer) error {
 	if e.told != e.at {
@@ -146,7 +146,7 @@ func (e *eventStream) beat(out *stream.Writer) error {
 	return out.Flush()
 }
 
-// place tells the reader where to go on after a break.
+// place sends where to go on after a break.
 func (e *eventStream) place(out *stream.Writer) {
 	e.told = e.at
 	out.Place(e.at.String())

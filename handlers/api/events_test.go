@@ -25,7 +25,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/notifier"
 )
 
-// liveServer is a second process on a world's database, which hears of news and
+// liveServer is a second process on a world's database, which is notified of news and
 // can be stopped.
 type liveServer struct {
 	w     *world
@@ -148,7 +148,7 @@ func (s *stream) read() {
 	s.cut = lines.Err()
 }
 
-// next returns the next message that is one of those asked for.
+// next returns the next message that what selects.
 func (s *stream) next(what func(message) bool) message {
 	s.t.Helper()
 	for m := range s.messages {
@@ -162,7 +162,7 @@ func (s *stream) next(what func(message) bool) message {
 
 func isEvent(m message) bool { return m.event != "" }
 
-// of tells the events of a job. A stream from now on may begin a little earlier:
+// of selects the events of a job. A stream from now on may begin a little earlier:
 // with what a transaction of somebody else still kept back.
 func of(job string) func(message) bool {
 	return func(m message) bool { return isEvent(m) && strings.Contains(m.data, `"job":"`+job+`"`) }
@@ -183,7 +183,7 @@ func (s *stream) over() {
 	}
 }
 
-// The stream begins now, tells of each change as it is made, and its ids are
+// The stream begins now, sends each change as it is made, and its ids are
 // places to go on from: by Last-Event-ID, by ?after=, or with GET /events.
 func TestAStreamTellsOfEachChangeAndIsResumed(t *testing.T) {
 	t.Parallel()
@@ -237,7 +237,7 @@ func TestAStreamTellsOfEachChangeAndIsResumed(t *testing.T) {
 	w.as(w.enrolment, "GET", "/events/stream", nil).want(403).refused(fault.Forbidden)
 }
 
-// A reader is shown what it asked for, is told how far the log has gone all the
+// A reader gets what it selected, gets how far the log has gone all the
 // same, and sees nothing of another workspace.
 func TestAStreamOfAFewTypesMovesOn(t *testing.T) {
 	t.Parallel()

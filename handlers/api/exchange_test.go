@@ -42,14 +42,14 @@ func (w *world) send(in request) answer {
 	return exchange(w.t, w.url, in)
 }
 
-// as makes a call. One that reads a log waits until all of it may be told.
+// as makes a call. One that reads a log waits until all of it may be read.
 func (w *world) as(token, method, path string, body any, header ...string) answer {
 	w.t.Helper()
 	in := request{token: token, method: method, path: path, body: body, header: map[string]string{}}
 	for i := 0; i+1 < len(header); i += 2 {
 		in.header[header[i]] = header[i+1]
 	}
-	// A log is told up to the oldest open transaction, and that may be another test's.
+	// A log is read up to the oldest open transaction, and that may be another test's.
 	if method == http.MethodGet && (strings.HasPrefix(path, "/events") || strings.HasPrefix(path, "/exports/")) {
 		dbfactory.Readable(w.t, w.db)
 	}

@@ -17,7 +17,7 @@ func reasonsOf(a answer) string {
 }
 
 // Whatever money has to do with a job that does not run is named, with the budget, also
-// before anybody claims it; and so is what its agent was asked to do.
+// before anybody claims it; and so is the directive for its agent.
 func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 	t.Parallel()
 	budget := func(w *world) {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// What a factory does not offer is told as it said it, in whatever form; what is not as it must
+// What a factory does not offer is shown as it said it, in whatever form; what is not as it must
 // be is refused.
 func TestAFactorySaysWhatItDoesNotOffer(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestAFactorySaysWhatItDoesNotOffer(t *testing.T) {
 	}
 }
 
-// A second host is told who has the factory, and since when; one that ends leaves it at once.
+// A second host learns who has the factory, and since when; one that ends leaves it at once.
 func TestAFactoryElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

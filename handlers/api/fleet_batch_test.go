@@ -118,7 +118,7 @@ func TestABatchThatIsNone(t *testing.T) {
 }
 
 // A batch whose answer was lost may be sent again as a whole: what ended a lease is
-// answered as before, and what would end it otherwise is told how it ended.
+// answered as before, and what would end it otherwise learns how it ended.
 func TestABatchIsToldTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

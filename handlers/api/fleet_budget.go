@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
-// CheckBudget says before something costly whether the job's budgets have room for it.
+// CheckBudget says before something costly whether the job's budgets have enough left for it.
 func (s *reportHandlers) CheckBudget(ctx context.Context, r CheckBudgetRequestObject) (CheckBudgetResponseObject, error) {
 	check := report.BudgetCheck{At: string(r.Body.At), ChangedLines: r.Body.ChangedLines}
 	if r.Body.EstimateUSD != nil {

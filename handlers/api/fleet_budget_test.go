@@ -8,8 +8,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// A claim says what it may spend; before something costly an agent asks whether there is
-// room, and is answered by the tightest limit.
+// A claim says what it may spend; before something costly an agent checks whether there is
+// enough left, and is answered by the tightest limit.
 func TestAnAgentAsksBeforeItSpends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +106,7 @@ func TestARaiseIsTakenBack(t *testing.T) {
 	w.as(w.owner, "POST", path+"/undo", object{"line": 999999}).want(404).refused(fault.NotFound)
 }
 
-// A claim tells of the budget with the least left, whichever it is: the workspace's, the
+// A claim names the budget with the least left, whichever it is: the workspace's, the
 // product's, the milestone's or the job's own, also after it has spent some of it.
 func TestAClaimTellsOfTheLeastBudget(t *testing.T) {
 	t.Parallel()

@@ -164,7 +164,7 @@ func (s *reportHandlers) ReportDelivery(ctx context.Context, r ReportDeliveryReq
 	return ReportDelivery200JSONResponse(*deliveryModel(now)), nil
 }
 
-// deliveryModel returns what is told of a commit, nil where nothing is.
+// deliveryModel returns what was reported of a commit, nil where nothing was.
 func deliveryModel(d attempts.Delivery) *Delivery {
 	if !d.IsTold() {
 		return nil

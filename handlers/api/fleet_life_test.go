@@ -110,7 +110,7 @@ func TestAClaimSaysWhyItGivesNothing(t *testing.T) {
 	why("empty")
 }
 
-// A drain is told by every call that keeps a lease, and a warning goes before it.
+// Every call that keeps a lease gets a drain, and a warning goes before it.
 func TestADrainIsToldEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -125,7 +125,7 @@ func TestUsageOfAnotherForm(t *testing.T) {
 	}
 }
 
-// A batch tells usage beside other reports, and each is answered as it would be alone.
+// A batch reports usage beside other reports, and each is answered as it would be alone.
 func TestUsageInABatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,7 +161,7 @@ func TestUsageInABatch(t *testing.T) {
 	}
 }
 
-// A boot that was replaced is told so, as by its other reports.
+// A boot that was replaced learns so, as by its other reports.
 func TestUsageOfAReplacedBoot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -191,7 +191,7 @@ func TestUsageComesWithOtherReports(t *testing.T) {
 		{"/fleet/fail", object{"error": "boom"}, 200},
 		{"/fleet/ask", object{"question": "Which one?"}, 200},
 		{"/fleet/release", object{"reason": "shift ends"}, 200},
-		{"/fleet/renew", object{}, 400}, // which tells none
+		{"/fleet/renew", object{}, 400}, // which reports none
 	} {
 		key := w.job(r.path)
 		id := fmt.Sprintf("u-%d", i)
@@ -209,7 +209,7 @@ func TestUsageComesWithOtherReports(t *testing.T) {
 	}
 }
 
-// A heartbeat tells the usage of all leases in their order; one whose lease is gone is
+// A heartbeat reports the usage of all leases in their order; one whose lease is gone is
 // booked as well, and so is that of a report that is refused.
 func TestUsageComesWithHeartbeats(t *testing.T) {
 	t.Parallel()

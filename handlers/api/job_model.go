@@ -20,7 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 )
 
-// Job is a job on the wire: what the domain tells of it, and what some answers add.
+// Job is a job on the wire: what the domain has of it, and what some answers add.
 type Job struct {
 	jobs.Job
 	BudgetUSD             *string        `json:"budget_usd"`

@@ -37,7 +37,7 @@ func (s *actionHandlers) UnblockJob(ctx context.Context, r UnblockJobRequestObje
 	return UnblockJob200JSONResponse(job), err
 }
 
-// PauseJob pauses a job, or asks its agent to.
+// PauseJob pauses a job, or directs its agent to.
 func (s *actionHandlers) PauseJob(ctx context.Context, r PauseJobRequestObject) (PauseJobResponseObject, error) {
 	job, err := s.act(ctx, r.Job, actions.Action{Verb: jobs.ByPause, Version: version(r.Body)})
 	return PauseJob200JSONResponse(job), err
@@ -49,7 +49,7 @@ func (s *actionHandlers) ResumeJob(ctx context.Context, r ResumeJobRequestObject
 	return ResumeJob200JSONResponse(job), err
 }
 
-// CancelJob cancels a job, or asks its agent to stop.
+// CancelJob cancels a job, or directs its agent to stop.
 func (s *actionHandlers) CancelJob(ctx context.Context, r CancelJobRequestObject) (CancelJobResponseObject, error) {
 	job, err := s.act(ctx, r.Job, actions.Action{Verb: jobs.ByCancel, Reason: r.Body.Reason, Version: r.Body.Version})
 	return CancelJob200JSONResponse(job), err

@@ -46,7 +46,7 @@ func (s *actionHandlers) BulkJobs(ctx context.Context, r BulkJobsRequestObject) 
 	return BulkJobs200JSONResponse{Body: BulkAnswer{Items: answers}}, nil
 }
 
-// parseBulk returns the action that a bulk asks for.
+// parseBulk returns the action that a bulk requests.
 func parseBulk(in Bulk) (actions.Action, error) {
 	a := bulkActions[in.Action]
 	problems, seen := fault.Problems{}, map[string]bool{}

@@ -112,7 +112,7 @@ func TestPartsOfJobs(t *testing.T) {
 	w.as(w.owner, "GET", "/jobs?fields=title&fields=body", nil).want(400).refused(fault.Malformed, "fields")
 }
 
-// What may be asked for is what a list tells of a job.
+// The fields that a call may select are those that a list has of a job.
 func TestTheFieldsOfJobsAreAllNamed(t *testing.T) {
 	t.Parallel()
 	var names []string

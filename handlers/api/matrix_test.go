@@ -27,8 +27,8 @@ type asker struct {
 	foreign bool // of the other workspace
 }
 
-// TestMatrix asks every call of the description with every kind of credentials,
-// of the workspace that the asked rows belong to and of another one. The
+// TestMatrix makes every call of the description with every kind of credentials,
+// of the workspace that the requested rows belong to and of another one. The
 // expectation is the table of permissions. Whoever is refused changes nothing,
 // and nobody outside the workspace sees a word of it: each of its texts holds
 // the canary.
@@ -136,20 +136,20 @@ func (m *matrix) allowed(c matrixCall, a asker) (leaks int) {
 	return leaks
 }
 
-// others tells a call in which an agent would speak for another one, or answers a job that
+// others reports whether an agent would speak for another one in a call, or answers a job that
 // was not found in its own.
 func (m *matrix) others(c matrixCall, a asker) bool {
 	return a.foreign && (c.id == "heartbeat" || c.id == "endAgent") || !a.foreign && a.who.Kind == tenancy.KindAgent && c.id == "answerJob"
 }
 
-// shouldWork tells calls that are good for whoever may. The others need another
+// shouldWork reports whether a call is good for whoever may. The others need another
 // status of the job, or something that is not there.
 func (m *matrix) shouldWork(c matrixCall) bool {
 	return !slices.Contains([]string{"unblockJob", "resumeJob", "retryJob", "approveJob", "rejectJob", "mergeJob", "failMerge",
 		"archiveJob", "deleteJob", "releaseJob", "answerJob", "registerAgent", "nackMessage", "followPullRequest"}, c.id)
 }
 
-// listen tells of each text of the workspace that somebody outside got to see.
+// listen records each text of the workspace that somebody outside got to see.
 func (m *matrix) listen(c matrixCall, a asker, body string) int {
 	if i := strings.Index(strings.ToLower(body), canary); i >= 0 {
 		m.t.Errorf("LEAK: %s shows %s: ...%s...", c.name(), a.name, body[max(0, i-60):min(len(body), i+60)])

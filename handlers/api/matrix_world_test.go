@@ -18,10 +18,10 @@ import (
 )
 
 // The canary is in each text of the first workspace but for the names that are
-// asked for, which an answer may repeat.
+// in the request, which an answer may repeat.
 const canary = "canary7q"
 
-// asked returns the name of a row that the calls ask for.
+// asked returns the name of a row that the calls request.
 func asked(rest string) string { return "nest" + rest }
 
 // matrix is a database with two workspaces, and everybody who may ask.
@@ -32,7 +32,7 @@ type matrix struct {
 	done    chan struct{} // closed: streams end at once
 	handler http.Handler
 	askers  []asker
-	job     string // id of one that is asked for by its key too
+	job     string // id of one that is requested by its key too
 }
 
 func newMatrix(t *testing.T) *matrix {
@@ -193,7 +193,7 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	return api.New(deps)
 }
 
-// silence tells nobody anything.
+// silence notifies nobody.
 type silence struct{}
 
 func (silence) Publish(...string)                              {}

@@ -39,7 +39,7 @@ func (w *world) hear(token string, n int) (texts []string, last int64) {
 	return texts, last
 }
 
-// A message is sent, heard, answered in its thread, found and acknowledged.
+// A message is sent, received, answered in its thread, found and acknowledged.
 func TestAgentsTalk(t *testing.T) {
 	w := newWorld(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
@@ -222,7 +222,7 @@ func TestRolesAreThoseOfTheToken(t *testing.T) {
 }
 
 // A payload that is larger than a message carries is kept as a blob, which the receiver
-// reads; the same message again is answered with it. Where there is no room for it, that is
+// reads; the same message again is answered with it. Where there is no space for it, that is
 // said at the payload.
 func TestALargePayloadIsReadAsABlob(t *testing.T) {
 	w := newWorld(t)

@@ -249,7 +249,7 @@ func (o *onceTest) repeat() {
 		o.post(o.owner, path, o.another(body), key).want(http.StatusUnprocessableEntity).refused(fault.IdempotencyKeyReused)
 	}
 	elsewhere, same, _ := o.begin()
-	if strings.Count(path, "/") > 2 { // what the call is about is part of what is asked
+	if strings.Count(path, "/") > 2 { // what the call is about is part of the request
 		o.post(o.owner, elsewhere, same, key).want(http.StatusUnprocessableEntity).refused(fault.IdempotencyKeyReused)
 	}
 	if a := o.post(o.other, elsewhere, same, key); isReplay(a) || a.status >= 300 {
@@ -300,7 +300,7 @@ func (o *onceTest) refused() {
 	}
 }
 
-// Money that is asked for by one name is raised and moved once, whoever is in its way and
+// Money under one idempotency key is raised and moved once, whoever is in its way and
 // however often it is sent; what ended with an error of the server can be sent again.
 func TestMoneyWithAKeyIsMovedOnce(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 	return SavePrices200JSONResponse{Items: models(all, priceModel)}, err
 }
 
-// ListUnpricedModels gives the models without a price that somebody was asked about.
+// ListUnpricedModels gives the models without a price that a person has to decide on.
 func (s *priceHandlers) ListUnpricedModels(ctx context.Context, _ ListUnpricedModelsRequestObject) (
 	ListUnpricedModelsResponseObject, error,
 ) {

@@ -53,7 +53,7 @@ func TestPrices(t *testing.T) {
 	w.as(ada, "PUT", "/prices", object{"prices": []object{price(nil)}}).want(403).refused(fault.Forbidden)
 }
 
-// What is used in a provider's batches costs a part of the price. What an entry was told as
+// What is used in a provider's batches costs a part of the price. What an entry was reported as
 // first counts, also where it is raised.
 func TestBatchesCostLess(t *testing.T) {
 	t.Parallel()

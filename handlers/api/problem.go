@@ -92,19 +92,19 @@ func (s *Server) refuse(err error, c echo.Context) {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retryDelay(refusal)))
 	}
 	c.Response().WriteHeader(status)
-	// The reader may be gone; there is nobody left to tell.
+	// The reader may be gone; there is nobody left to answer.
 	_, _ = c.Response().Write(body)
 }
 
-// pauseRefusal waits as long as the refusal of one that asks too often is held back. Who
-// has left is told nothing.
+// pauseRefusal waits as long as the refusal of one that calls too often is held back. Who
+// has left gets no answer.
 var pauseRefusal = func(ctx context.Context) { _ = signal.Sleep(ctx, 200*time.Millisecond) }
 
 // maxHeldRefusals bounds the refusals that are held back at one moment.
 const maxHeldRefusals = 1000
 
-// hold keeps a refusal back for a moment: whoever asks on without the wait that it was told
-// of would cost more by its refusals than by what it may have.
+// hold keeps a refusal back for a moment: whoever calls on without the wait that an answer
+// named would cost more by its refusals than by what it may have.
 func (s *Server) hold(ctx context.Context) {
 	if !s.refusals.TryAcquire(1) {
 		return

@@ -95,7 +95,7 @@ func TestNobodyStarvesAHeartbeat(t *testing.T) {
 	}
 }
 
-// limitedAfter asks until it is refused, and says after how many.
+// limitedAfter calls until it is refused, and says after how many.
 func limitedAfter(t *testing.T, ask func() *httptest.ResponseRecorder) int {
 	t.Helper()
 	for n := range 200 {

@@ -51,7 +51,7 @@ func callFrom(ctx context.Context) call {
 	return c
 }
 
-// principal returns who asks.
+// principal returns the caller.
 func principal(ctx context.Context) tenancy.Principal { return *callFrom(ctx).who }
 
 // guard stands before one operation: it lets nobody through without the
@@ -120,7 +120,7 @@ func accepts(c echo.Context, name string) bool {
 }
 
 // joinRefusals returns a refusal of the parameters and one of the body as one, so that all that
-// is wrong with a call is told at once.
+// is wrong with a call is reported at once.
 func joinRefusals(params, body error) error {
 	var one, other *fault.Error
 	if !errors.As(params, &one) || !errors.As(body, &other) || len(other.Fields) == 0 {
@@ -135,7 +135,7 @@ func joinRefusals(params, body error) error {
 	return &all
 }
 
-// authorize says who asks, and refuses whoever lacks the permission or asks too
+// authorize returns the caller, and refuses whoever lacks the permission or calls too
 // often. Only the Authorization header counts; cookies are never looked at.
 func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, error) {
 	if op.need == tenancy.Public {
@@ -158,9 +158,9 @@ func (s *Server) authorize(c echo.Context, op operation) (*tenancy.Principal, er
 	return who, nil
 }
 
-// replaced returns what an agent's replaced boot hears. Its reports go on to the
+// replaced returns the answer to an agent's replaced boot. Its reports go on to the
 // database, which alone knows what became of each lease: what this process has
-// heard of the new boot must not decide the answer.
+// learned of the new boot must not decide the answer.
 func replaced(op operation, err error) error {
 	switch {
 	case op.need != tenancy.WorkJobs:
@@ -172,8 +172,8 @@ func replaced(op operation, err error) error {
 }
 
 // bearer says whom the request's token stands for, also beside Superseded. Whoever
-// guesses at tokens is held up by its address, whoever asks too often by its
-// token, before the database is asked. Good tokens of the address go on.
+// guesses at tokens is held up by its address, whoever calls too often by its
+// token, before the database is queried. Good tokens of the address go on.
 func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 	address, token := c.RealIP(), bearerToken(c.Request())
 	if token == "" {
@@ -203,7 +203,7 @@ func (s *Server) bearer(c echo.Context) (*tenancy.Principal, error) {
 // up a heartbeat.
 const storedToken = "fb_"
 
-// count takes the call from the quota of who asks.
+// count takes the call from the quota of the caller.
 func (s *Server) count(c echo.Context, op operation, who *tenancy.Principal) error {
 	if op.id == "heartbeat" && who.Kind == tenancy.KindAgent {
 		return s.Quota.Heartbeat(who.Agent)

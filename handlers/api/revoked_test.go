@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// person returns the owner as one who asks the services.
+// person returns the owner as a caller of the services.
 func (w *world) person() tenancy.Principal {
 	w.t.Helper()
 	who, err := w.accounts.Tokens.Bearer(w.t.Context(), w.owner)
@@ -74,7 +74,7 @@ func TestARevokedEnrolmentTokenEndsItsAgents(t *testing.T) {
 	w.as(other, "POST", "/fleet/claim", nil).want(200)
 }
 
-// A boot that was replaced is told to stop by every call of its work, and reads
+// A boot that was replaced learns from every call of its work that it has to stop, and reads
 // nothing any more.
 func TestAReplacedBootReadsNothing(t *testing.T) {
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestAReplacedBootReadsNothing(t *testing.T) {
 	}
 }
 
-// What a replaced boot hears of its leases does not hang on whether the process
-// has heard of the new boot yet.
+// What a replaced boot learns of its leases does not hang on whether the process
+// knows of the new boot yet.
 func TestAReplacedBootHearsWhatBecameOfItsLeases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

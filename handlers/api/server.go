@@ -53,15 +53,15 @@ type Deps struct {
 	// Coordinator says who leads.
 	Coordinator *coordinator.Service
 	Bus         *bus.Service
-	// Wake tells of new events; nil leaves streams to their slow poll.
+	// Wake notifies of new events; nil leaves streams to their slow poll.
 	Wake Subscriber
 	// Done is closed when the server stops: streams end then. Nil is never.
 	Done   <-chan struct{}
 	Tokens Bearers
 	Log    *slog.Logger
-	// Build is what GetVersion tells.
+	// Build is what GetVersion returns.
 	Build Build
-	// Quota is how much each asker may send; nil is no limit.
+	// Quota is how much each caller may send; nil is no limit.
 	Quota *quota.Quota
 	// Turns are those of expensive calls; nil is no limit.
 	Turns *quota.Turns
@@ -70,7 +70,7 @@ type Deps struct {
 	ClientAddress func(*http.Request) string
 }
 
-// Subscriber tells of topics that were published in any process.
+// Subscriber notifies of topics that were published in any process.
 type Subscriber interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }

@@ -150,7 +150,7 @@ func readToken(t *testing.T, dir, name string) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// arrivals tells the test of each call whose token was accepted.
+// arrivals notifies the test of each call whose token was accepted.
 type arrivals struct{ w *world }
 
 func (a arrivals) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {

@@ -85,7 +85,7 @@ func TestEveryCallHasItsPermission(t *testing.T) {
 	}
 }
 
-// TestNoCallIsOpen asks every call without a token.
+// TestNoCallIsOpen makes every call without a token.
 func TestNoCallIsOpen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +167,7 @@ func closed(t *testing.T, at string, ref *openapi3.SchemaRef) {
 	}
 }
 
-// TestGuideNamesEveryCode: docs/agents.md tells an agent what to do on each.
+// TestGuideNamesEveryCode: docs/agents.md says what an agent does on each.
 func TestGuideNamesEveryCode(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/agents.md")

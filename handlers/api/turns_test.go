@@ -58,7 +58,7 @@ func (b *busy) named(name string) asker {
 	return b.askers[at]
 }
 
-// others asks what everybody else must be able to ask.
+// others makes the calls that everybody else must be able to make.
 func (b *busy) others(after matrixCall) {
 	b.t.Helper()
 	for _, one := range []struct {
@@ -76,7 +76,7 @@ func (b *busy) others(after matrixCall) {
 	}
 }
 
-// Whatever somebody asks that has used up its turns is refused, in the form of all refusals
+// Whatever somebody calls that has used up its turns is refused, in the form of all refusals
 // and with the time to wait, or is so cheap that it needs none; the others notice nothing.
 func TestWhoHasUsedUpItsTurnsHoldsUpNobody(t *testing.T) {
 	t.Parallel()

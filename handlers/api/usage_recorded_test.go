@@ -15,7 +15,7 @@ import (
 )
 
 // recordedRuns are what real programs printed, by the job that they worked on; the tokens
-// are what the program itself tells, and the cost is that of the list of prices.
+// are what the program itself reports, and the cost is that of the list of prices.
 var recordedRuns = []struct {
 	title   string
 	program transcript.Program
@@ -38,7 +38,7 @@ var recordedRuns = []struct {
 		[5]int64{5284, 8728, 0, 0, 342}, "0.011116000"},
 }
 
-// Told line by line, twice, shuffled, cut in the middle and read again: a job has used what
+// Reported line by line, twice, shuffled, cut in the middle and read again: a job has used what
 // the program says that it used, and costs what the prices say, to the billionth.
 func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 	}
 }
 
-// tellings returns the batches of entries in which recordings are told.
+// tellings returns the batches of entries in which recordings are reported.
 func tellings(t *testing.T, way string, program transcript.Program, runs []string, run transcript.Run, random *rand.Rand) (batches [][]object) {
 	t.Helper()
 	var told []object

@@ -39,7 +39,7 @@ func (s *metaHandlers) GetVersion(context.Context, GetVersionRequestObject) (Get
 	return GetVersion200JSONResponse{Server: s.Build.Server, API: s.version, Schema: s.Build.Schema, MinClient: MinClient}, nil
 }
 
-// checkClient refuses a client that says it is too old, whatever it asks.
+// checkClient refuses a client that says it is too old, whatever it calls.
 func (s *Server) checkClient(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		said := c.Request().Header.Get(clientHeader)

@@ -16,7 +16,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A client that is too old hears what to install, whatever it asks.
+// A client that is too old learns what to install, whatever it calls.
 func TestOldClientsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

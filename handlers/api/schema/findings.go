@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// maxFindings bounds how much of a bad request is told back.
+// maxFindings bounds how much of a bad request is reported.
 const maxFindings = 50
 
 // findings gathers what is wrong with a request, by field: what makes it

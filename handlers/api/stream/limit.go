@@ -18,7 +18,7 @@ type Limits struct {
 	Write        time.Duration // how long the reader may take for one piece
 }
 
-// Streams counts the open streams of each workspace and of each asker in it.
+// Streams counts the open streams of each workspace and of each caller in it.
 type Streams struct {
 	Limits
 

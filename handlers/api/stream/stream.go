@@ -22,7 +22,7 @@ type Stream struct {
 	leave  func()
 }
 
-// End tells when a stream has to end, beside its reader's leaving.
+// End says when a stream has to end, beside its reader's leaving.
 type End struct {
 	Server  <-chan struct{}                // closed when the server stops
 	Allowed func(ctx context.Context) bool // whether the reader may go on
@@ -41,7 +41,7 @@ func (s *Stream) Serve(ctx context.Context, w http.ResponseWriter, send func(con
 	fmt.Fprintf(&out.buf, "retry: %d\n", retryMillis)
 	err := send(ctx, out)
 	if out.gone || ctx.Err() != nil {
-		return nil // there is nobody to tell
+		return nil // there is nobody to answer
 	}
 	return err
 }

@@ -45,7 +45,7 @@ func (s *Writer) Event(id, kind string, data any) error {
 	return s.Flush()
 }
 
-// Place tells the reader where to go on after a break, with nothing to show.
+// Place sends where to go on after a break, with nothing to show.
 func (s *Writer) Place(id string) { fmt.Fprintf(&s.buf, "id: %s\n\n", id) }
 
 // Beat is a sign of life.
