@@ -92,7 +92,7 @@ type Principal struct {
 	NeedsFactor bool
 	// Name is what the event log shows: a person's name, an agent's name, a loop's.
 	Name string
-	// Token is the access token asked with, where one was used; of an agent, the
+	// Token is the access token of the request, where one was used; of an agent, the
 	// enrolment token that it registered with.
 	Token ids.ID
 	// Generation numbers the tokens of an agent: those of a lower one than the
@@ -143,7 +143,7 @@ func (p Principal) Can(need Permission) bool {
 	return slices.Contains(kindRights[p.Kind], need) || need == CreateJobs && p.Kind == KindAgent && p.MaySubmit
 }
 
-// Asker is who asks, however: a person by all of its tokens and sessions, an agent, or
+// Asker is the id of the caller: a person by all of its tokens and sessions, an agent, or
 // whoever registers agents by one enrolment token. It is Nil for the server itself.
 func (p Principal) Asker() ids.ID {
 	switch p.Kind {

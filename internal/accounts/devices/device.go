@@ -31,7 +31,7 @@ type Origin struct {
 
 // device is a browser on which an account has logged in. It is known by a signed
 // word alone: a change of the account's epoch, by a new password or the end of
-// all sessions, makes it a stranger.
+// all sessions, makes it an unknown one.
 type device struct {
 	account, id ids.ID
 	epoch       int64

@@ -58,7 +58,7 @@ func (s *Service) Account(ctx context.Context, c oidc.Claims) (people.Account, b
 	return a, known, err
 }
 
-// Of says what the asker's account has at a provider.
+// Of says what the caller's account has at a provider.
 func (s *Service) Of(ctx context.Context, who tenancy.Principal, issuer string) (Identity, error) {
 	var out Identity
 	err := s.db.In(ctx, db.None, func(tx db.Tx) error {
@@ -69,7 +69,7 @@ func (s *Service) Of(ctx context.Context, who tenancy.Principal, issuer string) 
 	return out, err
 }
 
-// Link lets the asker log in as somebody at a provider. Where the account
+// Link lets the caller log in as somebody at a provider. Where the account
 // has a password it has to be given, from the network address addr: a session
 // that was left open must not become a way in that stays. Faults: Forbidden,
 // Validation (current), TooMany, AlreadyExists where the identity is another

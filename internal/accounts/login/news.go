@@ -35,8 +35,8 @@ func (s *Service) NoteLogIn(ctx context.Context, account ids.ID, epoch int64, fr
 // maxAddress is the length of a network address as it is kept.
 const maxAddress = 100
 
-// NewLogIns lists the new log ins of the asker that nobody said anything about,
-// but that of the asking session, whose token it is. Fault: Forbidden.
+// NewLogIns lists the new log ins of the caller that nobody said anything about,
+// but that of the calling session, whose token it is. Fault: Forbidden.
 func (s *Service) NewLogIns(ctx context.Context, who tenancy.Principal, token string) ([]LogInNews, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type PasswordChange struct {
 	Token        string
 }
 
-// ChangePassword changes the asker's password, by the rules of SetUp, and ends
+// ChangePassword changes the caller's password, by the rules of SetUp, and ends
 // every session of the account. It returns the epoch of the sessions that begin
 // from now on; the caller begins one in place of the token's. Faults: Validation
 // with the fields current and password; VersionConflict where the password was
@@ -47,9 +47,9 @@ func (s *Service) ChangePassword(ctx context.Context, who tenancy.Principal, in 
 	return s.replacePassword(ctx, who, old, in.New, in.Token)
 }
 
-// SetPassword gives the asker's account its first password, by the rules of
+// SetPassword gives the caller's account its first password, by the rules of
 // SetUp, and ends every session of the account; there is nothing yet that could
-// be asked for. The token is that of the asking session. It returns the epoch of
+// be requested. The token is that of the calling session. It returns the epoch of
 // the sessions that begin from now on; the caller begins one in place of the
 // token's. Faults: Validation with the field password; InvalidTransition where
 // the account has a password, also one of this very moment; Unauthenticated where

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Disable keeps a member out of the asker's workspace until Enable:
+// Disable keeps a member out of the caller's workspace until Enable:
 // sessions show it no more, personal tokens are refused, open links of his end.
 // The account goes on elsewhere. It needs Own; disabling a disabled one is no
 // error. Faults: Forbidden, also for oneself; NotFound; InUse for the last owner.

@@ -82,7 +82,7 @@ func (s *Service) Invite(ctx context.Context, who tenancy.Principal, email strin
 	return token, in, nil
 }
 
-// Invitations lists the open links of the asker's workspace, newest first. It
+// Invitations lists the open links of the caller's workspace, newest first. It
 // needs Manage. Fault: Forbidden.
 func (s *Service) Invitations(ctx context.Context, who tenancy.Principal) ([]PendingInvitation, error) {
 	if !who.Can(tenancy.Manage) {

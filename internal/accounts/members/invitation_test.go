@@ -82,7 +82,7 @@ func TestARefusedFormKeepsTheLink(t *testing.T) {
 	}
 }
 
-// Whoever holds links, and makes them, is not told which addresses have accounts
+// Whoever holds links, and makes them, does not learn which addresses have accounts
 // elsewhere: making a link says nothing, and the one answer of a link does not
 // name the cause. It takes the time of a hash, as a success does.
 func TestLinksTellNothingOfAccounts(t *testing.T) {

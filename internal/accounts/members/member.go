@@ -24,7 +24,7 @@ type Member struct {
 	Disabled bool
 }
 
-// List lists the asker's workspace: owners first, then by role and name. It
+// List lists the caller's workspace: owners first, then by role and name. It
 // needs ReadBoard. Fault: Forbidden.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Member, error) {
 	if !who.Can(tenancy.ReadBoard) {
@@ -73,7 +73,7 @@ func (s *Service) ChangeRole(ctx context.Context, who tenancy.Principal, account
 	return err
 }
 
-// Remove takes a member out of the asker's workspace: his tokens and open
+// Remove takes a member out of the caller's workspace: his tokens and open
 // invitations there end, his sessions go on elsewhere. It needs Manage, for an
 // owner Own; oneself is removed by Leave. Faults: Forbidden, NotFound, InUse for
 // the last owner.
@@ -81,7 +81,7 @@ func (s *Service) Remove(ctx context.Context, who tenancy.Principal, account ids
 	return s.takeOut(ctx, who, account, eventlog.MemberRemoved)
 }
 
-// Leave takes the asker out of the workspace, as Remove does. Any member
+// Leave takes the caller out of the workspace, as Remove does. Any member
 // may, but for the last owner: InUse.
 func (s *Service) Leave(ctx context.Context, who tenancy.Principal) error {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.SignedIn) {
@@ -153,10 +153,10 @@ func endInvitationsAndTellTx(ctx context.Context, tx db.Tx, who tenancy.Principa
 	return nil
 }
 
-// topic is told after a workspace's members changed.
+// topic is published after a workspace's members changed.
 func topic(workspace ids.ID) string { return "members:" + workspace.String() }
 
-// Changed tells who watches the workspace, after the commit.
+// Changed notifies who watches the workspace, after the commit.
 func (s *Service) Changed(workspace ids.ID) {
 	s.wake.Publish(topic(workspace), eventlog.Topic(workspace))
 }

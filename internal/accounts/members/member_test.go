@@ -84,7 +84,7 @@ func TestChangeARole(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 
-	// What he may is asked of the database, not of what he came with: Bob was an
+	// What he may do follows from the database, not from what he came with: Bob was an
 	// admin a moment ago.
 	bob.Role = tenancy.RoleAdmin
 	if err := s.Members.ChangeRole(t.Context(), owner, bob.Account, tenancy.RoleViewer); err != nil {
@@ -105,7 +105,7 @@ func TestChangeARole(t *testing.T) {
 	accountstest.WantFault(t, s.Members.Leave(t.Context(), foreign), fault.NotFound)
 }
 
-// The last owner can neither leave, be removed nor step down, and is told what
+// The last owner can neither leave, be removed nor step down, and learns what
 // to do.
 func TestTheLastOwnerStays(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// mayInvite reports why the asker cannot invite with a role, nil where he can.
+// mayInvite reports why the caller cannot invite with a role, nil where he can.
 func (l members) mayInvite(who tenancy.Principal, role tenancy.Role) error {
 	gives := giveable(l.role(who.Account))
 	switch {
@@ -46,7 +46,7 @@ func giveable(role tenancy.Role) []tenancy.Role {
 }
 
 // members are all members of a workspace, as they are under its lock: the role
-// that the asker came with may be of a moment ago.
+// that the caller came with may be of a moment ago.
 type members []Member
 
 func (l members) find(account ids.ID) (Member, bool) {

@@ -22,7 +22,7 @@ func providerClient() *http.Client {
 	}
 }
 
-// httpsOnly is a transport that asks only addresses which may be trusted and reads
+// httpsOnly is a transport that calls only addresses which may be trusted and reads
 // answers of a bounded length.
 type httpsOnly struct{ next http.RoundTripper }
 

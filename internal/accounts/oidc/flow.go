@@ -183,7 +183,7 @@ func (p *Provider) verify(ctx context.Context, at *endpoints, f Flow, token *oau
 	return id, nil
 }
 
-// profile is what a provider tells about a person, in an ID token or beside it.
+// profile is what a provider reports about a person, in an ID token or beside it.
 type profile struct {
 	Email string `json:"email"`
 	// Verified is a boolean; some providers send it as text.
@@ -193,7 +193,7 @@ type profile struct {
 }
 
 // claims reads who an ID token is about. Where it does not say the e-mail, the
-// provider is asked for it.
+// provider is queried for it.
 func (p *Provider) claims(ctx context.Context, at *endpoints, id *oidc.IDToken, token *oauth2.Token) (Claims, error) {
 	var said profile
 	if err := id.Claims(&said); err != nil {

@@ -32,14 +32,14 @@ type Config struct {
 	// ClientID and ClientSecret are what the provider gave this server.
 	ClientID, ClientSecret string
 	// RedirectURL is where the provider sends browsers back to, exactly as it was
-	// told there.
+	// registered there.
 	RedirectURL string
 	// Name is what people call the provider.
 	Name string
 }
 
 // Provider is an OpenID Connect provider that people log in with. It is safe for
-// concurrent use. It is asked for the first time when somebody logs in: one that
+// concurrent use. The first request to it is sent when somebody logs in: one that
 // is down keeps no server from starting.
 type Provider struct {
 	cfg    Config
@@ -64,7 +64,7 @@ type endpoints struct {
 	namesItself bool
 }
 
-// NewProvider returns the provider of a configuration. It asks nothing of it yet.
+// NewProvider returns the provider of a configuration. It sends no request to it yet.
 func NewProvider(cfg Config) *Provider {
 	return &Provider{cfg: cfg, client: providerClient(), now: time.Now, turn: make(chan struct{}, 1)}
 }
@@ -75,7 +75,7 @@ func (p *Provider) Name() string { return p.cfg.Name }
 // Issuer returns the provider's address, by which identities are known.
 func (p *Provider) Issuer() string { return p.cfg.Issuer }
 
-// CheckIssuer tells what is wrong with the address of a provider: it is https,
+// CheckIssuer returns what is wrong with the address of a provider: it is https,
 // or http on this machine, without a query.
 func CheckIssuer(issuer string) error {
 	u, err := url.Parse(issuer)

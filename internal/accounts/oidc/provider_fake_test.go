@@ -179,7 +179,7 @@ func TestProviderToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := newFake(t)
-			// With the e-mail in the token nothing else is asked, which would refuse too.
+			// With the e-mail in the token nothing else is requested, which would refuse too.
 			fake.claims = jwt.MapClaims{"email": "ada@example.org"}
 			maps.Copy(fake.claims, one.claims)
 			if one.sign != nil {
@@ -202,7 +202,7 @@ func TestProviderToken(t *testing.T) {
 	}
 }
 
-// What a provider tells about a person beside the subject.
+// What a provider reports about a person beside the subject.
 func TestProviderProfile(t *testing.T) {
 	for name, one := range map[string]struct {
 		token, user map[string]any

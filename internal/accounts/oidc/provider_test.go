@@ -126,7 +126,7 @@ func TestRealProviderRefuses(t *testing.T) {
 	}
 }
 
-// A provider that is down costs a moment, not the server; it is asked again after
+// A provider that is down costs a moment, not the server; it is tried again after
 // a pause, and not before.
 func TestProviderDown(t *testing.T) {
 	var asked atomic.Int32

@@ -50,7 +50,7 @@ func New(of Cost) *Hasher {
 	}
 }
 
-// Room refuses where the asker would wait too long. Fault: Unavailable with
+// Room refuses where the caller would wait too long. Fault: Unavailable with
 // Details["retry_after"] in seconds.
 func (p *Hasher) Room(who Asker) error { return p.queue.room(who) }
 

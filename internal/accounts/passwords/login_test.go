@@ -22,7 +22,7 @@ func TestWaitingLogInsHoldNoConnection(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	conn := dbtest.Owner(t, s.DB)
 	s.Hashes.Fill()
-	s.Hashes.SetTook(time.Millisecond) // however slow this machine is, there is room
+	s.Hashes.SetTook(time.Millisecond) // however slow this machine is, there is capacity
 	const waiting = 50
 	ctx, goAway := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	if n := accountstest.Count(t, conn, "SELECT coalesce(sum(failures), 0) FROM login_throttle"); n != 0 {
 		t.Errorf("%d failures are counted, and nothing was tried", n)
 	}
-	// Whoever is known to the server waits for no stranger.
+	// Whoever is known to the server waits for no unknown caller.
 	s.Hashes.Free()
 	if _, err := s.Hashes.Hash(t.Context(), passwords.Asker{Name: "account " + s.Owner(t).Account.String(), Known: true}, accountstest.Password); err != nil {
 		t.Errorf("somebody who is logged in: %v", err)
@@ -91,7 +91,7 @@ func TestLogInsAreRefusedWhereTheQueueIsLong(t *testing.T) {
 	}
 }
 
-// How long a log in takes must not tell whether there is such an account. The
+// How long a log in takes must not reveal whether there is such an account. The
 // bound is wide, for slow machines; without a hash for nobody the answer is a
 // hundred times as fast.
 func TestUnknownPeopleTakeAsLong(t *testing.T) {

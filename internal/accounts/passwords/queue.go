@@ -75,7 +75,7 @@ func (q *hashQueue) findLine(who Asker) *line {
 	return &q.strangers
 }
 
-// room refuses where the asker would wait too long. Fault: Unavailable with
+// room refuses where the caller would wait too long. Fault: Unavailable with
 // Details["retry_after"] in seconds.
 func (q *hashQueue) room(who Asker) error {
 	q.mu.Lock()

@@ -24,7 +24,7 @@ type Profile struct {
 	CodesLeft int
 }
 
-// Profile returns the asker's own account. Fault: Forbidden for what is no person.
+// Profile returns the caller's own account. Fault: Forbidden for what is no person.
 func (s *Service) Profile(ctx context.Context, who tenancy.Principal) (Profile, error) {
 	if err := OnlyPeople(who); err != nil {
 		return Profile{}, err

@@ -31,7 +31,7 @@ const (
 	secretBytes  = 24
 	secretDigits = 33
 	crcDigits    = 6
-	// hintDigits of the random part may be shown to tell tokens apart.
+	// hintDigits of the random part may be shown to distinguish tokens.
 	hintDigits = 6
 )
 

@@ -25,7 +25,7 @@ const (
 	// the moment the credentials were checked. A later count ends the session.
 	Epoch = "epoch"
 	// Half is the account whose password was right and whose second factor
-	// was not asked yet. It opens nothing but the page that asks for it.
+	// was not requested yet. It opens nothing but the page that requests it.
 	Half = "half"
 	// Proven is when the person has last proven in this session who he is,
 	// in seconds since 1970; the log in is the first time.
@@ -39,8 +39,8 @@ const (
 	storeTimeout = 5 * time.Second
 	// MaxUserAgent is how many characters of what a browser calls itself are kept.
 	MaxUserAgent = 400
-	// idle ends a session that nothing was heard of. An open page is heard
-	// of: its live stream looks at the session all the time.
+	// idle ends a session that sent no request. An open page counts as
+	// requests: its live stream looks at the session all the time.
 	idle = 3 * time.Hour
 )
 

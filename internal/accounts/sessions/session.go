@@ -24,11 +24,11 @@ type Session struct {
 	UserAgent string // as the browser said it: hostile text
 	Since     time.Time
 	LastSeen  time.Time // give or take a minute
-	This      bool      // the one that asks
+	This      bool      // that of the caller
 }
 
-// List lists where the asker is logged in: this browser first, then by last
-// use, at most 100. The token is the asking browser's. Fault: Forbidden.
+// List lists where the caller is logged in: this browser first, then by last
+// use, at most 100. The token is the calling browser's. Fault: Forbidden.
 func (s *Service) List(ctx context.Context, who tenancy.Principal, token string) ([]Session, error) {
 	if err := people.OnlyPeople(who); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Service) List(ctx context.Context, who tenancy.Principal, token string)
 	return list, err
 }
 
-// End ends one of the asker's sessions. Faults: NotFound, also for another
+// End ends one of the caller's sessions. Faults: NotFound, also for another
 // person's and for one that is over; Forbidden.
 func (s *Service) End(ctx context.Context, who tenancy.Principal, session ids.ID) error {
 	if err := people.OnlyPeople(who); err != nil {
@@ -60,7 +60,7 @@ func (s *Service) End(ctx context.Context, who tenancy.Principal, session ids.ID
 	})
 }
 
-// EndOthers ends all of the asker's sessions but the one of the token, and
+// EndOthers ends all of the caller's sessions but the one of the token, and
 // says how many were live. Fault: Forbidden.
 func (s *Service) EndOthers(ctx context.Context, who tenancy.Principal, token string) (int, error) {
 	if err := people.OnlyPeople(who); err != nil {
@@ -77,7 +77,7 @@ func (s *Service) EndOthers(ctx context.Context, who tenancy.Principal, token st
 	return n, err
 }
 
-// EndAll ends all of the asker's sessions, also those of log ins that are
+// EndAll ends all of the caller's sessions, also those of log ins that are
 // under way. Fault: Forbidden.
 func (s *Service) EndAll(ctx context.Context, who tenancy.Principal) error {
 	if err := people.OnlyPeople(who); err != nil {

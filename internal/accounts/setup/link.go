@@ -32,7 +32,7 @@ func (s *Service) SetUpAccount(ctx context.Context, token string) (bool, error) 
 	return valid, err
 }
 
-// Owner is what the set-up page asks for.
+// Owner is what the set-up page requests.
 type Owner struct {
 	Name, Email string
 	Password    string // 12..128 characters

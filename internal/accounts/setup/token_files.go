@@ -95,7 +95,7 @@ func fileWorks(ctx context.Context, tx db.Tx, path string, kind tenancy.Kind) (b
 	return tokens.LiveTx(ctx, tx, plain, kind)
 }
 
-// placeName tells this directory on this machine from others, in the names of
+// placeName distinguishes this directory on this machine from others, in the names of
 // its tokens.
 func placeName(dir string) (string, error) {
 	path, err := filepath.Abs(dir)

@@ -28,7 +28,7 @@ var (
 	PerNeighbour = Limit{Free: 5, MaxSeconds: 15 * 60}
 	PerDevice    = Limit{Free: 5, MaxSeconds: 15 * 60}
 	perAccount   = Limit{Free: 100, MaxSeconds: 60}
-	// perCodes is perAccount for what is asked after the password, or of somebody
+	// perCodes is perAccount for what is requested after the password, or of somebody
 	// who is logged in: a code has six digits only.
 	perCodes = Limit{Free: 20, MaxSeconds: 15 * 60}
 )
@@ -55,7 +55,7 @@ const (
 	InSession Kind = "confirm"
 )
 
-// At names an attempt of a stranger at an account's secret.
+// At names an attempt of an unknown caller at an account's secret.
 func (s *Service) At(kind Kind, account, addr string) Attempt {
 	everywhere := perCodes
 	if kind == Password {
@@ -106,7 +106,7 @@ func TakeTx(ctx context.Context, tx db.Tx, try Attempt) error {
 	return nil
 }
 
-// Undo takes an attempt back that failed for want of room: nothing was tried.
+// Undo takes an attempt back that failed for want of capacity: nothing was tried.
 func (s *Service) Undo(ctx context.Context, try Attempt, err error) error {
 	if !fault.Is(err, fault.Unavailable) {
 		return err

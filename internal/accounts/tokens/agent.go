@@ -27,7 +27,7 @@ const (
 )
 
 // agentClaims is what an agent's token carries, so that its calls need no look
-// at the database to know who asks.
+// at the database to know who calls.
 type agentClaims struct {
 	jwt.RegisteredClaims
 	Workspace    string   `json:"workspace"`
@@ -76,7 +76,7 @@ func (s *Service) IssueAgentToken(p tenancy.Principal) (token string, expires ti
 	return token, expires, nil
 }
 
-// agentBearer reads an agent's token and asks whether it has ended before its
+// agentBearer reads an agent's token and checks whether it has ended before its
 // time. The principal is not to be changed: it is remembered.
 func (s *Service) agentBearer(ctx context.Context, token string) (*tenancy.Principal, error) {
 	who, err := s.signedBearer(token)

@@ -27,7 +27,7 @@ func agent() tenancy.Principal {
 	}
 }
 
-// Without a database: an agent's call costs no SQL to know who asks, where what
+// Without a database: an agent's call costs no SQL to know who calls, where what
 // was revoked is known.
 func TestAgentToken(t *testing.T) {
 	s, want := trusting(), agent()

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// appendTx records what happened to a token. Its hint tells it from others of
+// appendTx records what happened to a token. Its hint distinguishes it from others of
 // its name; it opens nothing.
 func appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, kind eventlog.Type, t Token) error {
 	said := map[string]any{"kind": t.Kind, "name": t.Name, "hint": t.Hint}

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Issue makes a token in the asker's workspace and returns it; it is not
+// Issue makes a token in the caller's workspace and returns it; it is not
 // kept and cannot be shown again. A person may make tokens of its own; an
 // enrolment token needs RunFleet. Faults: Forbidden, Validation, AlreadyExists
 // where the same form has made one before.

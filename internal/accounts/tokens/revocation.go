@@ -17,7 +17,7 @@ const (
 	// revocationsLive is how old what this process knows of revocations may be
 	// when a call is judged by it. An older one is read anew by the call itself.
 	revocationsLive = 3 * time.Second
-	// revocationsEvery is how often they are read although nobody told of one.
+	// revocationsEvery is how often they are read although nobody announced one.
 	revocationsEvery = 2 * time.Second
 	// revocationsOverlap is how far each reading goes back behind the one before:
 	// a row's time is taken before its transaction commits, and a transaction is
@@ -71,7 +71,7 @@ type revocation struct {
 }
 
 // revocations is what this process knows of them. An agent's token says by
-// itself who asks; only this says that it has ended.
+// itself who calls; only this says that it has ended.
 type revocations struct {
 	// turn is held by whoever reads; one at a time.
 	turn chan struct{}
@@ -81,7 +81,7 @@ type revocations struct {
 	mu    sync.Mutex
 	known map[[2]ids.ID]revocation // by workspace and subject
 	// asked is when the last reading that came to an end began; doubts counts what
-	// was told since the start, and settled how much of it that reading knew.
+	// was announced since the start, and settled how much of it that reading knew.
 	asked           time.Time
 	doubts, settled uint64
 	// through is the time of the database at that reading.
@@ -127,7 +127,7 @@ func (r *revocations) judge(who *tenancy.Principal) error {
 	return fault.New(fault.TokenRevoked, "%s was cut off by a person.", who.Name)
 }
 
-// begin notes what a reading that starts now will know: everything that was told
+// begin notes what a reading that starts now will know: everything that was announced
 // before, and all since a time of the database's clock.
 func (r *revocations) begin() (asked time.Time, told uint64, since time.Time) {
 	r.mu.Lock()
@@ -153,7 +153,7 @@ func (r *revocations) learn(found []revocation, asked time.Time, told uint64, th
 	r.asked, r.settled, r.through = asked, told, through
 }
 
-// checkRevoked refuses an agent whose token was ended before its time. It asks the
+// checkRevoked refuses an agent whose token was ended before its time. It queries the
 // database only where what this process knows is too old: nothing is believed
 // that is older than revocationsLive, or than the last news.
 func (s *Service) checkRevoked(ctx context.Context, who *tenancy.Principal) error {
@@ -198,9 +198,9 @@ func (s *Service) readAgain(ctx context.Context) error {
 }
 
 // Watch keeps what this process knows of revocations fresh until ctx ends, so
-// that calls find it ready: at once where another process tells of one, every
+// that calls find it ready: at once where another process announces one, every
 // two seconds where nobody does. It returns nil when ctx ends, and an error when
-// the database cannot be asked; calls of agents then ask it themselves.
+// the database cannot be queried; calls of agents then query it themselves.
 func (s *Service) Watch(ctx context.Context) error {
 	tick := time.NewTicker(revocationsEvery)
 	defer tick.Stop()

@@ -73,7 +73,7 @@ func accepts(t *testing.T, s *accounts.Parts, token string) {
 	}
 }
 
-// refusesWithin asks again and again until the token is refused.
+// refusesWithin tries again and again until the token is refused.
 func refusesWithin(t *testing.T, s *accounts.Parts, token string, limit time.Duration, code fault.Code) {
 	t.Helper()
 	deadline := time.NewTimer(limit)
@@ -98,8 +98,8 @@ func refusesWithin(t *testing.T, s *accounts.Parts, token string, limit time.Dur
 
 // The agents of a revoked enrolment token are refused by the very next call in
 // the process that revoked it, and within five seconds (give a busy machine more) in
-// the others: in one that is told, in one whose listening connection was cut, in one
-// that hears nothing, and in one that hears nothing and does not even watch.
+// the others: in one that is notified, in one whose listening connection was cut, in one
+// that receives nothing, and in one that receives nothing and does not even watch.
 func TestRevocationReachesEveryProcess(t *testing.T) {
 	if tokens.RevocationsLive > 5*time.Second {
 		t.Errorf("what a process knows is believed for %s", tokens.RevocationsLive)
@@ -135,7 +135,7 @@ func TestRevocationReachesEveryProcess(t *testing.T) {
 }
 
 // Where nobody listens and nobody watches, what a process knows grows old: then
-// the call itself asks, and what was ended meanwhile is refused.
+// the call itself queries, and what was ended meanwhile is refused.
 func TestOldKnowledgeIsNotBelieved(t *testing.T) {
 	s := accountstest.StartedWithOwner(t)
 	owner := s.Owner(t)
@@ -146,7 +146,7 @@ func TestOldKnowledgeIsNotBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	other.Tokens.ReadRevocationsAt(time.Now().Add(time.Hour)) // however long that took
-	accepts(t, other, token)                                  // not heard of yet
+	accepts(t, other, token)                                  // not known yet
 	other.Tokens.ReadRevocationsAt(time.Now().Add(-tokens.RevocationsLive))
 	_, err := other.Tokens.Bearer(t.Context(), token)
 	accountstest.WantFault(t, err, fault.TokenRevoked)

@@ -37,7 +37,7 @@ func (s *Service) Revoke(ctx context.Context, who tenancy.Principal, id ids.ID) 
 	return nil
 }
 
-// RevokeOwn ends all live tokens of the asker, in every workspace, and says
+// RevokeOwn ends all live tokens of the caller, in every workspace, and says
 // how many there were. Fault: Forbidden.
 func (s *Service) RevokeOwn(ctx context.Context, who tenancy.Principal) (int, error) {
 	if err := people.OnlyPeople(who); err != nil {

@@ -106,7 +106,7 @@ func unknownProductsTx(ctx context.Context, tx db.Tx, workspace ids.ID, names []
 }
 
 // revokeTokenTx reports what it ended; before is set where it had ended already,
-// and found is false where there is none for who asks.
+// and found is false where there is none for the caller.
 func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, anyOwner bool) (t Token, before, found bool,
 	err error) {
 	row, err := q.AccessTokenRevoke(ctx, tx, anyOwner, who.Account, who.Workspace, id)

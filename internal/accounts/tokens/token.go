@@ -22,7 +22,7 @@ const (
 	MaxEnrolment = 200
 	// MaxPersonal bounds the live tokens of a person in a workspace.
 	MaxPersonal = 50
-	// maxListed is more than can be live for one who asks.
+	// maxListed is more than can be live for one caller.
 	maxListed = 500
 	// MaxBearer is longer than any token with the most capabilities an agent may have.
 	MaxBearer = 16 << 10
@@ -30,7 +30,7 @@ const (
 
 // NewToken is an access token to be made.
 type NewToken struct {
-	// Kind is KindPerson, for the rights of the person who asks, or
+	// Kind is KindPerson, for the rights of the person who calls, or
 	// KindEnrolment, which may only register agents.
 	Kind tenancy.Kind
 	// Name is shown in lists, 1..100 characters.
@@ -80,7 +80,7 @@ type Token struct {
 	Now        time.Time // of the database
 }
 
-// List lists who asks its own tokens and, with RunFleet, the workspace's
+// List lists the caller's own tokens and, with RunFleet, the workspace's
 // enrolment tokens: live ones first, then by age, those that ended over a month
 // ago left out. Fault: Forbidden for whoever is no person.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) ([]Token, error) {

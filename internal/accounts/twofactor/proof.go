@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Prove checks the password of the asker, or a code of the second factor: what
+// Prove checks the password of the caller, or a code of the second factor: what
 // holds only digits is a code where the factor is on. Faults: Validation with the
 // field current; TooMany and Unavailable as LogIn; Forbidden.
 func (s *Service) Prove(ctx context.Context, who tenancy.Principal, secret string, from devices.Origin) error {

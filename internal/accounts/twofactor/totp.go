@@ -251,7 +251,7 @@ func (s *Service) pendingTx(ctx context.Context, tx db.Tx, account ids.ID) ([]by
 }
 
 // findStep finds the time step, around now, that a code belongs to. All steps are
-// compared, so that the time taken tells nothing.
+// compared, so that the time taken reveals nothing.
 func (s *Service) findStep(account ids.ID, sealed []byte, code string) (step int64, ok bool, err error) {
 	secret, _, err := s.seals.Open(totpPlace(account), sealed)
 	if err != nil {

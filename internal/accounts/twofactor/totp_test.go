@@ -80,7 +80,7 @@ func confirmed(t *testing.T) *factor {
 func TestSecondFactorIsSetUp(t *testing.T) {
 	f := pending(t)
 	conn := dbtest.Owner(t, f.DB)
-	// Until it is confirmed nobody is asked for it.
+	// Until it is confirmed no log in requires it.
 	in, err := f.LogIns.LogIn(t.Context(), accountstest.Email, accountstest.Password, accountstest.From(accountstest.Address))
 	if err != nil || in.NeedsCode {
 		t.Errorf("log in before the confirmation: %+v, %v", in, err)

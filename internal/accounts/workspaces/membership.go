@@ -29,7 +29,7 @@ func (s *Service) Of(ctx context.Context, account ids.ID) ([]Workspace, error) {
 	return list, err
 }
 
-// Person returns a signed-in account as the one who asks in a workspace. Where it
+// Person returns a signed-in account as the caller in a workspace. Where it
 // is not in that one, it is the first by name: who was removed from a workspace
 // goes on in another. An account in none is Unauthenticated.
 func (s *Service) Person(ctx context.Context, account, workspace ids.ID) (tenancy.Principal, error) {

@@ -27,7 +27,7 @@ const (
 const (
 	// MaxName is the length of a workspace's name in characters.
 	MaxName = 100
-	// maxSlug leaves room for a number behind it; see workspace.slug.
+	// maxSlug leaves space for a number behind it; see workspace.slug.
 	maxSlug = 50
 	// slugTries bounds the numbers that are tried behind a name before the slug
 	// ends in random letters instead.
@@ -44,7 +44,7 @@ type Facts struct {
 	NeedsFactor bool
 }
 
-// Facts reads the asker's workspace. It needs ReadBoard. Fault:
+// Facts reads the caller's workspace. It needs ReadBoard. Fault:
 // Forbidden.
 func (s *Service) Facts(ctx context.Context, who tenancy.Principal) (Facts, error) {
 	if !who.Can(tenancy.ReadBoard) {
@@ -59,7 +59,7 @@ func (s *Service) Facts(ctx context.Context, who tenancy.Principal) (Facts, erro
 	return f, err
 }
 
-// Rename gives the asker's workspace another name of 1..100 characters;
+// Rename gives the caller's workspace another name of 1..100 characters;
 // its slug stays. It needs Own. Faults: Forbidden, Validation (name),
 // VersionConflict where another name was given at the same moment.
 func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string) error {
@@ -88,7 +88,7 @@ func (s *Service) Rename(ctx context.Context, who tenancy.Principal, name string
 }
 
 // RequireSecondFactor says whether members who log in with a password need a
-// second factor in the asker's workspace. Who has none is led to set it up and can
+// second factor in the caller's workspace. Who has none is led to set it up and can
 // do nothing else there, neither in the browser nor with personal tokens. It needs
 // Own. Faults: Forbidden; InvalidTransition for an owner without one.
 func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal, required bool) error {
@@ -116,9 +116,9 @@ func (s *Service) RequireSecondFactor(ctx context.Context, who tenancy.Principal
 	return err
 }
 
-// Create makes a workspace with the product `default` and the asker as
+// Create makes a workspace with the product `default` and the caller as
 // its owner. Its slug follows from the name. It needs Manage in the workspace
-// that the asker is in. Faults: Forbidden, Validation (name), InUse for somebody
+// that the caller is in. Faults: Forbidden, Validation (name), InUse for somebody
 // who is in very many.
 func (s *Service) Create(ctx context.Context, who tenancy.Principal, name string) (Workspace, error) {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.Manage) {

@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Each has one share, with however many tokens it asks; what a workspace has bounds all of
+// Each has one share, with however many tokens it calls; what a workspace has bounds all of
 // its people and agents, and what an enrolment token has, all of its agents.
 func TestSharesAreOfPeopleAndWorkspaces(t *testing.T) {
 	shares := Shares{Asker: 3, Enrolment: 8, Workspace: 20}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// buckets holds a bucket for each asker who was there lately. A bucket that was
+// buckets holds a bucket for each caller who was there lately. A bucket that was
 // left alone until it is full again says nothing, so it is dropped; where there
 // are too many, the one that was left alone longest goes.
 type buckets[K comparable] struct {
@@ -39,7 +39,7 @@ func newBuckets[K comparable](perSecond, atOnce, most int) *buckets[K] {
 	}
 }
 
-// take takes one out of the asker's bucket. Where there is none it says when
+// take takes one out of the caller's bucket. Where there is none it says when
 // there will be, and changes nothing.
 func (b *buckets[K]) take(asker K) time.Duration {
 	b.mu.Lock()
@@ -57,7 +57,7 @@ func (b *buckets[K]) take(asker K) time.Duration {
 	return next(mine.limiter, now, true)
 }
 
-// wait returns how long the asker's bucket has none.
+// wait returns how long the caller's bucket has none.
 func (b *buckets[K]) wait(asker K) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +78,7 @@ func next(l *rate.Limiter, now time.Time, keep bool) time.Duration {
 	return wait
 }
 
-// drop makes room for one: of each call that may add a bucket two may go, so
+// drop frees space for one: of each call that may add a bucket two may go, so
 // that old ones never pile up.
 func (b *buckets[K]) drop(now time.Time) {
 	for range 2 {

@@ -20,7 +20,7 @@ type Budget struct {
 
 	mu      sync.Mutex
 	used    int64
-	of      map[ids.ID]int64 // by asker
+	of      map[ids.ID]int64 // by caller
 	waiting list.List        // of *Share that wait, the first in line at the front
 }
 
@@ -40,7 +40,7 @@ func NewBudget(total int64, patience time.Duration) *Budget {
 }
 
 // Take gives a request a share of size bytes, at most the whole budget, on the
-// account of all its askers. End gives it back. Faults: TooMany where an asker holds
+// account of all its callers. End gives it back. Faults: TooMany where a caller holds
 // too much itself, Unavailable where all together do.
 func (b *Budget) Take(ctx context.Context, size int64, askers ...Asker) (*Share, error) {
 	s := &Share{budget: b, askers: askers, size: min(size, b.total), given: make(chan struct{})}
@@ -89,7 +89,7 @@ func (s *Share) Shrink(size int64) {
 // End gives the share back.
 func (s *Share) End() { s.Shrink(0) }
 
-// serve gives to those that wait what there is. One whose asker holds too much lets
+// serve gives to those that wait what there is. One whose caller holds too much lets
 // the others pass; one for whom only the budget is too small does not, or large
 // shares would wait for ever.
 func (b *Budget) serve() {
@@ -109,7 +109,7 @@ func (b *Budget) serve() {
 	}
 }
 
-// full returns the first asker that may not hold the share as well, nil where all may. One
+// full returns the first caller that may not hold the share as well, nil where all may. One
 // that holds nothing may hold a share of any size.
 func (s *Share) full() *Asker {
 	for i, a := range s.askers {

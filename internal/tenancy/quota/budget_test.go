@@ -57,7 +57,7 @@ func TestABudgetIsShared(t *testing.T) {
 	})
 }
 
-// Small shares do not keep a large one waiting for ever, and one asker keeps no
+// Small shares do not keep a large one waiting for ever, and one caller keeps no
 // other waiting.
 func TestABudgetIsServedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,14 +12,14 @@ import (
 
 // The heartbeats of one agent, whose normal is one in ten seconds. They have a
 // bucket that nothing else takes from: a lease must not end because its agent,
-// or anybody, asked too much.
+// or anybody, sent too many requests.
 const (
 	beatsPerSecond = 5
 	beatsAtOnce    = 20
 )
 
 // maxAskers bounds each kind of bucket, and with it the memory: about 300 bytes
-// for each asker.
+// for each caller.
 const maxAskers = 50_000
 
 // Quota is the buckets of one process. Methods are safe for concurrent use, and
@@ -40,7 +40,7 @@ type Quota struct {
 // New returns the quota of a server. A person with tokens, and an agent, may send perSecond requests a
 // second, and five times as many at once; an enrolment token ten times as many
 // at once, for a whole fleet comes back with it. A person at a browser, and an
-// address that says nothing valid about who asks, may send a quarter of
+// address that says nothing valid about who calls, may send a quarter of
 // perSecond, and six times that at once. 0 or less returns nil.
 func New(perSecond int) *Quota {
 	if perSecond <= 0 {
@@ -123,7 +123,7 @@ func refusal(wait time.Duration) error {
 	return fault.New(fault.TooMany, "Too many requests. Wait %d s and try again.", seconds).With("retry_after", seconds)
 }
 
-// network returns the part of an address that one asker has to itself: all of an
+// network returns the part of an address that one caller has to itself: all of an
 // IPv4 address, the first half of an IPv6 one. All that is no address is one.
 func network(address string) netip.Prefix {
 	a, err := netip.ParseAddr(address)

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// Seats counts what is under way for each asker, such as streams that are open. Methods
+// Seats counts what is under way for each caller, such as streams that are open. Methods
 // are safe for concurrent use.
 type Seats struct {
 	mu    sync.Mutex
@@ -16,7 +16,7 @@ type Seats struct {
 // NewSeats returns a count of none.
 func NewSeats() *Seats { return &Seats{taken: map[ids.ID]int64{}} }
 
-// Enter takes a seat of each asker. full is the first that has none left, nil where all
+// Enter takes a seat of each caller. full is the first that has none left, nil where all
 // have. leave gives the seats back; it may be called again.
 func (s *Seats) Enter(askers ...Asker) (leave func(), full *Asker) {
 	s.mu.Lock()

@@ -19,22 +19,22 @@ const (
 	maxTurns = 8
 	// turnPatience is how long a request waits for its turn.
 	turnPatience = 5 * time.Second
-	// TurnLine is how many requests may wait for each turn that an asker has.
+	// TurnLine is how many requests may wait for each turn that a caller has.
 	TurnLine = 64
 	// maxRest is the longest rest after a turn.
 	maxRest = 500 * time.Millisecond
-	// aloneAfter is how long the others must have been silent for an asker to be alone.
+	// aloneAfter is how long the others must have been silent for a caller to be alone.
 	aloneAfter = time.Second
 )
 
 // Turns lets expensive requests run a few at a time, so that cheap ones always find a
-// processor and a connection to the database. One asker has half of the processors; an
+// processor and a connection to the database. One caller has half of the processors; an
 // enrolment token and a workspace have as many turns as there are processors, and one more
-// is left to the others. Between two turns an asker rests. One who has been alone for a
-// second may take all, and without a rest. Of those who wait whoever has the least goes first. Methods are safe for concurrent use, and
-// those of nil Turns allow everything.
+// is left to the others. Between two turns a caller rests. One who has been alone for a
+// second may take all, and without a rest. Of those who wait whoever has the least goes first.
+// Methods are safe for concurrent use, and those of nil Turns allow everything.
 //
-// Cheap requests have turns too, as many as there are askers: one asker has one more of
+// Cheap requests have turns too, as many as there are callers: one caller has one more of
 // them than of the expensive ones.
 type Turns struct {
 	total  int64
@@ -56,7 +56,7 @@ type sightings struct {
 	at, before time.Time
 }
 
-// turnsOf is what an asker has and waits for.
+// turnsOf is what a caller has and waits for.
 type turnsOf struct {
 	held, waiting int64
 	served        int64 // when it was given its last turn
@@ -79,7 +79,7 @@ func NewTurns(processors int) *Turns {
 	return &Turns{total: n + 1, shares: Shares{Asker: one, Enrolment: n, Workspace: n}, seen: seen, cheap: cheap, of: map[ids.ID]*turnsOf{}}
 }
 
-// See notes that somebody asks for something, be it cheap: the others are not alone.
+// See notes that somebody requests something, be it cheap: the others are not alone.
 func (t *Turns) See(who tenancy.Principal) {
 	if t == nil {
 		return
@@ -143,7 +143,7 @@ func tooMany(full *Asker) error {
 	return fault.New(fault.TooMany, "Too many requests of this %s are under way. Send fewer at once.", full.What)
 }
 
-// line puts a request into line, unless that is bounded and too long for an asker.
+// line puts a request into line, unless that is bounded and too long for a caller.
 func (t *Turns) line(who tenancy.Principal, bounded bool) (*Turn, *Asker) {
 	turn := &Turn{turns: t, askers: Askers(who, t.shares), given: make(chan struct{})}
 	t.mu.Lock()
@@ -191,7 +191,7 @@ func (u *Turn) await(ctx context.Context) bool {
 	return false
 }
 
-// End ends the turn; it may be called again. Its asker rests then as long as the turn lasted,
+// End ends the turn; it may be called again. Its caller rests then as long as the turn lasted,
 // at most maxRest, unless it is alone: the processors and the disk are the others' half of
 // the time.
 func (u *Turn) End() {
@@ -225,7 +225,7 @@ func (t *Turns) release(askers []Asker) {
 	t.serve()
 }
 
-// forget drops an asker that has nothing and waits for nothing.
+// forget drops a caller that has nothing and waits for nothing.
 func (t *Turns) forget(asker ids.ID) {
 	if of := t.of[asker]; of.held == 0 && of.waiting == 0 {
 		delete(t.of, asker)

@@ -38,7 +38,7 @@ func seen(turns *Turns, list ...tenancy.Principal) {
 	}
 }
 
-// One asker has half of the processors, a workspace all of them, and one more is the
+// One caller has half of the processors, a workspace all of them, and one more is the
 // others'. Whoever is over its own is refused as such, whoever finds none at all is not.
 func TestTurnsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestWhoIsAloneHasAllTurns(t *testing.T) {
 	})
 }
 
-// The line of an asker is short: what comes behind its end is refused at once, and nobody
+// The line of a caller is short: what comes behind its end is refused at once, and nobody
 // else is.
 func TestTheLineOfAnAskerIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestNoTurnsAreNoLimit(t *testing.T) {
 	}
 }
 
-// Cheap requests of one asker take turns among themselves, and among nobody else.
+// Cheap requests of one caller take turns among themselves, and among nobody else.
 func TestCheapRequestsTakeTurnsOfTheirOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(2)
@@ -223,7 +223,7 @@ func TestCheapRequestsTakeTurnsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// Between two turns an asker rests as long as the first one was, unless it is alone.
+// Between two turns a caller rests as long as the first one was, unless it is alone.
 func TestAnAskerRestsAsLongAsItWorks(t *testing.T) {
 	for _, c := range []struct {
 		works, rests time.Duration
