@@ -95,7 +95,7 @@ func TestAnAgentAnswersWhatItsOwnWorkAsks(t *testing.T) {
 	w.Consistent()
 }
 
-// An agent's answer does not tell the secrets of the job that it holds.
+// An agent's answer does not reveal the secrets of the job that it holds.
 func TestAnAgentsAnswerHasNoSecrets(t *testing.T) {
 	w := newWorld(t)
 	ada := w.submitter(tenancy.Scope{})

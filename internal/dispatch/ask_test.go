@@ -54,7 +54,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 	w.Consistent()
 }
 
-// What a person asked of the job is carried out in place of the question.
+// What a person directed the job to do is carried out in place of the question.
 func TestAQuestionGivesWayToADirective(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")

@@ -212,7 +212,7 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 	described("[has:mic] 7")
 }
 
-// Usage is told of ended leases too, but not by a token that does not reach the product
+// Usage is reported of ended leases too, but not by a token that does not reach the product
 // that it would be billed to.
 func TestUsageStaysInItsTokensScope(t *testing.T) {
 	w := newWorld(t)

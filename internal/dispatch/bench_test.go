@@ -176,7 +176,7 @@ func BenchmarkProgress(b *testing.B) {
 	})
 }
 
-// BenchmarkUsage tells of one message a call.
+// BenchmarkUsage reports one message a call.
 func BenchmarkUsage(b *testing.B) {
 	forEach(b, func(b *testing.B, together int) {
 		o := newOffice(b, together)

@@ -59,7 +59,7 @@ func assertBlocks(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		workspace, running, waiting)
 	for name, c := range map[string]struct {
 		most  int64
-		reads bool // it may be asked twice
+		reads bool // it may be run twice
 		do    func(tx db.Tx) (rows int, err error)
 	}{
 		"take from a lane": {40, false, func(tx db.Tx) (int, error) {

@@ -172,7 +172,7 @@ func (c *crew) claim(i int, wait time.Duration) (jobs.Job, bool) {
 }
 
 // work spends what is left of a job's ten cents, piece by piece, and hands it in. Now and
-// then the agent dies on the way, and may tell what it spent last when its lease is over.
+// then the agent dies on the way, and may report what it spent last when its lease is over.
 func (c *crew) work(i int, j jobs.Job) {
 	agent, r := c.agents[i], c.random[i]
 	c.mu.Lock()
@@ -182,7 +182,7 @@ func (c *crew) work(i int, j jobs.Job) {
 	if left := jobCents - spent; left > 2 && r.IntN(5) == 0 {
 		until, dies, late = spent+1+r.Int64N(left-2), true, r.Int64N(2)
 	}
-	// One entry is told again and again with more, until the next one begins.
+	// One entry is reported again and again with more, until the next one begins.
 	entry, cents := 0, int64(0)
 	tell := func(more int64) {
 		cents += more
@@ -376,7 +376,7 @@ func (d drawn) Fatal(args ...any)         { d.r.Fatal(args...) }
 func (d drawn) Fatalf(f string, a ...any) { d.r.Fatalf(f, a...) }
 func (d drawn) Failed() bool              { return d.r.Failed() }
 
-// books are the budgets of one sequence of steps, and all that was told of usage.
+// books are the budgets of one sequence of steps, and all usage that was reported.
 type books struct {
 	*world // its connections are never cut
 	cut    *world
@@ -395,7 +395,7 @@ type spender struct {
 	held, former []jobs.Job
 }
 
-// told is a usage entry as it was told last.
+// told is a usage entry as it was reported last.
 type told struct {
 	by    *spender
 	ref   lease.Ref
@@ -407,7 +407,7 @@ type told struct {
 type stepCount struct{ all, done, failed, unknown int }
 
 // However the connections of a process are cut between its statements, and whatever is
-// asked again, budgets have settled what was charged and reserved what leases hold.
+// called again, budgets have settled what was charged and reserved what leases hold.
 func TestBudgetsAgreeAfterKills(t *testing.T) {
 	for name, value := range map[string]string{"rapid.checks": "8", "rapid.nofailfile": "true", "rapid.shrinktime": "10s"} {
 		if err := flag.Set(name, value); err != nil {
@@ -554,7 +554,7 @@ func (b *books) claim(a *spender) {
 	})
 }
 
-// tell tells of an entry of a job that the agent holds, or has held.
+// tell reports an entry of a job that the agent holds, or has held.
 func (b *books) tell(a *spender) {
 	of := a.held
 	if len(of) == 0 || b.number("late", 0, 5) == 0 {
@@ -569,7 +569,7 @@ func (b *books) tell(a *spender) {
 	b.try("tell", func() error { return b.record(b.cut, e) })
 }
 
-// record tells an entry as it is now.
+// record reports an entry as it is now.
 func (b *books) record(by *world, e *told) error {
 	cost := (spend.Nanos(e.cents) * cent).USD()
 	answers, err := by.Dispatch.RecordUsage(b.Ctx, e.by.Principal, []report.UsageLine{{Lease: e.ref,
@@ -604,8 +604,8 @@ func (b *books) end(a *spender, how string) {
 	}
 }
 
-// agree tells all entries once more, whose outcome may be unknown, and compares each
-// budget with what was told, with what is stored of it, and with what leases hold.
+// agree reports all entries once more, whose outcome may be unknown, and compares each
+// budget with what was reported, with what is stored of it, and with what leases hold.
 func (b *books) agree() {
 	for _, e := range b.told {
 		err := b.record(b.world, e)

@@ -59,7 +59,7 @@ func (w *world) stands(b budgets.Budget, settled, reserved, runs int64) {
 	}
 }
 
-// why is why a job's budgets have no room for it.
+// why is why a job's budgets have too little left for it.
 func (w *world) why(j jobs.Job) (why string) {
 	w.T.Helper()
 	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
@@ -73,7 +73,7 @@ func (w *world) why(j jobs.Job) (why string) {
 	return why
 }
 
-// spends tells of usage that cost so many cents.
+// spends reports usage that cost so many cents.
 func (w *world) spends(agent tenancy.Principal, j jobs.Job, id string, cents int64) {
 	w.T.Helper()
 	cost := spend.Nanos(cents * 10_000_000).USD()
@@ -158,7 +158,7 @@ func TestALeaseReservesUntilItEnds(t *testing.T) {
 	}
 }
 
-// Sixty-four agents that claim at once, of four processes, find room for exactly as many as
+// Sixty-four agents that claim at once, of four processes, find money for exactly as many as
 // the budget has.
 func TestClaimsAtOnceFitTheBudget(t *testing.T) {
 	w := newWorld(t)
@@ -192,8 +192,8 @@ func TestClaimsAtOnceFitTheBudget(t *testing.T) {
 	w.Consistent()
 }
 
-// A job without room waits for its budget and says which one; the claim gets the next one
-// that has room. A raise lets it go on by itself, a claim by name is told why.
+// A job without money waits for its budget and says which one; the claim gets the next one
+// that has money. A raise lets it go on by itself, a claim by name gets the reason.
 func TestAJobWaitsForItsBudget(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")
@@ -280,8 +280,8 @@ func TestAnEmptyBudgetKeepsNoOther(t *testing.T) {
 	w.Want(last, jobs.Ready)
 }
 
-// A running job whose budget is used up is asked to pause, and goes on by itself once
-// there is room. What it spent beyond the budget is settled all the same.
+// A running job whose budget is used up is directed to pause, and goes on by itself once
+// there is money. What it spent beyond the budget is settled all the same.
 func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")
@@ -310,8 +310,8 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 	w.Consistent()
 }
 
-// A threshold that is not reached any more, since there is more money or another limit, tells
-// anew; one that is still reached does not.
+// A threshold that is not reached any more, since there is more money or another limit, gives its
+// alert anew; one that is still reached does not.
 func TestThresholdsTellAnew(t *testing.T) {
 	for how, more := range map[string]func(w *world, b budgets.Budget) error{
 		"a raise": func(w *world, b budgets.Budget) error {
@@ -356,8 +356,8 @@ func TestThresholdsTellAnew(t *testing.T) {
 	}
 }
 
-// Whoever lives on the last of its slice is warned before it is asked to pause; the
-// warning is told once, keeps no other directive away, and goes when there is room.
+// Whoever lives on the last of its slice is warned before it is directed to pause; the
+// warning is sent once, keeps no other directive away, and goes when there is money.
 func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")
@@ -398,7 +398,7 @@ func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {
 	w.Consistent()
 }
 
-// What a person paused stays paused, whatever room a budget has.
+// What a person paused stays paused, whatever money a budget has.
 func TestABudgetResumesNothingThatAPersonPaused(t *testing.T) {
 	w := newWorld(t)
 	b := w.budget(10)

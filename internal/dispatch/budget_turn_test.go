@@ -59,7 +59,7 @@ var leaseEnds = map[string]func(w *world, agent tenancy.Principal, j jobs.Job) e
 	},
 }
 
-// spendsAll tells of several entries of so many cents in one call.
+// spendsAll reports several entries of so many cents in one call.
 func (w *world) spendsAll(agent tenancy.Principal, j jobs.Job, at time.Time, cents ...int64) {
 	w.T.Helper()
 	var lines []report.UsageLine
@@ -96,7 +96,7 @@ func (w *world) audited() map[string]int {
 }
 
 // A lease meets a period in which it has reserved nothing, of a budget that was made
-// meanwhile or of a day that has begun, and tells of several entries at once: what it
+// meanwhile or of a day that has begun, and reports several entries at once: what it
 // reserves there is what it has not used of it, and it ends in every way.
 func TestALeaseMeetsAnotherPeriod(t *testing.T) {
 	for how, end := range leaseEnds {
@@ -147,7 +147,7 @@ func TestALeaseIsOlderThanTheFirstBudget(t *testing.T) {
 }
 
 // No ending of a lease, and no report of usage, depends on a row of the accounts being
-// right: what does not fit is a line of its own, which is told and which the audit finds.
+// right: what does not fit is a line of its own, which is reported and which the audit finds.
 func TestALeaseEndsWhateverItsAccountsSay(t *testing.T) {
 	for damage, c := range map[string]struct {
 		sql  string

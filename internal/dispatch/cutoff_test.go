@@ -152,8 +152,8 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 	}
 }
 
-// No job is given out on the word of a process that has not heard of a
-// revocation: the claim asks the database in the transaction that takes the job.
+// No job is given out on the word of a process that does not know of a
+// revocation: the claim queries the database in the transaction that takes the job.
 func TestARevokedAgentGetsNoJobAnywhere(t *testing.T) {
 	w := newWorld(t)
 	enrolment := w.enrolment(tenancy.Scope{})

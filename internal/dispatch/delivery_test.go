@@ -26,7 +26,7 @@ func refusedFor(words string) attempts.Delivery {
 	return attempts.Delivery{State: attempts.Refused, Branch: "fleet/FB-1-e1", Commit: commit, Detail: words}
 }
 
-// handedInBy returns a job in a repo that an agent has handed in; follows says that it tells what
+// handedInBy returns a job in a repo that an agent has handed in; follows says that it reports what
 // becomes of the commit.
 func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 	w.T.Helper()
@@ -40,7 +40,7 @@ func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 	return done.Job
 }
 
-// tells has an agent tell what became of a commit, which must be taken.
+// tells has an agent report what became of a commit, which must be taken.
 func (w *world) tells(agent tenancy.Principal, j jobs.Job, told attempts.Delivery) attempts.Delivery {
 	w.T.Helper()
 	now, err := w.Dispatch.RecordDelivery(w.Ctx, agent, ref(j), told)
@@ -58,7 +58,7 @@ func (w *world) deliveries() string {
 	return all
 }
 
-// What becomes of a commit is told after the lease has ended, by any agent of the factory, as
+// What becomes of a commit is reported after the lease has ended, by any agent of the factory, as
 // often as it likes: each change is one event, and what was pushed stays pushed.
 func TestACommitsFateIsToldAfterTheLease(t *testing.T) {
 	w := newWorld(t)
@@ -144,7 +144,7 @@ func TestWhatIsToldOfACommitHasBounds(t *testing.T) {
 	w.tells(ada, j, told) // the same is no change
 }
 
-// Of two calls that meet, the later one goes by what the first has told.
+// Of two calls that meet, the later one goes by what the first has reported.
 func TestAPushWinsWhenCallsMeet(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", hasAtlas)
@@ -169,8 +169,8 @@ func TestAPushWinsWhenCallsMeet(t *testing.T) {
 	}
 }
 
-// A merge waits for a commit of which its factory said that it tells, and begins once that is
-// at the origin; where nobody tells anything it begins at once.
+// A merge waits for a commit of which its factory said that it reports it, and begins once that is
+// at the origin; where nobody reports anything it begins at once.
 func TestAMergeWaitsForItsCommit(t *testing.T) {
 	for name, c := range map[string]struct {
 		follows bool
@@ -222,7 +222,7 @@ func TestAnEarlierRefusalHoldsNoLaterWork(t *testing.T) {
 	w.mergeCycle(1)
 }
 
-// What is told while the work still goes on is not forgotten when it is handed in.
+// What is reported while the work still goes on is not forgotten when it is handed in.
 func TestATellingBeforeTheEndStays(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", hasAtlas)

@@ -49,7 +49,7 @@ type Service struct {
 	effects *lease.Effects
 }
 
-// BudgetsFreed lets the jobs of a workspace go on that its budgets have room for now.
+// BudgetsFreed lets the jobs of a workspace go on that its budgets have enough left for now.
 func (s *Service) BudgetsFreed(ctx context.Context, workspace ids.ID, budgets []ids.ID) {
 	s.effects.BudgetsFreed(ctx, workspace, budgets)
 }

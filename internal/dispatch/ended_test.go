@@ -190,7 +190,7 @@ func TestAFactoryLivesOnOneHost(t *testing.T) {
 }
 
 // A host that was silent until another one took over its factory has lost it: its leases are
-// given back, and it is told to stop when it is back.
+// given back, and it is directed to stop when it is back.
 func TestAStaleHostLosesItsFactory(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada", atHost("alpha"))

@@ -195,7 +195,7 @@ func TestFiftyJobsBelowARootAreOpen(t *testing.T) {
 	if _, err := w.submit(ada, ref(held)); !fault.Is(err, fault.TooMany) {
 		t.Errorf("the fifty-first: %v", err)
 	}
-	// Another root has room of its own, and so has a person's job beside the tree.
+	// Another root has space of its own, and so has a person's job beside the tree.
 	w.file(ada, w.take(ada, w.Job("another root")))
 	w.Complete(ada, held)
 	next := w.take(ada, w.many(1)[0])

@@ -355,7 +355,7 @@ func TestRecoveryDoesNotUndoACancel(t *testing.T) {
 	w.Consistent()
 }
 
-// Whoever pauses a job that is about to be cancelled is told that it will not be paused.
+// Whoever pauses a job that is about to be cancelled learns that it will not be paused.
 func TestACancelIsNotReplacedByAPause(t *testing.T) {
 	w := newWorld(t)
 	w.Job("one")

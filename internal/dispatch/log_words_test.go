@@ -225,7 +225,7 @@ func TestNoEndedAttemptIsSkipped(t *testing.T) {
 	}
 }
 
-// Nothing of a workspace's logs is found from another one, nor asked by the way beside the
+// Nothing of a workspace's logs is found from another one, nor by the way beside the
 // service.
 func TestLogsAreNotSearchedFromAnotherWorkspace(t *testing.T) {
 	l := newLogs(t)

@@ -54,7 +54,7 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 		t.Errorf("%d lines say so", n)
 	}
 
-	// The next minute has room again, and what is left out later gets its own line.
+	// The next minute has space again, and what is left out later gets its own line.
 	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET minute = minute - interval '1 minute'`)
 	if n := w.leftOut(agent, held, []joblog.Line{line(joblog.Info, "on it goes")}); n != 0 || w.last(held) != "on it goes" {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))
@@ -70,7 +70,7 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 		t.Errorf("the last line is %q", w.last(held))
 	}
 
-	// Another attempt has room, until the job has none.
+	// Another attempt has space, until the job has none.
 	if _, err := w.Dispatch.Release(w.Ctx, agent, ref(held), report.Release{}); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 	}
 }
 
-// Lines that are told again take no room, also where there is none.
+// Lines that are sent again take no space, also where there is none.
 func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")
@@ -115,7 +115,7 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 		t.Errorf("a, b and c have used %v; want %v", got, want)
 	}
 
-	// There is room for one more.
+	// There is space for one more.
 	dbfactory.Exec(t, w.DB, `UPDATE job_log_use SET job_bytes = $1`, joblog.MaxJob-size)
 	if n := w.leftOut(agent, held, named("a", "d", "b", "e")); n != 1 || w.last(held) != "1 lines left out: a job's log keeps 256 MB in all." {
 		t.Errorf("%d lines left out; the last is %q", n, w.last(held))

@@ -147,7 +147,7 @@ func TestACheckpointTravelsToAnotherFactory(t *testing.T) {
 }
 
 // A second boot of an agent ends what the first one held, at once and without
-// blame; the first one is told to stop.
+// blame; the first one is directed to stop.
 func TestASecondBootTakesOver(t *testing.T) {
 	w := newWorld(t)
 	first := w.Agent("claude-1")
@@ -263,7 +263,7 @@ type heard struct {
 	n  int
 }
 
-// listen hears what a world publishes.
+// listen subscribes to what a world publishes.
 func listen(w *world) *heard {
 	h := &heard{}
 	cancel := w.Wake.Subscribe("lane:", func(topic string) {

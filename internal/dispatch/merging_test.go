@@ -87,7 +87,7 @@ func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
 	w.Consistent()
 }
 
-// Where pull requests merge, the merge job asks for a factory that can open one, tells it
+// Where pull requests merge, the merge job requires a factory that can open one, passes on
 // what the pull request says, and leaves the address with the work.
 func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
 	w := newWorld(t)

@@ -224,7 +224,7 @@ func TestASeatOfACallerWhoWentAwayIsFree(t *testing.T) {
 	if _, err := w.Dispatch.Deliver(gone, seat); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	w.Want(held, jobs.Assigned) // who named its request asks again
+	w.Want(held, jobs.Assigned) // who named its request calls again
 	seat.RequestID = ""
 	if _, err := w.Dispatch.Deliver(gone, seat); !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -247,7 +247,7 @@ func TestASeatThatIsFilledTakesLapsedLeasesBack(t *testing.T) {
 	w.Consistent()
 }
 
-// Seats are filled as claims are: by what a budget has room for.
+// Seats are filled as claims are: by what a budget has enough left for.
 func TestASeatIsFilledWithinTheBudget(t *testing.T) {
 	w := newWorld(t)
 	agent, held := w.working()

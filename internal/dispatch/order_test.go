@@ -110,7 +110,7 @@ func TestAMergeOfAnotherCommitDecidesNothing(t *testing.T) {
 	smith := w.Agent("smith", hasAtlas)
 	m, _ := w.order(smith)
 	dbfactory.Exec(t, w.DB, `UPDATE job SET approved_head = 'bcd' WHERE id = $1`, j.ID)
-	w.mergeCycle(1) // it is asked to stop
+	w.mergeCycle(1) // it is directed to stop
 	w.mergeCycle(0)
 	if _, err := w.Dispatch.Complete(w.Ctx, smith, ref(m), report.Completion{Result: []byte(`{"merged_commit": "def"}`)}); err != nil {
 		refused(t, "a cancelled merge", err, fault.Cancelled)
@@ -125,7 +125,7 @@ func TestAMergeOfAnotherCommitDecidesNothing(t *testing.T) {
 // reservedKinds are names that the system's kinds go by.
 var reservedKinds = []string{"merge", "verify", "Merge", "MERGE", "vErIfY"}
 
-// The system alone makes jobs of its kinds, whoever asks and however.
+// The system alone makes jobs of its kinds, whoever requests them and however.
 func TestNobodyElseMakesJobsOfTheSystem(t *testing.T) {
 	w := newWorld(t)
 	w.byFactories()

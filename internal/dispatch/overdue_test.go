@@ -27,7 +27,7 @@ func (w *world) sweeps(name string, want int) {
 	}
 }
 
-// told asserts what an agent is told of its lease by each call that keeps it.
+// told asserts the directive that an agent gets for its lease from each call that keeps it.
 func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
 	w.T.Helper()
 	progress, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{})
@@ -101,7 +101,7 @@ func TestAJobWithoutAnEstimateTakesItsTime(t *testing.T) {
 	w.Want(held, jobs.Assigned)
 }
 
-// The most pressing directive is the one that is told: cancel before pause before
+// The most pressing directive is the one that is returned: cancel before pause before
 // warn before drain. A warning is never carried out by the reaper.
 func TestDirectivesHaveAnOrder(t *testing.T) {
 	w := newWorld(t)
@@ -130,7 +130,7 @@ func TestDirectivesHaveAnOrder(t *testing.T) {
 	w.Consistent()
 }
 
-// A lease that is asked to stop is not warned as well.
+// A lease that is directed to stop is not warned as well.
 func TestAWarningDoesNotReplaceADirective(t *testing.T) {
 	w := newWorld(t)
 	agent := w.Agent("claude-1")

@@ -24,7 +24,7 @@ const crowd = 20_000
 
 // The claim is the top of one index, whatever the workspace holds: no sort, no
 // scan of a table, whether statistics are from before the crowd came, fresh, or
-// missing. So is what a completion asks for, and what loops look for every moment.
+// missing. So is what a completion queries, and what loops look for every moment.
 func TestThePlanOfAClaim(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
@@ -255,7 +255,7 @@ func (e *explained) keep(raw []byte) error {
 	return nil
 }
 
-// asked returns the statements that a claim, an end and the pages beside them ask.
+// asked returns the statements that a claim, an end and the pages beside them run.
 func asked(t *testing.T, d *db.DB, workspace ids.ID) map[string]func(*capture) error {
 	t.Helper()
 	ctx := t.Context()

@@ -136,7 +136,7 @@ func acts(verb jobs.Trigger) racer {
 
 // Each pair is let loose on one job while a third transaction holds what both
 // need, so that both are really under way when it lets go. Whatever the order,
-// nothing deadlocks, the loser is told so in words, and job, lease, attempt and
+// nothing deadlocks, the loser gets an error in words, and job, lease, attempt and
 // ready row agree afterwards.
 func TestRacesOnALeasedJob(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func TestRacesOnALeasedJob(t *testing.T) {
 				w.Job("another", priority(1), needs("gpu:h100"))
 				w.Job("one")
 				held := w.Claim(agent)
-				// Nobody was heard of for a while: each call counts as a sign of life.
+				// Nobody gave a sign of life for a while: each call counts as a sign of life.
 				dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '20 seconds'
 					WHERE workspace_id = $1`, w.Workspace)
 				if c.lapsed {
@@ -189,7 +189,7 @@ func TestRacesOnAReadyJob(t *testing.T) {
 		other racer
 		wins  int
 	}{
-		{pauses, 2}, // a pause of a job that has just been taken asks its agent
+		{pauses, 2}, // a pause of a job that has just been taken directs its agent
 		{cancels, 2}, {moves, 1}, {claims, 1}, {reboots, 2}, {ends, 2},
 		{links, 2}, // a link of a job that has just been taken gates it once it is back
 		{gated, 2},

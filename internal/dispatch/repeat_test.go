@@ -44,8 +44,8 @@ var (
 	}}
 )
 
-// What ended a lease may be told again: it gets the answer that was lost. Anything
-// else about the lease is told what was recorded. Neither changes anything, also
+// What ended a lease may be sent again: it gets the answer that was lost. Anything
+// else about the lease is answered with what was recorded. Neither changes anything, also
 // once the job was given to somebody else.
 func TestAnEndIsToldTwice(t *testing.T) {
 	for verb, e := range endings {
@@ -108,7 +108,7 @@ func (w *world) backoffOver() {
 	}
 }
 
-// An end that carried out what a person asked for may be told again too.
+// An end that carried out a person's directive may be sent again too.
 func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
 	for directive, code := range map[jobs.Trigger]fault.Code{jobs.ByPause: fault.Paused, jobs.ByCancel: fault.Cancelled} {
 		for verb, e := range endings {
@@ -182,7 +182,7 @@ func TestLogLinesAreKeptOnce(t *testing.T) {
 	}
 }
 
-// Lines whose answer was lost are told as kept also after the lease has ended;
+// Lines whose answer was lost are reported as kept also after the lease has ended;
 // what is new then is refused.
 func TestKeptLinesAreKnownAfterTheEnd(t *testing.T) {
 	w := newWorld(t)

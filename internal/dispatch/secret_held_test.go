@@ -80,7 +80,7 @@ func TestAClaimGoesOnBesideDamagedSecrets(t *testing.T) {
 	w.claims(agent, "r", w.Job("b"))
 }
 
-// describes is a description that tells the canary in each text.
+// describes is a description that contains the canary in each text.
 func describes(r *fleet.Registration) {
 	r.Model, r.Capabilities = "model-"+canary, []string{"cap-" + canary, "gpu"}
 	r.Factory.OS, r.Factory.Host, r.Factory.Engines = "os-"+canary, "host "+canaryHex, []string{"engine-" + canary, "claude"}
@@ -88,7 +88,7 @@ func describes(r *fleet.Registration) {
 	r.Factory.Repos = []fleet.Repo{{Name: "ledger-api", URL: "https://x:" + canary + "@h/r.git", DefaultBranch: "b/" + canary}}
 }
 
-// What agents and factories tell of themselves is kept without the secrets of jobs
+// What agents and factories report of themselves is kept without the secrets of jobs
 // that the agent or others of its factory hold.
 func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 	const clean = `os-[secret]|host [secret]|{engine-[secret],claude}|{fcap-[secret]}|[{"url": "https://x:[secret]@h/r.git", "name": "ledger-api", "default_branch": "b/[secret]"}]`
@@ -137,7 +137,7 @@ func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 }
 
 // A new name with a secret in it is refused, without saying it; a name that is known
-// tells nothing new.
+// reveals nothing new.
 func TestNewNamesHoldNoSecret(t *testing.T) {
 	w := newWorld(t)
 	w.Job("a", secret)

@@ -32,7 +32,7 @@ func (w *world) holds(j jobs.Job, want string) {
 	}
 }
 
-// untold asserts that no row of any table tells the canary, as it is or as the
+// untold asserts that no row of any table contains the canary, as it is or as the
 // database shows bytes.
 func (w *world) untold(when string) {
 	w.T.Helper()
@@ -188,7 +188,7 @@ func TestAJobWithDamagedSecretsFails(t *testing.T) {
 		t.Errorf("it says %q, lease %v", failed.LastError, failed.Lease)
 	}
 	w.Consistent()
-	// The same where it is asked for by its key.
+	// The same where it is claimed by its key.
 	dbfactory.Exec(t, w.DB, `UPDATE job_secret SET sealed = substr(sealed, 1, 10)`)
 	third := w.Job("third", secret)
 	dbfactory.Exec(t, w.DB, `UPDATE job_secret SET sealed = substr(sealed, 1, 10)`)
@@ -199,7 +199,7 @@ func TestAJobWithDamagedSecretsFails(t *testing.T) {
 	w.Consistent()
 }
 
-// A secret whose beginning is told in one call and whose rest in the next goes from
+// A secret whose beginning is sent in one call and whose rest in the next goes from
 // both.
 func TestASecretIsNotToldInTwoCalls(t *testing.T) {
 	w := newWorld(t)

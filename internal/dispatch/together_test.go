@@ -19,7 +19,7 @@ import (
 )
 
 // Claims that come together get different jobs, the most urgent ones there are,
-// and those that get none are told why.
+// and those that get none learn why.
 func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
 	w := newWorld(t)
 	agents := w.Crew(40)

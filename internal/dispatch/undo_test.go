@@ -24,7 +24,7 @@ func (w *world) handedIn(title string) jobs.Job {
 	return done.Job
 }
 
-// toldEnd compares when a job ended, as its row has it, with what its events tell once
+// toldEnd compares when a job ended, as its row has it, with what its events say once
 // they are folded.
 const toldEnd = `SELECT ((SELECT (array_agg(c.change->>'new' ORDER BY e.id DESC, c.n DESC))[1]::timestamptz FROM event e, event_told(e) c
 		WHERE e.job_id = j.id AND c.change->>'field' = 'completed_at') IS NOT DISTINCT FROM j.completed_at
@@ -32,7 +32,7 @@ const toldEnd = `SELECT ((SELECT (array_agg(c.change->>'new' ORDER BY e.id DESC,
 		WHERE e.job_id = j.id AND c.change->>'field' = 'failed_at') IS NOT DISTINCT FROM j.failed_at)::text
 	FROM job j WHERE id = $1`
 
-// Each act of a person is undone: the job is what it was before, its history tells so,
+// Each act of a person is undone: the job is what it was before, its history says so,
 // and a second undo finds nothing to take back.
 func TestActsAreUndone(t *testing.T) {
 	ready := func(w *world) jobs.Job { return w.Job("one") }

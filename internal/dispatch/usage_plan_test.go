@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// What a report of usage asks finds its rows by their keys, however many entries,
+// The statements of a report of usage find their rows by their keys, however many entries,
 // sums and attempts there are, and whatever the statistics say of them.
 func TestThePlansOfUsage(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		},
 	} {
 		c := &capture{}
-		_ = ask(c) // it is only asked how the statement reads
+		_ = ask(c) // it only captures how the statement reads
 		if c.sql == "" {
 			t.Fatalf("%s: nothing was asked", name)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// uses tells of so many input tokens of a model of the house, without a cost unless one is
+// uses reports so many input tokens of a model of the house, without a cost unless one is
 // given.
 func (w *world) uses(agent tenancy.Principal, j jobs.Job, id string, tokens int64, cost ...string) {
 	w.T.Helper()

@@ -207,7 +207,7 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 	return jobs.Decision{}, job.Refuse(a.Verb)
 }
 
-// actOnLeased asks the agent that works on a job to stop, or gives the job back
+// actOnLeased directs the agent that works on a job to stop, or gives the job back
 // at once where a person says so.
 func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
 	if job.Lease == nil {
@@ -235,7 +235,7 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 }
 
 // actOnStray changes a job that is said to be worked on and whose lease is not there, which
-// only damage brings about: nobody needs to be asked.
+// only damage brings about: nobody needs a directive.
 func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, a Action) (jobs.Job, error) {
 	reason, outcome := strings.TrimSpace(a.Reason), lease.Released
 	var d jobs.Decision
@@ -259,7 +259,7 @@ func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.L
 }
 
 // withdrawPause takes back a pause that the agent has not acknowledged: it works on
-// as if nothing had been asked.
+// as if there had been no directive.
 func withdrawPause(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked) (jobs.Job, error) {
 	if job.Lease.Directive != lease.Pause {
 		return jobs.Job{}, job.Refuse(jobs.ByResume)

@@ -14,8 +14,8 @@ import (
 
 // Undo takes back the last act on a job, within jobs.UndoFor of it and only while the
 // job has the version that the act gave it. What the act let go on waits again; where
-// an agent has claimed any of it, nothing is undone. A pause that an agent was asked
-// for and has not answered is withdrawn.
+// an agent has claimed any of it, nothing is undone. A pause that an agent was directed
+// to and has not answered is withdrawn.
 //
 // Faults: Forbidden; NotFound; VersionConflict where the job has moved on, with the
 // current job as the detail "job"; InvalidTransition where its last act cannot be

@@ -132,7 +132,7 @@ func (b *claimBatch) open() []*claimItem {
 	return open
 }
 
-// notify tells the others what was given, after the commit: the pages, and the next in
+// notify notifies the others of what was given, after the commit: the pages, and the next in
 // line.
 func (b *claimBatch) notify() {
 	b.s.effects.AfterCommit(b.ctx, b.workspace, b.broken...)
@@ -247,7 +247,7 @@ func (b *claimBatch) lockAgents(claims []*claimItem) func(db.Tx) error {
 }
 
 // refuseEnded refuses an agent whose token has ended, by what the database says: a
-// process that has not heard of it yet gives out nothing either.
+// process that does not know of it yet gives out nothing either.
 func (b *claimBatch) refuseEnded(c *claimItem) error {
 	agent, known := b.agents[c.Req.who.Agent]
 	c.agent = agent
@@ -316,7 +316,7 @@ func (b *claimBatch) replay() error {
 	return nil
 }
 
-// resolve finds the one job that an agent asks for.
+// resolve finds the one job that an agent requests.
 func (b *claimBatch) resolve() error {
 	for _, c := range b.open() {
 		if c.Req.in.Job == "" {

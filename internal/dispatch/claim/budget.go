@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// afford decides which of the jobs that were taken their budgets have room for, in the
+// afford decides which of the jobs that were taken their budgets have enough left for, in the
 // order in which they were taken. The others wait for a budget, and whoever got nothing
 // but such looks again.
 func (b *claimBatch) afford() error {
@@ -38,7 +38,7 @@ func (b *claimBatch) afford() error {
 	return nil
 }
 
-// withhold takes from a claim the jobs that have no room in their budgets.
+// withhold takes from a claim the jobs that have too little left in their budgets.
 func (b *claimBatch) withhold(c *claimItem, refused map[ids.ID]budgeting.Refusal) error {
 	var last budgeting.Refusal
 	for _, id := range c.taken {
@@ -63,7 +63,7 @@ func (b *claimBatch) withhold(c *claimItem, refused map[ids.ID]budgeting.Refusal
 }
 
 // hold keeps a job that was taken out of the queue from being claimed until its budget
-// has room.
+// has enough left.
 func (b *claimBatch) hold(id ids.ID, r budgeting.Refusal) error {
 	job, err := jobs.LockTx(b.ctx, b.tx, b.workspace, id.String())
 	if err != nil {

@@ -28,13 +28,13 @@ const (
 	// in review as they allow.
 	ReasonPaused        = "paused"
 	ReasonReviewBacklog = "review_backlog"
-	// What there is to do has no room in its budget.
+	// What there is to do has too little left in its budget.
 	ReasonBudget = "budget"
 	// The provider of the agent's models takes no requests for a time.
 	ReasonRateLimited = "rate_limited"
 )
 
-// Request is what an agent asks for.
+// Request is what an agent wants.
 type Request struct {
 	Wait       time.Duration // 0 answers at once
 	Max        int           // 1..100, 0 is 1

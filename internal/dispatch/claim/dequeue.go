@@ -72,7 +72,7 @@ func (c *claimItem) nothing() string {
 	return ReasonEmpty
 }
 
-// takeNamed takes the one job that was asked for.
+// takeNamed takes the one job that was requested.
 func (b *claimBatch) takeNamed(c *claimItem) error {
 	if c.crowded {
 		return nil

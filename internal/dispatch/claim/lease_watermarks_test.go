@@ -152,7 +152,7 @@ func (w *world) blocksOfSeats(params dbsqlc.AgentsForClaimParams) (blocks int) {
 	return blocks
 }
 
-// seatsFrom returns what the next claim of an agent asks of its seats.
+// seatsFrom returns what the next claim of an agent queries of its seats.
 func seatsFrom(d *dispatch.Service, workspace, agent ids.ID) dbsqlc.AgentsForClaimParams {
 	number, ofFactory := d.SeatsFrom(agent)
 	return dbsqlc.AgentsForClaimParams{WorkspaceID: workspace, Ids: []ids.ID{agent}, FromNumbers: []int64{number},

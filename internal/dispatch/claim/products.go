@@ -49,7 +49,7 @@ func (b *claimBatch) requireOpen(job jobs.Job) error {
 	return nil
 }
 
-// notAffordable refuses a named job whose budget has no room for it.
+// notAffordable refuses a named job whose budget has too little left for it.
 func notAffordable(job jobs.Job, why budgeting.Refusal) error {
 	return fault.New(fault.NotClaimable, "%s waits for its budget. %s.", job.Key, why.Reason()).With("status", string(jobs.Waiting))
 }

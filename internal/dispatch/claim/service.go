@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
-// Subscriber tells of wake-ups, from every process of one database.
+// Subscriber delivers wake-ups, from every process of one database.
 type Subscriber interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }
@@ -66,7 +66,7 @@ func (s *Service) tokensEnded(topic string) {
 	}
 }
 
-// laneChanged is told of a claimable job in a lane, or, with the bare prefix,
+// laneChanged handles a claimable job in a lane, or, with the bare prefix,
 // that wake-ups may have been missed.
 func (s *Service) laneChanged(topic string) {
 	workspace, lane, ok := jobs.ParseLaneTopic(topic)

@@ -116,7 +116,7 @@ func (b *claimBatch) ask() error {
 	return err
 }
 
-// pricesChanged is told that claims which waited for a price may look again, or, with the
+// pricesChanged handles the news that claims which waited for a price may look again, or, with the
 // bare prefix, that wake-ups may have been missed.
 func (s *Service) pricesChanged(topic string) {
 	if workspace, ok := prices.ParseTopic(topic); ok {

@@ -22,10 +22,10 @@ type laneSnapshot struct {
 // laneSnapshots are those of the last look, by lane.
 type laneSnapshots map[int64]laneSnapshot
 
-// lost notes what comes first in the lanes now, and gives the lanes to tell of. A
-// job that is there at two looks in a row was not told of; at the fourth, eighth,
-// … it is told of again, for it may be one that is not given out now: what is held
-// back is not asked for again and again.
+// lost notes what comes first in the lanes now, and returns the lanes to announce. A
+// job that is there at two looks in a row was not announced; at the fourth, eighth,
+// … it is announced again, for it may be one that is not given out now: what is held
+// back is not looked for again and again.
 func (seen laneSnapshots) lost(heads map[int64]ids.ID) []int64 {
 	maps.DeleteFunc(seen, func(lane int64, _ laneSnapshot) bool { _, ready := heads[lane]; return !ready })
 	var lanes []int64
@@ -52,7 +52,7 @@ func (s *Service) pollLanes(workspace ids.ID) {
 		}
 		heads, newest, err := s.pollOnce(workspace, lanes)
 		if err != nil {
-			continue // the database's absence is told elsewhere
+			continue // the database's absence is reported elsewhere
 		}
 		lost := seen.lost(heads)
 		if !s.lanes.knows(workspace, newest) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// What stands first in a lane at two looks in a row was not told of. What is held
-// back is told of more and more seldom.
+// What stands first in a lane at two looks in a row was not announced. What is held
+// back is announced more and more seldom.
 func TestTheWatchTellsOfWhatStandsThere(t *testing.T) {
 	seen, job := laneSnapshots{}, ids.New()
 	var told []int

@@ -10,7 +10,7 @@ import (
 )
 
 // From its floor on a lane gives its jobs in their order, and from the top where
-// nothing is left there: a floor hides no job from who asks for any.
+// nothing is left there: a floor hides no job from who requests any.
 func TestClaimsGoOnFromTheFloor(t *testing.T) {
 	w := newWorld(t)
 	urgent := func(p int) func(*jobs.New) { return func(n *jobs.New) { n.Priority = &p } }

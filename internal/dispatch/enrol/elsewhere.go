@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// holder is who keeps a factory's name from another host, as a refusal tells it.
+// holder is who keeps a factory's name from another host, as a refusal names it.
 type holder struct {
 	Agent           string    `json:"agent"`
 	Host            string    `json:"host"`
@@ -24,7 +24,7 @@ type holder struct {
 }
 
 // takeOver sees to it that the agents of a factory live on one host. While one of another
-// host is heard of, the registration is refused; those that are stale lose the factory with
+// host gives signs of life, the registration is refused; those that are stale lose the factory with
 // their leases and tokens, so that a host that comes back does not work in it beside the new
 // one. Hosts that do not say who they are are taken for any.
 func (r *registering) takeOver() error {

@@ -12,7 +12,7 @@ import (
 
 // redact takes the secrets of jobs that the agent or its factory's agents hold out of
 // a registration. A new name that holds one is refused: it cannot be another one. What
-// is known already tells nothing new. Where no job with secrets is held it costs
+// is known already reveals nothing new. Where no job with secrets is held it costs
 // nothing.
 func (r *registering) redact() error {
 	if slices.Contains(bootForms(r.jobs, r.in.BootID), r.agent.boot) {

@@ -35,7 +35,7 @@ type agentRow struct {
 	secretHeld    bool // it holds a job with secrets
 }
 
-// enrolmentToken returns the enrolment token that somebody asks with.
+// enrolmentToken returns the enrolment token that somebody calls with.
 func enrolmentToken(who tenancy.Principal) *ids.ID {
 	if who.Token == ids.Nil {
 		return nil

@@ -21,8 +21,9 @@ import (
 // as the reason.
 const budgetKeeper = budgeting.Actor
 
-// KeepBudgets asks the holders of those jobs to pause that have used more than their own
-// ceilings, token_budget and budget_usd. An error there is not the caller's: the next contact asks again.
+// KeepBudgets directs the holders of those jobs to pause that have used more than their own
+// ceilings, token_budget and budget_usd. An error there is not the caller's: the next contact
+// tries again.
 func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.ID) {
 	if len(list) == 0 {
 		return
@@ -53,8 +54,9 @@ func (e *Effects) KeepBudgets(ctx context.Context, workspace ids.ID, list []ids.
 	}
 }
 
-// DirectForBudgets asks the holders of jobs to pause that a budget has nothing left for,
-// and warns those that it has little left for. An error there is not the caller's: what they tell next is charged again.
+// DirectForBudgets directs the holders of jobs to pause that a budget has nothing left for,
+// and warns those that it has little left for. An error there is not the caller's: their next
+// report is charged again.
 func (e *Effects) DirectForBudgets(ctx context.Context, workspace ids.ID, charged budgeting.Charged) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
@@ -100,7 +102,7 @@ func warnForBudgetsTx(ctx context.Context, tx db.Tx, workspace ids.ID, charged b
 	return nil
 }
 
-// pauseForBudget asks the holder of one job to pause.
+// pauseForBudget directs the holder of one job to pause.
 func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reason string) error {
 	payload, err := json.Marshal(map[string]any{"reason": budgetKeeper, "text": reason})
 	if err != nil {
@@ -122,7 +124,7 @@ func (e *Effects) pauseForBudget(ctx context.Context, workspace, id ids.ID, reas
 	return err
 }
 
-// BudgetsFreed lets the jobs go on that the budgets of a workspace have room for now: those
+// BudgetsFreed lets the jobs go on that the budgets of a workspace have enough left for now: those
 // that wait for one, the most urgent first, and those that one has paused.
 func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
@@ -132,7 +134,7 @@ func (e *Effects) BudgetsFreed(ctx context.Context, workspace ids.ID, _ []ids.ID
 	}
 }
 
-// WakeForBudgets lets the jobs of a workspace go on that its budgets have room for, and
+// WakeForBudgets lets the jobs of a workspace go on that its budgets have enough left for, and
 // returns how many.
 func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, error) {
 	var woken budgeting.Woken
@@ -185,8 +187,8 @@ func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (re
 	return resumed && err == nil, err
 }
 
-// keepBudgetTx asks the holder of one job to pause, where it has used up its own ceiling
-// and is not asked to stop already.
+// keepBudgetTx directs the holder of one job to pause, where it has used up its own ceiling
+// and is not directed to stop already.
 func keepBudgetTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bool, error) {
 	used, err := OwnUseTx(ctx, tx, who.Workspace, id)
 	if err != nil || !used.overTokens && !used.overMoney {

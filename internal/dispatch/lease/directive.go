@@ -14,9 +14,9 @@ import (
 // without it.
 const graceSeconds = 60
 
-// DirectTx asks the holder of a job to cancel or to pause it, and returns the job. A
-// cancel replaces a pause, and either of them a warning; asking twice changes nothing,
-// nor does asking to pause what is to be cancelled.
+// DirectTx directs the holder of a job to cancel or to pause it, and returns the job. A
+// cancel replaces a pause, and either of them a warning; a second call changes nothing,
+// nor does a pause of what is to be cancelled.
 // The event says the payload.
 func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, directive, reason string, payload json.RawMessage) (
 	jobs.Job, error,
@@ -36,7 +36,7 @@ func DirectTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Loc
 	return jobs.LoadTx(ctx, tx, who.Workspace, job.ID.String())
 }
 
-// ApplyDirective returns the decision that a directive asks for, once its job is to be
+// ApplyDirective returns the decision that a directive calls for, once its job is to be
 // taken from the agent. ok is false where there is none.
 func ApplyDirective(j jobs.Job, why string) (d jobs.Decision, e AttemptEnd, ok bool, err error) {
 	if j.Lease == nil {

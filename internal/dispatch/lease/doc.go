@@ -5,7 +5,7 @@
 // A lease lasts until a time of the database's clock, under an epoch that is one higher
 // than any before. It ends once: by its agent's call, by a person, or by the reaper. Its
 // attempt keeps the outcome, so that the agent's call can be answered again and any other
-// call told why it comes too late.
+// call learns why it comes too late.
 //
 // Locks are taken in the order factory, agent, job, lease.
 package lease

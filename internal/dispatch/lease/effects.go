@@ -84,7 +84,7 @@ func (e *Effects) PromoteNext(ctx context.Context, workspace ids.ID, list ...Cha
 			promoted++
 		}
 	}
-	// What the caller asked for is done; that it went away keeps nobody waiting.
+	// What the caller requested is done; that it went away keeps nobody waiting.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), AfterCommitTimeout)
 	defer cancel()
 	for product := range products {

@@ -35,7 +35,7 @@ type AttemptEnd struct {
 	Kind    string
 	Result  []byte
 	Digest  []byte // of the agent's call that ended it, nil where somebody else did
-	// DeliveryFollows: its agent said that it tells what becomes of its commit.
+	// DeliveryFollows: its agent said that it will report what becomes of its commit.
 	DeliveryFollows bool
 }
 

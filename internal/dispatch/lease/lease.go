@@ -49,7 +49,7 @@ const (
 	Warn     = "warn"
 )
 
-// Status is how a lease stands, and what its holder is asked to do.
+// Status is how a lease stands, and what its holder is directed to do.
 type Status struct {
 	Job       string
 	Epoch     int64
@@ -61,7 +61,7 @@ type Status struct {
 	LinesLeftOut int
 }
 
-// Unasked returns the directive of a lease of which nothing was asked.
+// Unasked returns the directive of a lease of which nothing was requested.
 func Unasked(draining bool) string {
 	if draining {
 		return Drain

@@ -31,7 +31,7 @@ const (
 	MaxClaimWord = 255
 )
 
-// Next is what an agent asks for in the place of the job whose lease it ends. It never
+// Next is what an agent requests in the place of the job whose lease it ends. It never
 // waits.
 type Next struct {
 	Max        int    // 1..100, 0 is 1
@@ -39,7 +39,7 @@ type Next struct {
 	RequestID  string // the same id gives the same leases again
 }
 
-// Check tells all that is wrong with n, by the fields below "next". nil is right.
+// Check returns all that is wrong with n, by the fields below "next". nil is right.
 func (n *Next) Check() error {
 	if n == nil {
 		return nil

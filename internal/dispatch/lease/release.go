@@ -43,7 +43,7 @@ func ReleaseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, agent ids.I
 // All concerns every job.
 func All(jobs.Job) bool { return true }
 
-// Requeue returns the decision to give a job back without blame, unless a person asked for
+// Requeue returns the decision to give a job back without blame, unless a person requested
 // something else.
 func Requeue(job jobs.Locked, why string) (jobs.Decision, AttemptEnd, error) {
 	if d, e, ok, err := ApplyDirective(job.Job, why); ok {

@@ -132,8 +132,8 @@ func OwnUseTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (OwnUse, err
 		Cost: spend.Nanos(row.ChargedNanos), overTokens: row.IsOverTokens, overMoney: row.IsOverMoney}, nil
 }
 
-// warnForBudget tells the holder of a lease that a budget is nearly used up, and reports
-// whether it did: not where something is asked of it already, or the lease has ended.
+// warnForBudget warns the holder of a lease that a budget is nearly used up, and reports
+// whether it did: not where it has a directive already, or the lease has ended.
 func warnForBudget(ctx context.Context, tx db.Tx, workspace ids.ID, of spend.Lease, reason string) (bool, error) {
 	n, err := q.LeaseWarnForBudget(ctx, tx, reason, workspace, of.Job, of.Epoch)
 	if err != nil {

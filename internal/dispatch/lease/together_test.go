@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// Who asks while the work is done is followed by work that began later, done once for all
+// Who calls while the work is done is followed by work that began later, done once for all
 // of them; each caller does it once at most, and other workspaces wait for nobody.
 func TestWorkIsDoneTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ const (
 	expiryRest = 20
 )
 
-// expiredLeases tells claims where leases have to be taken back, so that work comes back
+// expiredLeases shows claims where leases have to be taken back, so that work comes back
 // also where no reaper runs. One look is for all workspaces.
 type expiredLeases struct {
 	now  func() time.Time
@@ -26,7 +26,7 @@ type expiredLeases struct {
 	mu      sync.Mutex
 	looking bool
 	next    time.Time       // when to look again
-	found   map[ids.ID]bool // workspaces that no claim was told of yet
+	found   map[ids.ID]bool // workspaces not yet announced to a claim
 }
 
 func newExpiredLeases(look func(ctx context.Context) ([]ids.ID, error)) *expiredLeases {
@@ -49,7 +49,7 @@ func (l *expiredLeases) lookAgain(ctx context.Context) (err error) {
 	return err
 }
 
-// due reports whether it is time to look; whoever is told so does, alone.
+// due reports whether it is time to look; whoever gets true does, alone.
 func (l *expiredLeases) due() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

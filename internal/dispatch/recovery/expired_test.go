@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// One look serves the claims of all workspaces, each of which is told once; the
+// One look serves the claims of all workspaces, each of which is notified once; the
 // next look comes after a second, or when the rest of a long one is over.
 func TestOneLookForLapsedLeasesServesAllWorkspaces(t *testing.T) {
 	t.Parallel()

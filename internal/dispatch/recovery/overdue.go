@@ -25,7 +25,7 @@ const (
 // timekeeper is the loop that events name as what warned or timed out.
 const timekeeper = "time-out"
 
-// Warn tells, in every workspace, the holders of leases whose estimate was
+// Warn warns, in every workspace, the holders of leases whose estimate was
 // exceeded by 30 minutes. It returns how many.
 func (s *Service) Warn(ctx context.Context) (int, error) {
 	return s.late(ctx, leasesToWarn, s.warn)
@@ -104,7 +104,7 @@ func warnTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bo
 		Changes: []eventlog.Change{{Field: "directive", Old: held.directive, New: lease.Warn}}})
 }
 
-// overdue reports whether a holder is to be warned: it is not asked to stop, and the
+// overdue reports whether a holder is to be warned: it is not directed to stop, and the
 // estimate is exceeded by more than is overlooked.
 func overdue(job jobs.Job, l lockedLease) bool {
 	return job.EstimatedMinutes != nil && l.warnedAt == nil &&
@@ -127,7 +127,7 @@ func (s *Service) timeOut(ctx context.Context, workspace ids.ID, list []ids.ID) 
 }
 
 // ifTimeIsOut takes back a lease that was warned and made no progress since; what
-// a person asked for goes first.
+// a person requested goes first.
 func ifTimeIsOut(job jobs.Locked, l lockedLease) (jobs.Decision, lease.AttemptEnd, bool, error) {
 	if !timeIsOut(l) {
 		return jobs.Decision{}, lease.AttemptEnd{}, false, nil

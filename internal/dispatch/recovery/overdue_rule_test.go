@@ -12,7 +12,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func ago(minutes int) *time.Time { t := now.Add(-time.Duration(minutes) * time.Minute); return &t }
 
-// The rules are asked again under the lease's lock, whatever the search found.
+// The rules are checked again under the lease's lock, whatever the search found.
 func TestWhoIsWarned(t *testing.T) {
 	twenty := 20
 	for name, c := range map[string]struct {

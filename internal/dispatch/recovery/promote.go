@@ -68,7 +68,7 @@ func (s *Service) promoteFreed(ctx context.Context, workspace ids.ID) (int, erro
 
 // SweepDependencies finds jobs that wait for nothing any more, in every
 // workspace: what the limit of a completion, or a crash, left behind, and what a budget
-// has room for. Jobs that are
+// has enough left for. Jobs that are
 // ready where their product allows fewer wait from then on. It returns how many
 // were made claimable.
 func (s *Service) SweepDependencies(ctx context.Context) (int, error) {

@@ -214,7 +214,7 @@ func lapse(l lockedLease) (why string, ok bool) {
 }
 
 // lost returns the decision about a job whose lease is taken back: what a person
-// asked for goes before the loss.
+// requested goes before the loss.
 func lost(job jobs.Locked, why string, wait time.Duration) (jobs.Decision, lease.AttemptEnd, error) {
 	if d, e, ok, err := lease.ApplyDirective(job.Job, why); ok {
 		return d, e, err

@@ -91,8 +91,8 @@ func leasesToTimeOut(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error)
 	return late, nil
 }
 
-// writeWarning writes the warning on a job's lease, unless something else was asked of
-// it.
+// writeWarning writes the warning on a job's lease, unless it has another
+// directive.
 func writeWarning(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, reason string) (bool, error) {
 	by := who.Actor()
 	n, err := q.LeaseWarn(ctx, tx, dbsqlc.LeaseWarnParams{WorkspaceID: who.Workspace, JobID: job, Reason: reason,

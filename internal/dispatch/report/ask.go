@@ -23,7 +23,7 @@ type Question struct {
 }
 
 // Ask parks a job with its holder's question: the lease ends now and frees the
-// seat, the checkpoint is kept. What a person asked of the job goes first: it is
+// seat, the checkpoint is kept. A person's directive for the job goes first: it is
 // carried out instead. Faults as of Complete, and Validation for a question of
 // none or more than 10,000 characters.
 func (s *Service) Ask(ctx context.Context, who tenancy.Principal, ref lease.Ref, q Question) (Ended, error) {

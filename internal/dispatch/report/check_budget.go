@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Steps before which an agent asks whether it may spend.
+// Steps before which an agent checks whether it may spend.
 const (
 	AtSpawn      = "spawn"
 	AtCheckpoint = "checkpoint"
@@ -46,10 +46,10 @@ type BudgetAnswer struct {
 	Budget            string       // that sets the limit: its name, or the job's key where it is the job's own
 }
 
-// CheckBudget says before something costly whether a budget of the job has room for it:
+// CheckBudget says before something costly whether a budget of the job has enough left for it:
 // the directive is pause where none is left, and before a spawn also where what it is
 // expected to cost is more than is left; warn where it is little, and where a commit took
-// many tokens for its lines; and otherwise what the lease is told. It counts as a sign of
+// many tokens for its lines; and otherwise the directive of the lease. It counts as a sign of
 // life and keeps the lease, as Renew does. Faults: Validation, and those of Renew.
 func (s *Service) CheckBudget(ctx context.Context, who tenancy.Principal, ref lease.Ref, in BudgetCheck) (BudgetAnswer, error) {
 	if err := in.check(); err != nil {

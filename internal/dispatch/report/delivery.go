@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// checkDelivery tells all that is wrong with what is told.
+// checkDelivery returns all that is wrong with what is reported.
 func checkDelivery(told attempts.Delivery) error {
 	p := fault.Problems{}
 	if !slices.Contains([]attempts.DeliveryState{attempts.Local, attempts.Pushed, attempts.Refused}, told.State) {
@@ -98,7 +98,7 @@ func (s *Service) deliverTx(ctx context.Context, tx db.Tx, who tenancy.Principal
 	return now, lease.AppendEvent(ctx, tx, who, eventlog.Event{Type: kind, JobID: &job, Epoch: &ref.Epoch, Payload: facts})
 }
 
-// withoutSecrets returns what is told without the values of the job's secrets.
+// withoutSecrets returns what is reported without the values of the job's secrets.
 func withoutSecrets(red *redact.Redactor, told attempts.Delivery) attempts.Delivery {
 	told.Branch, told.Commit = red.Cut(told.Branch, attempts.MaxBranch), red.Cut(told.Commit, jobs.MaxCommit)
 	told.Detail = red.Cut(told.Detail, attempts.MaxDetail)

@@ -38,7 +38,7 @@ type Completion struct {
 	// PatchBlob is the SHA-256 of a blob with the whole patch, ResultBlob that of one with
 	// what else came of the work; "" for none.
 	PatchBlob, ResultBlob string
-	// DeliveryFollows: the agent tells with RecordDelivery what becomes of the commit, and a merge
+	// DeliveryFollows: the agent reports the commit's fate with RecordDelivery, and a merge
 	// waits until then.
 	DeliveryFollows bool
 	// Next is what is wanted for the seat that becomes free, nil for nothing.
@@ -180,7 +180,7 @@ type Failure struct {
 	Next *lease.Next `json:"-"` // no part of the words by which it is recognised
 }
 
-// check tells all that is wrong with a failure.
+// check returns all that is wrong with a failure.
 func (f Failure) check() error {
 	p := fault.Problems{}
 	if f.Error == "" || !utf8.ValidString(f.Error) {
@@ -217,7 +217,8 @@ func (f Failure) outcome() string {
 }
 
 // Fail ends an attempt that went wrong: the job waits for its backoff, or fails
-// for good. What is the host's fault ends as a release: neither failure nor loss. The lease ends now. Faults as of Complete.
+// for good. What is the host's fault ends as a release: neither failure nor loss. The lease
+// ends now. Faults as of Complete.
 func (s *Service) Fail(ctx context.Context, who tenancy.Principal, ref lease.Ref, f Failure) (Ended, error) {
 	err := errors.Join(f.check(), lease.RequireAgent(who), ref.Check())
 	if err != nil {
@@ -255,7 +256,7 @@ type Release struct {
 }
 
 // Release gives a job back without a result and without blame; it is how an
-// agent acknowledges that it was asked to pause or cancel. The lease ends now.
+// agent acknowledges that it was directed to pause or cancel. The lease ends now.
 func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.Ref, r Release) (Ended, error) {
 	if err := (Progress{Checkpoint: r.Checkpoint}).check(); err != nil {
 		return Ended{}, err

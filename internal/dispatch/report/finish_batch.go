@@ -39,7 +39,7 @@ type finishResult struct {
 type Ended struct {
 	jobs.Job
 
-	// Next is what the agent got for the seat, nil where it asked for nothing.
+	// Next is what the agent got for the seat, nil where it requested nothing.
 	Next *lease.Claimed
 }
 
@@ -48,7 +48,7 @@ type Ended struct {
 const ReasonTryAgain = "try_again"
 
 // finish ends an agent's lease, together with those that end at the same moment, and fills
-// the seat where that is asked for.
+// the seat where that is requested.
 func (s *Service) finish(ctx context.Context, call finishCall) (Ended, error) {
 	if err := errors.Join(lease.RequireAgent(call.who), call.ref.Check(), call.next.Check()); err != nil {
 		return Ended{}, err
@@ -146,7 +146,7 @@ func (b *finishBatch) exec() error {
 	return b.write()
 }
 
-// authenticate asks which of the agents call with their present boot. The agents come
+// authenticate reads which of the agents call with their present boot. The agents come
 // before the jobs: the order in which everybody locks.
 func (b *finishBatch) authenticate(tx db.Tx) (err error) {
 	callers := make([]tenancy.Principal, 0, len(b.items))
@@ -172,7 +172,7 @@ func (b *finishBatch) read(tx db.Tx) (err error) {
 	return err
 }
 
-// askWhoWaits asks for which of the jobs others wait.
+// askWhoWaits reads for which of the jobs others wait.
 func (b *finishBatch) askWhoWaits(tx db.Tx) (err error) {
 	b.waited, err = jobsWaitedFor(b.ctx, tx, b.workspace, slices.Collect(maps.Keys(b.locks)))
 	return err

@@ -65,7 +65,7 @@ func TestALockHoldsUpNoNeighbour(t *testing.T) {
 			if _, err := tx.Exec(c.Ctx, sql, id); err != nil {
 				t.Fatal(err)
 			}
-			// Each tells of its job for the first time: that starts it.
+			// Each reports on its job for the first time: that starts it.
 			said := c.beats()
 			for i, j := range c.held {
 				said[i].Beat.Leases = []report.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(30)}}

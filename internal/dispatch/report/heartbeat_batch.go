@@ -146,7 +146,7 @@ func (b *beatBatch) renew() error {
 	return nil
 }
 
-// sortLeases tells the leases that the agents list and have from those that they do
+// sortLeases separates the leases that the agents list and have from those that they do
 // not have.
 func (b *beatBatch) sortLeases() error {
 	var refs []string

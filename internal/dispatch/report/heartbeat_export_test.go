@@ -84,7 +84,7 @@ func (s *Service) ReportsTogether(ctx context.Context, workspace ids.ID, list []
 }
 
 // AnswerBeats answers heartbeats as though they had all waited for the same batch, and
-// tells of each by its place when it is answered.
+// reports each by its place when it is answered.
 func (s *Service) AnswerBeats(ctx context.Context, workspace ids.ID, list []Said, tell func(int, Heard)) {
 	for i, one := range s.flushBeats(ctx, workspace, list) {
 		go func() { tell(i, heard(one)) }()

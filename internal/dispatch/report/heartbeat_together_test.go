@@ -38,7 +38,7 @@ type twins struct {
 
 // Heartbeats that are written together leave the rows and give the answers that
 // they would, one after another: whoever was replaced, ended, drained, or lists
-// what it does not have, and whatever is asked of a lease.
+// what it does not have, and whatever directive a lease has.
 func TestHeartbeatsTogetherAreAsOneByOne(t *testing.T) {
 	eachTwin(t, func(w *twins) (alone, together []report.Heard) {
 		said := w.say(w.beat)

@@ -28,7 +28,7 @@ type logUse struct {
 	leftOut              int64
 }
 
-// room returns the room before a batch whose bytes are counted already.
+// room returns the space left before a batch whose bytes are counted already.
 func (u logUse) room(bytes int64) logRoom {
 	room := logRoom{bytes: bytes, line: u.line, left: u.leftOut}
 	for _, of := range []struct {
@@ -53,7 +53,7 @@ func totalSize(lines []joblog.Line) (bytes int64) {
 	return bytes
 }
 
-// fitting returns how many lines at the beginning of a batch there is room for.
+// fitting returns how many lines at the beginning of a batch there is space for.
 func (r logRoom) fitting(lines []joblog.Line) int {
 	left := r.bytes
 	for i, l := range lines {
@@ -89,7 +89,7 @@ func freshTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, e
 	return fresh, nil
 }
 
-// appendTx adds the lines of a batch that are new and that there is room for, and
+// appendTx adds the lines of a batch that are new and that there is space for, and
 // says how many it left out.
 func (r logRoom) appendTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch int64,
 	lines []joblog.Line) (leftOut int, err error) {

@@ -30,7 +30,7 @@ const (
 // WriteLogs adds lines to the log of the job that an agent works on, at most
 // 1,000, without the values of the job's secrets. Of a line the server fills in ID,
 // Epoch, Agent and ReceivedAt. A line with a LineID that the lease has already is
-// kept once; lines that are all kept already may be told after the lease has ended.
+// kept once; lines that are all kept already may be sent after the lease has ended.
 // Those beyond the limits of the job's log are left out, and a line says how many.
 // Faults as of Progress.
 func (s *Service) WriteLogs(ctx context.Context, who tenancy.Principal, ref lease.Ref, lines []joblog.Line) (lease.Status, error) {
@@ -156,7 +156,7 @@ func detailsProblem(raw json.RawMessage) string {
 	return ""
 }
 
-// WatchLogs tells of lines that are written to a job's log, by any process:
+// WatchLogs notifies of lines that are written to a job's log, by any process:
 // written gets a token for one or many of them, and one now and then for none.
 // cancel ends it.
 func (s *Service) WatchLogs(workspace, job ids.ID) (written <-chan struct{}, cancel func()) {

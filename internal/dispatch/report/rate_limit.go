@@ -33,7 +33,7 @@ func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref 
 }
 
 // judgeFailure says what becomes of a job whose attempt has failed. What is its host's costs
-// it nothing. With a rate limit the provider is held for the time that it asks for, for the
+// it nothing. With a rate limit the provider is held for the time that it requests, for the
 // agents of the same enrolment token.
 func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, f Failure) (jobs.Decision, error) {
 	kind := jobs.ParseFailureKind(f.Kind)

@@ -55,7 +55,7 @@ func budgeted(list []jobs.Job) []ids.ID {
 	return some
 }
 
-// notify tells the others what changed, after the commit.
+// notify notifies the others of what changed, after the commit.
 func (w *leaseReports) notify() {
 	if w.changed {
 		w.s.effects.Publish(w.workspace, nil, w.started...)

@@ -14,8 +14,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// lockedDelivery is what is told of an attempt, locked. ours says that the attempt was one of
-// the factory of whoever asks.
+// lockedDelivery is what is reported of an attempt, locked. ours says that the attempt was one of
+// the factory of the caller.
 type lockedDelivery struct {
 	attempts.Delivery
 

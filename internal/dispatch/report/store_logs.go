@@ -15,7 +15,7 @@ import (
 )
 
 // lockLog locks the lease that lines are written under, counts their bytes, and returns
-// the room that there is for them. held is false where the agent does not have the
+// the space that there is for them. held is false where the agent does not have the
 // lease.
 func lockLog(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, epoch, bytes int64) (
 	status lease.Status, room logRoom, held bool, err error,

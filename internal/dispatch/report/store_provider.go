@@ -16,7 +16,7 @@ import (
 )
 
 // agentProvider is whose models an agent works with: as it says now, or said before, or
-// told of what it used under a lease; "" where nobody knows. It is kept of the agent.
+// reported of what it used under a lease; "" where nobody knows. It is kept of the agent.
 func agentProvider(ctx context.Context, tx db.Tx, who tenancy.Principal, under leaseName, said string) (string, error) {
 	provider, err := q.AgentLearnProvider(ctx, tx, dbsqlc.AgentLearnProviderParams{WorkspaceID: who.Workspace, AgentID: who.Agent,
 		JobID: under.job, Epoch: under.epoch, Provider: said})

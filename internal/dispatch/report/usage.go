@@ -76,7 +76,7 @@ func newUsageCall(who tenancy.Principal, lines []UsageLine) usageCall {
 	return call
 }
 
-// check refuses a line that the database need not be asked about, with all fields
+// check refuses what can be refused without a query, with all fields
 // that are wrong.
 func (l UsageLine) check() error {
 	fields := fault.Problems{}

@@ -25,7 +25,7 @@ type UsageHeard struct {
 }
 
 // UsageTogether answers reports as though they had all waited for the same batch, and
-// tells of each by its place when it is answered.
+// reports each by its place when it is answered.
 func (s *Service) UsageTogether(ctx context.Context, workspace ids.ID, said []UsageSaid, tell func(int, UsageHeard)) {
 	items := make([]*usageItem, len(said))
 	for i, one := range said {

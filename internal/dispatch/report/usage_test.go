@@ -95,7 +95,7 @@ func (w *world) worked(one, other tenancy.Principal) (k worked) {
 }
 
 // Usage counts for a lease that the agent has or ever had, however it ended, and
-// for no other; and that whether it is told with others or alone.
+// for no other; and that whether it is reported with others or alone.
 func TestForWhichLeasesUsageCounts(t *testing.T) {
 	w := newWorld(t)
 	ada, eve := w.Agent("ada"), w.Agent("eve")
@@ -166,7 +166,7 @@ func TestForWhichLeasesUsageCounts(t *testing.T) {
 	}
 }
 
-// Only an agent's present boot may tell; it may tell what the boot before it used.
+// Only an agent's present boot may report; it may report what the boot before it used.
 func TestWhoTellsOfUsage(t *testing.T) {
 	w := newWorld(t)
 	before := w.Agent("ada")
@@ -242,7 +242,7 @@ func TestALineThatIsRefused(t *testing.T) {
 }
 
 // The values of a job's secrets are not among what is kept of its usage; an id that
-// holds one is refused, for it could be told by no other.
+// holds one is refused, for no other id could name the entry.
 func TestUsageHoldsNoSecret(t *testing.T) {
 	w := newWorld(t)
 	ada := w.Agent("ada")
@@ -280,7 +280,7 @@ func (w *world) claimOf(agent tenancy.Principal, j jobs.Job) jobs.Job {
 }
 
 // An id names an entry within its job: a later attempt on the job raises it, and another
-// job's telling of the same id is an entry of its own, whoever tells it, with others, alone
+// job's report of the same id is an entry of its own, whoever sends it, with others, alone
 // and in one report. Nobody raises what is not his job's.
 func TestAnIDNamesAnEntryOfItsJob(t *testing.T) {
 	for way, padding := range map[string]int{"with others": 0, "alone": report.MaxBatchedUsage} {
@@ -314,7 +314,7 @@ func TestAnIDNamesAnEntryOfItsJob(t *testing.T) {
 			tells(eve, "recorded stale_epoch", entry(ref(hers), "m", input(spend.MaxTokens)), entry(ref(mine), "m", input(spend.MaxTokens)))
 			stand(map[string]string{"mine": "m:1:7 7 7", "twin": "m:1:6 6 6", "hers": "m:1:1000000000 1000000000 1000000000"})
 
-			// The job goes to somebody else, whose session tells its history again.
+			// The job goes to somebody else, whose session reports its history again.
 			if _, err := w.Dispatch.Release(w.Ctx, ada, ref(mine), report.Release{Reason: "tired"}); err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// together tells reports in one run and gives the answers.
+// together sends reports in one run and gives the answers.
 func (w *world) together(said []report.UsageSaid) []report.UsageHeard {
 	heard := make([]report.UsageHeard, len(said))
 	var all sync.WaitGroup
@@ -92,7 +92,7 @@ func words(h report.UsageHeard) string {
 }
 
 // What somebody holds, an agent, the sums of a lease or a message that is being
-// told, keeps only those waiting who need it.
+// reported, keeps only those waiting who need it.
 func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
 	w := newWorld(t)
 	agents := w.Crew(12)
@@ -154,7 +154,7 @@ func TestALockedAgentKeepsNoReportOfUsageWaiting(t *testing.T) {
 	w.tell(ada, entry(ref(held), "message"))
 }
 
-// The same messages told to two processes at once, each in an order of its own: they
+// The same messages reported to two processes at once, each in an order of its own: they
 // are held up at the sums or in the midst of the messages, nobody waits in a circle,
 // and each message counts once.
 func TestTwoProcessesAreToldTheSame(t *testing.T) {
@@ -203,7 +203,7 @@ func TestTwoProcessesAreToldTheSame(t *testing.T) {
 	}
 }
 
-// Whatever is told, how often, in which order, split how and to which process: what
+// Whatever is reported, how often, in which order, split how and to which process: what
 // counts is each message once.
 func TestTotalsAreThoseOfTheDistinctMessages(t *testing.T) {
 	w := newWorld(t)
@@ -238,7 +238,7 @@ func TestTotalsAreThoseOfTheDistinctMessages(t *testing.T) {
 	})
 }
 
-// spending draws what agents use and how they tell of it.
+// spending draws what agents use and how they report it.
 type spending struct {
 	r    *rapid.T
 	crew []tenancy.Principal
@@ -280,7 +280,7 @@ func (k *spending) reports(messages []report.UsageLine) []report.UsageSaid {
 	return reports
 }
 
-// tell tells them all at once, and counts how often each message was recorded.
+// tell reports them all at once, and counts how often each message was recorded.
 func (k *spending) tell(ctx context.Context, processes []*world, reports []report.UsageSaid) map[string]int {
 	recorded := map[string]int{}
 	var mu sync.Mutex
