@@ -19,26 +19,26 @@ import (
 // Actor is what events name as who acts for budgets.
 const Actor = "budget"
 
-// maxSum keeps the sums of a period within what a number holds, whatever agents tell.
+// maxSum keeps the sums of a period within what a number holds, whatever agents report.
 const maxSum = math.MaxInt64 / 2
 
 // Charged is what follows from charges.
 type Charged struct {
 	// Pause are running jobs that a hard budget has nothing left for, with the sentence
-	// that their holders are told.
+	// that their holders get.
 	Pause map[ids.ID]string
 	// Warn are leases that live on the last of what they have reserved and whose holders
-	// were not told yet.
+	// were not warned yet.
 	Warn map[spend.Lease]string
-	// Eased are jobs whose holders were warned and that have room again.
+	// Eased are jobs whose holders were warned and that have enough left again.
 	Eased []ids.ID
 }
 
 // ChargeTx settles what was used in the budgets of its jobs, in the periods of its
 // instants: first out of what the lease has reserved, the rest out of what is free. A
 // lease that lasts and has used more than half of a slice gets another one where there is
-// room, also of a budget or a period of which it had none. Thresholds that are reached are
-// told, each once in a period. The periods are locked until the transaction ends.
+// enough left, also of a budget or a period of which it had none. Thresholds that are reached are
+// reported, each once in a period. The periods are locked until the transaction ends.
 func ChargeTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spend.Charge) (Charged, error) {
 	if len(charges) == 0 {
 		return Charged{}, nil
@@ -81,7 +81,7 @@ type settling struct {
 	held   map[reservationKey]*held
 	lasts  map[spend.Lease]bool // leases that may begin to reserve something of another period
 	byKey  map[reservationKey]*settlement
-	short  map[ids.ID]bool // running jobs that a hard budget has no room for
+	short  map[ids.ID]bool // running jobs that a hard budget has too little left for
 	out    Charged
 }
 
@@ -197,7 +197,7 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 }
 
 // topUp reserves another slice where less than half of one is left, as far as there is
-// room; what has no limit is not reserved.
+// enough left; what has no limit is not reserved.
 func (s *settling) topUp(lease spend.Lease, b *budget, w *settlement, h *held, isNew bool) {
 	w.IsNew = w.IsNew || isNew
 	money, limited := b.state.Free()
@@ -219,7 +219,7 @@ func (s *settling) topUp(lease spend.Lease, b *budget, w *settlement, h *held, i
 	s.judge(lease, b, h, noMoney, noTokens)
 }
 
-// judge says what follows for the holder of a lease from what a budget has no room for.
+// judge says what follows for the holder of a lease from what a budget has too little left for.
 func (s *settling) judge(lease spend.Lease, b *budget, h *held, noMoney, noTokens bool) {
 	s.short[lease.Job] = s.short[lease.Job] || noMoney || noTokens
 	switch {
@@ -274,7 +274,7 @@ func (s *settling) crossings() []crossing {
 	return list
 }
 
-// followUp tells of thresholds that were reached, and says which jobs are to stop.
+// followUp reports thresholds that were reached, and says which jobs are to stop.
 func (s *settling) followUp() (Charged, error) {
 	who := tenancy.System(s.workspace, Actor)
 	for _, f := range s.crossings() {
@@ -300,7 +300,7 @@ func (s *settling) followUp() (Charged, error) {
 // of usage do the rest.
 const maxTopUps = 200
 
-// TopUpTx reserves more for the leases that were warned, as far as there is room now.
+// TopUpTx reserves more for the leases that were warned, as far as enough is left now.
 func TopUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Charged, error) {
 	warned, err := warnedTx(ctx, tx, workspace, maxTopUps)
 	if err != nil {

@@ -16,7 +16,7 @@ type Refusal struct {
 	Name      string
 	Free      string // what it has: "$0.40", "1,000 tokens", "0 runs"
 	Needed    string // what the job has to reserve
-	Throttled bool   // it has room, and keeps it for jobs of a higher priority
+	Throttled bool   // it has enough left, and keeps it for jobs of a higher priority
 	Model     string // that has no price, where that is why
 }
 
@@ -84,8 +84,8 @@ type slice struct {
 	tokens int64
 }
 
-// decide gives each job its slices, in the order of the jobs, or says which budget has no
-// room for it. What one is given the next ones do not find.
+// decide gives each job its slices, in the order of the jobs, or says which budget has too
+// little left for it. What one is given the next ones do not find.
 func decide(asks []ask) (map[ids.ID][]slice, map[ids.ID]Refusal) {
 	given, refused := map[ids.ID][]slice{}, map[ids.ID]Refusal{}
 	for _, a := range asks {
@@ -101,7 +101,7 @@ func decide(asks []ask) (map[ids.ID][]slice, map[ids.ID]Refusal) {
 }
 
 // refusal is by the first budget that keeps what is left for more urgent jobs, or that is
-// hard and has no room.
+// hard and has too little left.
 func (a ask) refusal() (Refusal, bool) {
 	for _, b := range a.budgets {
 		if a.priority < b.throttledBelow {
@@ -146,7 +146,7 @@ func (b *budget) take() slice {
 	return s
 }
 
-// usedUp returns what the holder of a job is told that the budget has nothing left for.
+// usedUp returns the message to the holder of a job that the budget has nothing left for.
 func (b *budget) usedUp() string {
 	return fmt.Sprintf("The budget %q is used up. Somebody raises it, then the job goes on.", b.name)
 }

@@ -27,7 +27,7 @@ type Grant struct {
 }
 
 // DecideTx says of jobs that are about to be claimed, in this order, which of them have
-// room in all of their budgets, and locks those budgets' periods until the transaction
+// enough left in all of their budgets, and locks those budgets' periods until the transaction
 // ends. ReserveTx has to follow for those that get their lease.
 func DecideTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Grant, map[ids.ID]Refusal, error) {
 	c, err := coveredTx(ctx, tx, workspace, jobs)
@@ -67,7 +67,7 @@ func (g Grant) Within(key string, left spend.Nanos) Grant {
 	return g
 }
 
-// inOrder returns the jobs that have budgets, as they were asked for.
+// inOrder returns the jobs that have budgets, as they were requested.
 func (c covered) inOrder(jobs []ids.ID) []ask {
 	list := make([]ask, 0, len(jobs))
 	for _, id := range jobs {
@@ -92,7 +92,7 @@ type Woken struct {
 	Paused []ids.ID // a budget paused them
 }
 
-// WokenTx returns the jobs that have room in all of their budgets now, together, the most
+// WokenTx returns the jobs that have enough left in all of their budgets now, together, the most
 // urgent first. It locks nothing: whoever claims them decides again.
 func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
 	held, err := heldTx(ctx, tx, workspace, maxWoken)
@@ -124,7 +124,7 @@ func WokenTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Woken, error) {
 }
 
 // RefusalsTx are why jobs would not be claimed now, each by itself; those whose budgets have
-// room are not in there.
+// enough left are not in there.
 func RefusalsTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) (map[ids.ID]Refusal, error) {
 	c, err := coveredTx(ctx, tx, workspace, jobs)
 	if err != nil {

@@ -16,7 +16,7 @@ type Scope struct {
 	Priority int
 }
 
-// Standing is a budget that a job counts for, and whether it has room for it now.
+// Standing is a budget that a job counts for, and whether it has enough left for it now.
 type Standing struct {
 	ID   ids.ID
 	Name string

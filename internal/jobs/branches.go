@@ -13,7 +13,7 @@ import (
 const (
 	// MaxBranchJobs is how many jobs one question about branches may name.
 	MaxBranchJobs = 500
-	// maxBranchAttempts is of how many attempts of a job branches are told.
+	// maxBranchAttempts is how many attempts of a job have their branches listed.
 	maxBranchAttempts = 100
 )
 
@@ -23,7 +23,7 @@ type EndedBranch struct {
 	JobID ids.ID `json:"job_id"`
 	Key   string `json:"job"`
 	Epoch int64  `json:"epoch"`
-	// Branch and Commit are as the attempt's agent told them; "" where it told none.
+	// Branch and Commit are as the attempt's agent reported them; "" where it reported none.
 	Branch string `json:"branch"`
 	Commit string `json:"commit"`
 	// Merged: the job's work was merged. Unmerged: it was completed with this attempt's work,

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// Branches are told of jobs that ended longer ago than their product keeps branches, in the
-// repository that was asked for.
+// Branches are listed of jobs that ended longer ago than their product keeps branches, in the
+// repository that was requested.
 func TestBranchesOfEndedJobs(t *testing.T) {
 	b := setup(t)
 	b.put("web", jobs.ProductSettings{Repos: []string{"web"}, BranchRetention: number(7)})

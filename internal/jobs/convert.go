@@ -27,7 +27,7 @@ func orDefault[T any](v *T, fallback T) T {
 }
 
 // keepable cuts a time to what a column holds, microseconds: as text it would be
-// rounded, and the event would tell another one.
+// rounded, and the event would record another one.
 func keepable(t *time.Time) *time.Time {
 	if t == nil {
 		return nil

@@ -170,7 +170,7 @@ func (c *creation) replay(from *idempotency.Key) ([]Job, bool, error) {
 }
 
 // knownJob returns the job that was made before under the idempotency key of the one
-// that is asked for. A batch has no such answer: what is there already keeps it
+// that is requested. A batch has no such answer: what is there already keeps it
 // from being made as a whole.
 func (c *creation) knownJob() ([]Job, error) {
 	for i, n := range c.in {

@@ -69,7 +69,7 @@ func (c *creation) insert() error {
 	return c.insertDependencies()
 }
 
-// insertRequests keeps what the jobs with idempotency keys were asked for as.
+// insertRequests keeps the requests that made jobs with idempotency keys.
 func (c *creation) insertRequests() error {
 	kept := map[ids.ID][]byte{}
 	for i, n := range c.in {

@@ -28,7 +28,7 @@ func TestBackoffDoublesWithinItsSpread(t *testing.T) {
 	})
 }
 
-// Whatever a decision is asked for, it follows the table or is refused, never
+// Whatever decision is requested, it follows the table or is refused, never
 // panics, and keeps key, epoch and id.
 func TestDecisionsFollowTheTable(t *testing.T) {
 	decisions := map[Trigger]func(Job) (Decision, error){
@@ -120,7 +120,7 @@ func TestOnlyAnOpenQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-// A waiting job is promoted, told what it waits for now, or left alone.
+// A waiting job is promoted, gets what it waits for now, or is left alone.
 func TestAPromotionSaysWhatHoldsTheJobNow(t *testing.T) {
 	later := noon.Add(time.Hour)
 	for name, c := range map[string]struct {

@@ -30,7 +30,7 @@ func (s *Service) Discover(ctx context.Context, who tenancy.Principal, from *ide
 	return s.createAll(ctx, who, from, creation{in: []New{in}, allow: allow})
 }
 
-// permit asks whether an agent may create the job, or the system its own.
+// permit checks whether an agent may create the job, or the system its own.
 func (c *creation) permit() (err error) {
 	if c.system != nil {
 		return c.system.Permit(c.ctx, c.tx)

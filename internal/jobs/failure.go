@@ -56,7 +56,7 @@ func HostWait(before int) time.Duration {
 	return signal.Jitter(signal.Backoff(minHostWait, maxHostWait, before+1), backoffJitter)
 }
 
-// Bounds of the wait that an agent asks for with FailedRateLimit.
+// Bounds of the wait that an agent requests with FailedRateLimit.
 const (
 	MinRetryAfter = time.Second
 	MaxRetryAfter = 24 * time.Hour

@@ -64,7 +64,7 @@ type Job struct {
 	ProgressAt          *time.Time      `json:"-"`
 	Checkpoint          json.RawMessage `json:"checkpoint"`
 	Result              json.RawMessage `json:"result"`
-	FilesTouched        []string        `json:"files_touched"` // as the agent told that handed the work in
+	FilesTouched        []string        `json:"files_touched"` // as its agent reported with the work
 	ApprovedHead        string          `json:"approved_head"` // the commit that was approved
 	MergedCommit        string          `json:"merged_commit"`
 	URL                 string          `json:"url"`             // where the work is to be seen
@@ -106,7 +106,7 @@ type Lease struct {
 	DirectiveBy     tenancy.Actor `json:"-"`
 	GraceEndsAt     *time.Time    `json:"-"`
 	Reserved        bool          `json:"-"` // it has reserved something of a budget
-	WarnedAt        *time.Time    `json:"-"` // when the holder was told that its estimate is long over
+	WarnedAt        *time.Time    `json:"-"` // when the holder was warned that its estimate is long over
 }
 
 // New is what a new job is made of. Only Title is required; the zero value of

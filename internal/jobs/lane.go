@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// Needs is what a job asks of whoever claims it, and the product that may stop
+// Needs is what a job requires of whoever claims it, and the product that may stop
 // its claims.
 type Needs struct {
 	Product      ids.ID

@@ -150,7 +150,7 @@ func (l *linking) lock(id ids.ID) (Locked, error) {
 
 // gates reports whether the link keeps its job waiting now. The other job cannot
 // be completed until the link is committed: its completion would overlook it. That
-// lock is asked for without waiting, since a completion locks the other way round.
+// lock is requested without waiting, since a completion locks the other way round.
 func (l *linking) gates(y Job) (bool, error) {
 	switch l.kind {
 	case Blocks, Parent:

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Key names a request that asks for this, so that it may be sent again. What is asked for
+// Key names a request for this, so that it may be sent again. What is requested
 // may hold secrets, which nobody can find from what is kept of it.
 func (s *Service) Key(name string, asked []byte) *idempotency.Key {
 	return &idempotency.Key{Name: name, Digests: s.Secrets.Digests(asked)}

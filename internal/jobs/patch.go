@@ -140,7 +140,7 @@ func (j Job) CheckVersion(version *int) error {
 	return fault.New(fault.VersionConflict, "%s was changed since you opened it. Look at it again.", j.Key).With("job", j)
 }
 
-// edit returns the decision that a patch asks for.
+// edit returns the decision that a patch requests.
 func (l Locked) edit(p Patch) (Decision, error) {
 	after := l.Job
 	for _, f := range Fields {
@@ -198,7 +198,7 @@ func carryCheckmarks(before Job, criteria []string) []bool {
 	return list
 }
 
-// reschedule asks again whether a job that nobody works on may be ready, where it
+// reschedule decides again whether a job that nobody works on may be ready, where it
 // has a new time, or its repo or its urgency is another one.
 func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	b := d.Before

@@ -20,7 +20,7 @@ import (
 // crowd is how many jobs of each kind stand around.
 const crowd = 5_000
 
-// What is asked of links, of slots and of held jobs reads no table from end to end,
+// Queries of links, of slots and of held jobs read no table from end to end,
 // with statistics and without.
 func TestThePlansOfLinksAndSlots(t *testing.T) {
 	b := setup(t)

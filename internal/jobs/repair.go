@@ -10,9 +10,9 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// RepairTx makes the row of a locked job what its log tells, and records in the log
+// RepairTx makes the row of a locked job what its log says, and records in the log
 // which values were found instead. InvalidTransition where the job has, by its log,
-// a lease that is not there, or has a lease that the log does not tell of; NotFound
+// a lease that is not there, or has a lease that the log does not record; NotFound
 // where its product is gone.
 func RepairTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, leaseEpoch int64, told State, found []Differing) error {
 	if told.Status.Leased() != (leaseEpoch != 0) || leaseEpoch != 0 && leaseEpoch != told.Epoch {

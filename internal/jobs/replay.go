@@ -137,7 +137,7 @@ func carriedOutBy(e eventlog.Event) json.RawMessage {
 	return payload.CarriedOutBy
 }
 
-// isLength reports whether an event of an earlier version tells how long a text is
+// isLength reports whether an event of an earlier version says how long a text is
 // instead of the text.
 func isLength(c eventlog.Change) bool {
 	if c.Field != "body" && c.Field != "checkpoint" {
@@ -200,7 +200,7 @@ func decode(raw []byte, value any) error {
 	return nil
 }
 
-// Differing is a field that two states tell differently, as JSON.
+// Differing is a field that differs between two states, as JSON.
 type Differing struct {
 	Field       string
 	Here, There string

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// replayed asserts that the stored events of a job tell what is stored of it.
+// replayed asserts that the stored events of a job say what is stored of it.
 func (b *bundle) replayed(j jobs.Job) {
 	b.t.Helper()
 	events, err := eventlog.New(b.db, nil).OfJob(b.t.Context(), b.who, j.ID, 0, 200)

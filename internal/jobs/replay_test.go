@@ -22,7 +22,7 @@ type life struct {
 	contents map[string]json.RawMessage
 }
 
-// Whatever happens to a job, in whatever order: its events tell its state, also
+// Whatever happens to a job, in whatever order: its events give its state, also
 // where the oldest of them were folded into one.
 func TestTheEventsOfAJobTellItsState(t *testing.T) {
 	reached := map[Status]bool{}
@@ -265,7 +265,7 @@ func (l *life) patch() Patch {
 	return p
 }
 
-// fold returns one event in the place of several: the last value of each field, told by
+// fold returns one event in the place of several: the last value of each field, recorded by
 // changes also where it was implied.
 func (l *life) fold(events []eventlog.Event) eventlog.Event {
 	told, err := l.replay(events)

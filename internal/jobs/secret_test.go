@@ -133,7 +133,7 @@ func TestSecretKeysAreChecked(t *testing.T) {
 }
 
 // A value that was put elsewhere or changed in the database is refused: its job
-// is told apart from the others.
+// is distinguished from the others.
 func TestDamagedSecretsAreRefused(t *testing.T) {
 	for what, damage := range map[string]string{
 		"moved to another job": `UPDATE job_secret SET sealed = (SELECT sealed FROM job_secret WHERE job_id = $2 AND name = 'A') WHERE job_id = $1 AND name = 'A'`,
@@ -221,7 +221,7 @@ func TestRevealingTakesOneStatement(t *testing.T) {
 	}
 }
 
-// What is stored of a request to know it again tells nothing about its secrets,
+// What is stored of a request to know it again reveals nothing about its secrets,
 // and knows it also after the server's key was changed.
 func TestTheDigestOfARequestIsKeyed(t *testing.T) {
 	b := setup(t)

@@ -30,7 +30,7 @@ type Service struct {
 	folds eventlog.Folds
 }
 
-// NewService returns the jobs kept in d, whose secrets the vault keeps. Purge tells folds which
+// NewService returns the jobs kept in d, whose secrets the vault keeps. Purge notifies folds which
 // events one stands for; nil is nobody.
 func NewService(d *db.DB, wake Publisher, v *vault.Vault, folds eventlog.Folds) *Service {
 	return &Service{db: d, wake: wake, folds: folds, Secrets: secrets.NewService(d, wake, v)}

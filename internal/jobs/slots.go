@@ -30,7 +30,7 @@ func (a *admission) admit(d Decision) (Decision, error) {
 	if d.After.Status != Ready || d.Before.Status == Ready && d.Before.Repo == d.After.Repo {
 		return d, nil
 	}
-	// Everybody else was told of the dependencies that are open.
+	// Everybody else learned of the dependencies that are open.
 	if d.Before.Status.Leased() || d.Before.Status == InReview {
 		open, err := DependencyOpenTx(a.ctx, a.tx, a.workspace, d.After.ID)
 		if err != nil {
@@ -260,7 +260,7 @@ func (s *Service) DemoteExcess(ctx context.Context, workspace ids.ID) (int, erro
 	return held, failed
 }
 
-// admitAgainTx asks of a ready job, as though it became so now, whether its repo's
+// admitAgainTx checks for a ready job, as though it became so now, whether its repo's
 // slot can be its own, and holds it where not.
 func admitAgainTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (Job, error) {
 	locked, err := LockTx(ctx, tx, who.Workspace, id.String())

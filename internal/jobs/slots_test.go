@@ -119,7 +119,7 @@ func (b *bundle) is(j jobs.Job, status jobs.Status, reason jobs.WaitReason) {
 }
 
 // slots asserts that slots belong to exactly the jobs that may be worked on, and
-// that the log tells every job's present status.
+// that the log has every job's present status.
 func (b *bundle) slots(want int) {
 	b.t.Helper()
 	if n := dbfactory.Int(b.t, b.db, `SELECT count(*) FROM repo_slot`); n != want {

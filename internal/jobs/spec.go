@@ -169,7 +169,7 @@ func checkDependencies(f Field, p fault.Problems, at string, value any) {
 }
 
 // checkTime refuses a time that RFC 3339 cannot write in UTC: no answer could ever
-// tell it.
+// contain it.
 func checkTime(_ Field, p fault.Problems, at string, value any) {
 	if t := *value.(**time.Time); t != nil {
 		if year := t.UTC().Year(); year < 1 || year > 9999 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Saved are the fields of a job that a decision may change, as they are written to its row
-// and told by its events.
+// and recorded by its events.
 type Saved struct {
 	Status        Status     `json:"status"`
 	WaitReason    WaitReason `json:"wait_reason"`
@@ -47,7 +47,7 @@ func (j Job) saved() Saved {
 	return s
 }
 
-// State is what the events of a job tell of it: every stored field, by the name that
+// State is what the events of a job record of it: every stored field, by the name that
 // its changes have. A field that is implied follows from who wrote the event, when,
 // and from the status; no change names it unless events were folded.
 type State struct {
@@ -77,13 +77,13 @@ type State struct {
 	FailedAt     *time.Time      `json:"failed_at" log:"implied"`
 	Epoch        int64           `json:"epoch" log:"implied"`
 	Attempts     int             `json:"attempts" log:"implied"`
-	// Lane is what the job needs of whoever claims it, as its lane tells it.
+	// Lane is what the job needs of whoever claims it, as its lane has it.
 	Lane string `json:"lane" log:"implied"`
 
 	long map[string]string // the SHA-256 of fields whose values are contents
 }
 
-// State returns the job as its events should tell it.
+// State returns the job as its events should record it.
 func (j Job) State() State {
 	s := State{
 		Saved: j.saved(),

@@ -121,7 +121,7 @@ func LockTx(ctx context.Context, tx db.Tx, workspace ids.ID, keyOrID string) (Lo
 
 // WithdrawTx takes a locked ready job out of reach of the claims, until the
 // transaction ends. A claim that is taking it right now wins: then the error is
-// one that db.IsLocked tells, and the whole transaction is to be run again.
+// one that db.IsLocked recognizes, and the whole transaction is to be run again.
 func WithdrawTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Locked) error {
 	if j.Status != Ready {
 		return nil

@@ -99,7 +99,7 @@ func literal(list []string) string {
 	return b.String()
 }
 
-// insertRequestsTx keeps the digests of what jobs with idempotency keys were asked for as.
+// insertRequestsTx keeps the digests of the requests that made jobs with idempotency keys.
 func insertRequestsTx(ctx context.Context, tx db.Tx, workspace ids.ID, digests map[ids.ID][]byte) error {
 	if len(digests) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 // offer it for, and a minute for slow networks.
 const UndoFor = 70 * time.Second
 
-// undoneBy are the acts that can be undone, by the events that tell of them.
+// undoneBy are the acts that can be undone, by the events that record them.
 var undoneBy = map[eventlog.Type]Trigger{
 	eventlog.JobApproved: ByApprove, eventlog.JobRejected: ByReject, eventlog.JobMerged: ByMerge, eventlog.JobMergeFailed: ByMergeFail,
 	eventlog.JobCancelled: ByCancel, eventlog.JobArchived: ByArchive, eventlog.JobRetried: ByRetry, eventlog.JobBlocked: ByBlock,
@@ -58,7 +58,7 @@ func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog
 	return eventlog.Event{}, nil, nil
 }
 
-// Undo puts the job back to what it was before the act that an event tells of, the last
+// Undo puts the job back to what it was before the act that an event records, the last
 // one that changed it. What was ready or waiting is claimable again unless something
 // holds it. InvalidTransition where the act was another one, was long ago, or took the
 // job from an agent: a lease does not come back.

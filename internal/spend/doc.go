@@ -1,10 +1,10 @@
 // Package spend knows what models were used for: how many tokens, and what that cost
 // where it is known.
 //
-// A usage entry is one message to a model, or what a session has used so far, told by the
+// A usage entry is one message to a model, or what a session has used so far, reported by the
 // agent under the lease that it worked for. It is named by an id within its job, and it is
-// told many times: while it grows, by retries, and by later attempts on the job whose
-// session goes on and tells its history again. It is raised, meter by meter, to the larger number,
+// reported many times: while it grows, by retries, and by later attempts on the job whose
+// session goes on and reports its history again. It is raised, meter by meter, to the larger one,
 // so any order, repetition or partial telling ends in the same totals (ADR 51). Entries
 // are never lowered and never taken away.
 //

@@ -45,7 +45,7 @@ type Entry struct {
 	// unknown.
 	CostUSD *string
 
-	Batch     bool      // it was used in a provider's batch; what is told first counts
+	Batch     bool      // it was used in a provider's batch; what is reported first counts
 	Operation string    // what it was for, in the agent's words
 	At        time.Time // by the agent's clock
 

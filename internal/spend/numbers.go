@@ -9,7 +9,7 @@ const unknown Nanos = -1
 type numbers struct {
 	tokens   prices.Tokens
 	reported Nanos // as the agent says, or unknown
-	batch    bool  // as it was told first, which is never raised
+	batch    bool  // as it was reported first, which is never raised
 }
 
 func (e Entry) numbers() (numbers, error) {
@@ -22,7 +22,7 @@ func (e Entry) numbers() (numbers, error) {
 	return n, err
 }
 
-// raised is n with each meter that is larger in m. In whatever order an entry is told,
+// raised is n with each meter that is larger in m. In whatever order an entry is reported,
 // and however often, it ends with the same numbers.
 func (n numbers) raised(m numbers) numbers {
 	return numbers{reported: max(n.reported, m.reported), batch: n.batch, tokens: prices.Tokens{

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
-// Outcome is what became of an entry that was told.
+// Outcome is what became of an entry that was reported.
 type Outcome string
 
 // The outcomes.
@@ -48,7 +48,7 @@ func RecordTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Entry) ([]
 	return outcomes, r.charges, nil
 }
 
-// recording is what one call tells.
+// recording is what one call reports.
 type recording struct {
 	ctx       context.Context // lives as long as the call
 	tx        db.Tx
@@ -56,12 +56,12 @@ type recording struct {
 
 	prices  prices.Book
 	told    map[entryKey]*telling
-	order   []*telling // in the order in which they were told first
+	order   []*telling // in the order in which they were reported first
 	raised  []raise
 	charges []Charge
 }
 
-// telling is what one call tells of one entry, all together.
+// telling is what one call reports of one entry, all together.
 type telling struct {
 	Entry
 
@@ -70,7 +70,7 @@ type telling struct {
 	before  *numbers // nil where it was not there
 }
 
-// tell takes up one telling of an entry, and says what becomes of it within this call.
+// tell takes up one report of an entry, and says what becomes of it within this call.
 func (r *recording) tell(e Entry, n numbers) Outcome {
 	t, again := r.told[e.key()]
 	if !again {

@@ -83,8 +83,8 @@ func (b *ledger) used() (total spend.Usage, attempts map[int64]spend.Usage) {
 
 func cents(n spend.Nanos) spend.Nanos { return n * 10_000_000 }
 
-// What is told again raises what is larger, whichever lease it is told for, and stays with
-// the lease that told it first; what an unknown model cost is not nothing.
+// What is reported again raises what is larger, whichever lease it is reported for, and stays with
+// the lease that reported it first; what an unknown model cost is not nothing.
 func TestATellingRaises(t *testing.T) {
 	b := newLedger(t)
 	if total, attempts := b.used(); total != (spend.Usage{}) || len(attempts) > 0 {
@@ -187,7 +187,7 @@ func TestAWrongClockBooksWithinTheLease(t *testing.T) {
 	}
 }
 
-// Whatever is told in whatever order, however often and however partly, ends in the same
+// Whatever is reported in whatever order, however often and however partly, ends in the same
 // totals, and all sums are those of the entries.
 func TestTellingsInAnyOrderEndAlike(t *testing.T) {
 	b := newLedger(t)
@@ -314,7 +314,7 @@ func TestWhatWasSpentStays(t *testing.T) {
 	}
 }
 
-// Two transactions tell the same messages, each in an order of its own: the second
+// Two transactions report the same messages, each in an order of its own: the second
 // waits for the first, and records what that one did not. Whatever the orders,
 // nobody waits in a circle.
 func TestTwoTellTheSameAtOnce(t *testing.T) {

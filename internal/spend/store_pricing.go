@@ -24,8 +24,8 @@ func ToPrice(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 	return list, nil
 }
 
-// pricingTx locks where the pricing of a workspace stands; false where nothing is asked
-// for or somebody else is at it.
+// pricingTx locks where the pricing of a workspace stands; false where nothing is requested
+// or somebody else is at it.
 func pricingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (pricing, bool, error) {
 	r, err := q.UsagePricingLock(ctx, tx, workspace)
 	if errors.Is(err, pgx.ErrNoRows) {

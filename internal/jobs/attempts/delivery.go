@@ -5,7 +5,7 @@ import "time"
 // DeliveryState is what became of the commit of an attempt after its end.
 type DeliveryState string
 
-// The states. Untold is an attempt of which nothing is told, such as one of an agent that
+// The states. Untold is an attempt of which nothing is reported, such as one of an agent that
 // never does; Awaited is one whose agent said at its end that it will.
 const (
 	Untold  DeliveryState = ""
@@ -15,24 +15,24 @@ const (
 	Refused DeliveryState = "refused" // the origin did not take it
 )
 
-// Limits of what is told, in characters, as openapi.yaml and the schema have them.
+// Limits of what is reported, in characters, as openapi.yaml and the schema have them.
 const (
 	MaxBranch = 255
 	MaxDetail = 2000
-	// MaxTellings is how often what is told of an attempt may change.
+	// MaxTellings is how often the delivery reported of an attempt may change.
 	MaxTellings = 50
 )
 
-// Delivery is what is told of the commit of an attempt.
+// Delivery is what is reported of the commit of an attempt.
 type Delivery struct {
 	State  DeliveryState `json:"state"`
 	Branch string        `json:"branch"`
 	Commit string        `json:"commit"`
 	Detail string        `json:"detail"` // of a refusal: the origin's own words
-	At     *time.Time    `json:"at"`     // nil as long as nothing is told
+	At     *time.Time    `json:"at"`     // nil as long as nothing is reported
 }
 
-// IsTold reports whether anything was told.
+// IsTold reports whether anything was reported.
 func (d Delivery) IsTold() bool { return d.State != Untold && d.State != Awaited }
 
 // IsMissing reports whether a commit is to come to the origin and is not there yet.
@@ -45,7 +45,7 @@ var finality = map[DeliveryState]int{Untold: 0, Awaited: 1, Local: 2, Refused: 3
 
 // After returns what is known once told has come in, and whether that is anything new. Calls
 // arrive late and twice: of one commit, what was pushed stays pushed, and a refusal ends only
-// with a push. What is told of another commit takes the place of all.
+// with a push. What is reported of another commit takes the place of all.
 func (d Delivery) After(told Delivery) (now Delivery, changed bool) {
 	same := d.IsTold() && d.Commit == told.Commit
 	switch {

@@ -12,7 +12,7 @@ import (
 func TestWhatIsToldOfACommitFollowsOneTable(t *testing.T) {
 	const kept, taken = false, true
 	states := []attempts.DeliveryState{attempts.Local, attempts.Refused, attempts.Pushed}
-	for known, row := range map[attempts.DeliveryState][3]bool{ // what is told: local, refused, pushed
+	for known, row := range map[attempts.DeliveryState][3]bool{ // what is reported: local, refused, pushed
 		attempts.Untold:  {taken, taken, taken},
 		attempts.Awaited: {taken, taken, taken},
 		attempts.Local:   {kept, taken, taken},

@@ -26,7 +26,7 @@ func paths(n int) []string {
 	return list
 }
 
-// found asks the database which of the texts it finds by a query, as jobs and messages are
+// found queries which of the texts it finds by a query, as jobs and messages are
 // found, or by words without their places, as logs are.
 const found = `SELECT count(*) FROM unnest($1::text[]) v WHERE v::tsvector @@ cast($2::text AS tsquery)`
 

@@ -29,7 +29,7 @@ const (
 // textFields are the fields of a job whose words it is found by; its key never changes.
 var textFields = []string{"title", "body", "question", "answer", "last_error"}
 
-// Subscriber hears the wake-ups of a notifier.
+// Subscriber receives the wake-ups of a notifier.
 type Subscriber interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }

@@ -138,7 +138,7 @@ func (s *Service) rotate(ctx context.Context, workspace ids.ID) (int, error) {
 	return total, err
 }
 
-// rotationPayload returns what the log tells of a rotation: the key that begins or is over,
+// rotationPayload returns what the log records of a rotation: the key that begins or is over,
 // and the values that it is about.
 func rotationPayload(key int, values int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"key":%d,"values":%d}`, key, values)

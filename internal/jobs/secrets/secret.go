@@ -12,7 +12,7 @@ import (
 )
 
 // Secret is the value of a secret input. However it is printed, logged or
-// encoded, it reads "[secret]"; only Reveal tells it.
+// encoded, it reads "[secret]"; only Reveal returns it.
 type Secret struct {
 	// A function, so that not even reflection shows the value.
 	reveal func() json.RawMessage
@@ -53,7 +53,7 @@ func Hide(input json.RawMessage, keys []string) (json.RawMessage, Set, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(input, &all); err != nil {
-		return nil, nil, errors.New("the input context is no object") // its own words could tell a value
+		return nil, nil, errors.New("the input context is no object") // its own words could reveal a value
 	}
 	secrets := Set{}
 	for _, key := range keys {

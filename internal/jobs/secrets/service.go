@@ -82,7 +82,7 @@ func (s *Service) OpenTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs [
 }
 
 // RedactorTx takes the values of a job's secrets out of what its agent writes.
-// It fails where one of them cannot be read: then nothing can be told of it.
+// It fails where one of them cannot be read: then none of it can be passed on.
 func (s *Service) RedactorTx(ctx context.Context, tx db.Tx, workspace ids.ID, job ids.ID) (*redact.Redactor, error) {
 	opened, err := s.OpenTx(ctx, tx, workspace, []ids.ID{job})
 	if err != nil {

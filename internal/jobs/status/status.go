@@ -26,7 +26,7 @@ const (
 	Archived  Status = "archived"
 )
 
-// What pages show in place of a status while an agent was asked and has not obeyed.
+// What pages show in place of a status while an agent has a directive and has not obeyed.
 const (
 	Pausing    Status = "pausing"
 	Cancelling Status = "cancelling"

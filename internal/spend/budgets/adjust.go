@@ -21,7 +21,7 @@ type Adjustment struct {
 	Tokens int64
 }
 
-// AdjustedTx tells of adjustments: something was booked wrong before them.
+// AdjustedTx reports adjustments: something was booked wrong before them.
 func AdjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Adjustment) error {
 	for _, a := range list {
 		err := eventlog.RecordTx(ctx, tx, tenancy.System(workspace, loop), eventlog.BudgetAdjusted, map[string]any{"budget": a.Name,

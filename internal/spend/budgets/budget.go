@@ -60,7 +60,7 @@ type Budget struct {
 	Period      Period
 	Timezone    string // IANA, "Europe/Berlin"
 	Limits      Limits // of each period that begins
-	Hard        bool   // it holds claims and pauses jobs; a soft one only tells
+	Hard        bool   // it holds claims and pauses jobs; a soft one only gives alerts
 	Slice       spend.Nanos
 	SliceTokens int64
 	AlertAt     []int // per cent of the limit, rising
@@ -102,7 +102,7 @@ type State struct {
 	Reserved Amounts // the runs of it are always 0: a run is settled when it begins
 	// UnpricedTokens have no known price, so that what they cost is missing in Settled.
 	UnpricedTokens int64
-	Alerts         []Alert // those that were told in this period, in the order of thresholds
+	Alerts         []Alert // those that were reported in this period, in the order of thresholds
 }
 
 // Amounts are money, tokens and runs of an account.

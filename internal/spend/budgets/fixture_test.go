@@ -23,7 +23,7 @@ type world struct {
 	freed *freed
 }
 
-// freed notes which budgets got room.
+// freed notes which budgets have more left.
 type freed struct{ list []ids.ID }
 
 func (f *freed) BudgetsFreed(_ context.Context, _ ids.ID, list []ids.ID) {
@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 		who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 }
 
-// told returns the budgets that got room since it was asked last.
+// told returns the budgets that have more left since the last call.
 func (w *world) told() []ids.ID {
 	list := w.freed.list
 	w.freed.list = nil

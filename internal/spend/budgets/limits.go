@@ -13,7 +13,7 @@ const (
 	MaxMoney  = spend.MaxAmount
 	MaxTokens = 1_000_000_000_000_000
 	MaxRuns   = 1_000_000_000
-	// MaxAlerts is how many thresholds tell, MaxAlert the highest, in per cent.
+	// MaxAlerts is how many thresholds give an alert, MaxAlert the highest, in per cent.
 	MaxAlerts = 10
 	MaxAlert  = 100
 	// MaxBudgets is how many a workspace has.

@@ -198,7 +198,7 @@ func (s *Service) Undo(ctx context.Context, who tenancy.Principal, budget ids.ID
 	return after, err
 }
 
-// undoTx returns the budgets that have more room afterwards.
+// undoTx returns the budgets that have more left afterwards.
 func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, budget ids.ID, id int64) ([]ids.ID, error) {
 	l, err := lineTx(ctx, tx, who.Workspace, budget, id)
 	if err != nil {

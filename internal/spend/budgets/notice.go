@@ -17,11 +17,11 @@ type Notice struct {
 	Hard bool
 	// HasMoney: it limits dollars, so that it can be raised.
 	HasMoney bool
-	// Threshold is the highest one that was told in the present period and is still
+	// Threshold is the highest one that was reported in the present period and is still
 	// reached, in per cent; 0 is none.
 	Threshold int
 	Percent   int // of the limit that is nearest to its end
-	// UsedUp: it is hard and has no room for another slice, so that a person has to
+	// UsedUp: it is hard and has too little left for another slice, so that a person has to
 	// decide; false where one has decided to leave it so.
 	UsedUp bool
 	// RunsOut is when its money is gone, where that is before its period ends.

@@ -33,7 +33,7 @@ type Point struct {
 type Series struct {
 	Budget Budget
 	Points []Point
-	// Fan is what the futures will have spent more; it is empty where nothing can be told.
+	// Fan is what the futures will have spent more; it is empty where nothing can be forecast.
 	Fan []forecast.Step
 }
 

@@ -17,7 +17,7 @@ type Publisher interface {
 	Publish(topics ...string)
 }
 
-// Freed lets those go on who wait for budgets that have room now. It is called after
+// Freed lets those go on who wait for budgets that have enough left now. It is called after
 // commit; what it leaves undone, a sweep does.
 type Freed interface {
 	BudgetsFreed(ctx context.Context, workspace ids.ID, budgets []ids.ID)
@@ -96,7 +96,7 @@ func mayChange(who tenancy.Principal) error {
 func noBudget() error { return fault.New(fault.NotFound, "There is no such budget in this workspace.") }
 
 // lockTx locks budgets and their present periods, which it opens where they are not, and
-// returns them in the order asked for. NotFound.
+// returns them in the order requested. NotFound.
 func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked ...ids.ID) ([]Budget, error) {
 	if err := lockBudgetsTx(ctx, tx, workspace, asked); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func lockTx(ctx context.Context, tx db.Tx, workspace ids.ID, asked ...ids.ID) ([
 	return found, nil
 }
 
-// changed tells those who look and those who wait. It is called after commit.
+// changed notifies those who look and those who wait. It is called after commit.
 func (s *Service) changed(ctx context.Context, workspace ids.ID, roomier ...ids.ID) {
 	s.wake.Publish(eventlog.Topic(workspace))
 	if s.freed != nil && len(roomier) > 0 {

@@ -20,8 +20,8 @@ const loop = "budgets"
 func (s *Service) Sweep(ctx context.Context) (int, error) { return s.everywhere(ctx, s.sweep) }
 
 // Foresee keeps how each budget stands in this hour and says whether its money lasts: it
-// sets the throttle, and tells once a period that the money runs out. It returns how many
-// budgets that was told of.
+// sets the throttle, and reports once a period that the money runs out. It returns how many
+// budgets that was reported for.
 func (s *Service) Foresee(ctx context.Context) (int, error) { return s.everywhere(ctx, s.foresee) }
 
 // everywhere does a part in each workspace that has budgets. One that fails keeps no
@@ -153,8 +153,8 @@ func (b *Budget) project(hours []hour, now time.Time) {
 	}
 }
 
-// tellTx tells of budgets that run out before their period ends, once a period, and
-// returns of how many.
+// tellTx reports budgets that run out before their period ends, once a period, and
+// returns how many.
 func tellTx(ctx context.Context, tx db.Tx, who tenancy.Principal, short []Budget) (int, error) {
 	if len(short) == 0 {
 		return 0, nil

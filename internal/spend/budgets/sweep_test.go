@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
-// A period that has begun is opened by the sweep, and who waits is told.
+// A period that has begun is opened by the sweep, and who waits is notified.
 func TestPeriodsOpenByThemselves(t *testing.T) {
 	w := newWorld(t)
 	b := w.made(monthly(100))
@@ -100,7 +100,7 @@ func TestHoursAreKept(t *testing.T) {
 }
 
 // What was spent before any hour was kept counts: a first day of $200 is no day of nothing,
-// the throttle sees it, and it is told that the money runs out.
+// the throttle sees it, and it is reported that the money runs out.
 func TestAFirstDayIsForeseen(t *testing.T) {
 	for age, verdict := range map[string]forecast.Verdict{"1 minute": forecast.TooLittleData, "10 minutes": forecast.TooLittleData,
 		"59 minutes": forecast.TooLittleData, "61 minutes": forecast.Throttle, "5 hours": forecast.Throttle, "23 hours": forecast.Throttle,

@@ -9,6 +9,6 @@
 // its 90th percentile. The widest is drawn towards the formula of document 001, which
 // stands alone where nothing has finished yet.
 //
-// The tier follows from the job alone, so that a claim tells it without a look at any
+// The tier follows from the job alone, so that a claim returns it without a look at any
 // table.
 package estimates

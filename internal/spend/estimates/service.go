@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// settle is how long ago a job has to have ended before it is history: what is told
+	// settle is how long ago a job has to have ended before it is history: what is reported
 	// late, such as the last usage of an agent, is in there then.
 	settle = 2 * time.Minute
 	// sweepBatch bounds how many jobs of a workspace become history at once.

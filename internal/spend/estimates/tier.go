@@ -21,7 +21,7 @@ const (
 // fewTokens is what the formula gives at most for work that a small model does.
 const fewTokens = 10_000
 
-// ChooseTier returns the tier of a job and why: the one that was asked for, or else that of the
+// ChooseTier returns the tier of a job and why: the one that was requested, or else that of the
 // rules of document 001, by which critical and the hardest work is for a large model,
 // boilerplate and work of few tokens for a small one.
 func ChooseTier(a Ask) (tier Tier, why string) {

@@ -84,7 +84,7 @@ type Step struct {
 
 // Fan returns what the futures spend up to the end of the period, day by day (hour by hour
 // where the history is short): half of them at most P50, nine tenths at most P90. It
-// ends where the history can tell no more, and is empty where it tells nothing.
+// ends where the history allows no more, and is empty where it allows nothing.
 func Fan(in Input) []Step {
 	blocks, sight := newCurve(in).blocks()
 	if len(blocks) == 0 {

@@ -70,7 +70,7 @@ type Projection struct {
 	BurnPerDay7d  spend.Nanos
 	// ExhaustedP50 and ExhaustedP90 are when half and nine tenths of the futures have
 	// run out; nil is not within the next 100 days, or further ahead than the history
-	// can tell.
+	// allows to say.
 	ExhaustedP50 *time.Time
 	ExhaustedP90 *time.Time
 	Verdict      Verdict

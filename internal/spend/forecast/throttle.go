@@ -25,7 +25,7 @@ func ThrottledBelow(p Projection, now int) int {
 	return 0
 }
 
-// level returns the throttle that the projection asks for by itself.
+// level returns the throttle that the projection calls for by itself.
 func level(p Projection) int {
 	left := p.Until.Sub(p.From)
 	lasts := p.ExhaustedP50.Sub(p.From)

@@ -103,7 +103,7 @@ func (l List) Find(provider, model string, at time.Time) (Price, bool) {
 
 // wanted is a model whose price is looked for, in all the ways in which it is named.
 type wanted struct {
-	provider, model string // as they were told
+	provider, model string // as they were reported
 	seller, said    string // in small letters
 	maker, name     string // of the maker, where it is known
 	known           bool

@@ -38,7 +38,7 @@ type Service struct {
 // NewService returns the prices that are kept in d.
 func NewService(d *db.DB, wake Publisher) *Service { return &Service{db: d, wake: wake} }
 
-// changed tells those who look, and claims that wait for a price. It is called after commit.
+// changed notifies those who look, and claims that wait for a price. It is called after commit.
 func (s *Service) changed(workspace ids.ID) {
 	s.wake.Publish(eventlog.Topic(workspace), Topic(workspace))
 }

@@ -164,7 +164,7 @@ type Entry struct {
 	ComputedNanos, ReportedNanos *spend.Nanos
 	// Price is the price that it was booked by: below zero a built-in one, nil for none.
 	Price *int64
-	Late  bool // told after its lease had ended
+	Late  bool // reported after its lease had ended
 	Batch bool // used in a provider's batch
 }
 

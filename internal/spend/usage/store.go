@@ -95,7 +95,7 @@ func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([
 	return list, nil
 }
 
-// maxJobModels is how many models of a job are told of.
+// maxJobModels is how many models of a job are reported.
 const maxJobModels = 20
 
 func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {

@@ -91,7 +91,7 @@ var raw = map[usage.Dimension]string{
 }
 
 // Each sum is that of the entries, in each dimension and with each filter, whatever was
-// told in whatever order.
+// reported in whatever order.
 func TestSumsAreThoseOfTheEntries(t *testing.T) {
 	b := newBook(t)
 	run := 0
