@@ -73,7 +73,7 @@ func (c *Client) SetToken(token string) { c.token.Store(&token) }
 // idempotencyKey names a request, so that it can be sent again where no answer came.
 const idempotencyKey = "Idempotency-Key"
 
-// sign says who asks, with which program, and what the request is called.
+// sign says who calls, with which program, and what the request is called.
 func (c *Client) sign(_ context.Context, r *http.Request) error {
 	if c.program != "" {
 		r.Header.Set("Fleetboard-Client", c.program)

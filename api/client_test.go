@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A caller who stops waiting while the answer comes is told so, and nothing is printed.
+// A caller who stops waiting while the answer comes gets an error, and nothing is printed.
 func TestAnInterruptedCallIsSilent(t *testing.T) {
 	var said bytes.Buffer
 	log.SetOutput(&said)

@@ -7,7 +7,7 @@
 //	Workspace  the rows of one workspace
 //	Account    the memberships of one person and the workspaces they lead to
 //	Token      the one access token with a hash
-//	System     across workspaces, the few columns that tell a loop where work is
+//	System     across workspaces, the few columns that show a loop where work is
 //	None       tables that belong to no workspace
 //
 // The walls are policies of the database (db/schema). Every transaction takes

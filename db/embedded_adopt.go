@@ -61,7 +61,7 @@ func (e *Embedded) takeOver(ctx context.Context) error {
 	return err
 }
 
-// identify asks the server behind the socket whether it wrote the file. Its data
+// identify finds out from the server behind the socket whether it wrote the file. Its data
 // directory would not do: another container may have it under another path.
 func (e *Embedded) identify(ctx context.Context, file pidFile) error {
 	conn, err := pgx.Connect(ctx, e.url("postgres"))

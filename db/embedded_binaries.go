@@ -105,7 +105,7 @@ func newest(ctx context.Context, dirs []string, user *account, want int) (best b
 	return best, tooOld
 }
 
-// version asks the program, as the account that shall run it; 0 where it cannot.
+// version returns what the program says, as the account that shall run it; 0 where it cannot.
 func version(ctx context.Context, b binaries, user *account) int {
 	cmd := user.command(ctx, b.postgres(), "--version")
 	cmd.Dir = "/"

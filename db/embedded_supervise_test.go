@@ -91,7 +91,7 @@ func TestASupervisedServerComesBack(t *testing.T) {
 	}
 }
 
-// A start that fails is told and can be tried again; nothing hangs.
+// A start that fails is reported and can be tried again; nothing hangs.
 func TestSupervisionTellsAFailedStart(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)

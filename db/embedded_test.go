@@ -23,7 +23,7 @@ import (
 
 // helperVariable makes the test binary a process that starts a server in the
 // directory it names, prints "ready", supervises the server and stops it when it
-// is asked to end.
+// is directed to end.
 const helperVariable = "FLEETBOARD_EMBEDDED_HELPER"
 
 func TestMain(m *testing.M) {

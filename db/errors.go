@@ -42,7 +42,7 @@ var constraints = map[string]refusal{
 	"idempotent_request_pkey": {fault.Unavailable, "The same request was handled at this moment. Send it again to read its answer."},
 }
 
-// The codes of PostgreSQL that are told apart here (Appendix A of its manual).
+// The codes of PostgreSQL that are distinguished here (Appendix A of its manual).
 const (
 	stateForeignKey       = "23503"
 	stateUniqueViolation  = "23505"
@@ -148,7 +148,7 @@ func outcomeUnknown(err error) error {
 		With("outcome", "unknown")
 }
 
-// Found tells an empty answer from a failure: false without an error where err
+// Found distinguishes an empty answer from a failure: false without an error where err
 // only says that there was no row.
 func Found(err error) (bool, error) {
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -12,7 +12,7 @@ import (
 // closes it.
 func (d *DB) Listen(ctx context.Context) (*pgx.Conn, error) {
 	config := d.direct.Copy()
-	// Nobody waits until a notification is on disk: it tells of what is committed already, and
+	// Nobody waits until a notification is on disk: it announces what is committed already, and
 	// whoever listens loses the connection in a crash.
 	config.RuntimeParams["synchronous_commit"] = "off"
 	conn, err := pgx.ConnectConfig(ctx, config)

@@ -11,7 +11,7 @@ import (
 const timeoutRoutine = "ProcessInterrupts"
 
 // IsLocked reports whether a statement gave up at once because another
-// transaction holds a row that it asked for with NOWAIT. The whole transaction
+// transaction holds a row that it requested with NOWAIT. The whole transaction
 // may be run again; one that waited its whole lock_timeout is not meant.
 func IsLocked(err error) bool {
 	pg, ok := lockRefusal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // Merges that were begun before orders had rows of their own merge exactly what was approved,
-// as they were told; what is not approved any more, or was decided, is ordered by nothing.
+// as they were ordered; what is not approved any more, or was decided, is ordered by nothing.
 func TestMergesOfBeforeKeepTheirOrders(t *testing.T) {
 	t.Parallel()
 	boss := dbtest.Owner(t, dbtest.New(t))

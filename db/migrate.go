@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/schema"
 )
 
-// A second process that starts at the same moment asks for the lock every
+// A second process that starts at the same moment requests the lock every
 // second, for at most ten minutes.
 const (
 	migrationLockEvery = 1

@@ -18,7 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// Where PostgreSQL takes no changes reads go on, and a change is told so at once.
+// Where PostgreSQL takes no changes reads go on, and a change learns so at once.
 func TestAReadOnlyDatabaseIsUnavailableForChanges(t *testing.T) {
 	t.Parallel()
 	owner := dbtest.URL(t)

@@ -10,9 +10,9 @@ import (
 
 // Pipeline lets each of the steps run until its statement, sends all statements in
 // one round trip, and lets the steps go on one after another with the answers. Each
-// asks once at most and reads its answer before it returns; a statement sees what
+// queries once at most and reads its answer before it returns; a statement sees what
 // those before it have done. The first error is returned; after it nothing more is
-// asked or answered.
+// sent or answered.
 func (t *transaction) Pipeline(ctx context.Context, steps ...func(Tx) error) error {
 	var list []*pipelined
 	defer func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// Asks that are sent together run in their order, each sees what those before it
+// Queries that are sent together run in their order, each sees what those before it
 // did, and goes on with its own answer: at the beginning of a transaction and later.
 func TestAsksThatAreSentTogether(t *testing.T) {
 	d := dbtest.New(t)
@@ -62,7 +62,7 @@ func TestAsksThatAreSentTogether(t *testing.T) {
 	}
 }
 
-// Whichever of them fails, its error is told, nobody is left waiting, nothing is
+// Whichever of them fails, its error is returned, nobody is left waiting, nothing is
 // saved, and the connection serves the next one.
 func TestOneOfThemFails(t *testing.T) {
 	d := dbtest.New(t)

@@ -233,7 +233,7 @@ func TestNoWayAroundThePolicies(t *testing.T) {
 		"sequences that tell how far others are": {nil, `SELECT format('%s: %s', s.relname, r.name)
 			FROM pg_class s, unnest(ARRAY['fleetboard_app', 'fleetboard_system']) AS r(name), unnest(ARRAY['SELECT', 'USAGE', 'UPDATE']) AS p(name)
 			WHERE s.relkind = 'S' AND s.relnamespace = 'public'::regnamespace AND has_sequence_privilege(r.name, s.oid, p.name)`},
-		// A rule of ours that is asked per row, and not once for a statement, costs with every row.
+		// A rule of ours that is evaluated per row, not once per statement, costs with every row.
 		"policies that are asked for each row": {nil, `SELECT format('%s of %s', p.polname, p.polrelid::regclass) FROM pg_policy p,
 			unnest(ARRAY[pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)]) AS e(rule)
 			WHERE e.rule LIKE '%current_setting%'
@@ -246,11 +246,11 @@ func TestNoWayAroundThePolicies(t *testing.T) {
 }
 
 // hashKeys are found before the workspace is known: nobody can guess a value of
-// theirs, so that a refusal tells nothing. The others are numbers that the
+// theirs, so that a refusal reveals nothing. The others are numbers that the
 // database gives, and ids of jobs, which nobody chooses.
 var hashKeys = []string{"access_token_hash_key", "coordinator_log_pkey", "invitation_hash_key", "job_lease_pkey"}
 
-// A unique index or a foreign key over workspaces would tell one workspace what
+// A unique index or a foreign key over workspaces would show one workspace what
 // another has: the refusal is the answer.
 func TestKeysDoNotReachOverWorkspaces(t *testing.T) {
 	t.Parallel()

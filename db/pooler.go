@@ -14,7 +14,7 @@ import (
 const notifiedWithin = 2 * time.Second
 
 // isPooled reports whether a pooler stands between a connection and PostgreSQL: the process
-// that the connection was told of is not the one that answers.
+// that the connection learned of is not the one that answers.
 func isPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var pid uint32
 	err := conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid)
@@ -23,7 +23,7 @@ func isPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 
 // adaptToPooler has connections with cfg name no statements where a pooler stands between:
 // the next transaction may be at another process of PostgreSQL, which does not know them.
-// What the address asks for stays.
+// What the address sets stays.
 func adaptToPooler(ctx context.Context, cfg *pgx.ConnConfig) error {
 	if cfg.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		return nil

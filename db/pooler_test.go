@@ -76,7 +76,7 @@ func TestThroughAPooler(t *testing.T) {
 	}
 }
 
-// What the address asks for is done: it may name another way that a pooler stands.
+// What the address sets is done: it may name another way that a pooler stands.
 func TestAnAddressMayChooseHowStatementsAreSent(t *testing.T) {
 	t.Parallel()
 	owner := dbtest.URL(t)
@@ -99,7 +99,7 @@ func TestMigrationsNeedSessions(t *testing.T) {
 	}
 }
 
-// A login that lacks something is told in one sentence what to run.
+// A login that lacks something learns in one sentence what to run.
 func TestALoginIsToldWhatItLacks(t *testing.T) {
 	t.Parallel()
 	owner := dbtest.URL(t)

@@ -101,7 +101,7 @@ func typeParts(s *ast.TypeSpec) (list []string) {
 // scoping is SQL that would change what a transaction sees.
 var scoping = regexp.MustCompile(`(?i)set_config|current_setting|\bSET\s+(LOCAL|SESSION|ROLE)\s+[^=\s]|\bRESET\s+(ALL|ROLE|SESSION|\w+_\w+)|row_security|app\.(workspace_id|account_id|token_hash)`)
 
-// Whoever is above this package asks in a transaction of one of the kinds.
+// Whoever is above this package queries in a transaction of one of the kinds.
 // Nobody makes a pool, goes behind a transaction to its connection, or changes a
 // scope from inside.
 func TestEveryQueryRunsInAScope(t *testing.T) {

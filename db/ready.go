@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// MinFree is how much room the disk of an embedded cluster must have, in bytes: two
-// segments of PostgreSQL's log. Without room for the next one PostgreSQL ends.
+// MinFree is how much space the disk of an embedded cluster must have, in bytes: two
+// segments of PostgreSQL's log. Without space for the next one PostgreSQL ends.
 const MinFree = 32 << 20
 
 // writeProbe makes PostgreSQL write 1 MB into a temporary file on the disk of its
-// tables. A row that is rewritten would need no room there.
+// tables. A row that is rewritten would need no space there.
 const writeProbe = `WITH probe AS MATERIALIZED (SELECT repeat('x', 8000) AS filler FROM generate_series(1, 128))
 	SELECT sum(length(filler)) FROM probe`
 

@@ -13,7 +13,7 @@ import (
 )
 
 // transaction begins with its first statement: BEGIN, the scope and the statement
-// are one round trip. One that asks nothing takes no connection.
+// are one round trip. One without a statement takes no connection.
 type transaction struct {
 	db *DB
 	terms
@@ -26,7 +26,7 @@ type transaction struct {
 
 var errAskedTwice = errors.New("db: a second statement where one was announced")
 
-// statement is what is asked.
+// statement is what is sent.
 type statement struct {
 	sql  string
 	args []any

@@ -58,7 +58,7 @@ const setScope = `SELECT set_config('role', $1, true), set_config($2, $3, true),
 type Scope struct{ role, setting, value string }
 
 var (
-	// System reads, in all workspaces, the few columns that tell a loop where there is
+	// System reads, in all workspaces, the few columns that show a loop where there is
 	// work, and writes nothing.
 	System = Scope{roleSystem, "app.workspace_id", ""}
 	// None sees the tables of people and sessions, and no row of any table that belongs
@@ -92,7 +92,7 @@ const (
 	PlanAnew
 	// NoWait is for what is done for many at once: it gives up where it would wait for a
 	// lock for longer than 50 ms, since others are kept waiting with it; IsLockTimeout
-	// tells. Statements are planned once for a connection, whatever their values, since
+	// reports it. Statements are planned once for a connection, whatever their values, since
 	// of some the plan takes longer than the answer; and without scans of whole tables,
 	// since the plan outlives the day when all are empty.
 	NoWait
@@ -165,7 +165,7 @@ func (d *DB) In(ctx context.Context, scope Scope, fn func(tx Tx) error, options 
 	return t.commit(ctx)
 }
 
-// commit ends tx and tells a refusal by the server, after which nothing was
+// commit ends tx and distinguishes a refusal by the server, after which nothing was
 // saved, from silence, after which nobody knows.
 func commit(ctx context.Context, tx pgx.Tx) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)

@@ -140,7 +140,7 @@ func TestTransactionsCarryTheirLimits(t *testing.T) {
 	}
 }
 
-// What asks once reads once: it writes nothing, and a second question is refused
+// What queries once reads once: it writes nothing, and a second query is refused
 // and costs the connection nothing.
 func TestOnceIsOneStatementThatReads(t *testing.T) {
 	d := dbtest.New(t)

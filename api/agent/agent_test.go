@@ -25,7 +25,7 @@ type server struct {
 	jobs      []string // keys that are to be claimed
 	away      bool
 	directive api.Directive // of heartbeats and progress
-	strange   string        // a lease of which the agent was never told
+	strange   string        // a lease of which the agent never learned
 	calls     []string      // path and body, in the order in which they arrived
 }
 
@@ -156,7 +156,7 @@ func TestAPanicFailsTheAttempt(t *testing.T) {
 	})
 }
 
-// What the server wants ends the work, and how it does is what the server is told.
+// What the server wants ends the work, and how it does is what the server receives.
 func TestOrdersEndTheWork(t *testing.T) {
 	for directive, want := range map[api.Directive]error{
 		api.DirectivePause: agent.ErrPaused, api.DirectiveCancel: agent.ErrCancelled, api.DirectiveFenced: agent.ErrFenced,

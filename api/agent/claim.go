@@ -45,7 +45,7 @@ func (a *agent) claims(ctx, background context.Context) error {
 	return nil
 }
 
-// claim asks for up to n jobs, waits for the first, and holds their leases. A call that got no
+// claim requests up to n jobs, waits for the first, and holds their leases. A call that got no
 // answer is sent again under its id, which gives the same leases.
 func (a *agent) claim(ctx, background context.Context, n int) (found []*Job, err error) {
 	a.setAsking(true)

@@ -58,7 +58,7 @@ func Int(t testing.TB, d *db.DB, sql string, args ...any) int {
 }
 
 // AwaitCounts returns once PostgreSQL's running numbers have all rows of the tables: a session
-// tells them when it ends, a moment after its client has gone.
+// reports them when it ends, a moment after its client has gone.
 func AwaitCounts(t testing.TB, d *db.DB, tables ...string) {
 	t.Helper()
 	for _, table := range tables {
@@ -83,7 +83,7 @@ func value[T any](t testing.TB, d *db.DB, sql string, args ...any) (v T) {
 	return v
 }
 
-// Readable waits until all events and messages may be told. They are told up to
+// Readable waits until all events and messages may be read. They are read up to
 // the oldest transaction of the whole server that is still open, and that may be
 // another test's.
 func Readable(t testing.TB, d *db.DB) {

@@ -55,7 +55,7 @@ const memoryDir = "/dev/shm"
 // memoryNeeded is what a run of all tests fits into, several times over.
 const memoryNeeded = 2 << 30
 
-// dataDir returns the data directory of the shared server: in memory where there is room,
+// dataDir returns the data directory of the shared server: in memory where there is space,
 // else in the user's cache. Once it is in memory it stays there until that is emptied.
 func dataDir() (string, error) {
 	inMemory := fmt.Sprintf("%s/fleetboard-test-%d", memoryDir, os.Getuid())
@@ -69,7 +69,7 @@ func dataDir() (string, error) {
 	return filepath.Join(cache, "fleetboard-test"), nil
 }
 
-// freeBytes returns the room left in dir's file system, 0 where there is none.
+// freeBytes returns the space left in dir's file system, 0 where there is none.
 func freeBytes(dir string) uint64 {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

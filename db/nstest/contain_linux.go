@@ -8,7 +8,7 @@ import (
 
 const capSysAdmin = 21
 
-// Needs tells what a test needs whose contained command does not start.
+// Needs says what a test needs whose contained command does not start.
 const Needs = "this test needs namespaces of its own: run it as root, in a container with CAP_SYS_ADMIN, or where users may make namespaces"
 
 // Contain makes a command the first process of PID and IPC namespaces of its own.

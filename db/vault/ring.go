@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// fingerprintSize is how many bytes tell one of the server's keys from another.
+// fingerprintSize is how many bytes distinguish one of the server's keys from another.
 const fingerprintSize = 8
 
 // Ring are the server's keys, made into keys of their own for one use: the

@@ -22,7 +22,7 @@ type Place struct {
 	Table, Column string
 	Workspace     ids.ID // ids.Nil for a table of people
 	Row           ids.ID
-	Name          string // tells the values of one row apart; "" where there is one
+	Name          string // distinguishes the values of one row; "" where there is one
 }
 
 func (p Place) bytes() []byte {

@@ -26,7 +26,7 @@ var q = dbsqlc.New()
 type Vault struct {
 	db      *db.DB
 	wrap    Ring     // wraps data keys
-	digest  Ring     // tells requests apart
+	digest  Ring     // distinguishes requests
 	servers [][]byte // fingerprints of the server's keys, in the order of the rings
 
 	mu     sync.Mutex
@@ -107,7 +107,7 @@ func (v *Vault) insertTx(ctx context.Context, tx db.Tx, g generation) (made bool
 
 // KeysTx gives the keys of a workspace with these ids, for opening; one that does
 // not exist, or that this process cannot use, refuses what is opened with it. It
-// asks the database only for those that it does not remember.
+// queries the database only for those that it does not remember.
 func (v *Vault) KeysTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...int) (Keys, error) {
 	keys := Keys{}
 	var missing []int
