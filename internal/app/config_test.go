@@ -101,7 +101,7 @@ func TestConfigNamesTheVariable(t *testing.T) {
 	}
 }
 
-// A value that does not fit its field is told by the variable, for each field
+// A value that does not fit its field is reported by its variable, for each field
 // there is that takes no text.
 func TestEveryNumberIsToldByItsVariable(t *testing.T) {
 	var check func(reflect.Type)

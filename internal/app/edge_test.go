@@ -65,7 +65,7 @@ func send(t *testing.T, at net.Addr, line, host string) (*http.Response, string)
 	return got, string(body)
 }
 
-// Whatever is asked, and whoever answers it: page, API, file, router or monitor.
+// Whatever is requested, and whoever answers it: page, API, file, router or monitor.
 func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	together := started(t, map[string]string{"FLEETBOARD_PUBLIC_URL": "https://fleet.example.com"})
@@ -123,7 +123,7 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 	}
 }
 
-// A name that nobody gave the server is refused everywhere, in the words of who asks.
+// A name that nobody gave the server is refused everywhere, in the format of the caller.
 func TestOnlyNamesOfTheServerAreAnswered(t *testing.T) {
 	t.Parallel()
 	a := started(t, map[string]string{"FLEETBOARD_PUBLIC_URL": "http://fleet.example.com:8080", "FLEETBOARD_ALLOWED_HOSTS": "fleet.lan, fleetboard"})

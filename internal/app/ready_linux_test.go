@@ -45,7 +45,7 @@ func fill(t *testing.T, disk string, left int64) {
 	}
 }
 
-// until asks until the answer has a status; each answer counts for a second.
+// until sends requests until the answer has a status; each answer counts for a second.
 func (a *App) until(t *testing.T, status int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; {
@@ -59,8 +59,8 @@ func (a *App) until(t *testing.T, status int) {
 	}
 }
 
-// A server whose database has no room left is not ready, whoever runs that
-// database, and is again when there is room.
+// A server whose database has no space left is not ready, whoever runs that
+// database, and is again when there is space.
 func TestAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	disk := openDir(t)
@@ -118,7 +118,7 @@ func freeze(t *testing.T, dir string) (thaw func()) {
 	return sync.OnceFunc(func() { signal(syscall.SIGCONT) })
 }
 
-// While the database stands still, monitors are told so at once, however many ask,
+// While the database stands still, monitors learn it at once, however many poll,
 // and afterwards nobody waits behind them.
 func TestMonitorsAreAnsweredWhileTheDatabaseStandsStill(t *testing.T) {
 	t.Parallel()

@@ -243,7 +243,7 @@ func TestWhoWentAwayIsNotAnswered(t *testing.T) {
 	}
 }
 
-// The queue is bounded: who finds it full is told so at once.
+// The queue is bounded: who finds it full is refused at once.
 func TestAFullQueueRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRuns(t)

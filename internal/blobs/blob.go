@@ -30,7 +30,7 @@ type Blob struct {
 	CreatedAt time.Time
 }
 
-// notFound is said of a blob that is not there, and of one that the asker may not read.
+// notFound is said of a blob that is not there, and of one that the caller may not read.
 func notFound() error {
 	return fault.New(fault.NotFound, "There is no such blob here.")
 }

@@ -69,7 +69,7 @@ func TestABlobIsCollectedWhenNothingNamesIt(t *testing.T) {
 	f.exact()
 }
 
-// A blob that is named while it is to be collected stays, or the one who names it hears
+// A blob that is named while it is to be collected stays, or the one who names it learns
 // that it is gone.
 func TestABlobIsNamedWhileItIsCollected(t *testing.T) {
 	f := setup(t)

@@ -102,7 +102,7 @@ func (f *fixture) later(hours int) {
 	dbfactory.Exec(f.T, f.DB, `UPDATE blob_data SET expires_at = expires_at - make_interval(hours => $1)`, hours)
 }
 
-// exact asserts that the room that is counted is that of the bytes that are there.
+// exact asserts that the space that is counted is that of the bytes that are there.
 func (f *fixture) exact() {
 	f.T.Helper()
 	for what, sql := range map[string]string{

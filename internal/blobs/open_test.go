@@ -20,7 +20,7 @@ import (
 func TestDamageIsFound(t *testing.T) {
 	f := setup(t)
 	content := bytesOf(1, 6*blobs.PieceSize+10)
-	const consistent = "another's piece with its digest" // only the whole tells
+	const consistent = "another's piece with its digest" // only the whole shows it
 	other := f.put(f.Owner, bytesOf(2, 6*blobs.PieceSize+10))
 	for name, sql := range map[string]string{
 		"a bit":            `UPDATE blob_chunk SET data = set_bit(data, 77777, 1 - get_bit(data, 77777)) WHERE n = 5 AND data_id = $1`,
@@ -81,7 +81,7 @@ func TestARangeIsChecked(t *testing.T) {
 	}
 }
 
-// What an agent puts that holds a job with secrets is sealed: no row tells it, and another
+// What an agent puts that holds a job with secrets is sealed: no row reveals it, and another
 // one's sealed piece is refused. It is read as everything else, and put in place of what
 // was stored open before.
 func TestAContentBesideSecretsIsSealed(t *testing.T) {

@@ -149,7 +149,7 @@ func (u *upload) take(piece []byte) []byte {
 	return kept
 }
 
-// write takes room for pieces, and stores them. It does so in a turn, which is not held
+// write takes space for pieces, and stores them. It does so in a turn, which is not held
 // while the next ones are on their way.
 func (u *upload) write(ctx context.Context, pieces [][]byte) error {
 	if len(pieces) == 0 {

@@ -95,7 +95,7 @@ func TestTwoPutTheSameAtOnce(t *testing.T) {
 	f.holds(f.Owner, content)
 }
 
-// A body that breaks off leaves no blob, takes no room, and its bytes go.
+// A body that breaks off leaves no blob, takes no space, and its bytes go.
 func TestABrokenUploadLeavesNothing(t *testing.T) {
 	f := setup(t)
 	for _, err := range []error{errBroken, io.ErrUnexpectedEOF} {

@@ -47,7 +47,7 @@ type Options struct {
 }
 
 // Readable says of one kind of what refers to blobs whether an agent may read it. People
-// who may read the board are not asked about.
+// who may read the board are not checked.
 type Readable interface {
 	// MayReadAnyTx reports whether who may read one of these.
 	MayReadAnyTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list []ids.ID) (bool, error)

@@ -33,7 +33,7 @@ func expiredTx(ctx context.Context, tx db.Tx, workspace ids.ID, stores []string)
 	return list, err
 }
 
-// deleteTx deletes the row of bytes that have expired, and gives their room back.
+// deleteTx deletes the row of bytes that have expired, and gives their space back.
 func deleteTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) error {
 	counted, err := q.BlobDataDelete(ctx, tx, workspace, id)
 	if err != nil || len(counted) == 0 {

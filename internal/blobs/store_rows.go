@@ -16,7 +16,7 @@ import (
 
 var q = dbsqlc.New()
 
-// maxReferrers is how many of those that refer to a blob are asked about.
+// maxReferrers is how many of those that refer to a blob are checked.
 const maxReferrers = 1000
 
 // stored are bytes as their row describes them.
@@ -81,7 +81,7 @@ func keepTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, size int64, dig
 	return nil
 }
 
-// dropTx gives up bytes that no blob names, after a while, and their room at once.
+// dropTx gives up bytes that no blob names, after a while, and their space at once.
 func dropTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, after time.Duration) error {
 	counted, err := q.BlobDataDrop(ctx, tx, after.Seconds(), workspace, id)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
-// A transfer takes a turn for some pieces at a time: it stands still while its asker has
+// A transfer takes a turn for some pieces at a time: it stands still while its caller has
 // none, goes on afterwards, and keeps nobody else waiting.
 func TestTransfersTakeTurns(t *testing.T) {
 	f, turns := setup(t), quota.NewTurns(2)
@@ -61,7 +61,7 @@ func TestTransfersTakeTurns(t *testing.T) {
 	}
 }
 
-// readerOf has no bytes; it tells when it is asked for some.
+// readerOf has no bytes; it reports when some are read.
 type readerOf func()
 
 func (r readerOf) Read([]byte) (int, error) {

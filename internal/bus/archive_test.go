@@ -202,7 +202,7 @@ func TestHeldMessagesHideNoneBehindThem(t *testing.T) {
 	}
 }
 
-// Where there is no room for an archive the messages stay, and it is said.
+// Where there is no space for an archive the messages stay, and an error says so.
 func TestWhatCannotBeArchivedStays(t *testing.T) {
 	p := newPost(t)
 	p.withBlobs(blobs.Options{MaxTotal: 1})

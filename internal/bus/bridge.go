@@ -19,14 +19,14 @@ const (
 	bridgePage = 200
 	// bridgeScan is how many events one transaction looks at where routine is passed over.
 	bridgeScan = 2000
-	// bridgeKeeps is how long an inbox keeps what the server told.
+	// bridgeKeeps is how long an inbox keeps what the server sent.
 	bridgeKeeps = 7 * 24 * time.Hour
 	// maxSaid bounds a text of an event in its message, in characters.
 	maxSaid = 700
 )
 
 // Bridge makes messages of what happened since the last call: of changes of jobs' statuses,
-// reviews, questions and answers, and of agents that start and stop. Each event is told
+// reviews, questions and answers, and of agents that start and stop. Each event is sent
 // once. It returns how many messages it sent.
 func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 	list, all := s.logs.Take(time.Now())
@@ -100,7 +100,7 @@ func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 	return page.End, page.More, saveBridgeTx(p.ctx, p.tx, p.workspace, page.End)
 }
 
-// tellAll sends the messages of events; lives says whether an orchestrator hears them.
+// tellAll sends the messages of events; lives says whether an orchestrator reads them.
 func (p *publishing) tellAll(events []eventlog.Event, lives bool) error {
 	list, err := draftNotices(p.ctx, p.tx, p.workspace, events, lives)
 	if err != nil || len(list) == 0 {

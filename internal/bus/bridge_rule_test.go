@@ -7,7 +7,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// What is passed over unread would not be told either, whatever it says.
+// What is passed over unread would not be sent either, whatever it says.
 func TestWhatIsPassedOverIsRoutine(t *testing.T) {
 	job := ids.New()
 	for _, name := range routineEvents {

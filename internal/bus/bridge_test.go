@@ -43,7 +43,7 @@ func (p *post) act(job jobs.Job, verb jobs.Trigger, words string) {
 	}
 }
 
-// What happens to a job is told in its thread, each event once, whoever looks and however
+// What happens to a job is reported in its thread, each event once, whoever looks and however
 // often, and to the agent that submitted it.
 func TestWhatHappensIsToldOnce(t *testing.T) {
 	p := newPost(t)
@@ -62,7 +62,7 @@ func TestWhatHappensIsToldOnce(t *testing.T) {
 	for _, m := range thread {
 		got = append(got, m.Type)
 	}
-	// The result is told to the factory that handed the work in, and to the orchestrators.
+	// The result is sent to the factory that handed the work in, and to the orchestrators.
 	want := []string{bus.StateChange, bus.TaskClaim, bus.ReviewRequest, bus.ReviewResult, bus.ReviewResult}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the thread (-want +got):\n%s", diff)
@@ -106,7 +106,7 @@ func TestRoutineIsNoMessageWhereNobodyHearsIt(t *testing.T) {
 	}
 }
 
-// What an open transaction keeps back when the bridge looks is told at its next look, without
+// What an open transaction keeps back when the bridge looks is sent at its next look, without
 // another event.
 func TestWhatWasHeldBackIsToldAtTheNextLook(t *testing.T) {
 	p := newPost(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // moveLarge stores each payload that is larger than a message carries as a blob, without
-// the values that its sender must not tell, and returns the messages with the names of the
+// the values that its sender must not reveal, and returns the messages with the names of the
 // blobs instead. It comes before the transaction that writes the messages, since an upload
 // has transactions of its own. What was said before under a known id is not stored again.
 //
@@ -60,7 +60,7 @@ func findLarge(list []Draft) (large []int) {
 }
 
 // beforeMoving reads which of the large messages were sent already, and what their sender
-// must not tell.
+// must not reveal.
 func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (known map[ids.ID]knownMessage, held secrets.Held, err error) {
 	who := c.who
 	wanted := make([]ids.ID, 0, len(large))
@@ -77,7 +77,7 @@ func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (kno
 	return known, held, err
 }
 
-// noRoom says at the payload that the workspace's blobs have no room for it; other errors
+// noRoom says at the payload that the workspace's blobs have no space for it; other errors
 // stay.
 func noRoom(err error) error {
 	if !fault.Is(err, fault.StorageFull) {

@@ -68,7 +68,7 @@ func TestALargePayloadBecomesABlob(t *testing.T) {
 		t.Errorf("eve, who has no such message: %v", err)
 	}
 
-	// There is no room for another one of its size; a repeat needs none.
+	// There is no space for another one of its size; a repeat needs none.
 	if again := p.send(ada, large)[0]; again.New || again.Seq != sent[1].Seq || again.Blob != sent[1].Blob {
 		t.Errorf("again it is %+v", again)
 	}

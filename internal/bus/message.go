@@ -89,7 +89,7 @@ func isSHA256(s string) bool {
 	return err == nil && len(raw) == sha256.Size
 }
 
-// digest tells a repeat of the message from another one with its id.
+// digest distinguishes a repeat of the message from another one with its id.
 func (n Draft) digest() string {
 	if n.said != "" {
 		return n.said

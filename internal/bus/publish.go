@@ -29,7 +29,7 @@ const sharedMost = 15
 // Faults: Validation; Forbidden for an addressee that who may not write to, and for a job
 // outside an agent's scope; IdempotencyKeyReused for another message under a known id;
 // TooMany where an inbox is full, or the workspace's share is; StorageFull where a large
-// payload finds no room.
+// payload finds no space.
 func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Draft) ([]Sent, error) {
 	return s.PublishOnce(ctx, who, nil, list...)
 }

@@ -136,8 +136,8 @@ func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, i
 	}
 	version = s.waiters.Version(who.Workspace, toLanes(r.inboxes()))
 	for onlyDead := true; onlyDead && err == nil; {
-		// What is held back is asked first: it may come free before the inboxes are
-		// read, and what is written in between is told of.
+		// What is held back is read first: it may come free before the inboxes are
+		// read, and what is written in between causes a wake-up.
 		err = tx.Pipeline(ctx, func(tx db.Tx) (err error) {
 			heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
 			return err

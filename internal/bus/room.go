@@ -14,7 +14,7 @@ const (
 	crowded = MaxFromOne / 2
 )
 
-// room is how much crowded inboxes hold of each sender; the server is ids.Nil.
+// room is how many messages crowded inboxes hold of each sender; the server is ids.Nil.
 type room map[string]map[ids.ID]int
 
 // others returns how much an inbox holds of all but the server.
@@ -28,7 +28,7 @@ func (r room) others(inbox string) (n int) {
 }
 
 // take counts one more message of a sender. It refuses one that would be beyond the share
-// of its sender, or beyond what an inbox holds; the server has always room.
+// of its sender, or beyond what an inbox holds; the server always has space.
 func (r room) take(inbox string, from ids.ID, name string) error {
 	held, counts := r[inbox]
 	switch {
@@ -46,7 +46,7 @@ func (r room) take(inbox string, from ids.ID, name string) error {
 	return nil
 }
 
-// takeAll is take for a message that goes to several inboxes. It gives those that have room,
+// takeAll is take for a message that goes to several inboxes. It gives those that have space,
 // and the refusal of one that has none.
 func (r room) takeAll(inboxes []string, from ids.ID, name string) (free []string, full error) {
 	for _, inbox := range inboxes {
@@ -68,7 +68,7 @@ func (r room) giveBack(inboxes []string, from ids.ID) {
 	}
 }
 
-// findRoom leaves out or refuses what inboxes have no room for, and makes room for the
+// findRoom leaves out or refuses what inboxes have no space for, and frees space for the
 // notices of the server.
 func (p *publishing) findRoom() error {
 	adds := map[string]int{}
@@ -88,7 +88,7 @@ func (p *publishing) findRoom() error {
 }
 
 // fit counts the messages of a call, or refuses all of them. What is for all leaves out the
-// inboxes that have no room, unless none has.
+// inboxes that have no space, unless none has.
 func (c *addressed) fit(r room) error {
 	from := sender(c.Req.who).ID
 	var taken []string

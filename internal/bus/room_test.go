@@ -40,7 +40,7 @@ func (p *post) fill(of tenancy.Principal, from any, n int) {
 }
 
 // One sender at full speed fills its share of an inbox and no more, by single messages and by
-// lists at the same moment, and hears so; others and the server go on.
+// lists at the same moment, and gets an error that says so; others and the server go on.
 func TestASenderFillsItsShare(t *testing.T) {
 	p := newPost(t)
 	ada, flood, bob := p.as("ada"), p.as("flood"), p.as("bob")
@@ -77,7 +77,7 @@ func TestASenderFillsItsShare(t *testing.T) {
 	p.send(p.Owner, note(agent("ada"), "of a person"))
 	p.send(tenancy.System(p.Workspace, "fleetboard"), note(agent("ada"), "of the server"))
 	p.send(flood, note(agent("bob"), "elsewhere"))
-	// A list that would be beyond the share is refused as a whole; what was acknowledged makes room.
+	// A list that would be beyond the share is refused as a whole; acknowledged ones free space.
 	got := p.read(ada, bus.Query{})
 	if n, err := p.bus.AckUpTo(p.Ctx, ada, got.Next); err != nil || n == 0 {
 		t.Fatal(n, err)
@@ -133,7 +133,7 @@ func TestTheServerAlwaysHasRoom(t *testing.T) {
 	if n := p.held(ada, server); n != 302 { // those that were filled in stand before them
 		t.Errorf("%d of the newest notices are there; want 302", n)
 	}
-	// What is for all leaves out the full inbox, and is refused where nobody has room.
+	// What is for all leaves out the full inbox, and is refused where nobody has space.
 	p.send(bob, note(bus.Address{Kind: bus.ToAll}, "to all"))
 	if n := p.held(ada, bob); n != 0 {
 		t.Errorf("%d messages for all went into a full inbox", n)

@@ -22,7 +22,7 @@ type Notifier interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }
 
-// Secrets are the values that an agent must not tell.
+// Secrets are the values that an agent must not reveal.
 type Secrets interface {
 	HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of secrets.Holders) (secrets.Held, error)
 }

@@ -79,7 +79,7 @@ func lookTx(ctx context.Context, tx db.Tx) (look, error) {
 }
 
 // dueSince gives those of the inboxes that have something to hand out of which nobody has
-// been told since an earlier look, and this look.
+// been notified since an earlier look, and this look.
 func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last look) (list []string, now look, err error) {
 	err = d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		if now, err = lookTx(ctx, tx); err != nil {

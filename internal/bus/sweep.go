@@ -22,7 +22,7 @@ const (
 // than 90 days, and drops archives that are older than a year, of each workspace a bounded
 // number. It returns how many rows went. A message stays that an inbox holds, that lies
 // before an export which moved within the 90 days, and that cannot be archived, since the
-// workspace has no room for its blob: that is an error, and keeps no other workspace.
+// workspace has no space for its blob: that is an error, and keeps no other workspace.
 func (s *Service) DropOld(ctx context.Context) (total int, err error) {
 	list, err := workspaces(ctx, s.db)
 	for _, workspace := range list {

@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// messageTypes are the events that are told, and as what.
+// messageTypes are the events that are published, and the types of their messages.
 var messageTypes = map[eventlog.Type]string{
 	eventlog.JobClaimed: TaskClaim, eventlog.JobCompleted: TaskDone, eventlog.JobHandedIn: ReviewRequest,
 	eventlog.JobAttemptFailed: TaskFailed, eventlog.JobFailed: TaskFailed, eventlog.JobAsked: TaskBlocked, eventlog.JobBlocked: TaskBlocked,
@@ -22,7 +22,7 @@ var messageTypes = map[eventlog.Type]string{
 	eventlog.AgentEnded: AgentStopped,
 }
 
-// forPeople are told to a person who submitted the job; of the rest people see the board.
+// forPeople are sent to a person who submitted the job; of the rest people see the board.
 var forPeople = map[string]bool{ReviewRequest: true, TaskFailed: true, TaskBlocked: true}
 
 // isRoutine reports whether an event says nothing that belongs to the thread of a job: who
@@ -38,7 +38,7 @@ func isRoutine(kind string, e eventlog.Event) bool {
 }
 
 // routineEvents are the types of events that are routine whatever they say. Most events of a
-// job are of these types: they are not even read where nobody hears them.
+// job are of these types: they are not even read where nobody would get them.
 var routineEvents = []string{
 	string(eventlog.JobCreated), string(eventlog.JobPromoted), string(eventlog.JobHeld), string(eventlog.JobClaimed),
 	string(eventlog.JobStarted), string(eventlog.JobProgressed), string(eventlog.JobCompleted),
@@ -47,7 +47,7 @@ var routineEvents = []string{
 // texts are the fields whose new value a message has.
 var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
 
-// draftNotices returns the messages of events. Where no orchestrator lives, what is routine is told to
+// draftNotices returns the messages of events. Where no orchestrator lives, routine is sent to
 // agents that submitted the job and to nobody else: the log has it. The result of a review
 // is also for the factory that handed the work in, whichever agents it has now.
 func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
@@ -73,7 +73,7 @@ func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []even
 	var list []Draft
 	for _, e := range events {
 		kind := noticeType(e)
-		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to tell, or the job is gone
+		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to send, or the job is gone
 			continue
 		}
 		said, err := sayEvent(e, long)
@@ -107,7 +107,7 @@ func reviewed(events []eventlog.Event) (list []eventlog.Event) {
 	return list
 }
 
-// chooseAddressee is who hears of a job: the one who submitted it, else the orchestrators.
+// chooseAddressee returns who gets a job's messages: who submitted it, else the orchestrators.
 func chooseAddressee(by tenancy.Actor, kind string) Address {
 	switch {
 	case by.Kind == tenancy.KindAgent:
@@ -118,7 +118,7 @@ func chooseAddressee(by tenancy.Actor, kind string) Address {
 	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 }
 
-// noticeType returns the type of an event's message, "" where it is not told.
+// noticeType returns the type of an event's message, "" where it is not published.
 func noticeType(e eventlog.Event) string {
 	if kind, ok := messageTypes[e.Type]; ok {
 		return kind

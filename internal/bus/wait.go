@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
-// Topics are "message:<workspace>:<inbox>"; Topic of a workspace alone is told of each
+// Topics are "message:<workspace>:<inbox>"; Topic of a workspace alone gets each
 // message in it.
 const (
 	topicPrefix = "message:"
@@ -105,8 +105,8 @@ func (s *Service) waitedFor(workspace ids.ID) (own, shared []string) {
 	return own, shared
 }
 
-// watch looks, for all readers that wait in a workspace at once, for what no wake-up tells
-// of: a message that was to be tried again later, one that a dead reader had, and one
+// watch looks, for all readers that wait in a workspace at once, for what no wake-up
+// announces: a message that was to be tried again later, one that a dead reader had, and one
 // whose wake-up was lost. It ends when nobody waits.
 func (s *Service) watch(workspace ids.ID) {
 	last := s.lookAgain(workspace, look{at: time.Now(), seq: math.MaxInt64})
@@ -119,7 +119,7 @@ func (s *Service) watch(workspace ids.ID) {
 }
 
 // lookAgain wakes those whose inboxes have something that came since the last look. The
-// database's absence is told elsewhere: then the last look stays what it was.
+// database's absence is reported elsewhere: then the last look stays what it was.
 func (s *Service) lookAgain(workspace ids.ID, last look) look {
 	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
 	defer cancel()

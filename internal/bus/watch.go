@@ -5,7 +5,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
-// Watch tells whoever shows messages of a workspace that there may be others now, until
+// Watch notifies whoever shows messages of a workspace that there may be others now, until
 // stop is called.
 func (s *Service) Watch(workspace ids.ID) (changed <-chan struct{}, stop func()) {
 	news := signal.New()

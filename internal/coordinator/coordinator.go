@@ -42,7 +42,7 @@ type Service struct {
 }
 
 // New returns the coordinator of this process. Run makes it a candidate; without
-// it the service only tells what others do.
+// it the service only reports what others do.
 func New(d *db.DB, work Work, wake Publisher, log *slog.Logger) *Service {
 	instance := instanceID()
 	return &Service{db: d, election: leadership.New(d, election, instance, log), work: work, wake: wake, log: log, instance: instance}

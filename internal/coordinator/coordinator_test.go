@@ -19,7 +19,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// hands do what a coordinator asks for, and tell of each call.
+// hands do what a coordinator calls for, and report each call.
 type hands struct {
 	called chan string
 	reaped int
@@ -207,7 +207,7 @@ func TestWhoDoesNotLeadDoesNothing(t *testing.T) {
 	}
 }
 
-// A process that was stopped and goes on asks its own clock before it acts.
+// A process that was stopped and goes on checks its own clock before it acts.
 func TestATermThatIsOverDoesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHands()

@@ -20,7 +20,7 @@ const (
 )
 
 // sumUp adds what changed in the counts of jobs to the sums, in every workspace,
-// so that whoever asks for them reads a few rows. It returns how many changes.
+// so that whoever queries them reads a few rows. It returns how many changes.
 // Numbers are right without it, too; two at once take different changes.
 func (t *term) sumUp(ctx context.Context) (total int, failed error) {
 	workspaces, err := withChangedCounts(ctx, t.db)

@@ -132,7 +132,7 @@ func TestTheLongestReadyIsFound(t *testing.T) {
 	}
 }
 
-// Which workspaces have something to do is asked by skipping from one to the next.
+// Which workspaces have something to do is found by skipping from one to the next.
 func TestWorkspacesWithSomethingToDo(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

@@ -19,7 +19,7 @@ const maxHealthChanges = 1000
 // healthLoop is the actor of events about an agent's health.
 const healthLoop = "health"
 
-// healthChange is a change of an agent's health, as the logs tell it.
+// healthChange is a change of an agent's health, as the logs record it.
 type healthChange struct {
 	Agent           string    `json:"agent"`
 	Factory         string    `json:"factory"`

@@ -18,7 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// addAgent makes an agent with the default interval that was last heard of some
+// addAgent makes an agent with the default interval that was last seen some
 // seconds ago.
 func addAgent(t *testing.T, d *db.DB, workspace ids.ID, name string, silent int) {
 	t.Helper()
@@ -34,7 +34,7 @@ func heard(t *testing.T, d *db.DB, name string, secondsAgo int) {
 	dbfactory.Exec(t, d, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - make_interval(secs => $2) WHERE name = $1`, name, secondsAgo)
 }
 
-// look asserts how many deaths one look tells.
+// look asserts how many deaths one look reports.
 func look(t *testing.T, m *term, deaths int) {
 	t.Helper()
 	if n, err := m.checkHealth(t.Context()); n != deaths || err != nil {
@@ -79,7 +79,7 @@ func TestTheHealthOfAgentsStandsInTheLog(t *testing.T) {
 }
 
 // The coordinator's lines name the dead to their own workspace. Who leads next
-// tells nothing again and misses nobody.
+// reports nothing again and misses nobody.
 func TestDeathsAreToldOnceToTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
@@ -107,7 +107,7 @@ func TestDeathsAreToldOnceToTheirWorkspace(t *testing.T) {
 	}
 }
 
-// Two leaders that look at once tell each death once between them.
+// Two leaders that look at once report each death once between them.
 func TestTwoLookersTellADeathOnce(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

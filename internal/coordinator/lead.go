@@ -92,7 +92,7 @@ type Merges interface {
 	MergeApproved(ctx context.Context) (int, error)
 }
 
-// Messages tells agents and people what happened, as messages, writes the words by which
+// Messages sends agents and people messages of what happened, writes the words by which
 // messages are found, and drops old ones. Each returns how many.
 type Messages interface {
 	IndexWords(ctx context.Context) (int, error)

@@ -8,11 +8,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// sweepEvery is how often all workspaces are looked at, not only those of which a wake-up told.
+// sweepEvery is how often all workspaces are looked at, not only those that a wake-up named.
 const sweepEvery = 30 * time.Second
 
 // Changed knows in which workspaces something was appended to a log since they were looked at,
-// by wake-ups whose topic ends with the workspace, such as Topic. Its zero value asks for all of
+// by wake-ups whose topic ends with the workspace, such as Topic. Its zero value returns all of
 // them. Methods are safe for concurrent use.
 type Changed struct {
 	mu    sync.Mutex

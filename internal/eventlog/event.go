@@ -60,8 +60,8 @@ const (
 	JobLinked            Type = "job.linked"
 	JobUnlinked          Type = "job.unlinked"
 	JobCompacted         Type = "job.compacted"
-	JobRecorded          Type = "job.recorded" // what the log did not tell before an upgrade
-	JobRepaired          Type = "job.repaired" // its row was made what the log tells
+	JobRecorded          Type = "job.recorded" // what the log did not record before an upgrade
+	JobRepaired          Type = "job.repaired" // its row was made what the log says
 	JobPurged            Type = "job.purged"   // the job was deleted; all that is kept of its events
 	ProductSaved         Type = "product.saved"
 	ProductDeleted       Type = "product.deleted"
@@ -143,7 +143,7 @@ type Event struct {
 	Epoch  *int64
 	At     time.Time
 	// SavedAt is when the job's row was written along with the event, as the row
-	// tells it; nil where the event changed no row of a job.
+	// has it; nil where the event changed no row of a job.
 	SavedAt *time.Time
 	Changes []Change
 	Payload json.RawMessage

@@ -143,7 +143,7 @@ func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter,
 }
 
 // Head returns the place after everything that can no longer change: whoever
-// tails from there on is told of all that is committed later.
+// tails from there on gets all that is committed later.
 func (l *Log) Head(ctx context.Context, who tenancy.Principal) (head Cursor, err error) {
 	err = l.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		head, err = HeadTx(ctx, tx)

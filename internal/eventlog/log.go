@@ -22,7 +22,7 @@ type Folds interface {
 	FoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, event int64, removed []int64) error
 }
 
-// New returns the log kept in d. Compaction tells folds what it folded; nil is nobody.
+// New returns the log kept in d. Compaction notifies folds of what it folded; nil is nobody.
 func New(d *db.DB, folds Folds) *Log {
 	return &Log{db: d, folds: folds}
 }

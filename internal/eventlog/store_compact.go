@@ -47,7 +47,7 @@ func foldTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (before []int6
 	return before, folded, err
 }
 
-// collectTx deletes contents of which no event has told for a day.
+// collectTx deletes contents to which no event has referred for a day.
 func collectTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 	_, err := q.ContentsCollect(ctx, tx, workspace, collectBatch)
 	return err

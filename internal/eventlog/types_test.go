@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// A type that is declared and not listed could not be asked for.
+// A type that is declared and not listed could not be queried.
 func TestTypesAreAllThereAre(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("event.go")

@@ -107,7 +107,7 @@ func (h Health) lives() bool { return h != Dead && h != Ended }
 // Idle reports whether the agent could take one more job of its own.
 func (a Agent) Idle() bool { return a.HeldUntil == nil && a.hasSeat() }
 
-// serves reports whether the agent has what is left of some needs, and room for it: one that
+// serves reports whether the agent has what is left of some needs, and capacity for it: one that
 // follows as many pull requests as it may takes no further ones.
 func (a Agent) serves(needs, lacks []string) bool {
 	return len(lacks) == 0 && (a.Follows < MaxFollowed || !slices.Contains(needs, OpensPullRequests))
@@ -134,7 +134,7 @@ type Factory struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Agents       []Agent
-	LastBeatAt   time.Time  // of its agent that was heard of last
+	LastBeatAt   time.Time  // of its agent that was seen last
 	EndedAt      *time.Time // when the last of its agents that lived ended
 	Health       Health     // that of the best of its agents that live; else Dead, or Ended where EndedAt is set
 }
@@ -185,7 +185,7 @@ type Snapshot struct {
 	Factories []Factory
 }
 
-// Needs is what a job asks of a factory.
+// Needs is what a job requires of a factory.
 type Needs struct {
 	Repo         string
 	Capabilities []string

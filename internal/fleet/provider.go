@@ -14,7 +14,7 @@ var paths = []struct{ prefix, provider string }{
 }
 
 // GuessProvider is whose model it is by its name: the cloud whose path it is, what stands
-// before a slash, or what the well-known names tell; "" where none does.
+// before a slash, or what the well-known names say; "" where none does.
 func GuessProvider(model string) string {
 	for _, p := range paths {
 		if strings.HasPrefix(strings.ToLower(model), p.prefix) {

@@ -61,7 +61,7 @@ func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Heal
 
 // Reach reads what of the fleet decides where jobs with these needs could run: the
 // factories, and of their living agents one without a name for each kind that makes
-// a difference. It is asked by Route with one of the needs; Free and IdleAgents of
+// a difference. Route queries it with one of the needs; Free and IdleAgents of
 // its fits mean nothing. Of a thousand agents Snapshot costs many times as much.
 func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
 	var snap Snapshot

@@ -22,7 +22,7 @@ type interrupted struct {
 	what func()
 }
 
-// Query asks, after what was to happen.
+// Query runs the query, after what was to happen.
 func (i *interrupted) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if i.n == 0 {
 		i.what()

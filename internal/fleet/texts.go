@@ -15,13 +15,13 @@ func (f FactoryInfo) Clone() FactoryInfo {
 	return f
 }
 
-// Texts returns the places of all that an agent tells in words of itself and its factory,
+// Texts returns the places of all that an agent reports in words of itself and its factory,
 // but for their names and the boot id, by which they are known.
 func (r *Registration) Texts() []*string {
 	return append(append(places(r.Capabilities), &r.Model, &r.Provider), r.Factory.Texts()...)
 }
 
-// Texts returns the places of all that is told in words of a factory, but for its name.
+// Texts returns the places of all that is reported in words of a factory, but for its name.
 func (f *FactoryInfo) Texts() []*string {
 	texts := append(places(f.Engines), places(f.Capabilities)...)
 	texts = append(texts, &f.OS, &f.Host)

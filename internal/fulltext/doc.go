@@ -1,6 +1,6 @@
 // Package fulltext cuts texts, and what people look for in them, into words by one rule, and
 // writes both as PostgreSQL's full-text search reads them: a text as a tsvector, a query as a
-// tsquery. It also tells what of a query stands in a text, by the same rule, for passages.
+// tsquery. It also finds what of a query stands in a text, by the same rule, for passages.
 // PostgreSQL's own parser is not used: it keeps a path, a host or a version as one word that
 // nobody finds by its parts (ADR 80).
 package fulltext

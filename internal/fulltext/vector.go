@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxPlace is the last place that a tsvector tells from those behind it, maxPlaces how many
+	// maxPlace is the last place that a tsvector keeps distinct, maxPlaces how many
 	// it keeps of a word, and maxVector a size below what it holds, in bytes.
 	maxPlace  = 1<<14 - 2
 	maxPlaces = 255
@@ -29,7 +29,7 @@ type Vector struct {
 	size   int
 }
 
-// Add adds the words of a text. Behind more words than a tsvector can tell apart they are
+// Add adds the words of a text. Behind more words than a tsvector can distinguish they are
 // found one by one and not together; behind 768 KB of them nothing is kept.
 func (v *Vector) Add(weight Weight, text string) {
 	if v.places == nil {

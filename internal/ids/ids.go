@@ -30,7 +30,7 @@ func Parse(s string) (ID, bool) {
 	return id, err == nil
 }
 
-// ParseAll tells the IDs of a list from the other names in it. Neither result is nil.
+// ParseAll separates the IDs of a list from the other names in it. Neither result is nil.
 func ParseAll(list []string) (parsed []ID, others []string) {
 	parsed, others = []ID{}, []string{}
 	for _, s := range list {

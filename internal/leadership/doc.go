@@ -4,13 +4,13 @@
 //
 // The states of a candidate:
 //
-//	waiting  asks for the lease, again when the leader's lease ends
+//	waiting  requests the lease, again when the leader's lease ends
 //	leading  renews the lease every 5 seconds. It trusts itself until 12 seconds
 //	         after it sent the last request that was granted; the lease lasts
 //	         15 seconds from a later moment, so trust ends first
 //	ended    by a renewal that was refused, by 12 seconds without one that was
 //	         granted, or by the end of the process, which gives the lease back.
-//	         The candidate waits for its work to end and asks again
+//	         The candidate waits for its work to end and requests it again
 //
 // Leadership is an economy, never a proof: a process that was stopped in the
 // middle of a statement finishes it when it goes on. What a leader writes must be

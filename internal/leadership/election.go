@@ -59,7 +59,7 @@ func New(d *db.DB, name, holder string, log *slog.Logger) *Election {
 // Run returns a candidate until ctx ends, and calls lead in each term that it wins. The
 // context of lead ends when this process no longer trusts its lease; lead must
 // return soon after, because the candidate waits for it. If lead returns earlier,
-// the process resigns. A database that is away is logged once and asked again after
+// the process resigns. A database that is away is logged once and tried again after
 // 5, 10, 20 and then every 40 seconds. Run returns nil.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, term *Term)) error {
 	failures := 0

@@ -116,7 +116,7 @@ type reign struct {
 	begin, end time.Duration
 }
 
-// reigns gathers terms, and tells of two at the same moment.
+// reigns gathers terms, and reports two at the same moment.
 type reigns struct {
 	t     *testing.T
 	start time.Time

@@ -36,6 +36,6 @@ func (t *Term) extendTrust(sent time.Time) {
 }
 
 // Trusted reports whether the process may still act as the leader of this term.
-// It is asked before each piece of work: a process that was stopped and goes on
+// It is called before each piece of work: a process that was stopped and goes on
 // knows it here first, before any timer has fired.
 func (t *Term) Trusted() bool { return int64(time.Since(t.began)) < t.until.Load() }

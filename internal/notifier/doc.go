@@ -5,7 +5,7 @@
 //
 // Each process has two connections of its own for it, one to listen and one to
 // notify: NOTIFY takes a lock of the whole database at commit, so topics are
-// gathered and sent together, after the transaction that they tell about.
+// gathered and sent together, after the transaction that they are about.
 //
 // The states of the listening connection: connecting, listening (every
 // subscriber is called once with its bare prefix), lost, connecting again.

@@ -58,7 +58,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Publish tells topics to the subscribers of this process, at once and on the
+// Publish sends topics to the subscribers of this process, at once and on the
 // caller's goroutine, and to those of the other processes within milliseconds.
 // It never waits for the database. Call it after the commit. A topic is a short
 // word without line breaks.

@@ -70,7 +70,7 @@ func TestTopicsReachBothProcesses(t *testing.T) {
 	two.Publish("job:2")
 	far.wants("job:2")
 	near.wants("job:2")
-	// Own messages come back and must not be heard again: job:3 would not be next.
+	// Own messages come back and must not be received again: job:3 would not be next.
 	one.Publish("job:3")
 	near.wants("job:3")
 	two.Publish("job:4")

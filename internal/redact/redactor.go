@@ -16,7 +16,7 @@ const Placeholder = "[secret]"
 const PlaceholderJSON = `"` + Placeholder + `"`
 
 // Redactor takes the values of secrets out of texts, also where they are encoded
-// in a common way. It is for accidents: an agent that wants to tell what it knows
+// in a common way. It is for accidents: an agent that wants to reveal what it knows
 // finds an encoding that nobody looks for. A nil one changes nothing.
 //
 // What a text was cut from goes as well: the beginning or the end of a value, from

@@ -7,7 +7,7 @@ import (
 )
 
 // Backoff returns how long to wait after that many failures in a row: what failed because
-// its server is away is asked again soon, and then not too often.
+// its server is away is tried again soon, and then not too often.
 func Backoff(failures int) time.Duration {
 	return signal.Backoff(5*time.Second, 40*time.Second, failures)
 }

@@ -15,7 +15,7 @@ const (
 	steadyAfter = time.Minute
 )
 
-// errEnded is the failure of a task that returned although nobody told it to.
+// errEnded is the failure of a task that returned although nobody stopped it.
 var errEnded = errors.New("ended by itself")
 
 // Task goes on until its context ends.

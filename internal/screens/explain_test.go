@@ -37,7 +37,7 @@ func fleetOf() fleet.Snapshot {
 
 var soon, tomorrow = time.Now().Add(time.Minute), time.Now().Add(24 * time.Hour)
 
-// routeIn asks a fleet.
+// routeIn routes in a fleet.
 func routeIn(snap fleet.Snapshot) func(int64, fleet.Needs) fleet.Routing {
 	return func(_ int64, n fleet.Needs) fleet.Routing { return snap.Route(n) }
 }

@@ -251,7 +251,7 @@ func TestUnroutableJobsAreCounted(t *testing.T) {
 	}
 }
 
-// A change of a job is told also to those that wait for it or for its repo: what
+// A change of a job is reported also to those that wait for it or for its repo: what
 // they say has changed with it.
 func TestAChangeReachesThoseThatWait(t *testing.T) {
 	h := newHeld(t)

@@ -20,7 +20,7 @@ const (
 	catchUp = 2000
 )
 
-// Watch tells of the changes of a workspace's board after a place in the log.
+// Watch reports the changes of a workspace's board after a place in the log.
 // The channel is closed when ctx ends, when the server stops, or after an
 // Update with Reset where the watcher fell too far behind. What it gets belongs
 // to all who watch and is not to be changed.
@@ -92,7 +92,7 @@ func (f *feeds) close() {
 	}
 }
 
-// published is told of a topic, or of the bare prefix where some may have been
+// published takes a topic, or the bare prefix where some may have been
 // missed.
 func (f *feeds) published(topic string) {
 	kind, id, _ := strings.Cut(topic, ":")

@@ -14,12 +14,12 @@ import (
 // The clocks of a feed.
 const (
 	// gather is how long changes are collected after a quiet time, pace the least
-	// time between two readings: whatever happens, a board is told a few times a
+	// time between two readings: whatever happens, a board is notified a few times a
 	// second, and then of the last state only.
 	gather = 30 * time.Millisecond
 	pace   = 120 * time.Millisecond
 	// rest is how many times as long as a reading took lies between two: a
-	// database that answers slowly is asked less often.
+	// database that answers slowly is queried less often.
 	rest = 2
 	// safety is how often a feed looks although nothing was published.
 	safety = 5 * time.Second
@@ -159,7 +159,7 @@ func (f *feed) takeFleet() bool {
 	return changed
 }
 
-// giveBack keeps what could not be told for the next reading.
+// giveBack keeps what could not be sent for the next reading.
 func (f *feed) giveBack(fleetChanged bool) {
 	f.owner.mu.Lock()
 	defer f.owner.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/screens"
 )
 
-// Whatever happens, watchers are told a few times a second, of the last state:
+// Whatever happens, watchers are notified a few times a second, of the last state:
 // what was committed one by one arrives together.
 func TestChangesAreGathered(t *testing.T) {
 	w := setup(t)

@@ -16,7 +16,7 @@ const (
 	// maxFleets is how many workspaces' fleets are kept.
 	maxFleets = 256
 	// maxFleetAge is how old a kept fleet may be: an agent that falls silent is no
-	// change that anybody tells of.
+	// change that anybody announces.
 	maxFleetAge = 15 * time.Second
 )
 
@@ -58,7 +58,7 @@ func newFleetCache(read func(context.Context, ids.ID) (fleet.Snapshot, error), w
 	return c
 }
 
-// changed is told of a topic, or of the bare prefix where some may have been missed.
+// changed takes a topic, or the bare prefix where some may have been missed.
 func (c *fleetCache) changed(topic string) {
 	_, text, _ := strings.Cut(topic, ":")
 	c.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// topics tells its one subscriber of topics.
+// topics sends topics to its one subscriber.
 type topics struct{ tell func(topic string) }
 
 func (w *topics) Subscribe(_ string, fn func(string)) func() {

@@ -122,7 +122,7 @@ type FormPage struct {
 	Events []eventlog.Event // newest first, of a job that changed since it was seen
 }
 
-// maxFormEvents is how many events are read to tell who changed a job.
+// maxFormEvents is how many events are read to find who changed a job.
 const maxFormEvents = 100
 
 // FormPage reads what the form of a job shows, in one snapshot: the job, what the menus
@@ -152,7 +152,7 @@ func (s *Service) FormPage(
 	return page, err
 }
 
-// namedTx reads jobs by key or id, in the order asked for. What names no job is left out.
+// namedTx reads jobs by key or id, in the order requested. What names no job is left out.
 func namedTx(ctx context.Context, tx db.Tx, who tenancy.Principal, keysOrIDs []string) ([]jobs.Job, error) {
 	found, err := jobs.FindManyTx(ctx, tx, who.Workspace, keysOrIDs)
 	if err != nil {

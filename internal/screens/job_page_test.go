@@ -186,7 +186,7 @@ func TestThePagesOfAJobTakeTheSameStatements(t *testing.T) {
 	t.Logf("the page takes %d statements, the form %d, that of an edit %d", page, form, edit)
 }
 
-// dependingOn asks about a new job that depends on these.
+// dependingOn returns the query of a new job that depends on these.
 func dependingOn(keys ...string) func(FormPage) StartQuery {
 	return func(FormPage) StartQuery { return StartQuery{DependsOn: keys} }
 }

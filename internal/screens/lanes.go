@@ -84,7 +84,7 @@ func sameOffers(a, b []fleet.Offer) bool {
 	return slices.EqualFunc(a, b, func(x, y fleet.Offer) bool { return x.Factory == y.Factory && slices.Equal(x.Tokens, y.Tokens) })
 }
 
-// route is fleet.Snapshot.Route, asked once for each lane.
+// route is fleet.Snapshot.Route, called once for each lane.
 func (r *reader) route(lane int64, needs fleet.Needs) fleet.Routing {
 	known, ok := r.routes[lane]
 	if !ok {

@@ -18,7 +18,7 @@ type reader struct {
 	workspace ids.ID
 	snap      fleet.Snapshot
 
-	// Each is read once, where it is asked for.
+	// Each is read once, where it is requested.
 	lanes          []lane
 	unroutableList []int64 // of them those that no live factory serves
 	products       []product

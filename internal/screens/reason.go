@@ -31,7 +31,7 @@ const (
 	CodeProviderHeld = "provider_held"
 	// A budget keeps what it has for more urgent jobs.
 	CodeThrottled = "throttled"
-	// Its agent is asked to stop and has not done so yet.
+	// Its agent is directed to stop and has not done so yet.
 	CodePausePending    = "pause_pending"
 	CodeCancelPending   = "cancel_pending"
 	CodeCanStart        = "can_start"
@@ -77,7 +77,7 @@ type Reason struct {
 	BudgetID     ids.ID
 	Model        string // that the budget lets spend nothing, because it has no price
 	Merge        Way    // with CodeMergeWaits
-	// Delivery is what is told of its commit, with CodeDeliveryRefused, and with
+	// Delivery is what is reported of its commit, with CodeDeliveryRefused, and with
 	// CodeMergeWaits where the merge waits for that; Factories has its factory.
 	Delivery attempts.Delivery
 }

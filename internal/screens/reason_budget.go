@@ -11,7 +11,7 @@ import (
 
 // money is what the budgets of a workspace say of some jobs.
 type money struct {
-	refused  map[ids.ID]budgeting.Refusal // why jobs have no room in their budgets now
+	refused  map[ids.ID]budgeting.Refusal // why jobs have too little left in their budgets now
 	own      map[ids.ID]bool              // paused jobs that have used more than their own ceilings
 	unpriced budgeting.Unpriced           // which models claims are held from
 }
@@ -25,8 +25,8 @@ func budgetReason(r budgeting.Refusal) Reason {
 	return why
 }
 
-// heldReason says which budget keeps a ready job from being claimed, if one does: it has no
-// room, or the models of all agents that could take it have no price.
+// heldReason says which budget keeps a ready job from being claimed, if one does: it has too
+// little left, or the models of all agents that could take it have no price.
 func (m money) heldReason(j jobs.Job, routing fleet.Routing) (Reason, bool) {
 	if r, refused := m.refused[j.ID]; refused {
 		return budgetReason(r), true
@@ -68,7 +68,7 @@ func (m money) pausedReason(j jobs.Job) Reason {
 	return Reason{Code: CodePaused, By: j.StatusBy, CarriedOutBy: j.CarriedOutBy, Since: &j.StatusAt}
 }
 
-// pendingReason says what the holder of a job is asked to do, if it is asked to stop.
+// pendingReason says what the holder of a job is directed to do, if it is directed to stop.
 func pendingReason(j jobs.Job) (Reason, bool) {
 	if j.Lease == nil {
 		return Reason{}, false

@@ -59,7 +59,7 @@ func (r *reader) planScan(f Filter, c Column) (scan, error) {
 }
 
 // walk returns the scan without an index by lane. Of what it finds only jobs of some
-// lanes count, where the filter asks for what is written nowhere else.
+// lanes count, where the filter requires what is written nowhere else.
 func (s scan) walk(lanes []int64) scan {
 	s.inColumn, s.byLane = append(s.inColumn, s.byLane...), nil
 	if s.filter.Unroutable {

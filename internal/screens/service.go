@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Subscriber tells of topics that were published in any process.
+// Subscriber delivers topics that were published in any process.
 type Subscriber interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }
@@ -110,7 +110,7 @@ func (s *Service) ColumnPage(ctx context.Context, who tenancy.Principal, f Filte
 	return page, err
 }
 
-// ColumnPages reads the first pages of some columns, in the order asked for.
+// ColumnPages reads the first pages of some columns, in the order requested.
 func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filter, list ...Column) ([]ColumnPage, error) {
 	var pages []ColumnPage
 	if len(list) == 0 {
@@ -127,7 +127,7 @@ func (s *Service) ColumnPages(ctx context.Context, who tenancy.Principal, f Filt
 	return pages, err
 }
 
-// Cards reads jobs as cards, in the order asked for; archived and unknown ones
+// Cards reads jobs as cards, in the order requested; archived and unknown ones
 // are left out.
 func (s *Service) Cards(ctx context.Context, who tenancy.Principal, list ...ids.ID) ([]Card, error) {
 	var cards []Card

@@ -84,7 +84,7 @@ func (r *reader) readOverBudget(f facts, list []ids.ID) error {
 	return nil
 }
 
-// readRefused reads which budgets have no room for jobs, and which models they hold.
+// readRefused reads which budgets have too little left for jobs, and which models they hold.
 func (r *reader) readRefused(f *facts, list []ids.ID) error {
 	if len(list) == 0 {
 		return nil
@@ -100,14 +100,14 @@ func (r *reader) readRefused(f *facts, list []ids.ID) error {
 	return err
 }
 
-// delivered is what is told of the commit of the last attempt on a job, and its factory.
+// delivered is what is reported of the commit of the last attempt on a job, and its factory.
 type delivered struct {
 	attempts.Delivery
 
 	factory string
 }
 
-// readDelivery reads what is told of the commit that a job was handed in with, as long as
+// readDelivery reads what is reported of the commit that a job was handed in with, as long as
 // that is not merged.
 func (r *reader) readDelivery(j jobs.Job) (delivered, error) {
 	handedIn := []jobs.Status{jobs.InReview, jobs.Approved, jobs.Completed}

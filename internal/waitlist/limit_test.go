@@ -10,7 +10,7 @@ import (
 )
 
 // An agent, and the agents of one enrolment token, have so many claims waiting and no
-// more; others go on, and there is room again when one ends.
+// more; others go on, and there is a place again when one ends.
 func TestWaitingClaimsAreCounted(t *testing.T) {
 	w := New()
 	token, here := ids.New(), ids.New()

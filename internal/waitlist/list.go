@@ -20,7 +20,7 @@ const FanOut = 2
 // List are the claims of this process that wait for a job, and the versions
 // of what they wait for. A version rises whenever a lane gets a claimable job.
 type List struct {
-	// instance tells this process's versions from another's.
+	// instance distinguishes this process's versions from another's.
 	instance string
 	// Watch looks for jobs whose wake-up was lost, every so often; nil leaves that
 	// to a poll of each claim.
@@ -145,7 +145,7 @@ func (w *List) NotifyNext(workspace ids.ID, lanes []int64, n int) {
 	w.of(workspace).wake(lanes, n, Recheck)
 }
 
-// LaneChanged is told of a claimable job in a lane.
+// LaneChanged takes the wake-up for a claimable job in a lane.
 func (w *List) LaneChanged(workspace ids.ID, id int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -157,5 +157,5 @@ func (g *group) front() *waiter {
 func (one *waiter) wake(why Reason) {
 	one.group.queue.Remove(one.at)
 	one.at = nil
-	one.signal <- why // there is room: it is signalled once
+	one.signal <- why // the channel has space: it is signalled once
 }

@@ -3,6 +3,6 @@
 // transaction of its effect, so that both are saved or neither is, whatever process dies
 // in between; nothing is kept of a request that was refused.
 //
-// A key holds for a day, for one asker of a workspace: a person, an agent or an enrolment
+// A key holds for a day, for one caller of a workspace: a person, an agent or an enrolment
 // token.
 package idempotency

@@ -18,7 +18,7 @@ import (
 // and is always new.
 type Key struct {
 	Name string
-	// Digests are of what is asked for: it is kept by the first of them and known again by
+	// Digests are of what is requested: it is kept by the first of them and known again by
 	// each of them.
 	Digests  [][]byte
 	replayed bool

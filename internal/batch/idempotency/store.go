@@ -25,7 +25,7 @@ func takeTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key, answer
 	return rows > 0, nil
 }
 
-// answeredTx reads what was asked with a key, and the answer. Fault: Unavailable where it
+// answeredTx reads what was requested with a key, and the answer. Fault: Unavailable where it
 // became too old at this moment.
 func answeredTx(ctx context.Context, tx db.Tx, who tenancy.Principal, k *Key) (digest, answer []byte, err error) {
 	found, err := q.IdempotentRequestGet(ctx, tx, who.Workspace, who.Asker(), k.storedName())

@@ -41,7 +41,7 @@ type Store struct {
 }
 
 // New returns the store at an address like s3://bucket/prefix?endpoint=https://host&region=r.
-// Without an endpoint it is AWS's. Nothing is asked of it yet. The error says what is wrong
+// Without an endpoint it is AWS's. No request is sent to it yet. The error says what is wrong
 // with the address.
 func New(address string, c Credentials) (*Store, error) {
 	u, err := url.Parse(address)
@@ -187,7 +187,7 @@ func (w *writer) end(ctx context.Context) error {
 	return err
 }
 
-// unavailable is said of a store that does not do what it is asked; the log has its words.
+// unavailable is said of a store that does not do what is requested; the log has its words.
 func unavailable(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "The store of blobs does not answer. Try again in a moment.")
 }

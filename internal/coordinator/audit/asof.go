@@ -11,7 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// StateAt gives a job as its log tells that it was at a time. workspace is a slug; ""
+// StateAt returns a job as its log says it was at a time. workspace is a slug; ""
 // will do where one workspace alone has a job of that key.
 func StateAt(ctx context.Context, d *db.DB, workspace, key string, at time.Time) (jobs.State, error) {
 	workspaces, err := allWorkspaces(ctx, d)
@@ -81,7 +81,7 @@ func until(ctx context.Context, tx db.Tx, w workspace, h history, at time.Time) 
 	return state.Fill(contents)
 }
 
-// happenedAt is when what an event tells was so.
+// happenedAt is when what an event records was so.
 func happenedAt(e eventlog.Event) time.Time {
 	if e.SavedAt != nil {
 		return *e.SavedAt

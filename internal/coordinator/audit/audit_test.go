@@ -70,7 +70,7 @@ func (w *world) life() map[string]jobs.Job {
 	return j
 }
 
-// What the application did itself is in order, and the log tells it all.
+// What the application did itself is in order, and the log records it all.
 func TestALifeIsInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.life()
@@ -170,7 +170,7 @@ func TestManyFindingsAreCounted(t *testing.T) {
 	}
 }
 
-// Folding old events takes nothing away from what the log tells.
+// Folding old events takes nothing away from what the log records.
 func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 	w := newWorld(t)
 	ada := w.agent("ada")

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
-// Repair is a job whose row is not what its log tells.
+// Repair is a job whose row is not what its log says.
 type Repair struct {
 	Workspace   string // slug
 	Job         string // key
@@ -17,8 +17,8 @@ type Repair struct {
 	workspace, job ids.ID
 }
 
-// Repairs finds the jobs that Write can make what their log tells: those of which
-// Verify finds the state wrong. Verify tells of the others.
+// Repairs finds the jobs that Write can make what their log says: those of which
+// Verify finds the state wrong. Verify reports the others.
 func Repairs(ctx context.Context, d *db.DB) ([]Repair, error) {
 	var list []Repair
 	var r Report
@@ -35,7 +35,7 @@ func Repairs(ctx context.Context, d *db.DB) ([]Repair, error) {
 	return list, err
 }
 
-// Write makes the job what its log tells by now, and records that in the log.
+// Write makes the job what its log says by now, and records that in the log.
 func (r Repair) Write(ctx context.Context, d *db.DB) error {
 	return d.In(ctx, db.Workspace(r.workspace), func(tx db.Tx) error {
 		found, err := lockTx(ctx, tx, r.workspace, r.job)

@@ -111,7 +111,7 @@ func attemptBroken(j record) string {
 }
 
 func epochsBroken(j record) string {
-	// An epoch names one attempt at most, so that the ends and the number tell a gap.
+	// An epoch names one attempt at most, so that the ends and the number show a gap.
 	if j.AttemptCount != j.Epoch || j.AttemptHighest != j.Epoch || j.Epoch > 0 && j.AttemptLowest != 1 {
 		return fmt.Sprintf("its epoch is %d, its %d attempts have the epochs %d to %d",
 			j.Epoch, j.AttemptCount, j.AttemptLowest, j.AttemptHighest)

@@ -36,12 +36,12 @@ func Verify(ctx context.Context, d *db.DB) (Report, error) {
 	return r, err
 }
 
-// replayed is a job as it is stored, and as its events tell it.
+// replayed is a job as it is stored, and as its events record it.
 type replayed struct {
 	history
 
 	told jobs.State
-	err  error // why the events tell nothing
+	err  error // why the events give no state
 }
 
 // replaysTx reads a page of jobs and replays them.
@@ -65,7 +65,7 @@ func replay(h history) *replayed {
 	return r
 }
 
-// fillTx reads the contents of what is still told after all events.
+// fillTx reads the contents of what the state still refers to after all events.
 func fillTx(ctx context.Context, tx db.Tx, in ids.ID, list ...*replayed) error {
 	var sums []string
 	for _, h := range list {

@@ -28,7 +28,7 @@ func TestWrongCountsAreFound(t *testing.T) {
 	w.finds(audit.Run, "counts", jobs.Job{}, "0 jobs of default are paused, 1 are counted")
 }
 
-// No foreign key asks for the job of a lease, an attempt, a text or a ready row;
+// No foreign key checks the job of a lease, an attempt, a text or a ready row;
 // so the audit does.
 func TestStrayRowsAreFound(t *testing.T) {
 	w := newWorld(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 )
 
-// fresh is how long a sample is told again: however many ask, the database is
-// asked once in this time by a process.
+// fresh is how long a sample is returned again: however many call, the database is
+// queried once in this time by a process.
 const fresh = 5 * time.Second
 
 // Sample is how the database was at one moment, with all workspaces together.

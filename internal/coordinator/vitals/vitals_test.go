@@ -83,7 +83,7 @@ func TestTheHotTablesAreTold(t *testing.T) {
 	}
 }
 
-// However many ask, the database is asked once in a while.
+// However many call, the database is queried once in a while.
 func TestASampleIsToldAgain(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)

@@ -11,6 +11,6 @@
 // file of the data directory, or at an address.
 //
 // Compaction and the deletion of jobs replace events by one that sums them up. They
-// write a signed fold in the same transaction, which tells Verify that this was
+// write a signed fold in the same transaction, which shows Verify that this was
 // done on purpose.
 package seal

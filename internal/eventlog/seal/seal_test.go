@@ -154,7 +154,7 @@ func sealedWorld(t *testing.T) *world {
 	return w
 }
 
-// Whatever column of an event is changed, the seal tells. A new column that no seal
+// Whatever column of an event is changed, the seal shows it. A new column that no seal
 // covers fails here.
 func TestEveryColumnOfAnEventIsSealed(t *testing.T) {
 	changes := map[string]string{
@@ -188,7 +188,7 @@ func TestEveryColumnOfAnEventIsSealed(t *testing.T) {
 	w.wants("restored")
 }
 
-// Each thing that a hand in the database can do to the log is found, and told as what
+// Each thing that a hand in the database can do to the log is found, and reported as what
 // it is.
 func TestDamageIsFound(t *testing.T) {
 	const sign = `SELECT workspace_id, number + 1, false, to_xid, to_id, '{}', '', digest, digest, signer, signature

@@ -144,7 +144,7 @@ func (c *check) blockTx(ctx context.Context, tx db.Tx, b block) error {
 	if b.opens {
 		return nil
 	}
-	// Twice as many as the block has are enough to tell that events were added.
+	// Twice as many as the block has are enough to see that events were added.
 	list, err := eventsTx(ctx, tx, c.workspace, c.last.to, b.to, (2*len(b.events) + 1))
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (c *check) blockTx(ctx context.Context, tx db.Tx, b block) error {
 }
 
 // compare gives the sealed events that are not what they were, each with its digest
-// now, nil where it is gone, and tells of those that were not sealed.
+// now, nil where it is gone, and reports those that were not sealed.
 func (c *check) compare(b block, list []event) map[int64][]byte {
 	sealed := make(map[int64][]byte, len(b.events))
 	for i, id := range b.events {
@@ -180,7 +180,7 @@ func (c *check) compare(b block, list []event) map[int64][]byte {
 }
 
 // excuseTx leaves out the events that a signed fold took away or made the sum of
-// others, and tells of the rest.
+// others, and reports the rest.
 func (c *check) excuseTx(ctx context.Context, tx db.Tx, differ map[int64][]byte) error {
 	if len(differ) == 0 {
 		return nil
