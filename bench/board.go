@@ -69,7 +69,7 @@ func board(ctx context.Context, s *environment) (figures []figure, err error) {
 const minJobs = 1000
 
 // firstBytes loads the board again and again. The first time after the fill, when
-// nothing of it was read before, is told apart.
+// nothing of it was read before, is reported apart.
 func (s *environment) firstBytes(ctx context.Context, w *web, p *person) ([]time.Duration, error) {
 	var all []time.Duration
 	size := 0
@@ -85,7 +85,7 @@ func (s *environment) firstBytes(ctx context.Context, w *web, p *person) ([]time
 	return all[1:], nil
 }
 
-// load gets a page and tells when its first byte came, and its size.
+// load gets a page and returns when its first byte came, and its size.
 func (p *person) load(ctx context.Context, address string) (took time.Duration, size int, err error) {
 	began := time.Now()
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { took = time.Since(began) }})
@@ -97,7 +97,7 @@ func (p *person) load(ctx context.Context, address string) (took time.Duration, 
 	return took, len(body), errors.Join(err, res.Body.Close())
 }
 
-// get asks with the person's session.
+// get sends a request with the person's session.
 func (p *person) get(ctx context.Context, address string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -80,7 +80,7 @@ func (w *web) logIn(ctx context.Context, email string) (*person, error) {
 	return p, nil
 }
 
-// changes are the jobs that were completed, and when that was asked for.
+// changes are the jobs that were completed, and when each completion was sent.
 type changes struct {
 	mu   sync.Mutex
 	made map[string]time.Time

@@ -21,7 +21,7 @@ const idleCaller = 30 * time.Second
 // caller is a connection of one agent or person that is kept open, for one
 // request at a time. Client and server share the machine, so it spends as little
 // as it can: requests are laid together by hand, answers are read as they are
-// and decoded only where somebody asks. It is not for use by several at once.
+// and decoded only where somebody needs them. It is not for use by several at once.
 type caller struct {
 	ctx            context.Context
 	address, token string

@@ -21,7 +21,7 @@ type dataset struct {
 
 type datasetAgent struct{ ID, Factory ids.ID }
 
-// The settings of the load. Each number is asked for by name in loading.
+// The settings of the load. Each number is read by name in loading.
 const (
 	datasetWorkspaces = 10
 	datasetLanes      = 8
@@ -32,7 +32,7 @@ const (
 // loading fills the tables. Job n has an id that rises with n, as real ones do;
 // k is its number in its workspace. The first jobs of a workspace are in work, of
 // the others a tenth is ready, a twentieth waits, some are in review, and the
-// rest is over. Foreign keys are not asked while loading: they hold by the way
+// rest is over. Foreign keys are not checked while loading: they hold by the way
 // the rows are made.
 var loading = []struct{ what, sql string }{
 	{"workspaces",
@@ -135,7 +135,7 @@ func (s *environment) dataset(ctx context.Context) (*dataset, error) {
 	return t, nil
 }
 
-// lookAround reads what the statements are asked with.
+// lookAround reads the parameters of the statements.
 func (s *environment) lookAround(ctx context.Context) (*dataset, error) {
 	t := &dataset{}
 	if err := s.owner.QueryRow(ctx, `SELECT id FROM workspace WHERE slug = 'w-1'`).Scan(&t.workspace); err != nil {

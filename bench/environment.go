@@ -32,9 +32,9 @@ type environment struct {
 	dir      string
 	postgres *db.Embedded
 	owner    *pgx.Conn
-	loaded   *dataset // once it was asked for
+	loaded   *dataset // once it was needed
 	webs     int      // how many servers were started
-	// hasMigrated tells whether there is a database to copy.
+	// hasMigrated says whether there is a database to copy.
 	hasMigrated bool
 	beside      *riverRates
 }
@@ -119,7 +119,7 @@ func (s *environment) durable(ctx context.Context) error {
 	return nil
 }
 
-// processor returns the name of the processor, where the system tells it.
+// processor returns the name of the processor, where the system gives it.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *environment) close(ctx context.Context) error {
 	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
 }
 
-// sayf tells what is being done, on a line that begins with #.
+// sayf prints what is being done, on a line that begins with #.
 func (s *environment) sayf(format string, args ...any) {
 	fmt.Fprintf(s.out, "# "+format+"\n", args...)
 }

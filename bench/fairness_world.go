@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
-// Sizes of what the one credential asks about.
+// Sizes of what the one credential queries.
 const (
 	fairnessSpent    = 2_000  // jobs with usage
 	fairnessReady    = 10_000 // jobs of each kind beside them

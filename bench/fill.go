@@ -27,10 +27,10 @@ const (
 	frontLanes  = 100
 )
 
-// filling writes jobs as the server would have, with the events that tell their
+// filling writes jobs as the server would have, with the events that give their
 // state. The numbers follow those of jobs that are there, the statuses are mixed.
 // Half of what waits waits for another job, half for a time. Foreign keys are not
-// asked: they hold by the way the rows are made.
+// checked: they hold by the way the rows are made.
 var filling = []struct{ what, sql string }{
 	{"a plan", `CREATE TEMPORARY TABLE plan AS
 		SELECT n, ('01900001-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id, t.workspace_id, t.product_id, t.lane_id,

@@ -182,7 +182,7 @@ func (a *agent) appendBeat(to []byte) []byte {
 }
 
 // rewrittenBy is rewritten once there are so many, for each heartbeat rewrites a row
-// at least: PostgreSQL's sessions tell late what they did.
+// at least: PostgreSQL's sessions report late what they did.
 func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed int64, err error) {
 	for late := time.Now().Add(idleSettle); ; {
 		rewritten, stayed, err = w.rewritten(ctx)

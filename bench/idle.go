@@ -28,8 +28,8 @@ const (
 	safetyLooks = 1
 )
 
-// idle lets agents wait for jobs that do not come, and asks what the server took
-// meanwhile. A wait lasts 50 s, so that each agent asks again once: that look is
+// idle lets agents wait for jobs that do not come, and measures what the server took
+// meanwhile. A wait lasts 50 s, so that each agent claims again once: that look is
 // its own, all others count.
 func idle(ctx context.Context, s *environment) (figures []figure, err error) {
 	n := s.sized(idleAgents, 50)
@@ -109,7 +109,7 @@ func (r *idleFleet) measure(ctx context.Context, settle, passed time.Duration) (
 	return took, errors.Join(err, all.Wait())
 }
 
-// wait asks for a job again and again until it is called off.
+// wait claims a job again and again until it is called off.
 func (r *idleFleet) wait(ctx context.Context, own *caller) error {
 	defer own.close()
 	for ctx.Err() == nil {

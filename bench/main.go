@@ -15,7 +15,7 @@ import (
 
 const defaultRows = 1_000_000
 
-// line is a part of the bench that can be asked for by its name.
+// line is a part of the bench that can be selected by its name.
 type line struct {
 	name, text string
 	run        func(context.Context, *environment) ([]figure, error)
@@ -24,7 +24,7 @@ type line struct {
 // lines are in the order of their files' names.
 var lines []line
 
-// onlyNamed are measured only where they are asked for by their names.
+// onlyNamed are measured only where they are selected by their names.
 var onlyNamed = map[string]bool{"fairness": true}
 
 // register puts a line into the bench, while the program starts.

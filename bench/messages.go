@@ -211,7 +211,7 @@ func hearMessages(ctx context.Context, w *web, agents []*agent, n int) ([]time.D
 	return times, readers.Wait()
 }
 
-// listen empties an inbox, says so, and then tells of each message that comes.
+// listen empties an inbox, says so, and then reports each message that comes.
 func (c *caller) listen(heard chan<- string, empty chan<- struct{}) error {
 	defer c.close()
 	for {

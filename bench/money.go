@@ -67,7 +67,7 @@ func (w *web) openBudgets(ctx context.Context, list []string) error {
 	return nil
 }
 
-// tellUsage measures how many entries of a model with a price agents tell in a second,
+// tellUsage measures how many entries of a model with a price agents report in a second,
 // each for its own lease and in reports of 200: without budgets, and with one that is
 // hard and holds for the workspace.
 func tellUsage(ctx context.Context, s *environment) (figures []figure, err error) {
@@ -97,7 +97,7 @@ func tellUsage(ctx context.Context, s *environment) (figures []figure, err error
 	return figures, nil
 }
 
-// tellUsage lets agents tell usage for some time, and gives entries a second and their
+// tellUsage lets agents report usage for some time, and gives entries a second and their
 // number once it has found all of them in the sums.
 func (w *web) tellUsage(ctx context.Context) (rate float64, told int, err error) {
 	if err := w.submit(ctx, usageAgents); err != nil {
@@ -220,7 +220,7 @@ func (w *web) checkRuns(ctx context.Context, budgets, n int) error {
 	})
 }
 
-// spending writes usage as agents would have told it within 30 days: of each job in two
+// spending writes usage as agents would have reported it within 30 days: of each job in two
 // or three hours and of one or two models, booked under one of several products, as if
 // jobs had been moved since. Budgets have settled what was charged in their periods.
 var spending = []struct{ what, sql string }{
@@ -346,7 +346,7 @@ func money(ctx context.Context, s *environment) (figures []figure, err error) {
 }
 
 // budgetLoads loads the page of budgets again and again; the first time, when nothing of
-// it was read before, is told apart.
+// it was read before, is reported apart.
 func (s *environment) budgetLoads(ctx context.Context, w *web, p *person) ([]time.Duration, error) {
 	var all []time.Duration
 	size := 0
@@ -362,7 +362,7 @@ func (s *environment) budgetLoads(ctx context.Context, w *web, p *person) ([]tim
 	return all[1:], nil
 }
 
-// usageReports asks for the report again and again; what the last one says is compared.
+// usageReports gets the report again and again; what the last one says is compared.
 func (s *environment) usageReports(ctx context.Context, w *web) ([]time.Duration, error) {
 	owner, err := w.first(ctx, "owner-token")
 	if err != nil {

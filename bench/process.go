@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// errNoProc says that a line which asks how much of a core a process takes
+// errNoProc says that a line which measures how much of a core a process takes
 // cannot be measured here.
 var errNoProc = errors.New("what a process takes is read from /proc, which only Linux has")
 
@@ -92,7 +92,7 @@ func (w *web) costs(ctx context.Context) (c costs, err error) {
 	return c, err
 }
 
-// sayCosts tells what each of n jobs took since before.
+// sayCosts prints what each of n jobs took since before.
 func (w *web) sayCosts(ctx context.Context, before costs, n int) error {
 	after, err := w.costs(ctx)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s *environment) profile(kind string) string {
 }
 
 // databaseSettings returns those of the PostgreSQL that is measured: its defaults, and
-// where profiles are wanted what tells the time of each statement.
+// where profiles are wanted what records the time of each statement.
 func (s *environment) databaseSettings() []string {
 	if s.profiles == "" {
 		return nil

@@ -37,8 +37,8 @@ type side struct {
 	conn *pgx.Conn
 }
 
-// statement is one of the hottest ones, or two that are always asked together. n numbers the call; both sides get the
-// same numbers. It returns how many rows it had.
+// statement is one of the hottest ones, or two that always run together. n numbers the call; both
+// sides get the same numbers. It returns how many rows it had.
 type statement struct {
 	name string
 	ask  func(ctx context.Context, tx pgx.Tx, n int) (int, error)
@@ -209,7 +209,7 @@ func assertSides(ctx context.Context, workspace ids.ID, with, without *side) err
 }
 
 // statements returns the ones that a busy server runs most. Each call of a number
-// asks for other rows.
+// reads other rows.
 func (t *dataset) statements() []statement {
 	q := dbsqlc.New()
 	agent := func(n int) datasetAgent { return t.agents[n%len(t.agents)] }

@@ -10,7 +10,7 @@ import (
 
 // sameRowsScript is what a claim and a completion write, one job and one statement after
 // another, in two transactions, with the tables and indexes of the product: the job, its
-// place in the queue, lease, attempt and events. Nothing is asked: not who may, not which
+// place in the queue, lease, attempt and events. Nothing is checked: not who may, not which
 // lanes an agent serves, nor whether a call was made before.
 const sameRowsScript = `BEGIN;
 DELETE FROM job_ready r USING (SELECT q.job_id FROM job_ready q WHERE q.workspace_id = '%[1]s' AND q.lane_id = %[2]d

@@ -13,9 +13,9 @@ import (
 const (
 	snapshotHeld     = 30 * time.Second
 	snapshotHeldLong = 5 * time.Minute
-	// snapshotTrial are the jobs that tell how many have to be laid ready, which
+	// snapshotTrial are the jobs that show how many have to be laid ready, which
 	// are snapshotSpare times as many as are done in the time, or snapshotLeast a
-	// second where the trial was too short to tell.
+	// second where the trial was too short to show it.
 	snapshotTrial = 20_000
 	snapshotSpare = 1.6
 	snapshotLeast = 4000
@@ -28,7 +28,7 @@ func init() {
 
 // snapshot measures claims and completions, one job a request, while a session
 // holds a snapshot open, so that no dead row can be removed, against the same
-// without it, each with a server of its own. The end of the time is told apart:
+// without it, each with a server of its own. The end of the time is reported apart:
 // what was left behind weighs most there.
 func snapshot(ctx context.Context, s *environment) ([]figure, error) {
 	lasts := s.lasting(snapshotHeld)

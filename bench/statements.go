@@ -19,7 +19,7 @@ const (
 	waitsEvery = 20 * time.Millisecond
 )
 
-// observe begins a profile of what the server asks of its database: the time of
+// observe begins a profile of what the server runs on its database: the time of
 // each statement, and what its sessions wait for. The returned function ends it and
 // writes both to the folder for profiles. Both do nothing without one.
 func (w *web) observe(ctx context.Context) (end func(ctx context.Context) error, err error) {

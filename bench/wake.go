@@ -67,7 +67,7 @@ func wakeOne(ctx context.Context, s *environment, waiting int) (times []time.Dur
 	return times, err
 }
 
-// alarm is what waiting agents tell: when each job was given to one of them.
+// alarm is what waiting agents report: when each job was given to one of them.
 type alarm struct {
 	mu    sync.Mutex
 	given map[string]time.Time // by key

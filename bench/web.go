@@ -151,7 +151,7 @@ func (s *environment) startWeb(ctx context.Context, settings ...string) (_ *web,
 	}
 }
 
-// withWeb lets a line do its work with a server of its own, asks afterwards
+// withWeb lets a line do its work with a server of its own, checks afterwards
 // whether what it left is right, and removes it.
 func (s *environment) withWeb(ctx context.Context, work func(w *web) error, settings ...string) (err error) {
 	w, err := s.startWeb(ctx, settings...)
@@ -195,7 +195,7 @@ func (w *web) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
 	return errors.Join(work(owner), owner.Close(ctx))
 }
 
-// inspect asks whether the rows agree and whether the log tells the state, and
+// inspect checks whether the rows agree and whether the log gives the state, and
 // whether all that was durable: what was fast and wrong does not count.
 func (w *web) inspect(ctx context.Context) error {
 	if err := w.environment.durable(ctx); err != nil {

@@ -91,7 +91,7 @@ func (a *script) wait() {
 	}
 }
 
-// eventually asks until the answer is yes.
+// eventually polls until the answer is yes.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// Where criteria are open the key asks, and says which; what is ticked meanwhile, by
-// whomever, changes what is asked without closing it.
+// Where criteria are open the key asks for confirmation, and says which; what is ticked meanwhile, by
+// whomever, changes the question without closing it.
 func TestApprovingOpenCriteriaAsks(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 // A drag that cancels asks for the reason as the job's page does: Escape puts the card
-// back, a live change closes nothing. The menu and the keys ask the same.
+// back, a live change closes nothing. The menu and the keys do the same.
 func TestADestructiveMoveAsks(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -49,8 +49,8 @@ func TestADestructiveMoveAsks(t *testing.T) {
 	}
 }
 
-// A drag that takes the lease from an agent asks too; work that was accepted is not
-// thrown away without a question. Without scripts the job's page asks.
+// A drag that takes the lease from an agent asks for confirmation too; work that was accepted is not
+// thrown away without a question. Without scripts the job's page has the dialog.
 func TestTakingALeaseAsks(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -22,7 +22,7 @@ type leaderHealth struct {
 	Term       int64  `json:"term"`
 }
 
-// coordinator asks the server who leads; ok where somebody does and is alive.
+// coordinator reads from the server who leads; ok where somebody does and is alive.
 func (s *server) coordinator() (is leaderHealth, ok bool) {
 	answer, err := http.Get(s.url + "/health/coordinator")
 	if err != nil {
@@ -146,7 +146,7 @@ func TestAStoppedLeaderIsReplacedAndDoesNothingWhenItGoesOn(t *testing.T) {
 	})
 }
 
-// A leader that is asked to stop resigns, so that the other one need not
+// A leader that gets the signal to stop resigns, so that the other one need not
 // wait for the end of the lease.
 func TestAnEndingLeaderResigns(t *testing.T) {
 	t.Parallel()

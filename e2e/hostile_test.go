@@ -78,7 +78,7 @@ func TestHostileTextIsOnlyText(t *testing.T) {
 
 type object = map[string]any
 
-// watch opens a browser that tells what ran.
+// watch opens a browser that records what ran.
 func (e *evil) watch() *visitor {
 	e.t.Helper()
 	v := e.visit(desktop)

@@ -135,7 +135,7 @@ func TestAPersonWatchesAnAgentsLog(t *testing.T) {
 	}
 }
 
-// scrollTo scrolls the log, and returns once the page has heard of it.
+// scrollTo scrolls the log, and returns once the page has got the event.
 func scrollTo(v *visitor, top int) error {
 	_, err := v.tab.Evaluate(fmt.Sprintf(`() => new Promise(heard => {
 		document.getElementById('joblog-body').scrollTop = %d

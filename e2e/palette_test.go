@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 // By keyboard alone the palette acts on the job whose page is open: at once where nothing
-// is asked, in the same dialog where it is.
+// needs a confirmation, in the same dialog where it does.
 func TestThePaletteActsOnTheJobAtHand(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

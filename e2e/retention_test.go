@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbtest"
 )
 
-// A server that leads does by itself what nobody asks for: what is older than it
+// A server that leads does by itself what nobody requests: what is older than it
 // is kept goes, what is younger stays, and the log of a job that has long been
 // quiet becomes one event.
 func TestARunningServerForgetsWhatIsOld(t *testing.T) {

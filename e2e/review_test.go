@@ -269,7 +269,7 @@ func TestLinksAreDrawnAddedAndRemoved(t *testing.T) {
 	v.sees(`#links:has-text("none")`)
 }
 
-// The page may hear of a change before the answer to who asked for it is there, and
+// The page may get a change before the answer to whoever made it is there, and
 // the form is gone then. The answer is shown all the same.
 func TestAnAnswerIsShownAlsoWhereItsFormIsGone(t *testing.T) {
 	t.Parallel()

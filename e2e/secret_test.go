@@ -41,7 +41,7 @@ func echo() string {
 		base64.StdEncoding.EncodeToString([]byte(canary))+" "+base64.URLEncoding.EncodeToString([]byte(canary)))
 }
 
-// told gives the forms of the canary that stand in a text.
+// told returns the forms of the canary that stand in a text.
 func told(text string) []string {
 	return slices.DeleteFunc(canaryForms(), func(form string) bool { return !strings.Contains(text, form) })
 }
@@ -79,7 +79,7 @@ func watch(t *testing.T, database string) *watched {
 }
 
 // call sends a request and gives the answer's status and text. An answer that
-// tells the canary fails the test, unless the claim asked for it.
+// holds the canary fails the test, unless it is the claim's.
 func (w *watched) call(client *http.Client, token, method, path, kind, body string) (int, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
@@ -166,7 +166,7 @@ func (w *watched) listen(client *http.Client, token, path string) {
 	w.t.Cleanup(func() { _ = answer.Body.Close(); <-done })
 }
 
-// claim takes one job, which the agent is told the secret of, and gives its epoch.
+// claim takes one job, whose secret the agent gets, and gives its epoch.
 func (w *watched) claim(token, key string) int {
 	w.t.Helper()
 	text := w.api(token, "POST", "/fleet/claim", 200, map[string]any{"job": key})
@@ -243,7 +243,7 @@ func (w *watched) submitCanaries(owner string) {
 	w.page("/jobs", 200, form)
 }
 
-// workAndFail echoes the secret while FB-1 is worked on, asked about and failed.
+// workAndFail echoes the secret while FB-1 is worked on, has a question and fails.
 func (w *watched) workAndFail(owner, agent, key string) {
 	w.t.Helper()
 	at := fields{"job": key, "epoch": w.claim(agent, key)}
@@ -277,7 +277,7 @@ func (w *watched) workAndComplete(agent, key string) {
 	}
 }
 
-// lookEverywhere asks for every answer and page that is about these jobs.
+// lookEverywhere gets every answer and page that is about these jobs.
 func (w *watched) lookEverywhere(owner, agent string) {
 	w.t.Helper()
 	for _, path := range []string{"/jobs", "/jobs?q=by", "/stats", "/agents", "/agents/claude-1", "/agents/claude-1/jobs", "/factories", "/events",

@@ -36,7 +36,7 @@ type shared struct {
 	hash     string // of ownerPassword
 }
 
-// theShared is started by the first test that asks for it, and ended by prepare.
+// theShared is started by the first test that needs it, and ended by prepare.
 var theShared = sync.OnceValues(startShared)
 
 var sharedStarted bool

@@ -50,7 +50,7 @@ func complete(t *testing.T, agent *api.ClientWithResponses, key string) {
 	}
 }
 
-// spends tells usage of a job's first attempt that cost so many dollars.
+// spends reports usage of a job's first attempt that cost so many dollars.
 func spends(t *testing.T, agent *api.ClientWithResponses, key, id, usd string) {
 	t.Helper()
 	answer, err := agent.ReportUsageWithResponse(t.Context(), api.UsageReport{Job: &key, Epoch: new(int64(1)), Entries: []api.UsageEntry{{

@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// The same moment is told to each reader in his own zone and locale, in a list and
+// The same moment is shown to each reader in his own zone and locale, in a list and
 // within a sentence. Without JavaScript it is UTC, and says so.
 func TestTimesAreThoseOfTheReader(t *testing.T) {
 	t.Parallel()

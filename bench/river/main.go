@@ -24,7 +24,7 @@ const insertBatch = 1000
 // try is one way to let River work; the best counts.
 type try struct {
 	inserters, workers int
-	// How often River asks for jobs; 0 is its default of 100 ms and a second.
+	// How often River polls for jobs; 0 is its default of 100 ms and a second.
 	cooldown, poll time.Duration
 }
 

@@ -27,7 +27,7 @@ type orders struct {
 	Gate string
 }
 
-// strangeFor is how long a lease may stand that the agent was never told of,
+// strangeFor is how long a lease may stand that the agent does not know of,
 // because the answer to its claim was lost, before it is given back.
 const strangeFor = 15 * time.Second
 

@@ -32,7 +32,7 @@ const (
 	releasesOf100 = 4
 )
 
-// do works on a job. Every second time it is deaf to what the server tells it
+// do works on a job. Every second time it ignores what the server answers
 // about the lease, and finds out by being refused.
 func (a *agent) do(ctx context.Context, job api.Job) {
 	l := lease{job.Key, job.Lease.Epoch}
@@ -62,7 +62,7 @@ func (a *agent) do(ctx context.Context, job api.Job) {
 	a.finish(ctx, l, job)
 }
 
-// obey does what the last heartbeat asked for. It reports whether the work is over.
+// obey does what the last heartbeat directed. It reports whether the work is over.
 func (a *agent) obey(ctx context.Context, l lease) bool {
 	switch a.directive(l) {
 	case api.DirectiveFenced:

@@ -19,7 +19,7 @@ const (
 	// settleLimit is how long the last jobs may take after the damage is done: the
 	// longest lease, the grace of a directive, and some.
 	settleLimit = 2 * time.Minute
-	// maxFaults is how many faults are told.
+	// maxFaults is how many faults are reported.
 	maxFaults = 12
 )
 
@@ -64,7 +64,7 @@ func TestChaos(t *testing.T) {
 
 	v := s.judge(ctx)
 	t.Log(report(seed, v, m, s.person.lines, s.diaries()))
-	// P4, with room for the time in which PostgreSQL and the servers were away.
+	// P4, plus the time in which PostgreSQL and the servers were away.
 	if wait := freedAgain(v.jobs, m.kills).slowest(); wait > longestSilence+30*time.Second {
 		v.fault("a killed agent's job was held for %s; no agent may be silent for more than %s", wait, longestSilence)
 	}

@@ -1,6 +1,6 @@
 // Package chaos runs the whole of Fleetboard, three servers and ten agents on a
 // PostgreSQL of their own, while processes are killed, stopped and cut off, and
-// then asks whether every promise was kept: each submitted job ended exactly
+// then checks whether every promise was kept: each submitted job ended exactly
 // once, what was answered is there, nobody wrote with an old lease, and the log
 // gives the state.
 //

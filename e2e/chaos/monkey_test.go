@@ -44,7 +44,7 @@ func newMonkey(t *testing.T, seed uint64, p *postgres, webs []*web, workers []*w
 		paws: make(chan struct{}, away), tally: map[string]int{}}
 }
 
-// run does damage for as long as it is told, and returns when all that it broke
+// run does damage for that length of time, and returns when all that it broke
 // is whole again.
 func (m *monkey) run(ctx context.Context, length time.Duration, crashes int) {
 	begin := time.Now()

@@ -18,7 +18,7 @@ const callLimit = 5 * time.Second
 // network reaches any of the servers. Whoever uses it does not care which.
 type network struct {
 	servers []*api.ClientWithResponses
-	// odd hears of answers that no failure excuses: a 5xx that is not 503.
+	// odd gets answers that no failure excuses: a 5xx that is not 503.
 	odd func(status int, body []byte)
 }
 
@@ -49,7 +49,7 @@ type reply interface {
 
 type call[R reply] func(context.Context, *api.ClientWithResponses) (R, error)
 
-// once asks one server. The error means that nobody knows what happened.
+// once calls one server. The error means that nobody knows what happened.
 func once[R reply](ctx context.Context, n *network, limit time.Duration, do call[R]) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -157,7 +157,7 @@ func (p *person) meddle(ctx context.Context) {
 	}
 	key := keys[rand.IntN(len(keys))]
 	if p.act(ctx, verb, key) && verb == "cancel" && rand.IntN(3) == 0 {
-		// A second life; refused where an agent was only asked to stop.
+		// A second life; refused where an agent only got the directive to stop.
 		p.act(ctx, "retry", key)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// standings are what must never be found (P3), by what it is. They are asked
+// standings are what must never be found (P3), by what it is. They are queried
 // here apart from the server's own audit, which might be wrong in the same way
 // as the server.
 var standings = map[string]string{
@@ -27,7 +27,7 @@ var standings = map[string]string{
 		JOIN job d ON d.id = x.depends_on_id WHERE j.status = 'completed' AND (d.completed_at IS NULL OR d.completed_at > j.completed_at)`,
 }
 
-// standing asks for all of them.
+// standing queries all of them.
 func (v *verdict) standing(ctx context.Context, conn *pgx.Conn) error {
 	for what, sql := range standings {
 		rows, _ := conn.Query(ctx, sql)

@@ -58,7 +58,7 @@ func (v *verdict) walk(r *record) {
 	v.completions(r, accepted)
 }
 
-// repoAtATime asks that no two jobs of a narrow repo were held at the same
+// repoAtATime checks that no two jobs of a narrow repo were held at the same
 // time. A claim comes after the commit that freed the repo, so its event does.
 func (v *verdict) repoAtATime() {
 	var all []event
@@ -89,7 +89,7 @@ func (v *verdict) repoAtATime() {
 // a person thought of it later.
 func handedIn(outcome string) bool { return outcome == "completed" || outcome == "rejected" }
 
-// completions asks that every accepted completion is one attempt's, and that a
+// completions checks that every accepted completion is one attempt's, and that a
 // job is completed at most once in each of its lives.
 func (v *verdict) completions(r *record, accepted map[int64]int) {
 	completed, lives := 0, 1
@@ -117,7 +117,7 @@ func (v *verdict) completions(r *record, accepted map[int64]int) {
 	}
 }
 
-// ending asks that each job that was submitted is there once and ended as it was meant to.
+// ending checks that each job that was submitted is there once and ended as it was meant to.
 func (v *verdict) ending(jobs []submitted, lines []line) {
 	titles := map[string]int{}
 	for _, r := range v.jobs {
@@ -152,8 +152,8 @@ func (v *verdict) ending(jobs []submitted, lines []line) {
 	}
 }
 
-// outcomes are how an attempt may have ended where an agent was told that its
-// word was accepted; a directive of a person goes before a failure or a release.
+// outcomes are how an attempt may have ended where the agent's final
+// report was accepted; a directive of a person goes before a failure or a release.
 var outcomes = map[string][]string{
 	"complete":       {"completed", "rejected"},
 	"complete again": {"completed", "rejected"},

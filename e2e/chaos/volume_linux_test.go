@@ -117,7 +117,7 @@ func (v *volume) goesOn(ctx context.Context) {
 	}
 }
 
-// judge asks whether each job that was answered is there, under its key alone.
+// judge checks whether each job that was answered is there, under its key alone.
 func (v *volume) judge(ctx context.Context) {
 	v.t.Helper()
 	server, err := db.StartEmbedded(ctx, filepath.Join(v.dir, "data"), slog.New(slog.DiscardHandler))

@@ -36,7 +36,7 @@ type World struct {
 	Dispatch  *dispatch.Service
 	Tokens    *Tokens
 	Wake      *notifier.Notifier
-	Listening chan struct{} // closed once everybody was told that wake-ups may have been missed before
+	Listening chan struct{} // closed once everybody was notified that wake-ups may have been missed before
 }
 
 // Tokens issues tokens that only say who they are for.

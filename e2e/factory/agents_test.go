@@ -158,7 +158,7 @@ func TestCodexAndOpenCodeDoJobs(t *testing.T) {
 			if got := s.git(s.origin("ledger"), "show", branch+":greeting.txt"); got != "hello\nhallo" {
 				t.Errorf("the file says %q", got)
 			}
-			// What was used last may be told after the report.
+			// What was used last may be reported after the report.
 			s.until("all that was used is told", func() bool {
 				u := s.job(key).Usage
 				return u != nil && u.InputTokens == 1400 && u.OutputTokens == 117

@@ -38,7 +38,7 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 	})
 }
 
-// delivery returns what is told of the commit of the newest attempt on a job, nil for nothing.
+// delivery returns what is reported of the commit of the newest attempt on a job, nil for nothing.
 func (s *stage) delivery(key string) *api.Delivery {
 	s.t.Helper()
 	answer, err := s.person.ListAttemptsWithResponse(s.t.Context(), key, nil)
@@ -48,7 +48,7 @@ func (s *stage) delivery(key string) *api.Delivery {
 	return answer.JSON200.Items[0].Delivery
 }
 
-// untilDelivered waits until something is told of a commit.
+// untilDelivered waits until something is reported of a commit.
 func (s *stage) untilDelivered(key string, want api.DeliveryState) (d *api.Delivery) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("the commit of %s is %s", key, want), func() bool {
@@ -82,7 +82,7 @@ func (s *stage) why(key string) map[string]string {
 }
 
 // A branch that the origin refuses is a state of the attempt, in the origin's own words, and
-// is told in the job's thread; the work stays in the mirror, and its merge waits. Once the
+// is written in the job's thread; the work stays in the mirror, and its merge waits. Once the
 // origin takes the branch, the merge goes on.
 func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 	s := newStage(t)
@@ -124,7 +124,7 @@ func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 	}
 }
 
-// A worker that is killed after its push and before it could tell tells afterwards, and pushes
+// A worker that is killed after its push and before its report sends that afterwards, and pushes
 // nothing again: somebody may have removed the branch meanwhile.
 func TestAPushIsToldAfterACrash(t *testing.T) {
 	s := newStage(t)
@@ -152,7 +152,7 @@ func TestAPushIsToldAfterACrash(t *testing.T) {
 	}
 }
 
-// Without an origin the branch stands in the person's clone, and so it is told.
+// Without an origin the branch stands in the person's clone, and so it is reported.
 func TestABranchWithoutAnOriginIsLocal(t *testing.T) {
 	s := newStage(t)
 	s.git(s.clone("ledger"), "remote", "remove", "origin")

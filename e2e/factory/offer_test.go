@@ -170,7 +170,7 @@ func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
 	}
 }
 
-// Repositories that cannot be read are told with git's words: one that was never readable, and
+// Repositories that cannot be read are reported with git's words: one that was never readable, and
 // one in which an attempt could not begin, which costs the job nothing. Both come back.
 func TestUnreadableRepositoriesAreTold(t *testing.T) {
 	s := newStage(t)
@@ -241,7 +241,7 @@ func (s *stage) onHost(host, name string) *processtest.Process {
 	return s.program("/usr/bin/unshare", args...)
 }
 
-// Two hosts cannot be one factory at a time: the second is told which host has it, and ends.
+// Two hosts cannot be one factory at a time: the second learns which host has it, and ends.
 // One that was killed leaves its name to the other after a time, and one that ended at once.
 func TestAFactoryIsOnOneHost(t *testing.T) {
 	s := newStage(t)
@@ -266,7 +266,7 @@ func TestAFactoryIsOnOneHost(t *testing.T) {
 	alpha.Start() // its host is known
 	s.until("it is registered again", func() bool { return strings.Count(alpha.Output(), "msg=registered") == 2 })
 	alpha.Kill()
-	beta.Start() // the killed ones are not heard of again
+	beta.Start() // the killed ones do not call again
 	s.until("it takes over", func() bool { return strings.Contains(beta.Output(), "msg=registered") })
 	key = s.submit(step{"run": "echo two > two.txt"})
 	s.untilStatus(key, api.JobStatusCompleted)

@@ -188,7 +188,7 @@ func TestWhatPeopleDoToAPullRequest(t *testing.T) {
 	opened := number()
 	w.Start()
 	s.until("it goes on", func() bool { return strings.Contains(w.Output(), "goes on with an attempt") })
-	// Told to end, it gives the job back, although nobody has approved yet.
+	// At the signal to end, it gives the job back, although nobody has approved yet.
 	w.Signal(syscall.SIGTERM)
 	w.AwaitEnd(patience)
 	if j := s.untilStatus(merge, api.JobStatusReady); j.Attempts != 1 {

@@ -48,8 +48,8 @@ func (s *stage) filedBy(agent string, steps ...step) (key string) {
 	return key
 }
 
-// thread is who said what in a thread, the oldest first, without what the server tells of
-// claims and steps in between: it may tell it later.
+// thread is who said what in a thread, the oldest first, without what the server says of
+// claims and steps in between: it may say it later.
 func (s *stage) thread(name string) (said []string) {
 	s.t.Helper()
 	answer, err := s.person.ReadThreadWithResponse(context.Background(), name, nil)
@@ -64,7 +64,7 @@ func (s *stage) thread(name string) (said []string) {
 	return said
 }
 
-// query asks the database for a number.
+// query queries the database for a number.
 func (s *stage) query(sql string, args ...any) (n int) {
 	s.t.Helper()
 	conn, err := pgx.Connect(context.Background(), s.database)
@@ -84,7 +84,7 @@ func (s *stage) unacknowledged() int {
 	return s.query("SELECT count(*) FROM message_delivery")
 }
 
-// An agent files a job and hears of it; the one that does it asks, is answered, and goes
+// An agent files a job and gets messages about it; the one that does it asks, is answered, and goes
 // on in the same turn; the first one joins what came out.
 func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
 	s := newStage(t)

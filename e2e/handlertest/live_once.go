@@ -28,8 +28,8 @@ func (d *Desk) Readers(t *testing.T, base string, n int) []Reader {
 	return all
 }
 
-// Settled waits until every board has caught up: the first change may be told while
-// it does so, and once more afterwards; the second one is told once.
+// Settled waits until every board has caught up: the first change may be sent while
+// it does so, and once more afterwards; the second one is sent once.
 func (d *Desk) Settled(t *testing.T, key string, all []Reader) {
 	t.Helper()
 	for _, title := range []string{"Told once or twice", "Told once"} {

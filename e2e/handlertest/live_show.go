@@ -88,7 +88,7 @@ func (s *Stream) Until(text string) Message {
 	}
 }
 
-// LiveURL returns the stream that a page asks for.
+// LiveURL returns the stream that a page opens.
 func (d *Desk) LiveURL(path string) string {
 	d.t.Helper()
 	target := Page(d.t, d.Get(path), http.StatusOK).Find("#live").AttrOr("hx-sse:connect", "")

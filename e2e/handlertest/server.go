@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Probe adds routes that fail, or tell who asks, in every way.
+// Probe adds routes that fail, or return who calls, in every way.
 func (s *Site) Probe() {
 	fail := func(err error) func(echo.Context, tenancy.Principal) error {
 		return func(echo.Context, tenancy.Principal) error { return err }

@@ -121,7 +121,7 @@ func (s *Site) Do(r *http.Request) Answer {
 	return res
 }
 
-// Get asks for a page.
+// Get gets a page.
 func (s *Site) Get(target string) Answer { return s.Do(Request(http.MethodGet, target, nil)) }
 
 // Post sends a form.

@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Use tells of a message under the lease, without a cost where that is "".
+// Use reports the usage of a message under the lease, without a cost where that is "".
 func (d *Desk) Use(agent tenancy.Principal, lease lease.Ref, id, cost string, input int64) {
 	d.t.Helper()
 	e := spend.Entry{ID: id, Provider: "house", Model: "sonnet", Input: input, Output: 1234, CacheRead: 50_000,

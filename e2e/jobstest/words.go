@@ -9,7 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs/jobsearch"
 )
 
-// Subscribe hears nothing.
+// Subscribe never calls back.
 func (Silence) Subscribe(string, func(topic string)) (cancel func()) { return func() {} }
 
 // IndexTexts writes the words of all jobs as they are now: events are seen when older

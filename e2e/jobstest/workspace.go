@@ -19,10 +19,10 @@ type Workspace struct {
 	Jobs *jobs.Service
 }
 
-// Silence tells nobody anything.
+// Silence notifies nobody.
 type Silence struct{}
 
-// Publish is what jobs tell others by.
+// Publish is what jobs notify others by.
 func (Silence) Publish(...string) {}
 
 // New makes a workspace in a database of its own; the test runs beside others.

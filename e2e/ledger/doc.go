@@ -1,4 +1,4 @@
 // Package ledger drives the money of a workspace through random lives: budgets are made,
 // changed, raised, transferred and removed while leases reserve and spend, days begin, and
-// agents tell late and more. After each move a small model says how every period stands.
+// agents report late and more. After each move a small model says how every period stands.
 package ledger

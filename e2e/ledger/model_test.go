@@ -21,7 +21,7 @@ type period struct {
 	limit    [meters]*int64
 	settled  [meters]int64
 	reserved [meters]int64
-	alerts   map[int]bool // the thresholds that were told
+	alerts   map[int]bool // the thresholds that were reported
 }
 
 func (p *period) free(meter int) (n int64, limited bool) {
@@ -52,7 +52,7 @@ func (p *period) reached(thresholds []int) map[int]bool {
 	return at
 }
 
-// forget makes thresholds that are not reached any more tell anew.
+// forget drops thresholds that are not reached any more, so that they are reported anew.
 func (p *period) forget() {
 	maps.DeleteFunc(p.alerts, func(at int, _ bool) bool { return !p.reaches(at) })
 }
@@ -104,7 +104,7 @@ func copied(n *int64) *int64 {
 	return new(*n)
 }
 
-// refuses reports whether a hard budget has no room for another lease.
+// refuses reports whether a hard budget has too little left for another lease.
 func (b *budget) refuses(day int) bool {
 	p := b.open(day)
 	for meter := range meters {
@@ -173,7 +173,7 @@ type transfer struct {
 // entry is what is known of a message to a model.
 type entry struct {
 	nanos, tokens int64
-	under         leaseName // that told it first
+	under         leaseName // that reported it first
 }
 
 // entryName names an entry within its job.
@@ -211,7 +211,7 @@ func (m *model) covering(j *job) (list []*budget) {
 	return list
 }
 
-// refused returns the budget that has no room for a job, nil where each has.
+// refused returns the budget that has too little left for a job, nil where each has enough.
 func (m *model) refused(j *job) *budget {
 	for _, b := range m.covering(j) {
 		if b.refuses(m.day) {
@@ -221,7 +221,7 @@ func (m *model) refused(j *job) *budget {
 	return nil
 }
 
-// claim gives a job to an agent. It says which hard budget had no room for it.
+// claim gives a job to an agent. It returns the hard budget that had too little left for it.
 func (m *model) claim(j *job, epoch int64, by *agent) *budget {
 	short := m.refused(j)
 	l := &lease{leaseName: leaseName{j.id, epoch}, job: j, by: by, claimed: m.day, lasts: true}
@@ -289,7 +289,7 @@ type told struct {
 	nanos, tokens int64
 }
 
-// record keeps what a report tells, and returns the charges in their order: entries that
+// record keeps what a report says, and returns the charges in their order: entries that
 // were not there come first.
 func (m *model) record(report []told) []charge {
 	var order []*told
@@ -318,7 +318,7 @@ func (m *model) record(report []told) []charge {
 }
 
 // settle settles charges, first out of what their leases have reserved; leases that last
-// reserve more, as far as there is room. It tells of thresholds that are reached.
+// reserve more, as far as money is left. It reports thresholds that are reached.
 func (m *model) settle(charges []charge) {
 	for _, c := range charges {
 		for _, b := range m.covering(m.lease(c.under).job) {
@@ -364,7 +364,7 @@ func (b *budget) topUp(p *period, h *[meters]int64) {
 	}
 }
 
-// standing returns the thresholds at which the periods stand.
+// standing returns the thresholds at which the periods are.
 func (m *model) standing() map[*period]map[int]bool {
 	at := map[*period]map[int]bool{}
 	for _, b := range m.budgets {
@@ -375,7 +375,7 @@ func (m *model) standing() map[*period]map[int]bool {
 	return at
 }
 
-// tell tells of the thresholds that periods have come to.
+// tell reports the thresholds that periods have come to.
 func (m *model) tell(before map[*period]map[int]bool) {
 	for _, b := range m.budgets {
 		for _, p := range b.periods {
@@ -403,8 +403,8 @@ func (m *model) lease(name leaseName) *lease {
 	return m.leases[slices.IndexFunc(m.leases, func(l *lease) bool { return l.leaseName == name })]
 }
 
-// limits gives the present period of a budget other limits than it had, and tells whether it
-// has more room.
+// limits gives the present period of a budget other limits than it had, and reports whether it
+// has more left.
 func (m *model) limits(b *budget, limit [meters]*int64) (roomier bool) {
 	p := b.open(m.day)
 	for meter := range meters {

@@ -355,7 +355,7 @@ func (l *life) claimByName() {
 	}
 }
 
-// spend tells of one to six entries, new ones and more of old ones, of leases that last and
+// spend reports one to six entries, new ones and more of old ones, of leases that last and
 // that have ended, of today and of days before.
 func (l *life) spend() {
 	some := l.anyLease(func(x *lease) bool { return !x.by.over })

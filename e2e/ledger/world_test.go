@@ -197,7 +197,7 @@ func (l *life) compare() {
 	}
 }
 
-// sums returns what a ledger can tell: a limit that is not there is 0.
+// sums returns what a ledger can say: a limit that is not there is 0.
 func (p *period) sums() string {
 	limit := [meters]int64{}
 	for meter, n := range p.limit {
@@ -260,7 +260,7 @@ func (l *life) readJobs() {
 	}
 }
 
-// isClean asks whether the audit finds nothing in all lives of the database.
+// isClean checks that the audit finds nothing in all lives of the database.
 func (w *world) isClean(t *testing.T) {
 	t.Helper()
 	r, err := audit.Run(context.WithoutCancel(t.Context()), w.DB)

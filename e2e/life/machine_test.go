@@ -93,7 +93,7 @@ func TestWholeLives(t *testing.T) {
 	}
 }
 
-// isTold asks whether the log tells every stored field of all jobs of the server.
+// isTold checks that the log gives every stored field of all jobs of the server.
 func (s *server) isTold(t *testing.T) {
 	t.Helper()
 	report, err := audit.Verify(t.Context(), s.db)
@@ -349,7 +349,7 @@ func (m *machine) revoke() {
 			m.replace(old, next)
 		}
 	}
-	// Whoever has nothing but the revoked token is told so, whatever it asks.
+	// Whoever has nothing but the revoked token learns so, whatever it calls.
 	m.former = slices.DeleteFunc(m.former, func(w *worker) bool { return w.enrolment == gone })
 	m.leases = slices.DeleteFunc(m.leases, func(l lease) bool { return l.worker.enrolment == gone })
 }
@@ -559,7 +559,7 @@ func (m *machine) report(verb string) func() {
 	}
 }
 
-// ends tells how a lease ends, and do what the card becomes. The same words get the
+// ends reports how a lease ends, and do what the card becomes. The same words get the
 // same answer again, also once somebody else has the job.
 func (m *machine) ends(verb string, words object, do func(*card)) {
 	l, ok := m.lease()
@@ -670,7 +670,7 @@ func (m *machine) agentDies() {
 
 func (m *machine) timePasses() {
 	m.note("time passes")
-	// The log is told of it too: it is what the jobs are compared with in the end.
+	// The log gets it too: it is what the jobs are compared with in the end.
 	m.sql(`WITH moved AS (
 			UPDATE job SET not_before = clock_timestamp() - interval '1 second' WHERE workspace_id = $1 AND not_before IS NOT NULL
 			RETURNING workspace_id, id, not_before)

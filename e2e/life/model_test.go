@@ -210,7 +210,7 @@ func (m *model) end(c *card, outcome string) {
 	c.holder, c.lapsed, c.graceOver, c.directive = nil, false, false, ""
 }
 
-// carryOut does what a directive asks for; false where there is none.
+// carryOut does what a directive says; false where there is none.
 func (m *model) carryOut(c *card) bool {
 	switch c.directive {
 	case "cancel":
@@ -413,7 +413,7 @@ func moved(status string) func(*model, *card, string) {
 	return func(m *model, c *card, _ string) { m.to(c, status, "") }
 }
 
-// direct asks the holder to stop. A cancel replaces a pause, and its grace.
+// direct directs the holder to stop. A cancel replaces a pause, and its grace.
 func direct(directive string) func(*model, *card, string) {
 	return func(_ *model, c *card, _ string) {
 		if c.directive != directive {

@@ -57,7 +57,7 @@ func histories(t *testing.T, overlay string) bool {
 
 // lives finds a mutant by TestWholeLives with some sequences, which has to end with
 // calls after which something is not as the model says, or with a log that does not
-// tell what is stored.
+// give what is stored.
 func lives(sequences int) func(t *testing.T, overlay string) bool {
 	return func(t *testing.T, overlay string) bool { return live(t, overlay, sequences) }
 }

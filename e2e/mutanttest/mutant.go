@@ -12,7 +12,7 @@ import (
 )
 
 // Overlay writes a file of the project, named from its root, with one text in place of
-// another, and returns the list that tells the compiler of it. The package of the test lies
+// another, and returns the list that names it to the compiler. The package of the test lies
 // two folders below the root.
 func Overlay(t *testing.T, file, old, replacement string) string {
 	t.Helper()

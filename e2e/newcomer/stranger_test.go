@@ -65,7 +65,7 @@ func (h *host) run(line string) (code int, out, complaint string) {
 	return shell.ProcessState.ExitCode(), printed.String(), said.String()
 }
 
-// What a stranger types gets an answer that says what was wrong or what to do, and the exit
+// What a beginner types gets an answer that says what was wrong or what to do, and the exit
 // code that scripts rely on.
 func TestWhatAStrangerTypes(t *testing.T) {
 	t.Parallel()

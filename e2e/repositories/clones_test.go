@@ -49,7 +49,7 @@ func empty(r *repository) {
 	r.git(r.host, "clone", "-q", r.origin(), r.clone())
 }
 
-// refusing is a directory's hooks, which stop everything that asks them.
+// refusing is a directory's hooks, which stop everything that runs them.
 func refusing(r *repository) {
 	for _, name := range []string{"pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-push", "post-checkout", "post-rewrite",
 		"reference-transaction", "post-index-change", "pre-auto-gc", "post-merge"} {

@@ -110,7 +110,7 @@ func refusers() map[string]string {
 	return all
 }
 
-// refuse tells that it ran, in a file that must not be made.
+// refuse records that it ran, in a file that must not be made.
 const refuse = "#!/bin/sh\necho \"$0 $*\" >> @DIR@/ran\nexit 1\n"
 
 // settings are repositories on machines whose git is set up oddly.

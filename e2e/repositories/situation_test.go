@@ -174,7 +174,7 @@ func (s *situation) make(t *testing.T, w *world) {
 }
 
 // state returns how the clone and the origin are now. Objects are no part of it: that none is lost
-// is told by the refs.
+// is shown by the refs.
 func (s *situation) state(r *repository) state {
 	r.t.Helper()
 	base := "main"
@@ -199,7 +199,7 @@ func (s *situation) at(r *repository) string {
 // judge waits for the job's end and looks at what is there then.
 func (s *situation) judge(t *testing.T, w *world) {
 	if s.repo == nil {
-		return // it could not be made, or was not asked for
+		return // it could not be made, or was not wanted
 	}
 	s.repo.t = t
 	wait := w.untilEnded
