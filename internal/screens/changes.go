@@ -120,7 +120,7 @@ func missingFrom(list, more []Card) []Card {
 	})
 }
 
-// The topics of budgets and of prices, by which jobs may wait or go on.
+// The events of budgets and of prices, by which jobs may wait or go on.
 const (
 	budgetEvents = "budget."
 	priceEvents  = "price."
