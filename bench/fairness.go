@@ -84,7 +84,7 @@ func fairness(ctx context.Context, s *environment) (figures []figure, err error)
 	return figures, err
 }
 
-// kinds are what the others ask.
+// kinds are the calls that the others make.
 var kinds = []string{"claim", "heartbeat", "read"}
 
 // waits are how long the others waited, by kind.

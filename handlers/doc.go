@@ -4,7 +4,7 @@
 //
 // A request passes, in this order: request id, security headers, access log,
 // recovery, the check of its origin, the limit of its body, and then the guard of
-// its route: session -> who is asking -> permission -> handler. Every route is
+// its route: session -> who is calling -> permission -> handler. Every route is
 // a Route with a Need, so a page without a permission cannot be served. Handlers
 // return errors and never write them; HandleError alone shows a refusal, as a
 // page, a toast or a redirect to the log in.

@@ -16,7 +16,7 @@ func (s *Server) Routed() []web.Route { return s.routed }
 // Mounted returns the routes that are answered.
 func (s *Server) Mounted() []*echo.Route { return s.echo.Routes() }
 
-// ReportsPerMinute bounds what strangers can write into the log.
+// ReportsPerMinute bounds what unknown callers can write into the log.
 const ReportsPerMinute = reportsPerMinute
 
 // CoordinatorHealth is the body of /health/coordinator.

@@ -165,7 +165,7 @@ func (m *matrix) allowed(route web.Route, v visitor) (leaks int) {
 	return leaks
 }
 
-// judge looks at the answer to somebody who may ask.
+// judge looks at the answer to somebody who may call.
 func (m *matrix) judge(route web.Route, v visitor, res *httptest.ResponseRecorder) {
 	m.t.Helper()
 	if route.Need == tenancy.Public {

@@ -192,7 +192,7 @@ func (m *matrix) fill() {
 	call(agent, "POST", "/fleet/ask", at(3, object{"question": "canary7q?"}))
 }
 
-// point says which rows the routes ask for.
+// point says which rows the routes request.
 func (m *matrix) point() {
 	m.t.Helper()
 	text := func(sql string, args ...any) string { return dbfactory.Text(m.t, m.DB, sql, args...) }

@@ -47,7 +47,7 @@ func TestMetricsOfADatabaseThatIsAway(t *testing.T) {
 	}
 }
 
-// Numbers of all workspaces are for who runs the machine: neither strangers nor
+// Numbers of all workspaces are for who runs the machine: neither unknown callers nor
 // whoever comes through a proxy that stands on it get them.
 func TestMetricsAreForThisMachineOnly(t *testing.T) {
 	for _, c := range []struct {

@@ -58,7 +58,7 @@ func TestPagesHaveAQuota(t *testing.T) {
 	handlertest.WantStatus(t, s.Get("/login"), http.StatusOK)
 }
 
-// What strangers send from an address keeps nobody there from logging out.
+// What others send from an address keeps nobody there from logging out.
 func TestJunkKeepsNobodyFromLoggingOut(t *testing.T) {
 	s := handlertest.OwnedSite(t, func(d *handlers.Deps) { d.Quota = quota.New(4) })
 	s.LogIn(t)

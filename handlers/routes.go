@@ -58,7 +58,7 @@ func (s *Server) pages() []web.Route {
 	)
 }
 
-// routes are files, the streams, and what machines ask about the server itself.
+// routes are files, the streams, and what machines read about the server itself.
 func (s *Server) routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Home, tenancy.Public, s.home),

@@ -35,7 +35,7 @@ func pageHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 const (
-	// reportsPerMinute bounds what strangers can write into the log.
+	// reportsPerMinute bounds what unknown callers can write into the log.
 	reportsPerMinute = 20
 	maxReport        = 16 << 10
 	maxReportField   = 200

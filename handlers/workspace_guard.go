@@ -35,7 +35,7 @@ func (s *Server) refuseStale(c echo.Context, route string, who tenancy.Principal
 	return true, s.showStale(c, staleModel(from, who, list))
 }
 
-// pageWorkspace is where the asking page was made, "" where it does not say.
+// pageWorkspace is where the page that sent the request was made, "" where it does not say.
 func pageWorkspace(c echo.Context) (string, error) {
 	if id := c.Request().Header.Get(layout.WorkspaceHeader); id != "" {
 		return id, nil

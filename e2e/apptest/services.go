@@ -12,7 +12,7 @@ import (
 )
 
 // Build makes the services of a server on d with cheap password hashes and a log that nobody
-// reads; change says what matters beside that. They hear of no other process: see Start.
+// reads; change says what matters beside that. No other process notifies them: see Start.
 func Build(t testing.TB, d *db.DB, change ...func(*app.Options)) *app.Services {
 	t.Helper()
 	o := app.Options{Key: accountstest.Key(7), HashCost: accountstest.Cheap, Log: slog.New(slog.DiscardHandler)}

@@ -22,7 +22,7 @@ type orders struct {
 	TTL        int    // of its leases, in seconds
 	StaleAfter int    // dead after three times that, in seconds; 0 for the server's default
 	Workers    int    // jobs at once
-	// Gate makes it hold each job, deaf to all directives, until that file is
+	// Gate makes it hold each job and ignore all directives until that file is
 	// there, and then complete it.
 	Gate string
 }

@@ -51,7 +51,7 @@ func newPostgres(t *testing.T, dir string) *postgres {
 	return p
 }
 
-// ask does something on a connection of its own.
+// ask runs do on a connection of its own.
 func (p *postgres) ask(ctx context.Context, do func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {

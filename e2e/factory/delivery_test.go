@@ -58,7 +58,7 @@ func (s *stage) untilDelivered(key string, want api.DeliveryState) (d *api.Deliv
 	return d
 }
 
-// hook has the origin ask a script before it takes a branch.
+// hook has the origin run a script before it takes a branch.
 func (s *stage) hook(script string) {
 	s.t.Helper()
 	at := filepath.Join(s.origin("ledger"), "hooks", "pre-receive")

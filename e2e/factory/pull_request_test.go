@@ -22,7 +22,7 @@ func (s *stage) atForge(serve func(*testing.T, string) *forgetest.Server, kind s
 	return f
 }
 
-// forgeFlags have a worker ask often, and wait long for a first check.
+// forgeFlags have a worker poll often, and wait long for a first check.
 func forgeFlags(kind, url string) []string {
 	return []string{"--forge", kind + "=" + url, "--forge-poll", "100ms", "--forge-quiet", "1h"}
 }

@@ -1,5 +1,5 @@
 // Package handlertest is the one set-up for tests of pages: the whole server on a
-// real database, browsers that ask it, agents that work in another process, and
+// real database, browsers that call it, agents that work in another process, and
 // what tests say about answers.
 //
 // A Site is a server with one browser; a Desk is a Site with a workspace, its owner

@@ -1,4 +1,4 @@
-// Package mutanttest builds programs without one of their promises, to ask whether the tests
+// Package mutanttest builds programs without one of their promises, to check whether the tests
 // that drive them find it out: a check that no program fails checks nothing.
 package mutanttest
 

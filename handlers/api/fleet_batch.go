@@ -95,7 +95,7 @@ func parseReport(raw json.RawMessage) (batchReport, error) {
 	return batchReport{verb: batchVerbs[verb], job: job, body: item, next: next}, nil
 }
 
-// parseReports reads the items of a batch. One of them may ask for the next jobs: an answer has
+// parseReports reads the items of a batch. One of them may claim the next jobs: an answer has
 // no more jobs than that of a claim.
 func parseReports(items []json.RawMessage) ([]batchReport, error) {
 	list, asked := make([]batchReport, len(items)), false

@@ -24,7 +24,7 @@ const canary = "canary7q"
 // asked returns the name of a row that the calls request.
 func asked(rest string) string { return "nest" + rest }
 
-// matrix is a database with two workspaces, and everybody who may ask.
+// matrix is a database with two workspaces, and everybody who may call.
 type matrix struct {
 	t       *testing.T
 	db      *db.DB
@@ -134,10 +134,10 @@ func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) st
 	return token
 }
 
-// matrixBudget and matrixOther are the budgets that the calls ask about.
+// matrixBudget and matrixOther are the budgets that the calls name.
 var matrixBudget, matrixOther = ids.New(), ids.New()
 
-// matrixMessage is the message that the calls ask about, a dead letter.
+// matrixMessage is the message that the calls name, a dead letter.
 var matrixMessage = ids.New()
 
 // matrixBlob is the blob that a job names.
@@ -146,7 +146,7 @@ var matrixBlob string
 // matrixLine is the line of a raise of the first one.
 var matrixLine int64
 
-// fill makes jobs in every state that the calls ask about.
+// fill makes jobs in every state that the calls need.
 func (w *world) fill() {
 	w.t.Helper()
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})

@@ -32,7 +32,7 @@ type call struct {
 	op    operation
 	who   *tenancy.Principal
 	body  []byte // canonical; nil where none was sent
-	token string // as it was sent; streams ask again what it allows
+	token string // as it was sent; streams check again what it allows
 	// once names the request, so that it may be sent again; nil where it has no name.
 	once *idempotency.Key
 	// requestID is the one that the answer's header says.

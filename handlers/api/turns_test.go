@@ -135,8 +135,8 @@ func TestCheapCallsExist(t *testing.T) {
 	}
 }
 
-// A refusal for asking too often is answered a moment later, so that asking on without a
-// pause is no faster than asking.
+// A refusal for too many calls is answered a moment later, so that calling on without a
+// pause is no faster than with one.
 func TestRefusalsAreHeldBack(t *testing.T) {
 	w := newWorld(t)
 	held, release := make(chan struct{}), make(chan struct{})

@@ -52,7 +52,7 @@ func TestTheChartIsTheTable(t *testing.T) {
 	}
 }
 
-// Whatever is told, all is drawn within the plane and by numbers.
+// Whatever the series has, all is drawn within the plane and by numbers.
 func TestAChartStaysInItsPlane(t *testing.T) {
 	if chart(budgets.Series{}) != nil {
 		t.Error("nothing makes a chart")

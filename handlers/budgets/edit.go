@@ -57,7 +57,7 @@ func (p *pages) edit(c echo.Context, who tenancy.Principal) error {
 }
 
 // patch returns the change that a form describes. The slice stays where nothing is typed, and what
-// it does with models without a price where the form did not ask.
+// it does with models without a price where the form had no such field.
 func patch(in budgets.Input, version int) budgets.Patch {
 	change := budgets.Patch{Version: &version, Name: &in.Name, Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: in.Limits.Money},
 		Tokens: budgets.Ceiling[int64]{Set: true, Value: in.Limits.Tokens}, Runs: budgets.Ceiling[int64]{Set: true, Value: in.Limits.Runs},

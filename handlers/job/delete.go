@@ -16,7 +16,7 @@ import (
 // deleteVerb stands in the address beside the verbs that change a job's status.
 const deleteVerb = "delete"
 
-// deleteAction deletes a finished job, after asking.
+// deleteAction deletes a finished job, after a confirmation.
 func deleteAction(j jobs.Job) ui.Action {
 	return ui.Action{Verb: deleteVerb, Label: "Delete job", Icon: "trash-2", Danger: true, URL: links.JobAction(j.Key, deleteVerb),
 		Dialog: &ui.Dialog{Title: "Delete " + j.Key + "?", Keep: "Keep it", Confirm: "Delete job",

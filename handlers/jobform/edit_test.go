@@ -151,7 +151,7 @@ func TestAnEditOfAChangedJobSaysWhoChangedWhat(t *testing.T) {
 	}
 }
 
-// What a form does not show is no reason to ask again; what an agent works on is.
+// What a form does not show is no reason to return it; what an agent works on is.
 func TestAnEditMeetsAClaim(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	j := d.Job("First")

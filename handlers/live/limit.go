@@ -15,7 +15,7 @@ const (
 	streamsInAll        = 2000
 )
 
-// askers returns those whom a stream counts for: the person, the workspace, and the process.
+// askers returns whose quotas a stream counts for: the person, the workspace, and the process.
 func askers(who tenancy.Principal) []quota.Asker {
 	return append(quota.Askers(who, quota.Shares{Asker: StreamsPerPerson, Workspace: streamsPerWorkspace}),
 		quota.Asker{ID: ids.Nil, Most: streamsInAll})

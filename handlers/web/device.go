@@ -12,7 +12,7 @@ import (
 )
 
 // deviceCookie keeps for which accounts a browser is known. It opens nothing: a
-// log in from it is not held up by what strangers try.
+// log in from it is not held up by what others try.
 const deviceCookie = "device"
 
 // LoginOrigin is where a log in comes from.

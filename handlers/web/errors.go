@@ -161,7 +161,7 @@ func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.Erro
 		Message:   f.Message,
 		RequestID: RequestID(c),
 	}
-	// Without a database there is nothing to put around the message, and asking
+	// Without a database there is nothing to put around the message, and querying
 	// for it again would only keep the reader waiting.
 	if who, ok := Principal(c); ok && f.Code != fault.Unavailable {
 		page.Shell = s.ErrorShell(c, who)

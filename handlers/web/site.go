@@ -76,7 +76,7 @@ type Deps struct {
 	ClientAddress func(*http.Request) string
 }
 
-// Site is what all pages have in common: the services that they ask, the browser's session,
+// Site is what all pages have in common: the services that they call, the browser's session,
 // its theme, the toast that waits for it, and the frame around each page.
 type Site struct {
 	Deps

@@ -71,7 +71,7 @@ func TestCardOfARunningJob(t *testing.T) {
 }
 
 // A drag is offered exactly where the menu offers the same move, and the
-// actions that ask first are links to the dialog on the job's page.
+// actions that need a confirmation are links to the dialog on the job's page.
 func TestCardActions(t *testing.T) {
 	c := viewstest.Card("FB-9", "x", status.Running, 1)
 	doc := viewstest.Parsed(t, board.CardItem(c))

@@ -59,7 +59,7 @@ func themeIcon(t Theme) string {
 }
 
 // pageScripts lists a page's scripts in their order: htmx comes last, because
-// it opens the stream at once and our modules must hear of that. Its extensions
+// it opens the stream at once and our modules must get that event. Its extensions
 // need it.
 func pageScripts(own []string) []string {
 	out := []string{"js/app.js", "js/workspace.js"}

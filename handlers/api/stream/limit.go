@@ -14,7 +14,7 @@ type Limits struct {
 	PerAsker     int           // those of one person, agent or enrolment token
 	Beat         time.Duration // the longest silence; whoever sends keeps it
 	Check        time.Duration // how soon a stream ends after its token, at most
-	AgentCheck   time.Duration // the same of an agent's, which costs no SQL to ask about
+	AgentCheck   time.Duration // the same of an agent's, which costs no SQL to check
 	Write        time.Duration // how long the reader may take for one piece
 }
 

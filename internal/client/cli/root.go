@@ -123,7 +123,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 // callsKey is the annotation of a command that names the calls of the API that it makes.
 const callsKey = "calls"
 
-// calls says which operations of the API a command may ask for.
+// calls says which operations of the API a command may call.
 func calls(operations ...string) map[string]string {
 	return map[string]string{callsKey: strings.Join(operations, " ")}
 }

@@ -17,7 +17,7 @@ func Command(line string) Engine { return command{line} }
 
 type command struct{ line string }
 
-// Name is always "command": jobs ask for the kind of engine, not for the line.
+// Name is always "command": jobs name the kind of engine, not the line.
 func (command) Name() string { return "command" }
 
 // Probe looks for the first word of the line, where it names a program.

@@ -10,7 +10,7 @@ import (
 // Engine is a program that works on tasks. Its methods may be called by several goroutines
 // at once.
 type Engine interface {
-	// Name is what jobs ask for: an agent with the engine "claude" has the capability
+	// Name is what jobs call it: an agent with the engine "claude" has the capability
 	// engine:claude.
 	Name() string
 	// Probe runs the program and returns its version. The error says in a sentence why the

@@ -71,7 +71,7 @@ type Refusal struct { //nolint:errname // it is read as what it is
 	Forge  string // its host
 	Status int    // of HTTP; 0 where no answer came
 	Said   string // a sentence of the forge or, without an answer, what happened
-	// Again: asking again may bring another answer, After a while.
+	// Again: another call may bring another answer, After a while.
 	Again bool
 	After time.Duration
 }

@@ -248,7 +248,7 @@ func TestCheckRuns(t *testing.T) {
 	})
 }
 
-// A refusal says what the forge answered and whether to ask again, and never the token.
+// A refusal says what the forge answered and whether to call again, and never the token.
 func TestRefusals(t *testing.T) {
 	eachForge(t, func(d *desk) {
 		for name, c := range map[string]struct {

@@ -49,7 +49,7 @@ func (c *Counts) String() string {
 		c.Faults.Load())
 }
 
-// lease is how long a job stays an agent's that the server does not hear; a partition
+// lease is how long a job stays an agent's that sends nothing; a partition
 // lasts longer.
 const lease = 30 * time.Second
 

@@ -117,7 +117,7 @@ func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos
 var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
 // replaceRefused returns the failure to send in the place of a report that was refused for its
-// form: sent again, the report would be refused again, and nobody would hear of the attempt.
+// form: sent again, the report would be refused again, and nobody would learn of the attempt.
 func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
 		return r, false

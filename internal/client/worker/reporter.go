@@ -235,7 +235,7 @@ func (r *reporter) drop(n int) {
 	r.lines = append([]api.NewLogLine(nil), r.lines[n:]...)
 }
 
-// again puts back what the server did not hear. Usage that has grown meanwhile stays.
+// again puts back what the server did not get. Usage that has grown meanwhile stays.
 func (r *reporter) again(p *api.ProgressReport) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -78,7 +78,7 @@ type Worker struct {
 	offer   *offer
 
 	freed   signal.Signal // a seat may be free
-	beatNow signal.Signal // the server should hear at once
+	beatNow signal.Signal // the server should get a heartbeat at once
 	looks   chan struct{} // has a place for each who may look at pull requests at the same time
 	stopped context.Context
 	leaving context.Context // ends when the worker claims nothing more

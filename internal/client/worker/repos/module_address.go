@@ -132,7 +132,7 @@ func (m *mirror) moduleAddress(ctx context.Context, said string, allowed []strin
 	return "", false, errors.New("it is not beside the origin")
 }
 
-// unscoped are settings that go to every host, with what proves who is asking.
+// unscoped are settings that go to every host, with what proves who is calling.
 var unscoped = regexp.MustCompile(`^http\.(extraheader|cookiefile|savecookies|sslcert|sslkey|` +
 	`sslcertpasswordprotected|emptyauth|delegation)$`)
 

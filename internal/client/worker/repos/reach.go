@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reach finds out which of the names Clone reaches, by asking the hosts.
+// Reach finds out which of the names Clone reaches, by calling the hosts.
 func (r *Repos) Reach(ctx context.Context, names []string) {
 	for _, name := range names {
 		if ctx.Err() != nil || len(r.Clone) == 0 || !goodName.MatchString(name) {

@@ -141,7 +141,7 @@ func TestAnAttemptFromItsBeginningToItsEnd(t *testing.T) {
 	}
 }
 
-// Two attempts at once do not see each other's files, also where they ask for one place.
+// Two attempts at once do not see each other's files, also where they use one place.
 func TestAttemptsDoNotSeeEachOther(t *testing.T) {
 	dir := t.TempDir()
 	repository(t, dir, "ledger")
