@@ -20,12 +20,12 @@ CODE := $(wildcard api bench cmd db e2e examples handlers internal static views)
 # meet in memory: the packages RACED, and of the large ones in RACED_IN_PART the tests whose
 # names say so. make soak races everything. The detector needs a C compiler.
 RACE := $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
-RACED := $(addprefix ./,db/vault handlers/api/stream handlers/edge handlers/live \
+RACED := $(addprefix ./,db/vault handlers/api/stream handlers/edge \
 	$(addprefix internal/,accounts/identities accounts/login accounts/members accounts/sessions accounts/setup \
 	accounts/twofactor accounts/workspaces batch bus client/demo client/engines/process client/mcptools client/sim \
 	client/worker client/worker/outbox client/worker/probe coordinator dispatch/claim dispatch/lease dispatch/report \
 	eventlog eventlog/seal jobs/secrets leadership notifier runloop signal tenancy/quota waitlist))
-RACED_IN_PART := ./db ./internal/blobs ./internal/dispatch ./internal/jobs ./internal/screens
+RACED_IN_PART := ./db ./handlers/live ./internal/blobs ./internal/dispatch ./internal/jobs ./internal/screens
 RACED_NAMES := Together|AtOnce|AtTheSame|Beside|Race|Once|Twice|Meanwhile|Meet|Embedded|Supervis|Wakes|Gathered|Cyc
 # The browser tests and those of processes are steps of their own.
 PLAIN = $(filter-out ./e2e/% $(RACED) $(RACED_IN_PART),$(shell go list -f '{{.Dir}}' ./... | sed 's,^$(CURDIR),.,' | grep -v '^./e2e$$'))
