@@ -18,7 +18,7 @@ func (s *exportHandlers) ListExports(ctx context.Context, _ ListExportsRequestOb
 // CreateExport makes an export.
 func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequestObject) (CreateExportResponseObject, error) {
 	e, err := s.Bus.CreateExport(ctx, principal(ctx), r.Body.Name, bus.Source(r.Body.Source), callFrom(ctx).once)
-	return CreateExport200JSONResponse(Export(e)), err
+	return CreateExport200JSONResponse(e), err
 }
 
 // ReadExport reads what follows an export's position.
@@ -30,13 +30,13 @@ func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObje
 // AckExport moves an export's position on.
 func (s *exportHandlers) AckExport(ctx context.Context, r AckExportRequestObject) (AckExportResponseObject, error) {
 	e, err := s.Bus.AckExport(ctx, principal(ctx), r.Export, r.Body.Position)
-	return AckExport200JSONResponse(Export(e)), err
+	return AckExport200JSONResponse(e), err
 }
 
 // ResetExport moves an export's position back.
 func (s *exportHandlers) ResetExport(ctx context.Context, r ResetExportRequestObject) (ResetExportResponseObject, error) {
 	e, err := s.Bus.ResetExport(ctx, principal(ctx), r.Export, r.Body.Position, callFrom(ctx).once)
-	return ResetExport200JSONResponse(Export(e)), err
+	return ResetExport200JSONResponse(e), err
 }
 
 // DeleteExport removes an export.

@@ -45,7 +45,7 @@ type Attempt struct {
 	Usage    Usage     `json:"usage"`
 }
 
-// What is answered as the domain has it.
+// CoordinatorLogLine and the next are answered as the domain has them.
 type (
 	CoordinatorLogLine = coordinator.LogLine
 	Delivery           = attempts.Delivery
@@ -65,7 +65,7 @@ type whole[T any] struct {
 	Items []T `json:"items"`
 }
 
-// The answers that hold these.
+// AttemptPage and the next are the answers that hold these.
 type (
 	AttemptPage        = part[Attempt]
 	CoordinatorLogPage = part[CoordinatorLogLine]
@@ -119,7 +119,7 @@ type NewJobs struct {
 	Jobs []NewJob `json:"jobs"`
 }
 
-// The bodies that the generated code reads.
+// CreateJobJSONRequestBody and the next are the bodies that the generated code reads.
 type (
 	CreateJobJSONRequestBody  = NewJob
 	CreateJobsJSONRequestBody = NewJobs

@@ -192,9 +192,3 @@ func (m *matrix) serve(change ...func(*api.Deps)) http.Handler {
 	}
 	return api.New(deps)
 }
-
-// silence notifies nobody.
-type silence struct{}
-
-func (silence) Publish(...string)                              {}
-func (silence) Subscribe(string, func(string)) (cancel func()) { return func() {} }

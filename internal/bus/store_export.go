@@ -88,11 +88,6 @@ func moveExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positio
 	return exportFrom(r), nil
 }
 
-// handOutTx keeps that lines up to a position were given out.
-func handOutTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) error {
-	return q.ExportHandOut(ctx, tx, position, workspace, name)
-}
-
 func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, position string) (Export, error) {
 	r, err := q.ExportReset(ctx, tx, position, workspace, name)
 	if err != nil {

@@ -74,9 +74,10 @@ func TestJitterStaysWithinItsShare(t *testing.T) {
 }
 
 func TestBackoffDoublesToItsLongest(t *testing.T) {
-	for failures, want := range []time.Duration{0, 5, 10, 20, 40, 60, 60} {
-		if got := signal.Backoff(5*time.Second, time.Minute, failures); got != want*time.Second {
-			t.Errorf("after %d failures %v, want %v", failures, got, want*time.Second)
+	for failures, want := range []int{0, 5, 10, 20, 40, 60, 60} {
+		want := time.Duration(want) * time.Second
+		if got := signal.Backoff(5*time.Second, time.Minute, failures); got != want {
+			t.Errorf("after %d failures %v, want %v", failures, got, want)
 		}
 	}
 	if got := signal.Backoff(time.Second, time.Hour, 1<<30); got != time.Hour {

@@ -22,12 +22,6 @@ type workspace = dbsqlc.AuditWorkspacesRow
 // record is a job and the rows beside it that have to agree with it.
 type record = dbsqlc.AuditJobsRow
 
-// strayRow is a row without the job that it names.
-type strayRow = dbsqlc.AuditStrayRow
-
-// wrongCount is a count of jobs that is not what there is.
-type wrongCount = dbsqlc.AuditCountsRow
-
 func allWorkspaces(ctx context.Context, d *db.DB) (list []workspace, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = q.AuditWorkspaces(ctx, tx)

@@ -158,6 +158,3 @@ func adjustTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, lines []a
 	return q.BudgetRepairLines(ctx, tx, dbsqlc.BudgetRepairLinesParams{WorkspaceID: workspace, BudgetID: budget, Lines: encoded,
 		Reason: "Put right by fleetboard audit --repair.", Actor: repairer})
 }
-
-// putSum is the sums of a period, as they were and as they are.
-type putSum = dbsqlc.BudgetRepairPeriodsRow

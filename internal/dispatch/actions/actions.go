@@ -167,7 +167,7 @@ func actOnFree(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Lo
 		return jobs.Job{}, err
 	}
 	if a.Verb == jobs.ByReject {
-		if err := q.AttemptReject(ctx, tx, who.Workspace, job.Job.ID, job.Job.Epoch); err != nil {
+		if err := q.AttemptReject(ctx, tx, who.Workspace, job.ID, job.Epoch); err != nil {
 			return jobs.Job{}, err
 		}
 	}

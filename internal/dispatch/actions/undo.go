@@ -71,7 +71,7 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, locked jobs.Lo
 		return jobs.Job{}, nil, err
 	}
 	if act.Type == eventlog.JobRejected {
-		if err := q.AttemptAccept(ctx, tx, who.Workspace, locked.Job.ID, locked.Job.Epoch); err != nil {
+		if err := q.AttemptAccept(ctx, tx, who.Workspace, locked.ID, locked.Epoch); err != nil {
 			return jobs.Job{}, nil, err
 		}
 	}
