@@ -132,7 +132,7 @@ JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.decided_at IS NULL
     AND (own.status IN ('completed', 'failed', 'aborted', 'archived') OR j.status <> 'approved' OR j.approved_head <> m.commit)
     AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = m.workspace_id AND h.job_id = m.job_id AND h.until > now())
-    AND NOT EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
+    AND NOT EXISTS (SELECT 1 FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
 ORDER BY m.merge_job_id LIMIT $2
 `
 
@@ -459,4 +459,14 @@ func (q *Queries) LeaseFollow(ctx context.Context, db DBTX, arg LeaseFollowParam
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const leaseHoldSlot = `-- name: LeaseHoldSlot :exec
+SELECT 1 FROM job_lease l WHERE l.workspace_id = $1 AND l.job_id = $2 FOR UPDATE
+`
+
+// Locks a lease against whoever gives its job the slot of its repo, until this transaction ends.
+func (q *Queries) LeaseHoldSlot(ctx context.Context, db DBTX, workspaceID uuid.UUID, jobID uuid.UUID) error {
+	_, err := db.Exec(ctx, leaseHoldSlot, workspaceID, jobID)
+	return err
 }

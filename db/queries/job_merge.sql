@@ -59,7 +59,7 @@ JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = @workspace_id AND m.decided_at IS NULL
     AND (own.status IN ('completed', 'failed', 'aborted', 'archived') OR j.status <> 'approved' OR j.approved_head <> m.commit)
     AND NOT EXISTS (SELECT FROM job_merge_hold h WHERE h.workspace_id = m.workspace_id AND h.job_id = m.job_id AND h.until > now())
-    AND NOT EXISTS (SELECT FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
+    AND NOT EXISTS (SELECT 1 FROM job_lease l WHERE l.workspace_id = m.workspace_id AND l.job_id = m.merge_job_id AND l.directive = 'cancel')
 ORDER BY m.merge_job_id LIMIT @max_rows;
 
 -- name: JobMergeDecide :exec
@@ -105,6 +105,10 @@ WHERE m.workspace_id = @workspace_id AND m.merge_job_id = @merge_job_id AND m.me
 -- Notes the pull request of a merge.
 UPDATE job_merge SET pull_url = @url, pull_number = @number, pull_branch = @branch
 WHERE workspace_id = @workspace_id AND merge_job_id = @merge_job_id;
+
+-- name: LeaseHoldSlot :exec
+-- Locks a lease against whoever gives its job the slot of its repo, until this transaction ends.
+SELECT 1 FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id FOR UPDATE;
 
 -- name: LeaseFollow :execrows
 -- Takes a lease off its seat, unless its agent follows as many pull requests as it may. The

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
@@ -60,6 +61,39 @@ func TestALeaseThatFollowsTakesNoSeat(t *testing.T) {
 	w.Claim(forger)
 	w.Nothing(forger, claim.ReasonNoSeats) // the follower has not become a seat more
 	w.Consistent()
+}
+
+// A product that begins to allow one job in a repo gives the slot to the jobs that are worked
+// on. A job that becomes a follower at the same moment waits for that, and gives the slot up.
+func TestAFollowerKeepsNoSlotThatItIsGivenMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.approvedByPull()
+	forger := w.forger("forger")
+	m, _ := w.order(forger)
+	dbfactory.Exec(t, w.DB, `DELETE FROM repo_slot`) // as where the product allowed many jobs until now
+	tx, err := dbtest.Owner(t, w.DB).Begin(w.Ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(w.Ctx, `WITH worked AS (SELECT job_id FROM job_lease WHERE NOT follows FOR KEY SHARE)
+		INSERT INTO repo_slot (workspace_id, repo, job_id) SELECT $1, 'atlas', job_id FROM worked`, w.Workspace); err != nil {
+		t.Fatal(err)
+	}
+	followed := make(chan error)
+	go func() {
+		_, err := w.Dispatch.Follow(w.Ctx, forger, ref(m), pull(4))
+		followed <- err
+	}()
+	w.Blocked(1)
+	if err := tx.Commit(w.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; err != nil {
+		t.Fatal(err)
+	}
+	if slots := dbfactory.Int(t, w.DB, `SELECT count(*) FROM repo_slot`); slots != 0 {
+		t.Errorf("the follower keeps %d slots", slots)
+	}
 }
 
 // Only whoever holds a merge by pull request follows it, and the next merge of the work knows

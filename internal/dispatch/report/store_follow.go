@@ -29,6 +29,9 @@ func mergePullTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID) (ids.ID
 
 // saveFollowTx takes the lease off its seat and its repo's slot, and notes the pull request.
 func saveFollowTx(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Job, pull PullRequest) error {
+	if err := q.LeaseHoldSlot(ctx, tx, who.Workspace, job.ID); err != nil {
+		return err
+	}
 	n, err := q.LeaseFollow(ctx, tx, dbsqlc.LeaseFollowParams{WorkspaceID: who.Workspace, JobID: job.ID, Epoch: job.Epoch,
 		AgentID: who.Agent, Most: fleet.MaxFollowed})
 	if err != nil {
