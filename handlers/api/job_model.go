@@ -45,13 +45,17 @@ type Attempt struct {
 	Usage    Usage     `json:"usage"`
 }
 
-// CoordinatorLogLine and the next are answered as the domain has them.
 type (
+	// CoordinatorLogLine is a line of the coordinator's log.
 	CoordinatorLogLine = coordinator.LogLine
-	Delivery           = attempts.Delivery
-	EndedBranch        = jobs.EndedBranch
-	Export             = bus.Export
-	LogLine            = joblog.Line
+	// Delivery is what became of an attempt's commit.
+	Delivery = attempts.Delivery
+	// EndedBranch is a branch whose job ended long enough ago.
+	EndedBranch = jobs.EndedBranch
+	// Export is a reader of messages or events with a place of its own.
+	Export = bus.Export
+	// LogLine is a line of a job's log.
+	LogLine = joblog.Line
 )
 
 // part is a part of a list.
@@ -65,15 +69,21 @@ type whole[T any] struct {
 	Items []T `json:"items"`
 }
 
-// AttemptPage and the next are the answers that hold these.
 type (
-	AttemptPage        = part[Attempt]
+	// AttemptPage is a page of attempts.
+	AttemptPage = part[Attempt]
+	// CoordinatorLogPage is a page of the coordinator's log.
 	CoordinatorLogPage = part[CoordinatorLogLine]
-	EndedBranches      = whole[EndedBranch]
-	ExportList         = whole[Export]
-	FoundJobs          = whole[FoundJob]
-	JobPage            = part[Job]
-	LogPage            = part[LogLine]
+	// EndedBranches are the branches that may be removed.
+	EndedBranches = whole[EndedBranch]
+	// ExportList is the exports of a workspace.
+	ExportList = whole[Export]
+	// FoundJobs are the jobs that a search found.
+	FoundJobs = whole[FoundJob]
+	// JobPage is a page of jobs.
+	JobPage = part[Job]
+	// LogPage is a page of a job's log.
+	LogPage = part[LogLine]
 	// Order is what the worker is to do with a job that it claimed.
 	Order struct {
 		Merge *lease.MergeOrder `json:"merge,omitempty"`
@@ -119,11 +129,13 @@ type NewJobs struct {
 	Jobs []NewJob `json:"jobs"`
 }
 
-// CreateJobJSONRequestBody and the next are the bodies that the generated code reads.
 type (
-	CreateJobJSONRequestBody  = NewJob
+	// CreateJobJSONRequestBody is what the generated code reads to create a job.
+	CreateJobJSONRequestBody = NewJob
+	// CreateJobsJSONRequestBody is what it reads to create several.
 	CreateJobsJSONRequestBody = NewJobs
-	PatchJobJSONRequestBody   = JobPatch
+	// PatchJobJSONRequestBody is what it reads to edit a job.
+	PatchJobJSONRequestBody = JobPatch
 )
 
 func jobModel(j jobs.Job) Job {
