@@ -1,6 +1,7 @@
 package jobform_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -15,6 +16,8 @@ func TestNewJobForm(t *testing.T) {
 	d := handlertest.NewDesk(t)
 	doc := handlertest.Page(t, d.Get("/jobs/new"), http.StatusOK)
 	handlertest.WantText(t, doc, "#job-form", "No factory is live.")
+	handlertest.WantCount(t, doc, fmt.Sprintf("input[name=title][maxlength='%d']", jobs.MaxTitle), 1)
+	handlertest.WantCount(t, doc, fmt.Sprintf("textarea[name=body][maxlength='%d']", jobs.MaxBody), 1)
 	d.Agent("claude-1")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/new?title=Alpha"), http.StatusOK), "#repo option[selected]", "ledger-api")
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/new?factory=other"), http.StatusOK), "#repo option[selected]", "No repo")

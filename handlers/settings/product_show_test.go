@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,5 +106,5 @@ func TestAProductCalledNewHasItsPage(t *testing.T) {
 	if p := d.Settings("new"); len(p.Repos) != 0 || !p.Paused {
 		t.Errorf("it became %+v", p)
 	}
-	handlertest.WantCount(t, handlertest.Page(t, d.Get("/settings/products/new"), http.StatusOK), "#name", 1)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/settings/products/new"), http.StatusOK), fmt.Sprintf("#name[maxlength='%d']", jobs.MaxName), 1)
 }
