@@ -135,8 +135,9 @@ func (s tokenFormData) model() view.TokenForm {
 	if n := len(m.Errors); n > 0 && m.Error == "" {
 		m.Error = "No token was made. " + web.Plural(n, "field needs", "fields need") + " another value; your text is kept."
 	}
+	chosen := s.form.Typed["products"]
 	for _, p := range s.products {
-		m.Products = append(m.Products, ui.Option{Value: p.Name, Label: p.Name, Selected: slices.Contains(s.form.Typed["products"], p.Name)})
+		m.Products = append(m.Products, ui.Option{Value: p.Name, Label: p.Name, Selected: slices.Contains(chosen, p.Name)})
 	}
 	return m
 }
