@@ -26,6 +26,7 @@ type server struct {
 	away      bool
 	directive api.Directive // of heartbeats and progress
 	strange   string        // a lease of which the agent never learned
+	refused   string        // a call whose body the server does not take
 	calls     []string      // path and body, in the order in which they arrived
 }
 
@@ -73,6 +74,10 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 			answer.Leases = append(answer.Leases, api.LeaseStanding{Job: s.strange, Epoch: 1, Directive: api.DirectiveContinue})
 		}
 		_ = json.NewEncoder(out).Encode(answer)
+	case call == s.refused:
+		out.Header().Set("Content-Type", "application/problem+json")
+		out.WriteHeader(http.StatusUnprocessableEntity)
+		fmt.Fprint(out, `{"code": "validation_failed", "status": 422, "title": "It is too long."}`)
 	default:
 		fmt.Fprintf(out, `{"token": "t", "directive": %q}`, s.directive)
 	}
@@ -135,6 +140,47 @@ func TestTheEndOfAnAttempt(t *testing.T) {
 				}
 				if len(s.called("agents/ada/end")) != 1 {
 					t.Error("the agent does not say that it ends")
+				}
+			})
+		})
+	}
+}
+
+// A report that the server does not take for its form fails the attempt, once, and says so.
+func TestAReportThatIsRefusedForItsFormFailsTheAttempt(t *testing.T) {
+	for call, want := range map[string]int{"fleet/complete": 1, "fleet/fail": 2} {
+		t.Run(call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{jobs: []string{"FB-1"}, directive: api.DirectiveContinue, refused: call}
+				run(t, s, time.Minute, func(context.Context, *agent.Job) (agent.Result, error) {
+					if call == "fleet/fail" {
+						return agent.Result{}, errors.New("no disk")
+					}
+					return agent.Result{Summary: new("done")}, nil
+				})
+				got := s.called("fleet/fail")
+				if len(got) != want || !strings.Contains(got[want-1], "It is too long.") || !strings.Contains(got[want-1], `"retryable":false`) {
+					t.Errorf("failed with %q", got)
+				}
+			})
+		})
+	}
+}
+
+// What an error says is cut and cleaned to what the server takes.
+func TestAnErrorIsReportedAsTheServerTakesIt(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"long":    {strings.Repeat("é", api.MaxFailureError+1), strings.Repeat("é", api.MaxFailureError)},
+		"binary":  {"a\x00b\xff", "a�b�"},
+		"nothing": {"", "The work failed without a reason."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{jobs: []string{"FB-1"}, directive: api.DirectiveContinue}
+				run(t, s, time.Minute, func(context.Context, *agent.Job) (agent.Result, error) { return agent.Result{}, errors.New(c.text) })
+				var f api.Failure
+				if got := s.called("fleet/fail"); len(got) != 1 || json.Unmarshal([]byte(got[0]), &f) != nil || f.Error != c.want {
+					t.Errorf("failed with %.100q", f.Error)
 				}
 			})
 		})

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,8 +111,8 @@ func (a *agent) do(background context.Context, j *Job) {
 func (a *agent) call(j *Job) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			stack := string(debug.Stack())
-			err = Fail(api.Failure{Error: fmt.Sprint("panic: ", p), Stack: &stack, Retryable: new(true)})
+			stack := fit(string(debug.Stack()), api.MaxFailureStack)
+			err = Fail(api.Failure{Error: fit(fmt.Sprint("panic: ", p), api.MaxFailureError), Stack: &stack, Retryable: new(true)})
 		}
 	}()
 	return a.work(j.ctx, j)
@@ -133,7 +134,7 @@ func (j *Job) report(result Result, err error) (r Report, ok bool) {
 	case why != nil:
 		r.Release = &api.LeaseRelease{Reason: "Stopped: " + why.Error() + "."}
 	default:
-		r.Fail = &api.Failure{Error: err.Error(), Retryable: new(true)}
+		r.Fail = &api.Failure{Error: fit(cmp.Or(err.Error(), "The work failed without a reason."), api.MaxFailureError), Retryable: new(true)}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

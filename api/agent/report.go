@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
@@ -15,6 +16,9 @@ type Report struct {
 	Fail     *api.Failure      `json:"fail,omitempty"`
 	Release  *api.LeaseRelease `json:"release,omitempty"`
 	Ask      *api.Question     `json:"ask,omitempty"`
+
+	// replaces is set on the failure that is sent in the place of a report that was refused.
+	replaces bool
 }
 
 // Outbox keeps reports until the server has decided about them, so that the end of the agent's
@@ -87,6 +91,42 @@ func (r *Report) send(ctx context.Context, c *api.Client) (err error) {
 	return err
 }
 
+// replace returns the failure to send in the place of a report that was refused for its form:
+// without it the lease would run out, and nobody would learn why.
+func (r *Report) replace(refusal error) (Report, bool) {
+	if r.replaces || !api.Refused(refusal, api.ProblemCodeValidationFailed, api.ProblemCodeMalformed, api.ProblemCodeTooLarge) {
+		return Report{}, false
+	}
+	text := "The server refused the report of this attempt for its form: " + refusal.Error()
+	failed := Report{Boot: r.Boot, replaces: true, Fail: &api.Failure{Error: fit(text, api.MaxFailureError), Retryable: new(false)}}
+	job, epoch := r.subject()
+	failed.address(job, epoch, nil)
+	return failed, true
+}
+
+// subject returns the attempt that the report is about.
+func (r *Report) subject() (job string, epoch int64) {
+	switch {
+	case r.Complete != nil:
+		return r.Complete.Job, r.Complete.Epoch
+	case r.Fail != nil:
+		return r.Fail.Job, r.Fail.Epoch
+	case r.Release != nil:
+		return r.Release.Job, r.Release.Epoch
+	}
+	return r.Ask.Job, r.Ask.Epoch
+}
+
+// fit returns a text as the API takes it: UTF-8 without NUL characters, with at most so many
+// characters.
+func fit(text string, most int) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most])
+	}
+	return text
+}
+
 // deliver sends a report until the server has decided about it or ctx ends.
 func (a *agent) deliver(ctx context.Context, r Report) {
 	for pause := time.Duration(0); ctx.Err() == nil; {
@@ -108,6 +148,9 @@ func (a *agent) deliver(ctx context.Context, r Report) {
 		}
 		if a.Reported != nil {
 			a.Reported(r, err)
+		}
+		if failed, ok := r.replace(err); ok {
+			a.deliver(ctx, failed)
 		}
 		return
 	}
