@@ -27,7 +27,7 @@ func (a *agent) claims(ctx, background context.Context) error {
 			}
 			continue
 		}
-		found, err := a.claim(ctx, background, free)
+		found, err := a.claim(ctx, background, min(free, api.MaxClaimRequestMax))
 		switch {
 		case ctx.Err() != nil:
 		case err == nil:

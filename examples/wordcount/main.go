@@ -1,4 +1,4 @@
-// Command wordcount is a whole agent: it counts the words of its jobs' bodies.
+// Package main is a whole agent: it counts the words of its jobs' bodies.
 package main
 
 import (

@@ -127,6 +127,26 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// A page is a folder of handlers and one of views; the lines of "apart" name both.
+func TestEachPageStandsApart(t *testing.T) {
+	rules, all, pages := parse(table), packages(t), 0
+	for pkg := range all {
+		name, ours := strings.CutPrefix(pkg, "handlers/")
+		if _, shown := all["views/"+name]; !ours || !shown || strings.HasSuffix(name, "parts") {
+			continue
+		}
+		pages++
+		for _, folder := range []string{pkg, "views/" + name} {
+			if !slices.ContainsFunc(rules, func(r rule) bool { return r.kind == "apart" && slices.Contains(r.folders, folder) }) {
+				t.Errorf("%s is in no line of apart in floors.txt", folder)
+			}
+		}
+	}
+	if pages < 10 {
+		t.Errorf("only %d pages were looked at", pages)
+	}
+}
+
 // Imports that the table forbids, one of each kind, and their neighbours that it allows.
 func TestTheTableForbids(t *testing.T) {
 	rules := parse(table)
