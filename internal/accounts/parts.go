@@ -65,9 +65,9 @@ type Config struct {
 	HashCost passwords.Cost
 }
 
-// NewWith returns the parts of a configuration. A key of another length is a
+// New returns the parts of a configuration. A key of another length is a
 // defect of the caller and panics.
-func NewWith(c Config) *Parts {
+func New(c Config) *Parts {
 	p := &Parts{db: c.DB, Hashes: passwords.New(c.HashCost)}
 	p.People = people.New(c.DB)
 	p.Sessions = sessions.New(c.DB)

@@ -78,7 +78,7 @@ type Services struct {
 // Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
 	wake := notifier.New(d, o.Log)
-	people := accounts.NewWith(accounts.Config{DB: d, Key: o.Key, Earlier: o.Earlier, Wake: wake, Log: o.Log, Now: time.Now,
+	people := accounts.New(accounts.Config{DB: d, Key: o.Key, Earlier: o.Earlier, Wake: wake, Log: o.Log, Now: time.Now,
 		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost)})
 	s := &Services{Wake: wake, Accounts: people, Vault: vault.New(d, o.Key, o.Earlier...),
 		Seals: seal.NewKeys(o.Key, o.Earlier...), log: o.Log}

@@ -62,7 +62,7 @@ func (c *Clock) Now() time.Time { return c.At() }
 
 // New returns the parts with the real clock and hashes that are cheap.
 func New(d *db.DB, wake accounts.Notifier, log *slog.Logger) *accounts.Parts {
-	return accounts.NewWith(accounts.Config{DB: d, Key: Key(7), Wake: wake, Log: log, Now: time.Now, HashCost: Cheap})
+	return accounts.New(accounts.Config{DB: d, Key: Key(7), Wake: wake, Log: log, Now: time.Now, HashCost: Cheap})
 }
 
 // NewService returns a service whose hashes are cheap.
@@ -74,7 +74,7 @@ func NewServiceWith(d *db.DB, c *Clock, key []byte, earlier ...[]byte) *accounts
 }
 
 func serviceWith(d *db.DB, wake accounts.Notifier, c *Clock, key []byte, earlier ...[]byte) *accounts.Parts {
-	return accounts.NewWith(accounts.Config{
+	return accounts.New(accounts.Config{
 		DB: d, Key: key, Earlier: earlier, Wake: wake, Log: slog.New(slog.DiscardHandler), Now: c.Now, HashCost: Cheap,
 	})
 }

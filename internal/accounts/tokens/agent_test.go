@@ -77,7 +77,7 @@ func TestAgentTokenExpires(t *testing.T) {
 }
 
 func TestAgentTokenOfAnotherServer(t *testing.T) {
-	token, _, err := accounts.NewWith(accounts.Config{Key: accountstest.Key(8), Now: time.Now}).Tokens.IssueAgentToken(agent())
+	token, _, err := accounts.New(accounts.Config{Key: accountstest.Key(8), Now: time.Now}).Tokens.IssueAgentToken(agent())
 	if err != nil {
 		t.Fatal(err)
 	}
