@@ -161,14 +161,17 @@ check-generated: tools
 	$(call step,generated files)
 	@tools/check-generated.sh
 
-# Two packages at a time: the other lane needs the processors too.
+# Two packages at a time: the other lane needs the processors too. A set that fails keeps none of
+# the others from being run.
 .PHONY: test-go
 test-go: $(BIN)/gotestsum
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	@tools/run-go-tests.sh in-part -p 2 -timeout 10m -skip '$(RACED_NAMES)' $(RACED_IN_PART)
-	@tools/run-go-tests.sh raced-in-part $(RACE) -p 2 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART)
-	@tools/run-go-tests.sh raced $(RACE) -p 2 -timeout 10m $(RACED)
-	@tools/run-go-tests.sh plain -p 2 -timeout 10m $(PLAIN)
+	@failed=0; \
+	tools/run-go-tests.sh in-part -p 2 -timeout 10m -skip '$(RACED_NAMES)' $(RACED_IN_PART) || failed=1; \
+	tools/run-go-tests.sh raced-in-part $(RACE) -p 2 -timeout 10m -run '$(RACED_NAMES)' $(RACED_IN_PART) || failed=1; \
+	tools/run-go-tests.sh raced $(RACE) -p 2 -timeout 10m $(RACED) || failed=1; \
+	tools/run-go-tests.sh plain -p 2 -timeout 10m $(PLAIN) || failed=1; \
+	exit $$failed
 	@go test -run=NONE -bench=. -benchtime=1x ./internal/dispatch >/dev/null
 
 .PHONY: test-browser

@@ -162,6 +162,7 @@ func TestAnExportKeepsWhatItHasNotPassed(t *testing.T) {
 		if place == 0 {
 			continue
 		}
+		dbfactory.Readable(t, p.DB)
 		if _, _, err := p.bus.Next(p.Ctx, p.Owner, name, "", 10); err != nil {
 			t.Fatal(err)
 		}
