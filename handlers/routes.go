@@ -77,7 +77,7 @@ func (s *Server) home(c echo.Context, _ tenancy.Principal) error {
 	return web.SeeOther(c, links.Board)
 }
 
-// settingsHome returns the first page of the settings.
+// settingsHome answers with the first page of the settings.
 func (s *Server) settingsHome(c echo.Context, _ tenancy.Principal) error {
 	return web.SeeOther(c, links.Account)
 }
@@ -87,7 +87,7 @@ func (s *Server) static(c echo.Context, _ tenancy.Principal) error {
 	return nil
 }
 
-// agentScript returns the example agent, which hosts get without a token.
+// agentScript answers with the example agent, which hosts get without a token.
 func (s *Server) agentScript(c echo.Context, _ tenancy.Principal) error {
 	return c.Blob(http.StatusOK, "text/x-shellscript; charset=utf-8", examples.Agent)
 }

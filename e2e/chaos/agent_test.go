@@ -53,7 +53,7 @@ type lease struct {
 	epoch int64
 }
 
-// beAgent returns the life of an agent's process: it ends only by a kill, or with an
+// beAgent runs an agent's process: it ends only by a kill, or with an
 // error that no failure around it excuses.
 func beAgent(text string) error {
 	a := &agent{boot: fmt.Sprintf("boot-%x", rand.Uint64()), held: map[lease]api.Directive{}, strange: map[lease]time.Time{}}

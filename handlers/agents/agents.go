@@ -45,7 +45,7 @@ func (s site) read(ctx context.Context, r web.Request) (view.Agents, error) {
 		filter: parseFilter(r.Query)}.model(), err
 }
 
-// panel returns the live part of the page.
+// panel answers with the live part of the page.
 func (s site) panel(c echo.Context, who tenancy.Principal) error {
 	snap, err := s.Fleet.Snapshot(c.Request().Context(), who)
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *agentHandlers) RegisterAgent(ctx context.Context, r RegisterAgentReques
 		TokenExpiresAt: registered.TokenExpiresAt.UTC()}, err
 }
 
-// Heartbeat returns an agent's sign of life.
+// Heartbeat takes an agent's sign of life.
 func (s *agentHandlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (HeartbeatResponseObject, error) {
 	said, err := beat(r.Agent, *r.Body)
 	if err != nil {

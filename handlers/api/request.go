@@ -83,7 +83,7 @@ func (h held) End() {
 	h.turn.End()
 }
 
-// admit returns the guard's part before the call is carried out. What it holds is the caller's
+// admit does the guard's part before the call is carried out. What it holds is the caller's
 // to end.
 func (s *Server) admit(c echo.Context, op operation) (held, error) {
 	// Where the connection cannot be given more time, the server's own limit holds.

@@ -22,7 +22,7 @@ func (p *Pages) Routes() []web.Route {
 	return []web.Route{web.GetLong("/blobs/:blob", tenancy.ReadBoard, p.download)}
 }
 
-// download returns a blob as a file that has its SHA-256 for a name.
+// download answers with a blob as a file that has its SHA-256 for a name.
 func (p *Pages) download(c echo.Context, who tenancy.Principal) error {
 	sum, err := blobs.ParseSum(c.Param("blob"))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // emptyParam says to the stream that its page shows no job.
 const emptyParam = "empty"
 
-// show returns the board, or the first run while there has never been a job.
+// show answers with the board, or the first run while there has never been a job.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	filter := parseFilter(c.QueryParams())
@@ -72,7 +72,7 @@ func countColumn(columns []screens.ColumnPage, c screens.Column) (n int, capped 
 	return 0, false
 }
 
-// column returns the rest of a column: its cards for htmx, a page of its own
+// column answers with the rest of a column: its cards for htmx, a page of its own
 // for a browser without JavaScript.
 func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// ask returns the form of a new budget.
+// ask answers with the form of a new budget.
 func (p *pages) ask(c echo.Context, who tenancy.Principal) error {
 	return p.newForm(c, who, http.StatusOK, fields.Fill(budgets.Input{Scope: budgets.Workspace, Period: budgets.Month, Timezone: "UTC",
 		AlertAt: []int{50, 80, 90, 100}, Hard: true}))

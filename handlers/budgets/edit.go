@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askEdit returns the form of an edit.
+// askEdit answers with the form of an edit.
 func (p *pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {

@@ -32,7 +32,7 @@ var kindGroups = []struct {
 	{"reserve", "Reserved", []budgets.Kind{budgets.Reserved, budgets.ToppedUp, budgets.Freeing, budgets.Adjusted}},
 }
 
-// ledger returns the page of a budget's lines.
+// ledger answers with the page of a budget's lines.
 func (p *pages) ledger(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	b, err := p.named(c, who)

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askRaise returns the form of a raise.
+// askRaise answers with the form of a raise.
 func (p *pages) askRaise(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {

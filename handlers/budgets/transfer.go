@@ -15,7 +15,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askTransfer returns the form of a transfer. ?from= and ?to= begin it.
+// askTransfer answers with the form of a transfer. ?from= and ?to= begin it.
 func (p *pages) askTransfer(c echo.Context, who tenancy.Principal) error {
 	return p.transferForm(c, who, http.StatusOK, transferFields.Read(c.QueryParams()))
 }

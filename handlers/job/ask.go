@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// ask returns the dialog before a verb, as the job's page has it, for the board.
+// ask answers with the dialog before a verb, as the job's page has it, for the board.
 func (p *Pages) ask(c echo.Context, who tenancy.Principal) error {
 	job, err := p.Jobs.Get(c.Request().Context(), who, c.Param("key"))
 	if err != nil {

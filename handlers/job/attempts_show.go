@@ -14,7 +14,7 @@ import (
 // attemptPage is how many attempts a page shows.
 const attemptPage = 20
 
-// showAttempts returns the page of a job's attempts. With ?before=<epoch> it shows
+// showAttempts answers with the page of a job's attempts. With ?before=<epoch> it shows
 // older ones.
 func (p *Pages) showAttempts(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

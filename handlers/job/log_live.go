@@ -24,7 +24,7 @@ const farBehind = 10 * logPage
 // pace of its own.
 const logGap = 150 * time.Millisecond
 
-// streamLog returns the stream of a job's log: the lines after ?after=, or after
+// streamLog answers with the stream of a job's log: the lines after ?after=, or after
 // Last-Event-ID, that pass the page's filter.
 func (p *Pages) streamLog(c echo.Context, who tenancy.Principal) error {
 	return live.Serve(p.streams, c, who, func() (live.Feed[struct{}], func(), error) {

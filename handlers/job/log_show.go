@@ -23,7 +23,7 @@ const logPage = 200
 // logAfter is how many lines are shown behind the one that a link names.
 const logAfter = 50
 
-// showLog returns the page of a job's log: ?level= shows that level and graver
+// showLog answers with the page of a job's log: ?level= shows that level and graver
 // ones, ?epoch= one attempt, ?q= the lines with a text, ?before= what is older than
 // a line, ?line= what is around one. htmx and the page's script get the panel alone.
 func (p *Pages) showLog(c echo.Context, who tenancy.Principal) error {

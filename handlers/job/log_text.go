@@ -20,7 +20,7 @@ import (
 // partTime is how long a reader may take for a part of a file.
 const partTime = 30 * time.Second
 
-// downloadLog returns a job's log as a text file, the oldest line first: the page's filter
+// downloadLog answers with a job's log as a text file, the oldest line first: the page's filter
 // by level and attempt counts. It is read and sent part by part, whatever its length.
 func (p *Pages) downloadLog(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

@@ -18,7 +18,7 @@ import (
 // eventPage is how many events the job's page shows at once.
 const eventPage = 50
 
-// show returns the page of one job. With ?before=<event> it shows an older part
+// show answers with the page of one job. With ?before=<event> it shows an older part
 // of the history, and no live changes.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64)
@@ -46,7 +46,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		Job: data.model(), Log: log}))
 }
 
-// panel returns the live part of the page.
+// panel answers with the live part of the page.
 func (p *Pages) panel(c echo.Context, who tenancy.Principal) error {
 	sheet, err := p.read(c.Request().Context(), who, c.Param("key"))
 	if err != nil {

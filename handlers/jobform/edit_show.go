@@ -18,7 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// edit returns the form of a job as it is now.
+// edit answers with the form of a job as it is now.
 func (p *Pages) edit(c echo.Context, who tenancy.Principal) error {
 	return p.editPage(c, who, http.StatusOK, nil)
 }

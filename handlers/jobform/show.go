@@ -20,7 +20,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// show returns the empty form. What an address says beforehand (repo, title)
+// show answers with the empty form. What an address says beforehand (repo, title)
 // is filled in; ?from=FB-12 fills in what that job is.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if key := c.QueryParam("from"); key != "" {
@@ -37,7 +37,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	return p.newJobPage(c, who, http.StatusOK, pageData{form: f, blank: c.QueryString() == "", chooseRepo: free})
 }
 
-// showDraft returns the form as it was typed before, which the browser has kept.
+// showDraft answers with the form as it was typed before, which the browser has kept.
 func (p *Pages) showDraft(c echo.Context, who tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {
@@ -97,7 +97,7 @@ func fleetNeeds(n jobs.New) fleet.Needs {
 	return fleet.Needs{Repo: n.Repo, Capabilities: n.Capabilities, Factory: n.Factory}
 }
 
-// routability returns the preview for the form as it is now: where it can run, when it starts
+// routability answers with the preview for the form as it is now: where it can run, when it starts
 // and what it is expected to cost.
 func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
@@ -119,7 +119,7 @@ func (p *Pages) routability(c echo.Context, who tenancy.Principal) error {
 	return web.Render(c, http.StatusOK, view.RoutabilityAnswer(sheet.routability()))
 }
 
-// preview returns the description as the job's page will show it.
+// preview answers with the description as the job's page will show it.
 func (p *Pages) preview(c echo.Context, _ tenancy.Principal) error {
 	in, err := web.Form(c)
 	if err != nil {

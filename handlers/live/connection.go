@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Show returns the stream of changes of one page. ?on= says of which.
+// Show answers with the stream of changes of one page. ?on= says of which.
 func (h *Hub) Show(c echo.Context, who tenancy.Principal) error {
 	return Serve(h.streams, c, who, func() (Feed[message], func(), error) {
 		f := &connection{hub: h, c: c, who: who, after: Place(c)}

@@ -17,7 +17,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// invitationShow returns the page of an open invitation's link.
+// invitationShow answers with the page of an open invitation's link.
 func (p *Pages) invitationShow(c echo.Context, _ tenancy.Principal) error {
 	return p.invitationPage(c, http.StatusOK, joinForm{})
 }

@@ -35,7 +35,7 @@ const (
 	tabDead = "dead"
 )
 
-// show returns the page of messages.
+// show answers with the page of messages.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	return p.page(c, who, http.StatusOK, parseView(c.QueryParams()), nil)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// show returns the answer to a search in the command palette.
+// show answers with the answer to a search in the command palette.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	query := web.SearchText(c.QueryParam("q"))

@@ -32,7 +32,7 @@ func patchURL(key string, result json.RawMessage) string {
 	return links.ReviewPatch(key)
 }
 
-// downloadPatch returns the whole patch of a job's result as a file. One that was damaged ends
+// downloadPatch answers with the whole patch of a job's result as a file. One that was damaged ends
 // before its length.
 func (s site) downloadPatch(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

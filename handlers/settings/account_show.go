@@ -15,7 +15,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/settings"
 )
 
-// accountShow returns the page of the own account.
+// accountShow answers with the page of the own account.
 func (p *accountPages) accountShow(c echo.Context, who tenancy.Principal) error {
 	return p.accountPage(c, who, http.StatusOK, accountPageData{})
 }

@@ -16,7 +16,7 @@ import (
 // auditSize is how many changes the audit shows at once.
 const auditSize = 50
 
-// auditShow returns the page of who did what in settings, the newest first. With
+// auditShow answers with the page of who did what in settings, the newest first. With
 // ?before=<place> it shows an older part; for htmx that is only the lines.
 func (p *recordPages) auditShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

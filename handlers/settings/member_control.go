@@ -61,7 +61,7 @@ func (p *memberPages) workspaceFactor(c echo.Context, who tenancy.Principal) err
 	return web.SeeOther(c, links.Workspace)
 }
 
-// factorDuty returns the page of somebody who has to set up a second factor and has not
+// factorDuty answers with the page of somebody who has to set up a second factor and has not
 // begun.
 func (p *accountPages) factorDuty(c echo.Context, who tenancy.Principal, status int, wrong string) error {
 	list, err := p.Accounts.Workspaces.Of(c.Request().Context(), who.Account)

@@ -12,7 +12,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/settings"
 )
 
-// membersShow returns the page of members and invitations.
+// membersShow answers with the page of members and invitations.
 func (p *memberPages) membersShow(c echo.Context, who tenancy.Principal) error {
 	return p.membersPage(c, who, http.StatusOK, inviteForm{})
 }

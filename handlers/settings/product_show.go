@@ -50,12 +50,12 @@ func (p *productPages) inReview(ctx context.Context, who tenancy.Principal) (rev
 	return load, nil
 }
 
-// productNew returns the empty form.
+// productNew answers with the empty form.
 func (p *productPages) productNew(c echo.Context, who tenancy.Principal) error {
 	return p.productPage(c, who, http.StatusOK, productFormData{form: productFields.Read(nil)})
 }
 
-// productShow returns the form of one product.
+// productShow answers with the form of one product.
 func (p *productPages) productShow(c echo.Context, who tenancy.Principal) error {
 	product, err := p.Jobs.Product(c.Request().Context(), who, productName(c))
 	if err != nil {

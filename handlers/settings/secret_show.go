@@ -14,7 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// secretsShow returns the page of the encryption keys and of a rotation.
+// secretsShow answers with the page of the encryption keys and of a rotation.
 func (p *recordPages) secretsShow(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
 	sheet := secretPageData{canOwn: who.Can(tenancy.Own)}

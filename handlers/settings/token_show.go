@@ -18,7 +18,7 @@ func (p *tokenPages) tokensShow(c echo.Context, who tenancy.Principal) error {
 	return p.tokensPage(c, who, nil)
 }
 
-// tokensPage returns the list, with a token that was just made on top.
+// tokensPage answers with the list, with a token that was just made on top.
 func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *view.MadeToken) error {
 	ctx := c.Request().Context()
 	list, err := p.Accounts.Tokens.List(ctx, who)
@@ -33,7 +33,7 @@ func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *vie
 	return web.Render(c, http.StatusOK, view.TokensView(m))
 }
 
-// tokenNew returns the empty form.
+// tokenNew answers with the empty form.
 func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
 	kind := tenancy.Kind(c.QueryParam("kind"))
 	if kind != tenancy.KindEnrolment {

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// workspaceShow returns the page of the workspace that the person is in.
+// workspaceShow answers with the page of the workspace that the person is in.
 func (p *workspacePages) workspaceShow(c echo.Context, who tenancy.Principal) error {
 	return p.workspacePage(c, who, http.StatusOK, workspaceForm{})
 }

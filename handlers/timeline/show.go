@@ -21,7 +21,7 @@ import (
 // timelineSize is how many events the timeline shows at once.
 const timelineSize = 50
 
-// show returns the page of the event log, the newest first. With
+// show answers with the page of the event log, the newest first. With
 // ?before=<place> it shows an older part, without live news; for htmx that is
 // only the lines.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {

@@ -69,7 +69,7 @@ func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error)
 	return m, nil
 }
 
-// groups returns the groups of one dimension as CSV.
+// groups answers with the groups of one dimension as CSV.
 func (s site) groups(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())
 	if err != nil {
@@ -91,7 +91,7 @@ func (s site) groups(c echo.Context, who tenancy.Principal) error {
 	return c.Blob(http.StatusOK, usagecsv.ContentType, text.Bytes())
 }
 
-// entries returns all entries as CSV, page by page. What breaks off is cut, so that nobody
+// entries answers with all entries as CSV, page by page. What breaks off is cut, so that nobody
 // takes a part for the whole.
 func (s site) entries(c echo.Context, who tenancy.Principal) error {
 	asked, err := parseAsked(c.QueryParams(), time.Now())

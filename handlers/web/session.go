@@ -207,7 +207,7 @@ func (s *Site) saveSession(ctx context.Context, c echo.Context) error {
 	return nil
 }
 
-// SessionToken returns the session SessionToken the browser sent, "" for none.
+// SessionToken returns the token of the session that the browser sent, "" for none.
 func (s *Site) SessionToken(c echo.Context) string {
 	cookie, err := c.Cookie(s.Sessions.Cookie.Name)
 	if err != nil {

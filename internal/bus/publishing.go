@@ -313,7 +313,7 @@ func (p *publishing) referOne(call sending, n Draft) error {
 	return nil
 }
 
-// answer returns the sender's result: what it sent, and of what was there what it was.
+// answer sets the sender's result: what it sent, and of what was there what it was.
 func (p *publishing) answer(c *addressed, places map[ids.ID]place) error {
 	rows := map[ids.ID]row{}
 	for _, r := range c.rows {

@@ -58,7 +58,7 @@ func instanceID() string {
 	return fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// Run returns a candidate until ctx ends, and does the coordinator's work while this
+// Run stands as a candidate until ctx ends, and does the coordinator's work while this
 // process leads. It returns nil.
 func (s *Service) Run(ctx context.Context) error { return s.election.Run(ctx, s.lead) }
 

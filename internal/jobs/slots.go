@@ -57,7 +57,7 @@ func (a *admission) admit(d Decision) (Decision, error) {
 	return d.waitFor(WaitRepoBusy), nil
 }
 
-// admitNew returns the admission of new jobs, which are not written yet.
+// admitNew decides on the admission of new jobs, which are not written yet.
 func (a *admission) admitNew(list []Job) error {
 	backlog := map[ids.ID]bool{}
 	var rest []*Job

@@ -56,7 +56,7 @@ func New(d *db.DB, name, holder string, log *slog.Logger) *Election {
 		log: log.With("election", name)}
 }
 
-// Run returns a candidate until ctx ends, and calls lead in each term that it wins. The
+// Run stands as a candidate until ctx ends, and calls lead in each term that it wins. The
 // context of lead ends when this process no longer trusts its lease; lead must
 // return soon after, because the candidate waits for it. If lead returns earlier,
 // the process resigns. A database that is away is logged once and tried again after

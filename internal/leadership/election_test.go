@@ -97,7 +97,7 @@ func (l *line) resign(ctx context.Context, term int64) error {
 
 func fine(context.Context) error { return nil }
 
-// silent returns a line on which nothing comes back.
+// silent waits as on a line on which nothing comes back.
 func silent(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()

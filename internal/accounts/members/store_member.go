@@ -64,7 +64,7 @@ func memberByEmailTx(ctx context.Context, tx db.Tx, workspace ids.ID, email stri
 	return name, ok, err
 }
 
-// lockMembersTx returns the lock that every change of a workspace's members takes.
+// lockMembersTx takes the lock that every change of a workspace's members takes.
 func lockMembersTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 	return q.NamedLock(ctx, tx, "owners "+workspace.String())
 }

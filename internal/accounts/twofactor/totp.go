@@ -174,7 +174,7 @@ func (s *Service) Drop(ctx context.Context, who tenancy.Principal, password, add
 	})
 }
 
-// CheckCode returns the second step of a log in: a code of the app, or a recovery code.
+// CheckCode takes the second step of a log in: a code of the app, or a recovery code.
 // Either is good once. Faults: Unauthenticated; TooMany with
 // Details["retry_after"].
 func (s *Service) CheckCode(ctx context.Context, account ids.ID, code string, from devices.Origin) error {

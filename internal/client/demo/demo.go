@@ -99,7 +99,7 @@ type demo struct {
 	plans atomic.Bool
 }
 
-// work returns one of the workers. When the demo ends, so does its work.
+// work runs one of the workers. When the demo ends, so does its work.
 func (d *demo) work(ctx context.Context, name string, seats int) error {
 	state := filepath.Join(d.Dir, "workers", name)
 	log := d.Log.With("host", name)

@@ -24,7 +24,7 @@ func (w *Worker) heartbeats(ctx context.Context) {
 	}
 }
 
-// heartbeat returns one of them.
+// heartbeat sends one of them.
 func (w *Worker) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, 5*time.Second))
 	defer cancel()

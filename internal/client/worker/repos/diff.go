@@ -60,7 +60,7 @@ func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 	return d, w.writePatch(ctx, &d)
 }
 
-// diff returns a call that compares, and its arguments. Of what is wrong with spaces it says
+// diff compares, with these arguments, and writes what it finds to out. Of what is wrong with spaces it says
 // nothing.
 func (w *Worktree) diff(ctx context.Context, out io.Writer, how ...string) error {
 	c := w.mirror.git()
