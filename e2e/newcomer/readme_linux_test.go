@@ -151,6 +151,10 @@ func TestTheReadmeLeadsToTheFirstJob(t *testing.T) {
 	if line == nil {
 		t.Fatalf("it does not say how to get the change:\n%s", said)
 	}
+	// The branch comes to the clone a moment after the report.
+	until(t, "the branch is in the clone", func() bool {
+		return c.shell(c.lines("cd ~/src/hello; git rev-parse --verify --quiet "+strings.TrimPrefix(line[1], "git diff HEAD..."))).Run() == nil
+	})
 	if diff := c.paste("cd ~/src/hello; " + line[1]); !strings.Contains(diff, "+++ b/notes.txt") {
 		t.Errorf("%s shows %q", line[1], diff)
 	}
