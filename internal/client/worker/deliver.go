@@ -25,32 +25,58 @@ const (
 )
 
 // conclude writes the final report down, sends it until the server decides, and then
-// pushes the branch, or puts it into quarantine. What could not be sent is no error.
+// pushes the branch, or puts it into quarantine. What could not be sent is no error. Of an
+// attempt that the server has fenced off nothing is pushed, but what it used is reported.
 func (a *attempt) conclude(ctx context.Context, end ending) error {
 	a.save(&end)
-	if end.verb == verbNone {
-		return a.refuse(ctx)
-	}
 	end = a.withoutSecrets(ctx, end)
-	a.told.checkpoint(a.checkpointNow())
+	if end.verb != verbNone {
+		a.told.checkpoint(a.checkpointNow())
+	}
 	if !a.told.flush(ctx) {
 		a.w.Log.Warn("the last lines wait for the server", "job", a.job.Key)
 	}
-	lines, usage := a.told.rest()
-	body, err := a.body(end, usage)
+	r, err := a.report(end)
 	if err != nil {
 		return err
 	}
-	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
-	for part := range slices.Chunk(lines, maxSent) {
-		raw, err := json.Marshal(api.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
-		if err != nil {
-			return err
-		}
-		r.Logs = append(r.Logs, raw)
+	if end.verb != verbNone {
+		a.w.writeDown(r)
+		return a.w.deliver(ctx, r, a.tree)
+	}
+	if err = a.refuse(ctx); len(r.Usage) == 0 {
+		return err
 	}
 	a.w.writeDown(r)
-	return a.w.deliver(ctx, r, a.tree)
+	return errors.Join(err, a.w.deliver(ctx, r, nil))
+}
+
+// report returns the final report of an attempt, with the lines and the usage that the server
+// has not got.
+func (a *attempt) report(end ending) (outbox.Report, error) {
+	body, err := a.body(end)
+	if err != nil {
+		return outbox.Report{}, err
+	}
+	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
+	lines, usage := a.told.rest()
+	if end.verb != verbNone { // the log takes no lines of a lease that ended
+		for part := range slices.Chunk(lines, maxSent) {
+			raw, err := json.Marshal(api.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
+			if err != nil {
+				return r, err
+			}
+			r.Logs = append(r.Logs, raw)
+		}
+	}
+	for part := range slices.Chunk(usage, api.MaxUsageReportEntries) {
+		raw, err := json.Marshal(api.UsageReport{Job: &a.at.ID, Epoch: &a.lease.epoch, Entries: part})
+		if err != nil {
+			return r, err
+		}
+		r.Usage = append(r.Usage, raw)
+	}
+	return r, nil
 }
 
 // writeDown keeps a report for the time after a crash. Where that is not possible, such as on
@@ -79,10 +105,10 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 			w.writeDown(failed)
 			return w.deliver(attempts, failed, tree)
 		}
-		if refusal != nil {
+		if refusal != nil || r.Verb == verbNone {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
 		}
-		r.Accepted, r.Logs = true, nil
+		r.Accepted, r.Logs, r.Usage = true, nil, nil
 		w.writeDown(r)
 	}
 	if tree == nil {
@@ -174,9 +200,22 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *api.Erro
 	}
 }
 
-// send sends a report, and the lines before it. It returns the job as it is then, with what
-// the worker got for the seat, nil where the report was refused.
+// send sends a report, and the usage and the lines before it. It returns the job as it is then,
+// with what the worker got for the seat, nil where the report was refused.
 func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextRequest) (*api.Job, error) {
+	for _, raw := range r.Usage {
+		answer, err := call(raw, func(b api.UsageReport) (*api.ReportUsageResponse, error) {
+			return w.api.ReportUsageWithResponse(ctx, b)
+		})
+		if !api.Decided(err) {
+			return nil, err
+		}
+		if err != nil {
+			w.countRefused(r.Job, []string{"Usage was refused: " + err.Error()})
+			continue
+		}
+		w.countRefused(r.Job, refusedUsage(&answer.JSON200.Results))
+	}
 	for _, raw := range r.Logs {
 		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {
 			return w.api.WriteLogsWithResponse(ctx, b)
@@ -186,6 +225,8 @@ func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextReques
 		}
 	}
 	switch r.Verb {
+	case verbNone:
+		return nil, nil
 	case verbComplete:
 		return call(r.Body, func(b api.Completion) (*api.Job, error) {
 			b.Next = next

@@ -76,6 +76,36 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 	}
 }
 
+// What a fenced attempt used is reported, also by a later start, and nothing else.
+func TestAFencedAttemptReportsItsUsage(t *testing.T) {
+	var calls []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls = append(calls, filepath.Base(r.URL.Path))
+		if len(calls) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"results": [{"id": "m1", "status": "recorded"}]}`))
+	}))
+	t.Cleanup(server.Close)
+	w := delivering(t, server.URL)
+	w.writeDown(outbox.Report{Job: "FB-1", Epoch: 3, Usage: []json.RawMessage{[]byte(`{"job": "FB-1", "epoch": 3, "entries": []}`)}, At: time.Now()})
+	left, err := w.out.Pending()
+	if err != nil || len(left) != 1 {
+		t.Fatalf("%d reports are left, %v", len(left), err)
+	}
+	if err := w.deliver(t.Context(), left[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(calls, []string{"usage", "usage"}) {
+		t.Errorf("the calls were %v", calls)
+	}
+	if left, err := w.out.Pending(); len(left) > 0 || err != nil {
+		t.Errorf("%d reports are left, %v", len(left), err)
+	}
+}
+
 // delivering returns a worker that can send reports.
 func delivering(t *testing.T, server string) *Worker {
 	t.Helper()

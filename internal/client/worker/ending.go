@@ -197,32 +197,30 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
 }
 
-// body returns what the call sends: all have the lease, its usage, and what the next attempt
-// needs. It names the job by its id: a report that waits may reach a server that was begun
-// anew, which may have another job of that key.
-func (a *attempt) body(end ending, usage api.UsageEntries) (json.RawMessage, error) {
+// body returns what the call sends: all have the lease, and what the next attempt needs. It
+// names the job by its id: a report that waits may reach a server that was begun anew, which
+// may have another job of that key. The end of a lease that is not ours has no call.
+func (a *attempt) body(end ending) (json.RawMessage, error) {
 	job, epoch := a.at.ID, a.lease.epoch
-	var told *api.UsageEntries
-	if len(usage) > 0 {
-		told = &usage
-	}
 	switch end.verb {
 	case verbComplete:
 		c := end.completion
-		c.Job, c.Epoch, c.Usage = job, epoch, told
+		c.Job, c.Epoch = job, epoch
 		return json.Marshal(c)
 	case verbFail:
 		f := end.failure
-		f.Job, f.Epoch, f.Usage = job, epoch, told
+		f.Job, f.Epoch = job, epoch
 		return json.Marshal(f)
 	case verbRelease:
 		r := end.release
-		r.Job, r.Epoch, r.Usage, r.Checkpoint = job, epoch, told, a.checkpointNow()
+		r.Job, r.Epoch, r.Checkpoint = job, epoch, a.checkpointNow()
 		return json.Marshal(r)
 	case verbAsk:
 		q := end.question
-		q.Job, q.Epoch, q.Usage, q.Checkpoint = job, epoch, told, a.checkpointNow()
+		q.Job, q.Epoch, q.Checkpoint = job, epoch, a.checkpointNow()
 		return json.Marshal(q)
+	case verbNone:
+		return nil, nil
 	}
 	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
 }

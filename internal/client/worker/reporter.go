@@ -167,6 +167,7 @@ func (r *reporter) flush(ctx context.Context) bool {
 	if len(lines) > 0 {
 		answer, err := r.api.WriteLogsWithResponse(ctx, api.LogBatch{Job: r.lease.job, Epoch: r.lease.epoch, Lines: lines})
 		if !api.Decided(err) {
+			r.again(progress)
 			return false
 		}
 		r.drop(len(lines))
@@ -235,8 +236,11 @@ func (r *reporter) drop(n int) {
 	r.lines = append([]api.NewLogLine(nil), r.lines[n:]...)
 }
 
-// again puts back what the server did not get. Usage that has grown meanwhile stays.
+// again puts back what the server did not get, if anything. Usage that has grown meanwhile stays.
 func (r *reporter) again(p *api.ProgressReport) {
+	if p == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dirty = true
@@ -257,5 +261,5 @@ func (r *reporter) rest() ([]api.NewLogLine, api.UsageEntries) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tellLeftOut(r.now())
-	return r.lines, r.entries(api.MaxProgressReportUsage)
+	return r.lines, r.entries(len(r.order))
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,12 +17,14 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client"
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
+	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
 // listener is a server that notes what it gets about leases.
 type listener struct {
 	mu        sync.Mutex
 	away      bool // it answers 503
+	logsAway  bool // it answers 503 to lines
 	directive string
 	lines     map[string]string // by id
 	usage     map[string]int64  // output tokens by entry
@@ -32,7 +36,7 @@ type listener struct {
 func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.away {
+	if s.away || s.logsAway && r.URL.Path == "/api/v1/fleet/logs" {
 		http.Error(w, "away", http.StatusServiceUnavailable)
 		return
 	}
@@ -141,6 +145,53 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	}
 	if lines, usage := r.rest(); len(lines)+len(usage) != 0 {
 		t.Errorf("still waiting: %v, %v", lines, usage)
+	}
+}
+
+// Lines that the server does not take keep neither usage nor steps from it, and neither does an
+// end that comes meanwhile.
+func TestUsageOutlivesLinesThatAreNotTaken(t *testing.T) {
+	s, r := listen(t)
+	s.logsAway = true
+	r.event(line("first"))
+	r.event(engines.Event{Step: "reads"})
+	r.event(engines.Event{Usage: []transcript.Entry{{ID: "m1", Provider: "p", Model: "m", Output: 7}}})
+	if r.flush(t.Context()) {
+		t.Fatal("a server that is away has decided")
+	}
+	s.logsAway = false
+	if !r.flush(t.Context()) || s.usage["m1"] != 7 || s.step != "reads" || len(s.lines) != 1 {
+		t.Errorf("the server was told %v, %v, %q", s.lines, s.usage, s.step)
+	}
+}
+
+// However much usage waits when an attempt ends, all of it goes with the report, in calls that
+// the server takes.
+func TestTheReportHasAllUsageThatWaits(t *testing.T) {
+	_, r := listen(t)
+	for i := range 2*api.MaxUsageReportEntries + 1 {
+		r.event(engines.Event{Usage: []transcript.Entry{{ID: strconv.Itoa(i), Provider: "p", Model: "m", Output: 1}}})
+	}
+	for _, verb := range []string{verbFail, verbNone} {
+		a := &attempt{told: r, lease: r.lease, at: repos.Attempt{ID: "job"}}
+		got, err := a.report(ending{verb: verb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for _, raw := range got.Usage {
+			var part api.UsageReport
+			if err := json.Unmarshal(raw, &part); err != nil || *part.Job != "job" || *part.Epoch != r.lease.epoch {
+				t.Errorf("a part is %s, %v", raw, err)
+			}
+			sizes = append(sizes, len(part.Entries))
+			for _, e := range part.Entries {
+				r.event(engines.Event{Usage: []transcript.Entry{{ID: e.ID}}})
+			}
+		}
+		if !slices.Equal(sizes, []int{200, 200, 1}) {
+			t.Errorf("the parts of %q have %v entries", verb, sizes)
+		}
 	}
 }
 
