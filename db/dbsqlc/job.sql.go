@@ -51,8 +51,8 @@ func (q *Queries) JobClock(ctx context.Context, db DBTX) (time.Time, error) {
 const jobDue = `-- name: JobDue :many
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= statement_timestamp()
-    AND wait_reason IN ('not_before', 'retry_backoff')
-ORDER BY not_before LIMIT $1
+    AND wait_reason = ANY($1::text[])
+ORDER BY not_before LIMIT $2
 `
 
 type JobDueRow struct {
@@ -60,12 +60,12 @@ type JobDueRow struct {
 	ID          uuid.UUID
 }
 
-// Jobs whose time has come, in every workspace. Those that wait for something else
-// as well are left to its end: they would stand before all others for ever. The
-// time is the statement's, which an index can be asked for: with another clock all
-// that is ever to come would be read each time.
-func (q *Queries) JobDue(ctx context.Context, db DBTX, maxRows int) ([]JobDueRow, error) {
-	rows, err := db.Query(ctx, jobDue, maxRows)
+// Jobs that wait for a time, by these reasons, and whose time has come, in every
+// workspace. Those that wait for something else as well are left to its end: they
+// would stand before all others for ever. The time is the statement's, which an index
+// can be asked for: with another clock all that is ever to come would be read each time.
+func (q *Queries) JobDue(ctx context.Context, db DBTX, waitReasons []string, maxRows int) ([]JobDueRow, error) {
+	rows, err := db.Query(ctx, jobDue, waitReasons, maxRows)
 	if err != nil {
 		return nil, err
 	}

@@ -86,13 +86,13 @@ SELECT id FROM job WHERE workspace_id = @workspace_id AND idempotency_key = @ide
 SELECT count(*)::int FROM job_lease WHERE workspace_id = @workspace_id AND expires_at <= clock_timestamp();
 
 -- name: JobDue :many
--- Jobs whose time has come, in every workspace. Those that wait for something else
--- as well are left to its end: they would stand before all others for ever. The
--- time is the statement's, which an index can be asked for: with another clock all
--- that is ever to come would be read each time.
+-- Jobs that wait for a time, by these reasons, and whose time has come, in every
+-- workspace. Those that wait for something else as well are left to its end: they
+-- would stand before all others for ever. The time is the statement's, which an index
+-- can be asked for: with another clock all that is ever to come would be read each time.
 SELECT workspace_id, id FROM job
 WHERE status = 'waiting' AND not_before IS NOT NULL AND not_before <= statement_timestamp()
-    AND wait_reason IN ('not_before', 'retry_backoff')
+    AND wait_reason = ANY(@wait_reasons::text[])
 ORDER BY not_before LIMIT @max_rows;
 
 -- name: JobClock :one

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
@@ -24,8 +25,7 @@ func TestEveryStatusIsExplainedAndCounted(t *testing.T) {
 			keys[string(status)] = put(string(status), status, jobs.NoWait)
 		}
 	}
-	for _, why := range []jobs.WaitReason{jobs.WaitDependency, jobs.WaitNotBefore, jobs.WaitRetryBackoff, jobs.WaitBudget,
-		jobs.WaitRepoBusy, jobs.WaitReviewBacklog} {
+	for _, why := range jobs.WaitReasons() {
 		keys[string(why)] = put(string(why), jobs.Waiting, why)
 	}
 	for name, key := range keys {
@@ -38,10 +38,22 @@ func TestEveryStatusIsExplainedAndCounted(t *testing.T) {
 	for _, status := range jobs.Statuses {
 		want := int64(1)
 		if status == jobs.Waiting {
-			want = 6
+			want = int64(len(jobs.WaitReasons()))
 		}
 		if n := stats.number("by_status", string(status)); n != want {
 			t.Errorf("%d jobs are %s; want %d", n, status, want)
 		}
+	}
+}
+
+// openapi.yaml names the wait reasons of the jobs, in their order; the CHECK on the column is
+// held by the test above, which writes each.
+func TestTheWaitReasonsOfTheAPIAreThoseOfJobs(t *testing.T) {
+	want := []any{string(jobs.NoWait)}
+	for _, wait := range jobs.WaitReasons() {
+		want = append(want, string(wait))
+	}
+	if got := described.doc.Components.Schemas["WaitReason"].Value.Enum; !slices.Equal(got, want) {
+		t.Errorf("openapi.yaml names %v; want %v", got, want)
 	}
 }

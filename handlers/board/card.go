@@ -134,8 +134,8 @@ func (l boardView) setWaitLine(m *view.Card, j jobs.Job, why screens.Reason) {
 	case jobs.Approved:
 		m.FootWord, m.Foot = "approved", ui.Ago(j.StatusAt, l.now)
 	case jobs.Waiting:
-		if why.Until != nil && why.Until.After(l.now) && why.Code == screens.CodeNotBefore {
-			m.FootWord, m.Foot = "starts", ui.In(*why.Until, l.now)
+		if word := reason.Foot(why, l.now); word != "" {
+			m.FootWord, m.Foot = word, ui.In(*why.Until, l.now)
 		}
 	}
 }

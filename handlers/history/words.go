@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/jobs"
@@ -83,13 +84,6 @@ func toText(v any) string {
 	return text
 }
 
-// heldAs say in the history what a job waits for.
-var heldAs = map[jobs.WaitReason]string{
-	jobs.WaitDependency: "waits for other jobs", jobs.WaitNotBefore: "waits for its time", jobs.WaitRetryBackoff: "waits to be tried again",
-	jobs.WaitBudget: "waits for its budget", jobs.WaitRepoBusy: "waits for its repo",
-	jobs.WaitReviewBacklog: "waits for a place in the review queue",
-}
-
 // Text returns what an event says beside the changes of fields.
 func Text(e eventlog.Event) ui.Sentence {
 	var payload map[string]any
@@ -162,7 +156,7 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 			return ui.Text(text)
 		}
 	}
-	return ui.Text(heldAs[jobs.WaitReason(newValue(e.Changes, "wait_reason"))])
+	return ui.Text(reason.Held(jobs.WaitReason(newValue(e.Changes, "wait_reason"))))
 }
 
 func onFactory(name string) ui.Sentence {

@@ -9,7 +9,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/job"
-	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -30,7 +29,7 @@ func (s pageData) reason() *view.Why {
 	}
 	first := s.Why.Reasons[0]
 	shown := reason.Model(j, first, s.now)
-	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: whyTitle(j, first)}
+	m := &view.Why{Icon: shown.Icon, Tone: shown.Tone, Title: reason.Title(j, first)}
 	for _, r := range s.Why.Reasons {
 		if r.Code != screens.CodeQuestion { // it stands below, as a whole
 			m.Lines = append(m.Lines, reason.Text(j, r, s.now))
@@ -79,84 +78,10 @@ func (s pageData) failure() *view.Why {
 
 // next returns what the reader can do about it, one sentence or none.
 func (s pageData) next(why screens.Reason) []ui.Sentence {
-	j := s.job
-	if !s.canWrite {
-		return nil
-	}
-	switch why.Code {
-	case screens.CodeQuestion:
-		return []ui.Sentence{ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))}
-	case screens.CodeInReview:
-		return []ui.Sentence{ui.Say(ui.Link("Review it", links.ReviewJob(j.Key, "")), ui.T(" with its changes and checks"))}
-	case screens.CodeProductPaused, screens.CodeReviewBacklog, screens.CodeRepoBusy:
-		return []ui.Sentence{ui.Say(ui.Link("The settings of "+j.Product, links.Product(j.Product)), ui.T(" decide about this"))}
-	case screens.CodeBudget, screens.CodeThrottled:
-		return s.nextOfBudget(why)
-	case screens.CodeDependencyCycle:
-		dependencies := ui.Link("dependencies", links.JobRetryWith(j.Key)+"#dep")
-		return []ui.Sentence{ui.Say(ui.T("Take one of its "), dependencies, ui.T(" away, and retry it"))}
-	case screens.CodeFailed, screens.CodeAborted:
-		if !j.Can(jobs.ByRetry) {
-			return []ui.Sentence{ui.Text("The system made it, and decides about the job that it was for")}
-		}
-		return []ui.Sentence{ui.Say(ui.T("Retry starts it anew, with all its retries. You can also "),
-			ui.Link("retry it with changes", links.JobRetryWith(j.Key)))}
-	default:
-		if mends := reason.Mends(j, why); len(mends) > 0 {
-			return []ui.Sentence{append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)}
-		}
-		return nil
-	}
-}
-
-// nextOfBudget returns what the reader can do about a budget that keeps the job back.
-func (s pageData) nextOfBudget(why screens.Reason) []ui.Sentence {
-	switch {
-	case why.Model != "":
-		return []ui.Sentence{ui.Say(ui.Link("Say what it counts as", links.NeedsYou+"#models"), ui.T(", let it pass, or "),
-			ui.Link("give it a price", links.PriceForm("", why.Model)))}
-	case why.Budget != "":
-		return []ui.Sentence{ui.Say(ui.Link("Open "+why.Budget, links.Budget(why.BudgetID.String())), ui.T(" to raise it"))}
-	}
-	if mends := reason.Mends(s.job, why); len(mends) > 0 {
-		return []ui.Sentence{append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)}
+	if text := reason.Next(s.job, why); s.canWrite && text != nil {
+		return []ui.Sentence{text}
 	}
 	return nil
-}
-
-// whyTitles are what the panel is headed with, after the job's key.
-var whyTitles = map[string]string{
-	screens.CodeSeatsTaken:       "waits for a seat",
-	screens.CodeCanStart:         "can start now",
-	screens.CodeQuestion:         "waits for an answer",
-	screens.CodeBlocked:          "is blocked",
-	screens.CodePaused:           "is paused",
-	screens.CodeThrottled:        "waits for its budget",
-	screens.CodeInReview:         "is in review",
-	screens.CodeApproved:         "is approved",
-	screens.CodeDependencyFailed: "cannot start by itself",
-	screens.CodeDependency:       "waits for other jobs",
-	screens.CodeNotBefore:        "waits for its time",
-	screens.CodeRetryBackoff:     "waits to be tried again",
-	screens.CodeRepoBusy:         "waits for its repo",
-	screens.CodeReviewBacklog:    "waits for the review",
-	screens.CodeProductPaused:    "waits for its product",
-	screens.CodeAgentsBusy:       "waits for an agent",
-	screens.CodeProviderHeld:     "waits for a provider",
-	screens.CodeBudget:           "waits for its budget",
-}
-
-func whyTitle(j jobs.Job, r screens.Reason) string {
-	title, known := whyTitles[r.Code]
-	switch {
-	case r.Code == screens.CodeNoFactory:
-		return "No live factory can run " + j.Key
-	case r.Code == screens.CodeBudget && j.Status == jobs.Paused:
-		return j.Key + " is paused by its budget"
-	case known:
-		return j.Key + " " + title
-	}
-	return j.Key + " waits"
 }
 
 // routingRows says of each factory whether it could run the job.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -41,30 +42,74 @@ func TokenField(token string) string {
 
 // Mends are links to the fields of the job's form whose change ends the wait, none where
 // no change does.
-func Mends(j jobs.Job, why screens.Reason) []ui.Span {
-	var fields []string
-	switch why.Code {
-	case screens.CodeNoFactory:
-		if j.Factory != "" && !fits(why) {
-			fields = append(fields, fieldFactory)
-		}
-		for _, token := range why.Missing {
-			fields = append(fields, TokenField(token))
-		}
-	case screens.CodeDependency, screens.CodeDependencyFailed:
-		fields = append(fields, fieldDependencies)
-	case screens.CodeNotBefore:
-		fields = append(fields, fieldNotBefore)
-	case screens.CodeBudget:
-		if j.Status == jobs.Paused && why.Budget == "" {
-			fields = append(fields, fieldBudget)
-		}
+func Mends(j jobs.Job, why screens.Reason) (spans []ui.Span) {
+	find := table[why.Code].fields
+	if find == nil {
+		return nil
 	}
-	var spans []ui.Span
+	fields := find(subject{job: j, why: why})
 	for i, field := range fields {
 		if !slices.Contains(fields[:i], field) {
 			spans = append(spans, ui.Link(fieldNames[field], links.JobEdit(j.Key, field)))
 		}
 	}
 	return spans
+}
+
+// always returns the same field for every job.
+func always(field string) func(subject) []string {
+	return func(subject) []string { return []string{field} }
+}
+
+func (s subject) factoryFields() (fields []string) {
+	if s.job.Factory != "" && !s.fits() {
+		fields = append(fields, fieldFactory)
+	}
+	for _, token := range s.why.Missing {
+		fields = append(fields, TokenField(token))
+	}
+	return fields
+}
+
+func (s subject) budgetFields() []string {
+	if s.job.Status == jobs.Paused && s.why.Budget == "" {
+		return []string{fieldBudget}
+	}
+	return nil
+}
+
+// Next says what somebody who may change the job can do about the reason, nil for nothing.
+func Next(j jobs.Job, why screens.Reason) ui.Sentence {
+	if next := table[why.Code].next; next != nil {
+		if text := next(subject{job: j, why: why}); text != nil {
+			return text
+		}
+	}
+	if mends := Mends(j, why); len(mends) > 0 {
+		return append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)
+	}
+	return nil
+}
+
+func (s subject) nextOfProduct() ui.Sentence {
+	return ui.Say(ui.Link("The settings of "+s.job.Product, links.Product(s.job.Product)), ui.T(" decide about this"))
+}
+
+func (s subject) nextOfBudget() ui.Sentence {
+	switch {
+	case s.why.Model != "":
+		return ui.Say(ui.Link("Say what it counts as", links.NeedsYou+"#models"), ui.T(", let it pass, or "),
+			ui.Link("give it a price", links.PriceForm("", s.why.Model)))
+	case s.why.Budget != "":
+		return ui.Say(ui.Link("Open "+s.why.Budget, links.Budget(s.why.BudgetID.String())), ui.T(" to raise it"))
+	}
+	return nil
+}
+
+func (s subject) nextOfRetry() ui.Sentence {
+	if !s.job.Can(jobs.ByRetry) {
+		return ui.Text("The system made it, and decides about the job that it was for")
+	}
+	return ui.Say(ui.T("Retry starts it anew, with all its retries. You can also "),
+		ui.Link("retry it with changes", links.JobRetryWith(s.job.Key)))
 }

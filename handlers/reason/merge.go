@@ -12,18 +12,18 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// mergeText says who merges approved work and how, and why the last merge failed: "FB-8
+// merge says who merges approved work and how, and why the last merge failed: "FB-8
 // merges it into main as a merge commit, smith works on it. The last merge: …".
-func mergeText(j jobs.Job, why screens.Reason) ui.Sentence {
-	text := append(mergerText(j, why), mergeHow(why.Merge)...)
-	if why.By.Name != "" {
-		text = append(text, ui.T(", "), ui.Name(why.By.Name), ui.T(" works on it on "))
-		text = append(text, Factories(why.Factories)...)
+func (s subject) merge() ui.Sentence {
+	text := append(s.merger(), mergeHow(s.why.Merge)...)
+	if s.why.By.Name != "" {
+		text = append(text, ui.T(", "), ui.Name(s.why.By.Name), ui.T(" works on it on "))
+		text = append(text, Factories(s.why.Factories)...)
 	}
-	if waits := MergeHeld(why); waits != "" {
+	if waits := MergeHeld(s.why); waits != "" {
 		text = append(text, ui.T(". It waits: "+waits))
-	} else if why.Text != "" {
-		text = append(text, ui.T(". The last merge: "+web.FirstLine(why.Text, web.MaxQuote)))
+	} else if s.why.Text != "" {
+		text = append(text, ui.T(". The last merge: "+web.FirstLine(s.why.Text, web.MaxQuote)))
 	}
 	return text
 }
@@ -41,12 +41,12 @@ func MergeHeld(why screens.Reason) string {
 	}
 }
 
-// refusedText is "The origin refused fleet/FB-1: branches need a ticket".
-func refusedText(why screens.Reason) ui.Sentence {
-	d := why.Delivery
+// refused is "The origin refused fleet/FB-1: branches need a ticket".
+func (s subject) refused() ui.Sentence {
+	d := s.why.Delivery
 	text := ui.Say(ui.T("The origin refused "), ui.Key(web.FirstLine(cmp.Or(d.Branch, d.Commit), web.MaxSub)))
-	if len(why.Factories) > 0 {
-		text = append(append(text, ui.T(" of ")), Factories(why.Factories)...)
+	if len(s.why.Factories) > 0 {
+		text = append(append(text, ui.T(" of ")), Factories(s.why.Factories)...)
 	}
 	return append(text, ui.T(refusalWords(d)))
 }
@@ -59,21 +59,21 @@ func refusalWords(d attempts.Delivery) string {
 	return ""
 }
 
-// mergerText is whoever merges.
-func mergerText(j jobs.Job, why screens.Reason) ui.Sentence {
+// merger is whoever merges.
+func (s subject) merger() ui.Sentence {
 	switch {
-	case why.Merge.How == screens.MergeOfNothing:
+	case s.why.Merge.How == screens.MergeOfNothing:
 		return ui.Text("It has nothing to merge and is completed as it is")
-	case len(why.Keys) > 0:
-		return append(ui.Say(), append(web.AndSpans(KeyLinks(why.Keys)), ui.T(" merges it"))...)
-	case why.Merge.Who == jobs.MergeByPerson && j.Repo == "" && j.ApprovedHead != "":
+	case len(s.why.Keys) > 0:
+		return append(ui.Say(), append(web.AndSpans(KeyLinks(s.why.Keys)), ui.T(" merges it"))...)
+	case s.why.Merge.Who == jobs.MergeByPerson && s.job.Repo == "" && s.job.ApprovedHead != "":
 		return ui.Text("It names no repo, so a person merges it and marks it as merged")
-	case why.Merge.Who == jobs.MergeByPerson:
+	case s.why.Merge.Who == jobs.MergeByPerson:
 		return ui.Text("A person merges it and marks it as merged")
-	case why.Merge.Who == jobs.MergeByPullRequest:
-		return ui.Say(ui.T("A factory that opens pull requests of "), ui.Name(j.Repo), ui.T(" merges it"))
+	case s.why.Merge.Who == jobs.MergeByPullRequest:
+		return ui.Say(ui.T("A factory that opens pull requests of "), ui.Name(s.job.Repo), ui.T(" merges it"))
 	}
-	return ui.Say(ui.T("A factory with "), ui.Name(j.Repo), ui.T(" merges it"))
+	return ui.Say(ui.T("A factory with "), ui.Name(s.job.Repo), ui.T(" merges it"))
 }
 
 // mergeHow returns the branch and the way, where there are some.

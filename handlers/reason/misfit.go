@@ -1,6 +1,11 @@
 package reason
 
-import "github.com/fleetboard/fleetboard/internal/fleet"
+import (
+	"github.com/fleetboard/fleetboard/handlers/web"
+	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/views/ui"
+)
 
 // Misfit is why a factory cannot run the job, before the list of what it lacks;
 // asked is the factory that the job names.
@@ -25,4 +30,15 @@ func Misfit(f fleet.Fit, asked string) string {
 	default:
 		return "lacks"
 	}
+}
+
+// LackText is "needs engine:codex", or why the factory that has all cannot.
+func LackText(why screens.Reason) ui.Sentence {
+	if len(why.Missing) == 0 {
+		if why.Nearest == "" {
+			return ui.Text("waits for the first factory")
+		}
+		return ui.Say(ui.T("waits for "), ui.Name(why.Nearest))
+	}
+	return append(ui.Say(ui.T("needs ")), web.AndSpans(toChips(why.Missing))...)
 }

@@ -124,6 +124,15 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// Every wait reason has its words: for a card, the page of its job and the history.
+func TestEveryWaitReasonHasWords(t *testing.T) {
+	for _, wait := range jobs.WaitReasons() {
+		if w := table[string(wait)]; w.icon == "" || w.title == "" || w.text == nil || Held(wait) == "" {
+			t.Errorf("%s lacks words: %+v", wait, w)
+		}
+	}
+}
+
 // A program gets moments, whenever it reads them.
 func TestExactReasonsNameMoments(t *testing.T) {
 	for want, why := range map[string]screens.Reason{

@@ -45,8 +45,11 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		}, assertSkips},
 		"newest lane": {db.Workspace(workspace), func(c *capture) error { _, err := q.LaneNewest(ctx, c, workspace); return err }, assertSkips},
 		"held jobs":   {db.System, func(c *capture) error { _, err := q.JobHeldWorkspaces(ctx, c); return err }, assertSkips},
-		"due jobs":    {db.System, func(c *capture) error { _, err := q.JobDue(ctx, c, 200); return err }, assertSkips},
-		"counts":      {db.Workspace(workspace), func(c *capture) error { _, err := q.JobCountPerStatus(ctx, c, workspace); return err }, assertSkips},
+		"due jobs": {db.System, func(c *capture) error {
+			_, err := q.JobDue(ctx, c, []string{"not_before", "retry_backoff"}, 200)
+			return err
+		}, assertSkips},
+		"counts": {db.Workspace(workspace), func(c *capture) error { _, err := q.JobCountPerStatus(ctx, c, workspace); return err }, assertSkips},
 		"where counts changed": {db.System, func(c *capture) error {
 			_, err := q.JobCountWorkspaces(ctx, c)
 			return err

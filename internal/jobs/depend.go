@@ -125,7 +125,7 @@ func (c *creation) decideStatus() error {
 		}
 	}
 	var now time.Time
-	if slices.ContainsFunc(c.list, func(j Job) bool { return j.NotBefore != nil }) {
+	if slices.ContainsFunc(c.list, Job.isTimed) {
 		var err error
 		if now, err = q.JobClock(c.ctx, c.tx); err != nil {
 			return err

@@ -198,26 +198,6 @@ func carryCheckmarks(before Job, criteria []string) []bool {
 	return list
 }
 
-// reschedule decides again whether a job that nobody works on may be ready, where it
-// has a new time, or its repo or its urgency is another one.
-func (d Decision) reschedule(timed bool, now time.Time) Decision {
-	b := d.Before
-	held := b.WaitReason == WaitRepoBusy || b.WaitReason == WaitReviewBacklog
-	asked := held && (b.Repo != d.After.Repo || b.Priority != d.After.Priority)
-	if timed {
-		asked = held || b.Status == Ready || b.WaitReason == WaitNotBefore || b.WaitReason == WaitRetryBackoff
-	}
-	if !asked {
-		return d
-	}
-	d = d.claimable(now, false)
-	d.By = ByPromote
-	if d.After.Status == Waiting {
-		d.By = ByHold
-	}
-	return d
-}
-
 // saveTextTx writes what people wrote at length, where the decision changes it.
 func (d Decision) saveTextTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 	if d.Before.Body == d.After.Body && equal(d.Before.Acceptance, d.After.Acceptance) &&

@@ -28,20 +28,6 @@ const (
 // Statuses lists all of them in the order of a job's life.
 var Statuses = status.All
 
-// WaitReason is why a waiting job is not claimable yet.
-type WaitReason string
-
-// The wait reasons.
-const (
-	NoWait            WaitReason = ""
-	WaitDependency    WaitReason = "dependency"
-	WaitNotBefore     WaitReason = "not_before"
-	WaitRetryBackoff  WaitReason = "retry_backoff"
-	WaitBudget        WaitReason = "budget"
-	WaitRepoBusy      WaitReason = "repo_busy"
-	WaitReviewBacklog WaitReason = "review_backlog"
-)
-
 // Trigger is what changes a status.
 type Trigger string
 

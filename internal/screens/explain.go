@@ -95,13 +95,14 @@ func endReason(j jobs.Job) Reason {
 
 func (f facts) waitReason(j jobs.Job) Reason {
 	r := Reason{Code: string(j.WaitReason), Since: &j.StatusAt}
+	if j.WaitReason.Kind() == jobs.ForTime {
+		r.Until = j.NotBefore
+	}
 	switch j.WaitReason {
 	case jobs.WaitDependency:
 		return f.dependencyReason(j)
-	case jobs.WaitNotBefore:
-		r.Until = j.NotBefore
 	case jobs.WaitRetryBackoff:
-		r.Until, r.Text, r.Lost = j.NotBefore, j.LastError, f.lost[j.ID]
+		r.Text, r.Lost = j.LastError, f.lost[j.ID]
 	case jobs.WaitRepoBusy:
 		if h, found := f.repos[j.Repo]; found {
 			r.Keys, r.By = []string{h.key}, tenancy.Actor{Kind: tenancy.KindAgent, Name: h.agent}

@@ -128,8 +128,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 // Whatever the status and the wait, and with nothing known beside the job,
 // there is a reason with a code.
 func TestNoStatusIsWithoutAnExplanation(t *testing.T) {
-	waits := []jobs.WaitReason{jobs.WaitDependency, jobs.WaitNotBefore, jobs.WaitRetryBackoff, jobs.WaitBudget,
-		jobs.WaitRepoBusy, jobs.WaitReviewBacklog}
+	waits := jobs.WaitReasons()
 	list := make([]jobs.Job, 0, len(jobs.Statuses)+len(waits))
 	for _, status := range jobs.Statuses {
 		if status != jobs.Waiting {

@@ -10,15 +10,15 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Codes of a Reason: they are part of the API and do not change. The first six
-// are the wait reasons of docs/concepts.md.
+// Codes of a Reason: they are part of the API and do not change. Each wait reason is
+// one too.
 const (
-	CodeDependency       = "dependency"
-	CodeNotBefore        = "not_before"
-	CodeRetryBackoff     = "retry_backoff"
-	CodeBudget           = "budget"
-	CodeRepoBusy         = "repo_busy"
-	CodeReviewBacklog    = "review_backlog"
+	CodeDependency       = string(jobs.WaitDependency)
+	CodeNotBefore        = string(jobs.WaitNotBefore)
+	CodeRetryBackoff     = string(jobs.WaitRetryBackoff)
+	CodeBudget           = string(jobs.WaitBudget)
+	CodeRepoBusy         = string(jobs.WaitRepoBusy)
+	CodeReviewBacklog    = string(jobs.WaitReviewBacklog)
 	CodeDependencyFailed = "dependency_failed" // what it waits for has ended without success
 	CodeProductPaused    = "product_paused"
 	CodePaused           = "paused"

@@ -105,7 +105,11 @@ func writeWarning(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.
 
 // dueJobs are waiting jobs whose time has come, by workspace.
 func dueJobs(ctx context.Context, tx db.Tx) (map[ids.ID][]ids.ID, error) {
-	rows, err := q.JobDue(ctx, tx, lease.MaxSwept)
+	var timed []string
+	for _, reason := range jobs.WaitReasons(jobs.ForTime) {
+		timed = append(timed, string(reason))
+	}
+	rows, err := q.JobDue(ctx, tx, timed, lease.MaxSwept)
 	if err != nil {
 		return nil, err
 	}
