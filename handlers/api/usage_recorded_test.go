@@ -18,7 +18,7 @@ import (
 // are what the program itself reports, and the cost is that of the list of prices.
 var recordedRuns = []struct {
 	title   string
-	program transcript.Program
+	program func(transcript.Run) transcript.Translator
 	runs    []string
 	run     transcript.Run
 	tokens  [5]int64 // input, cache read, cache write, cache write for an hour, output
@@ -76,7 +76,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 }
 
 // tellings returns the batches of entries in which recordings are reported.
-func tellings(t *testing.T, way string, program transcript.Program, runs []string, run transcript.Run, random *rand.Rand) (batches [][]object) {
+func tellings(t *testing.T, way string, program func(transcript.Run) transcript.Translator, runs []string, run transcript.Run, random *rand.Rand) (batches [][]object) {
 	t.Helper()
 	var told []object
 	for _, name := range runs {
@@ -106,12 +106,9 @@ func tellings(t *testing.T, way string, program transcript.Program, runs []strin
 }
 
 // translate makes entries of lines, as an agent sends them.
-func translate(t *testing.T, program transcript.Program, run transcript.Run, lines [][]byte) (list []object) {
+func translate(t *testing.T, program func(transcript.Run) transcript.Translator, run transcript.Run, lines [][]byte) (list []object) {
 	t.Helper()
-	translator, err := transcript.New(program, run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	translator := program(run)
 	var told []transcript.Entry
 	for _, l := range lines {
 		told = append(told, translator.Line(l, time.Now())...)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/client"
+	"github.com/fleetboard/fleetboard/internal/client/engines"
 )
 
 // farClock is how much the server's clock may differ before it is worth a word.
@@ -219,13 +220,13 @@ func (e *examination) programs(ctx context.Context) {
 		e.ok("git", "%s", strings.TrimPrefix(strings.TrimSpace(string(out)), "git version "))
 	}
 	var there []string
-	for _, name := range []string{"claude", "codex", "opencode"} {
+	for _, name := range engines.Names() {
 		if _, err := exec.LookPath(name); err == nil {
 			there = append(there, name)
 		}
 	}
 	if len(there) == 0 {
-		e.ok("engines", "none of claude, codex and opencode is here; a worker can run any command")
+		e.ok("engines", "none of %s is here; a worker can run any command", engines.Enumerate(engines.Names(), "and"))
 		return
 	}
 	e.ok("engines", "%s", strings.Join(there, ", "))

@@ -31,9 +31,6 @@ type workerFlags struct {
 	noTools                                   bool
 }
 
-// defaultEngines are looked for where --engine names none.
-var defaultEngines = []string{"claude", "codex", "opencode"}
-
 func (c *cli) workerCommand() *cobra.Command {
 	var f workerFlags
 	cmd := &cobra.Command{
@@ -43,8 +40,8 @@ func (c *cli) workerCommand() *cobra.Command {
 		Long: "worker registers this machine as a factory, claims jobs that it can run, and runs an agent program on each\n" +
 			"in a directory and a git repository of its own. It reports steps, logs and usage, commits what the agent did, " +
 			"and hands it in.\n\n" +
-			"It offers each git repository below --repos, and those that --clone can clone. It looks for Claude Code, Codex\n" +
-			"and OpenCode; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
+			"It offers each git repository below --repos, and those that --clone can clone. It looks for\n" +
+			engines.Enumerate(engines.Titles(), "and") + "; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
 			"The first interrupt lets the attempts that run end; the second one saves their work and gives them back.\n" +
 			"AGENTS RUN WITH YOUR RIGHTS: use an account or a container for them that may do no harm.",
 		Example: "  fleet worker --repos ~/src\n" +
@@ -87,7 +84,7 @@ func (c *cli) workerCommand() *cobra.Command {
 	)
 	flags.StringArrayVar(&f.submodules, "submodules", nil,
 		"fetch submodules from this `host` too; those on the host of their repository's origin are fetched anyway")
-	flags.StringArrayVar(&f.engines, "engine", nil, "use this `engine`: claude, codex, opencode, command:LINE, scripted")
+	flags.StringArrayVar(&f.engines, "engine", nil, "use this `engine`: "+strings.Join(engines.Names(), ", ")+", command:LINE, scripted")
 	flags.IntVar(&f.seats, "seats", 1, "work on this many jobs at once")
 	flags.StringArrayVar(&f.labels, "label", nil, "offer this `capability` beside those that are found")
 	flags.StringVar(&f.check, "check", "", "hand work in only where this `command` passes")
@@ -232,7 +229,7 @@ const maxSeats = 100
 // engines returns those named, or those that are looked for.
 func (c *cli) engines(names []string) ([]engines.Engine, error) {
 	if len(names) == 0 {
-		names = defaultEngines
+		names = engines.Names()
 	}
 	var all []engines.Engine
 	for _, name := range names {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/fleetboard/fleetboard/internal/client/engines"
 )
 
 // environmentFile is below Env.ConfigDir, for its owner alone: services are started with none of
@@ -19,7 +21,7 @@ var (
 	serviceNames = []string{"FLEETBOARD_URL", "FLEETBOARD_ENROLMENT_TOKEN", "FLEETBOARD_ENROLMENT_TOKEN_FILE", "GITHUB_TOKEN",
 		"GITEA_TOKEN", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
 		"http_proxy", "https_proxy", "no_proxy", "IS_SANDBOX", "DISABLE_AUTOUPDATER"}
-	servicePrefixes = []string{"ANTHROPIC_", "CLAUDE_", "OPENAI_", "CODEX_", "OPENCODE_"}
+	servicePrefixes = engines.Variables()
 )
 
 // serviceEnvironment returns the variables that a service needs of this shell, with those that its

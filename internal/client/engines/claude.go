@@ -2,7 +2,6 @@ package engines
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,25 +12,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Claude returns the engine that runs Claude Code.
-func Claude(o Options) Engine { return claude{o} }
+var claudeCode = Program{Name: "claude", Title: "Claude Code", Variables: []string{"ANTHROPIC_", "CLAUDE_"},
+	usage: transcript.ClaudeCode, start: startClaude}
 
-type claude struct{ o Options }
-
-const claudeCode = "Claude Code"
-
-// Name is "claude".
-func (claude) Name() string { return "claude" }
-
-// Probe reads the version.
-func (c claude) Probe(ctx context.Context) (string, error) {
-	return version(ctx, claudeCode, c.o.or("claude"))
-}
-
-// Run runs Claude Code until it has answered the prompt.
-func (c claude) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
+func startClaude(task Task, tell func(Event)) (invocation, error) {
 	// Values stand behind "=", so that none of them can be an option of its own.
-	argv := []string{c.o.or("claude"), "-p", "--output-format=stream-json", "--verbose", "--dangerously-skip-permissions"}
+	argv := []string{"-p", "--output-format=stream-json", "--verbose", "--dangerously-skip-permissions"}
 	for _, option := range [][2]string{{"--model=", task.Model}, {"--resume=", task.Session}, {"--max-budget-usd=", task.MaxCostUSD}} {
 		if option[1] != "" {
 			argv = append(argv, option[0]+option[1])
@@ -40,7 +26,7 @@ func (c claude) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 	if len(task.MCP) > 0 {
 		file, err := claudeTools(task)
 		if err != nil {
-			return Result{}, err
+			return invocation{}, err
 		}
 		argv = append(argv, "--mcp-config="+file)
 	}
@@ -48,12 +34,7 @@ func (c claude) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 	if os.Geteuid() == 0 {
 		env = append(env, "IS_SANDBOX=1") // it does not skip permissions for root elsewhere
 	}
-	usage, err := transcript.New(transcript.ClaudeCode, transcript.Run{ID: task.RunID})
-	if err != nil {
-		return Result{}, err
-	}
-	reads := &claudeLines{task: task, tell: tell}
-	return invoke(ctx, task, invocation{name: claudeCode, argv: argv, env: env, usage: usage, reads: reads}, tell)
+	return invocation{argv: argv, env: env, reads: &claudeLines{task: task, tell: tell}}, nil
 }
 
 // claudeTools writes the configuration of the server of tools. Its tools are always shown to
@@ -192,7 +173,7 @@ func (c *claudeLines) result() (Result, bool) {
 	if !c.end.IsError {
 		return Result{OK: true, Summary: c.end.Result}, true
 	}
-	message := cmp.Or(strings.Join(c.end.Errors, "\n"), c.end.Result, claudeCode+" failed: "+c.end.Subtype)
+	message := cmp.Or(strings.Join(c.end.Errors, "\n"), c.end.Result, "Claude Code failed: "+c.end.Subtype)
 	if c.end.Subtype == "error_max_budget_usd" {
 		return failed("budget_exceeded", message, false), true
 	}

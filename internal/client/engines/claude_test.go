@@ -4,12 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-var claude = program{name: "claude", of: transcript.ClaudeCode, engine: engines.Claude, model: "claude-sonnet-4-5",
+var claude = program{name: "claude", model: "claude-sonnet-4-5",
 	prepare: func(_ *testing.T, _, _, model string) []string {
 		return []string{"ANTHROPIC_BASE_URL=" + model, "ANTHROPIC_API_KEY=none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
 	}}

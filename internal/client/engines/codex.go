@@ -2,7 +2,6 @@ package engines
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,22 +13,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Codex returns the engine that runs OpenAI's Codex.
-func Codex(o Options) Engine { return codex{o} }
+// codex is OpenAI's. It knows no limit of money.
+var codex = Program{Name: "codex", Title: "Codex", Variables: []string{"OPENAI_", "CODEX_"}, usage: transcript.Codex, start: startCodex}
 
-type codex struct{ o Options }
-
-// Name is "codex".
-func (codex) Name() string { return "codex" }
-
-// Probe reads the version.
-func (c codex) Probe(ctx context.Context) (string, error) {
-	return version(ctx, "Codex", c.o.or("codex"))
-}
-
-// Run runs Codex until it has answered the prompt. It knows no limit of money.
-func (c codex) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
-	argv := []string{c.o.or("codex"), "exec"}
+func startCodex(task Task, tell func(Event)) (invocation, error) {
+	argv := []string{"exec"}
 	if task.Session != "" {
 		argv = append(argv, "resume")
 	}
@@ -42,13 +30,7 @@ func (c codex) Run(ctx context.Context, task Task, tell func(Event)) (Result, er
 	if task.Session != "" {
 		argv = append(argv, task.Session)
 	}
-	provider, model := codexModel(task)
-	usage, err := transcript.New(transcript.Codex, transcript.Run{ID: task.RunID, Provider: provider, Model: model})
-	if err != nil {
-		return Result{}, err
-	}
-	reads := &codexLines{task: task, tell: tell}
-	return invoke(ctx, task, invocation{name: "Codex", argv: append(argv, "-"), usage: usage, reads: reads}, tell)
+	return invocation{argv: append(argv, "-"), by: codexModel(task), reads: &codexLines{task: task, tell: tell}}, nil
 }
 
 // codexTools returns the options for the server of tools. Codex gives such servers few of its
@@ -80,7 +62,7 @@ func list(texts ...string) string {
 var setting = regexp.MustCompile(`(?m)^(model|model_provider)\s*=\s*"([^"\n]+)"`)
 
 // codexModel returns what a task is done with. Codex does not print it.
-func codexModel(task Task) (provider, model string) {
+func codexModel(task Task) transcript.Run {
 	settings := map[string]string{}
 	home := cmp.Or(task.variable("CODEX_HOME"), filepath.Join(task.variable("HOME"), ".codex"))
 	config, _ := os.ReadFile(filepath.Join(home, "config.toml")) // there need be none
@@ -88,7 +70,7 @@ func codexModel(task Task) (provider, model string) {
 	for _, found := range setting.FindAllStringSubmatch(top, -1) {
 		settings[found[1]] = found[2]
 	}
-	return cmp.Or(settings["model_provider"], "openai"), cmp.Or(task.Model, settings["model"], "default")
+	return transcript.Run{Provider: cmp.Or(settings["model_provider"], "openai"), Model: cmp.Or(task.Model, settings["model"], "default")}
 }
 
 // codexLines reads what Codex prints.

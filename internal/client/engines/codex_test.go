@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-var codex = program{name: "codex", of: transcript.Codex, engine: engines.Codex,
+var codex = program{name: "codex",
 	prepare: func(t *testing.T, home, _, model string) []string {
 		dir := filepath.Join(home, ".codex")
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -2,7 +2,6 @@ package engines
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -11,23 +10,13 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// OpenCode returns the engine that runs OpenCode.
-func OpenCode(o Options) Engine { return openCode{o} }
+// openCode knows no limit of money. While the model's API fails, it says so in its own log
+// only, which it prints to stderr here.
+var openCode = Program{Name: "opencode", Title: "OpenCode", Variables: []string{"OPENCODE_"}, usage: transcript.OpenCode,
+	start: startOpenCode}
 
-type openCode struct{ o Options }
-
-// Name is "opencode".
-func (openCode) Name() string { return "opencode" }
-
-// Probe reads the version.
-func (o openCode) Probe(ctx context.Context) (string, error) {
-	return version(ctx, "OpenCode", o.o.or("opencode"))
-}
-
-// Run runs OpenCode until it has answered the prompt. It knows no limit of money. While the
-// model's API fails, it says so in its own log only, which it prints to stderr here.
-func (o openCode) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
-	argv := []string{o.o.or("opencode"), "run", "--format=json", "--auto", "--print-logs", "--log-level=ERROR"}
+func startOpenCode(task Task, tell func(Event)) (invocation, error) {
+	argv := []string{"run", "--format=json", "--auto", "--print-logs", "--log-level=ERROR"}
 	if task.Model != "" {
 		argv = append(argv, "--model="+task.Model)
 	}
@@ -40,18 +29,14 @@ func (o openCode) Run(ctx context.Context, task Task, tell func(Event)) (Result,
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
-		return Result{}, err
+		return invocation{}, err
 	}
 	provider, model, ok := strings.Cut(task.Model, "/")
 	if !ok {
 		provider, model = "opencode", cmp.Or(task.Model, "default")
 	}
-	usage, err := transcript.New(transcript.OpenCode, transcript.Run{ID: task.RunID, Provider: provider, Model: model})
-	if err != nil {
-		return Result{}, err
-	}
-	return invoke(ctx, task, invocation{name: "OpenCode", argv: argv, env: []string{"OPENCODE_CONFIG_CONTENT=" + string(text)},
-		usage: usage, complains: openCodeRetry, reads: &openCodeLines{task: task, tell: tell}}, tell)
+	return invocation{argv: argv, env: []string{"OPENCODE_CONFIG_CONTENT=" + string(text)}, complains: openCodeRetry,
+		by: transcript.Run{Provider: provider, Model: model}, reads: &openCodeLines{task: task, tell: tell}}, nil
 }
 
 // apiError is a line of OpenCode's log about a call of the model that failed.

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/scripted"
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-var openCode = program{name: "opencode", of: transcript.OpenCode, engine: engines.OpenCode, model: "local/scripted",
+var openCode = program{name: "opencode", model: "local/scripted",
 	prepare: func(t *testing.T, _, repo, model string) []string {
 		if err := os.WriteFile(filepath.Join(repo, "opencode.json"), []byte(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible",
 			"options": {"baseURL": "`+model+`/v1", "apiKey": "none"}, "models": {"scripted": {"cost": {"input": 1.25, "output": 10}}}}}}`), 0o600); err != nil {

@@ -13,20 +13,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 )
 
-// Options are those of an engine that runs a vendor's program.
-type Options struct {
-	// Program is its path; "" looks for the usual name in PATH.
-	Program string
-}
-
-// or returns the program that is run.
-func (o Options) or(name string) string {
-	if o.Program != "" {
-		return o.Program
-	}
-	return name
-}
-
 const (
 	// maxJSON bounds a line of JSON, which may hold a whole file.
 	maxJSON = 8 << 20
@@ -50,12 +36,32 @@ const toolServer = "fleetboard"
 // toolPatience is how long that server may take to start, on a host that is busy.
 const toolPatience = time.Minute
 
+// vendor is the engine of a Program.
+type vendor struct {
+	Program
+	path string
+}
+
+// Name is the program's.
+func (v vendor) Name() string { return v.Program.Name }
+
+// Probe runs the program for its version.
+func (v vendor) Probe(ctx context.Context) (string, error) {
+	if _, err := exec.LookPath(v.path); err != nil {
+		return "", fmt.Errorf("%s is not installed here: %w", v.Title, err)
+	}
+	out, err := exec.CommandContext(ctx, v.path, "--version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s does not run here: %w", v.Title, err)
+	}
+	return firstLine(string(out)), nil
+}
+
 // invocation is how a program that prints lines of JSON is run on a task.
 type invocation struct {
-	name  string // of the program, in sentences
-	argv  []string
-	env   []string // beside the task's
-	usage transcript.Translator
+	argv  []string       // behind the program itself
+	env   []string       // beside the task's
+	by    transcript.Run // which provider and model it uses, where it prints neither
 	reads reader
 	// complains is the step that a line of stderr is, or ""; nil where there are no such lines.
 	complains func(line string) string
@@ -69,24 +75,30 @@ type reader interface {
 	result() (r Result, ok bool)
 }
 
-// invoke runs a program, with the prompt on stdin: an argument can be taken for an option,
-// and everybody on the host can see it.
-func invoke(ctx context.Context, task Task, in invocation, tell func(Event)) (Result, error) {
-	if missing := missing(in.name, in.argv[0]); missing != nil {
-		return Result{Failure: missing}, nil
+// Run runs the program until it has answered the prompt, which it gets on stdin: an argument
+// can be taken for an option, and everybody on the host can see it.
+func (v vendor) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
+	if _, err := exec.LookPath(v.path); err != nil {
+		return failed("engine_missing", v.Title+" is not installed here: "+err.Error()+".", true), nil
 	}
+	in, err := v.start(task, tell)
+	if err != nil {
+		return Result{}, err
+	}
+	in.by.ID = task.RunID
+	usage := v.usage(in.by)
 	used := func(entries []transcript.Entry) {
 		if len(entries) > 0 {
 			tell(Event{Usage: entries})
 		}
 	}
-	exit, err := process.Run(ctx, process.Spec{Argv: in.argv, Dir: task.Dir, Env: append(task.Env[:len(task.Env):len(task.Env)], in.env...),
+	exit, err := process.Run(ctx, process.Spec{Argv: append([]string{v.path}, in.argv...), Dir: task.Dir, Env: append(task.Env[:len(task.Env):len(task.Env)], in.env...),
 		Stdin: task.Prompt, Mark: task.mark(), Grace: Grace, MaxLine: maxJSON,
 		Line: func(s process.Stream, line []byte) {
 			switch {
 			case s == process.Stdout && bytes.HasPrefix(line, []byte("{")) && json.Valid(line):
 				in.reads.line(line)
-				used(in.usage.Line(line, time.Now()))
+				used(usage.Line(line, time.Now()))
 			case len(bytes.TrimSpace(line)) > 0:
 				level := map[process.Stream]string{process.Stdout: "INFO", process.Stderr: "WARNING"}[s]
 				tell(Event{Log: &LogLine{Level: level, Event: string(s), Message: cut(string(line))}})
@@ -100,18 +112,18 @@ func invoke(ctx context.Context, task Task, in invocation, tell func(Event)) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	used(in.usage.End(time.Now()))
-	return ended(ctx, in, exit), nil
+	used(usage.End(time.Now()))
+	return v.ended(ctx, in.reads, exit), nil
 }
 
 // ended returns how a program went that has ended.
-func ended(ctx context.Context, in invocation, exit process.Exit) Result {
+func (v vendor) ended(ctx context.Context, reads reader, exit process.Exit) Result {
 	if ctx.Err() != nil {
-		return failed("other", in.name+" was stopped.", true)
+		return failed("other", v.Title+" was stopped.", true)
 	}
-	r, ok := in.reads.result()
+	r, ok := reads.result()
 	if !ok || r.OK && exit.Status != 0 {
-		message := fmt.Sprintf("%s ended with status %d without a result.", in.name, exit.Status)
+		message := fmt.Sprintf("%s ended with status %d without a result.", v.Title, exit.Status)
 		if exit.Tail != "" {
 			message += "\n" + exit.Tail
 		}
@@ -121,26 +133,6 @@ func ended(ctx context.Context, in invocation, exit process.Exit) Result {
 		return failed("crash", message, true)
 	}
 	return r
-}
-
-// missing is why a program cannot be run; nil where it can.
-func missing(name, program string) *Failure {
-	if _, err := exec.LookPath(program); err != nil {
-		return &Failure{Kind: "engine_missing", Message: name + " is not installed here: " + err.Error() + ".", Retryable: true}
-	}
-	return nil
-}
-
-// version runs a program for its version.
-func version(ctx context.Context, name, program string) (string, error) {
-	if _, err := exec.LookPath(program); err != nil {
-		return "", fmt.Errorf("%s is not installed here: %w", name, err)
-	}
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
-	if err != nil {
-		return "", fmt.Errorf("%s does not run here: %w", name, err)
-	}
-	return firstLine(string(out)), nil
 }
 
 func failed(kind, message string, retryable bool) Result {

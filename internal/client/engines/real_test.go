@@ -48,12 +48,20 @@ func TestMain(m *testing.M) {
 
 // program is one that was installed for tests.
 type program struct {
-	name   string
-	of     transcript.Program
-	engine func(engines.Options) engines.Engine
-	model  string
+	name  string
+	model string
 	// prepare writes what the program needs to find the model, and returns variables.
 	prepare func(t *testing.T, home, repo, model string) []string
+}
+
+// known returns the program of a name.
+func known(t *testing.T, name string) engines.Program {
+	t.Helper()
+	at := slices.Index(engines.Names(), name)
+	if at < 0 {
+		t.Fatalf("there is no program %s", name)
+	}
+	return engines.Programs[at]
 }
 
 // installed returns the path of a program that tools/ensure-engines.sh installed.
@@ -111,7 +119,7 @@ func worldOf(t *testing.T, p program, model http.Handler) *world {
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + scratch, "FLEETBOARD_TEST_ASKED=" + filepath.Join(dir, "asked")},
 		p.prepare(t, home, repo, server.URL)...)
-	w.engine = p.engine(engines.Options{Program: wrapper})
+	w.engine = known(t, p.name).At(wrapper)
 	w.task = engines.Task{Prompt: "--version is what this prompt begins with", Dir: repo, Scratch: scratch, Env: env, Model: p.model, RunID: t.Name() + strconv.Itoa(os.Getpid())}
 	return w
 }
@@ -290,8 +298,8 @@ func testNoSession(t *testing.T, p program) {
 
 func TestAProgramThatIsNotInstalled(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(engines.Options) engines.Engine{"claude": engines.Claude, "codex": engines.Codex, "opencode": engines.OpenCode} {
-		e := make(engines.Options{Program: "no-such-program-here"})
+	for _, name := range engines.Names() {
+		e := known(t, name).At("no-such-program-here")
 		r, err := e.Run(t.Context(), engines.Task{Dir: t.TempDir()}, func(engines.Event) {})
 		if err != nil || r.OK || r.Failure == nil || r.Failure.Kind != "engine_missing" {
 			t.Errorf("%s: %+v %+v, %v", name, r, r.Failure, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
 
@@ -18,7 +19,7 @@ var (
 	kept = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "SSL_CERT_FILE", "SSL_CERT_DIR",
 		"NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "XDG_CONFIG_HOME",
 		"XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "IS_SANDBOX", "DISABLE_AUTOUPDATER"}
-	keptPrefixes = []string{"LC_", "ANTHROPIC_", "CLAUDE_", "OPENAI_", "CODEX_", "OPENCODE_"}
+	keptPrefixes = append(engines.Variables(), "LC_")
 )
 
 // environment is that of an engine: what is allowed, and what the attempt adds.

@@ -73,7 +73,7 @@ func (o *offer) probeHost(ctx context.Context) error {
 		}
 	}
 	if len(o.host.Engines) == 0 {
-		return errors.New("no engine can be used here: install Claude Code, Codex or OpenCode, or name a program with --engine 'command:…'")
+		return errors.New("no engine can be used here: install " + engines.Enumerate(engines.Titles(), "or") + ", or name a program with --engine 'command:…'")
 	}
 	o.versions = o.host.Engines
 	return nil

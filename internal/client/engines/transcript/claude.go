@@ -63,6 +63,9 @@ type claudeResult struct {
 	} `json:"modelUsage"`
 }
 
+// ClaudeCode returns the translator for a run of Claude Code.
+func ClaudeCode(run Run) Translator { return &claude{run: run, messages: map[string]*message{}} }
+
 // Line reads a line.
 func (c *claude) Line(line []byte, at time.Time) []Entry {
 	var l struct {
@@ -148,7 +151,7 @@ func (c *claude) entries(sums map[string]meters, costs map[string]string, at tim
 	list := make([]Entry, 0, len(sums))
 	for _, model := range slices.Sorted(maps.Keys(sums)) {
 		u := sums[model]
-		id := string(ClaudeCode) + ":" + c.session + ":" + c.run.ID + ":" + model
+		id := "claude-code:" + c.session + ":" + c.run.ID + ":" + model
 		list = append(list, Entry{ID: id, Provider: anthropic, Model: model, Session: c.session,
 			Input: u.input, CacheRead: u.cacheRead, CacheWrite: u.cacheWrite, CacheWrite1h: u.cacheWrite1h, Output: u.output,
 			Cost: costs[model], At: at})

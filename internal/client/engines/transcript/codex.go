@@ -19,6 +19,9 @@ type codexUsage struct {
 	Output     int64 `json:"output_tokens"` // with those of reasoning
 }
 
+// Codex returns the translator for a run of Codex.
+func Codex(run Run) Translator { return &codex{run: run} }
+
 // Line reads a line.
 func (c *codex) Line(line []byte, at time.Time) []Entry {
 	var l struct {
@@ -48,6 +51,6 @@ func (c *codex) End(at time.Time) []Entry {
 		return nil
 	}
 	u := c.used
-	return []Entry{{ID: string(Codex) + ":" + c.thread, Provider: c.run.Provider, Model: c.run.Model, Session: c.thread,
+	return []Entry{{ID: "codex:" + c.thread, Provider: c.run.Provider, Model: c.run.Model, Session: c.thread,
 		Input: max(u.Input-u.Cached-u.CacheWrite, 0), CacheRead: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, At: at}}
 }

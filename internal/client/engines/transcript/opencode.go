@@ -8,6 +8,9 @@ import (
 // openCode reads the output of OpenCode. Nothing is left for the end.
 type openCode struct{ run Run }
 
+// OpenCode returns the translator for a run of OpenCode.
+func OpenCode(run Run) Translator { return &openCode{run: run} }
+
 // Line reads a line.
 func (o *openCode) Line(line []byte, at time.Time) []Entry {
 	var l struct {
@@ -31,7 +34,7 @@ func (o *openCode) Line(line []byte, at time.Time) []Entry {
 		return nil
 	}
 	t := l.Part.Tokens
-	return []Entry{{ID: string(OpenCode) + ":" + l.Part.ID, Provider: o.run.Provider, Model: o.run.Model, Session: l.Session,
+	return []Entry{{ID: "opencode:" + l.Part.ID, Provider: o.run.Provider, Model: o.run.Model, Session: l.Session,
 		Input: t.Input, CacheRead: t.Cache.Read, CacheWrite: t.Cache.Write, Output: t.Output + t.Reasoning,
 		Cost: dollars(l.Part.Cost.String()), At: at}}
 }

@@ -1,19 +1,8 @@
 package transcript
 
 import (
-	"fmt"
 	"math/big"
 	"time"
-)
-
-// Program is one whose output is read.
-type Program string
-
-// The programs.
-const (
-	ClaudeCode Program = "claude-code"
-	Codex      Program = "codex"
-	OpenCode   Program = "opencode"
 )
 
 // Run is one start of a program.
@@ -49,19 +38,6 @@ type Translator interface {
 	Line(line []byte, at time.Time) []Entry
 	// End returns the last entries, once the program has ended or its output is over.
 	End(at time.Time) []Entry
-}
-
-// New returns the translator for a run of a program.
-func New(p Program, run Run) (Translator, error) {
-	switch p {
-	case ClaudeCode:
-		return &claude{run: run, messages: map[string]*message{}}, nil
-	case Codex:
-		return &codex{run: run}, nil
-	case OpenCode:
-		return &openCode{run: run}, nil
-	}
-	return nil, fmt.Errorf("there is no program %q", p)
 }
 
 // dollars returns an amount as a program printed it, in whole billionths, as the API takes it;
