@@ -134,7 +134,8 @@ func (j *Job) report(result Result, err error) (r Report, ok bool) {
 	case why != nil:
 		r.Release = &api.LeaseRelease{Reason: "Stopped: " + why.Error() + "."}
 	default:
-		r.Fail = &api.Failure{Error: fit(cmp.Or(err.Error(), "The work failed without a reason."), api.MaxFailureError), Retryable: new(true)}
+		said := cmp.Or(err.Error(), "The work failed without a reason.")
+		r.Fail = &api.Failure{Error: fit(said, api.MaxFailureError), Retryable: new(true)}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

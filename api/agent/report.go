@@ -56,39 +56,26 @@ func Release(r api.LeaseRelease) error { return &ending{Report{Release: &r}} }
 // Ask returns an error that parks the job with a question; the next attempt has the answer.
 func Ask(question string) error { return &ending{Report{Ask: &api.Question{Question: question}}} }
 
-// address fills in which attempt the report is about, and the checkpoint where it has none.
-func (r *Report) address(job string, epoch int64, checkpoint api.FreeForm) {
+// body returns the body of the call that makes the report.
+func (r *Report) body() api.LeaseEnd {
 	switch {
 	case r.Complete != nil:
-		r.Complete.Job, r.Complete.Epoch = job, epoch
+		return r.Complete
 	case r.Fail != nil:
-		r.Fail.Job, r.Fail.Epoch = job, epoch
+		return r.Fail
 	case r.Release != nil:
-		r.Release.Job, r.Release.Epoch = job, epoch
-		if r.Release.Checkpoint == nil && r.Release.CheckpointBlob == nil {
-			r.Release.Checkpoint = checkpoint
-		}
-	case r.Ask != nil:
-		r.Ask.Job, r.Ask.Epoch = job, epoch
-		if r.Ask.Checkpoint == nil && r.Ask.CheckpointBlob == nil {
-			r.Ask.Checkpoint = checkpoint
-		}
+		return r.Release
 	}
+	return r.Ask
 }
 
-// send makes the call. The same report gets the same answer however often it is sent.
-func (r *Report) send(ctx context.Context, c *api.Client) (err error) {
-	switch {
-	case r.Complete != nil:
-		_, err = c.CompleteJobWithResponse(ctx, *r.Complete)
-	case r.Fail != nil:
-		_, err = c.FailJobWithResponse(ctx, *r.Fail)
-	case r.Release != nil:
-		_, err = c.ReleaseLeaseWithResponse(ctx, *r.Release)
-	case r.Ask != nil:
-		_, err = c.AskQuestionWithResponse(ctx, *r.Ask)
+// address fills in which attempt the report is about, and the checkpoint where it has none.
+func (r *Report) address(job string, epoch int64, checkpoint api.FreeForm) {
+	fields := r.body().Shared()
+	*fields.Job, *fields.Epoch = job, epoch
+	if fields.Checkpoint != nil && *fields.Checkpoint == nil && *fields.CheckpointBlob == nil {
+		*fields.Checkpoint = checkpoint
 	}
-	return err
 }
 
 // replace returns the failure to send in the place of a report that was refused for its form:
@@ -99,22 +86,9 @@ func (r *Report) replace(refusal error) (Report, bool) {
 	}
 	text := "The server refused the report of this attempt for its form: " + refusal.Error()
 	failed := Report{Boot: r.Boot, replaces: true, Fail: &api.Failure{Error: fit(text, api.MaxFailureError), Retryable: new(false)}}
-	job, epoch := r.subject()
-	failed.address(job, epoch, nil)
+	about := r.body().Shared()
+	failed.address(*about.Job, *about.Epoch, nil)
 	return failed, true
-}
-
-// subject returns the attempt that the report is about.
-func (r *Report) subject() (job string, epoch int64) {
-	switch {
-	case r.Complete != nil:
-		return r.Complete.Job, r.Complete.Epoch
-	case r.Fail != nil:
-		return r.Fail.Job, r.Fail.Epoch
-	case r.Release != nil:
-		return r.Release.Job, r.Release.Epoch
-	}
-	return r.Ask.Job, r.Ask.Epoch
 }
 
 // fit returns a text as the API takes it: UTF-8 without NUL characters, with at most so many
@@ -130,7 +104,11 @@ func fit(text string, most int) string {
 // deliver sends a report until the server has decided about it or ctx ends.
 func (a *agent) deliver(ctx context.Context, r Report) {
 	for pause := time.Duration(0); ctx.Err() == nil; {
-		err := a.enrolled(ctx, func() error { return r.send(ctx, a.api) })
+		// The same report gets the same answer however often it is sent.
+		err := a.enrolled(ctx, func() error {
+			_, err := r.body().Send(ctx, a.api)
+			return err
+		})
 		if !api.Decided(err) {
 			if ctx.Err() == nil {
 				a.Log.Warn("a report is sent again: " + err.Error())

@@ -28,9 +28,9 @@ const (
 // pushes the branch, or puts it into quarantine. What could not be sent is no error. Of an
 // attempt that the server has fenced off nothing is pushed, but what it used is reported.
 func (a *attempt) conclude(ctx context.Context, end ending) error {
-	a.save(&end)
+	a.save(end)
 	end = a.withoutSecrets(ctx, end)
-	if end.verb != verbNone {
+	if end.body != nil {
 		a.told.checkpoint(a.checkpointNow())
 	}
 	if !a.told.flush(ctx) {
@@ -40,7 +40,7 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	if err != nil {
 		return err
 	}
-	if end.verb != verbNone {
+	if end.body != nil {
 		a.w.writeDown(r)
 		return a.w.deliver(ctx, r, a.tree)
 	}
@@ -54,13 +54,15 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 // report returns the final report of an attempt, with the lines and the usage that the server
 // has not got.
 func (a *attempt) report(end ending) (outbox.Report, error) {
-	body, err := a.body(end)
-	if err != nil {
-		return outbox.Report{}, err
-	}
-	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Verb: end.verb, Body: body, Repo: a.job.Repo, At: time.Now()}
+	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Repo: a.job.Repo, At: time.Now()}
 	lines, usage := a.told.rest()
-	if end.verb != verbNone { // the log takes no lines of a lease that ended
+	if end.body != nil { // the log takes no lines of a lease that ended
+		a.address(end.body)
+		body, err := json.Marshal(end.body)
+		if err != nil {
+			return r, err
+		}
+		r.Verb, r.Body = end.body.Verb(), body
 		for part := range slices.Chunk(lines, maxSent) {
 			raw, err := json.Marshal(api.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
 			if err != nil {
@@ -105,7 +107,7 @@ func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.
 			w.writeDown(failed)
 			return w.deliver(attempts, failed, tree)
 		}
-		if refusal != nil || r.Verb == verbNone {
+		if refusal != nil || r.Verb == "" {
 			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
 		}
 		r.Accepted, r.Logs, r.Usage = true, nil, nil
@@ -160,7 +162,7 @@ func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 	if err != nil {
 		return r, false // texts and numbers only
 	}
-	r.Verb, r.Body, r.Plain = verbFail, body, true
+	r.Verb, r.Body, r.Plain = api.VerbFail, body, true
 	return r, true
 }
 
@@ -224,31 +226,18 @@ func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextReques
 			return nil, err
 		}
 	}
-	switch r.Verb {
-	case verbNone:
+	if r.Verb == "" {
 		return nil, nil
-	case verbComplete:
-		return call(r.Body, func(b api.Completion) (*api.Job, error) {
-			b.Next = next
-			return readJob(w.api.CompleteJobWithResponse(ctx, b))
-		})
-	case verbFail:
-		return call(r.Body, func(b api.Failure) (*api.Job, error) {
-			b.Next = next
-			return readJob(w.api.FailJobWithResponse(ctx, b))
-		})
-	case verbRelease:
-		return call(r.Body, func(b api.LeaseRelease) (*api.Job, error) {
-			b.Next = next
-			return readJob(w.api.ReleaseLeaseWithResponse(ctx, b))
-		})
-	case verbAsk:
-		return call(r.Body, func(b api.Question) (*api.Job, error) {
-			b.Next = next
-			return readJob(w.api.AskQuestionWithResponse(ctx, b))
-		})
 	}
-	return nil, fmt.Errorf("no call ends a lease with %q", r.Verb)
+	body, err := api.NewLeaseEnd(r.Verb)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(r.Body, body); err != nil {
+		return nil, err
+	}
+	*body.Shared().Next = next
+	return body.Send(ctx, w.api)
 }
 
 // call reads the body of a call and makes it.
@@ -258,14 +247,6 @@ func call[B, A any](raw json.RawMessage, do func(B) (*A, error)) (*A, error) {
 		return nil, err
 	}
 	return do(body)
-}
-
-// readJob returns the job of an answer.
-func readJob[A interface{ GetJSON200() *api.Job }](answer A, err error) (*api.Job, error) {
-	if err != nil {
-		return nil, err
-	}
-	return answer.GetJSON200(), nil
 }
 
 // refuse deals with an attempt that the server has fenced off: nothing of it is pushed.

@@ -58,7 +58,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			w := delivering(t, server.URL)
-			r := outbox.Report{Job: "FB-1", Epoch: 3, Verb: verbComplete, Body: json.RawMessage(`{"job": "FB-1", "epoch": 3}`), At: time.Now()}
+			r := outbox.Report{Job: "FB-1", Epoch: 3, Verb: api.VerbComplete, Body: json.RawMessage(`{"job": "FB-1", "epoch": 3}`), At: time.Now()}
 			w.writeDown(r)
 			if err := w.deliver(t.Context(), r, nil); err != nil {
 				t.Fatal(err)

@@ -41,7 +41,7 @@ func (w *Worker) pushAndTell(ctx context.Context, r outbox.Report, tree *repos.W
 	if r.Delivery != nil { // the process before this one was killed before it had reported
 		return w.tellDelivery(ctx, r, r.Delivery)
 	}
-	if r.Verb != verbComplete && tree.IsEmpty() {
+	if r.Verb != api.VerbComplete && tree.IsEmpty() {
 		w.Log.Info("nothing is pushed: the attempt added nothing", "job", r.Job, "epoch", r.Epoch)
 		return nil
 	}

@@ -18,23 +18,10 @@ import (
 
 // ending is how an attempt ends: the call that reports it, without what all have in common.
 type ending struct {
-	verb string
 	said string // for the worker's own log
-	// One of these is the body of the call.
-	completion api.Completion
-	failure    api.Failure
-	release    api.LeaseRelease
-	question   api.Question
+	// body is nil where the lease is not ours: nothing is reported.
+	body api.LeaseEnd
 }
-
-// The verbs of the calls that end a lease. An attempt whose lease is not ours says nothing.
-const (
-	verbComplete = "complete"
-	verbFail     = "fail"
-	verbRelease  = "release"
-	verbAsk      = "ask"
-	verbNone     = ""
-)
 
 // maxCheckOutput is how much of what a check printed is reported, in bytes.
 const maxCheckOutput = 4000
@@ -42,9 +29,8 @@ const maxCheckOutput = 4000
 // release gives the job back.
 func release(reason string) ending {
 	return ending{
-		verb:    verbRelease,
-		said:    "given back: " + reason,
-		release: api.LeaseRelease{Reason: redact.Cut(plainText(reason), api.MaxLeaseReleaseReason)},
+		said: "given back: " + reason,
+		body: &api.LeaseRelease{Reason: redact.Cut(plainText(reason), api.MaxLeaseReleaseReason)},
 	}
 }
 
@@ -53,8 +39,10 @@ func failure(kind, message string, retryable bool) ending {
 	if message == "" {
 		message = "The attempt failed."
 	}
-	return ending{verb: verbFail, said: "failed: " + message,
-		failure: api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), api.MaxFailureError), Retryable: &retryable}}
+	return ending{
+		said: "failed: " + message,
+		body: &api.Failure{Kind: &kind, Error: redact.Cut(plainText(message), api.MaxFailureError), Retryable: &retryable},
+	}
 }
 
 // failed returns what an engine said of its failure.
@@ -64,9 +52,9 @@ func failed(r engines.Result) ending {
 		f = &engines.Failure{Kind: "crash", Message: "The agent program ended without a result.", Retryable: true}
 	}
 	end := failure(f.Kind, f.Message, f.Retryable)
-	if f.RetryAfter > 0 {
+	if body, ok := end.body.(*api.Failure); ok && f.RetryAfter > 0 {
 		seconds := int(f.RetryAfter.Round(time.Second).Seconds())
-		end.failure.RetryAfterSeconds = &seconds
+		body.RetryAfterSeconds = &seconds
 	}
 	return end
 }
@@ -84,7 +72,7 @@ func (a *attempt) stopped() (ending, bool) {
 	cause, reason := a.lease.ended()
 	switch cause {
 	case whyFenced:
-		return ending{verb: verbNone, said: "the lease is not ours any more: " + reason}, true
+		return ending{said: "the lease is not ours any more: " + reason}, true
 	case whyUnheard:
 		return release("The worker did not hear the server for as long as the lease lasts."), true
 	case whyCancelled:
@@ -103,19 +91,18 @@ func (a *attempt) stopped() (ending, bool) {
 
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
-	end := ending{verb: verbComplete, said: "done"}
-	summary := a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary)
-	end.completion.Summary = text(summary)
+	work := &api.Completion{Summary: text(a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary))}
+	done := ending{said: "done", body: work}
 	if a.tree == nil {
-		return end
+		return done
 	}
 	a.told.step("commits its work")
 	commit, changed, err := a.tree.Commit(ctx, a.job.Key+": "+a.job.Title)
 	if err != nil {
 		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
 	}
-	if end, found := a.leaked(ctx); found {
-		return a.stoppedOr(end)
+	if said, found := a.leaked(ctx); found {
+		return a.stoppedOr(failure("other", said, true))
 	}
 	a.commit = commit
 	a.tellNotes()
@@ -133,13 +120,12 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 		return end
 	}
 	if changed || commit != a.tree.Base {
-		end.completion.Commit, end.completion.Branch, end.completion.DeliveryFollows = &commit, &a.tree.Branch, new(true)
+		work.Commit, work.Branch, work.DeliveryFollows = &commit, &a.tree.Branch, new(true)
 	}
-	touched := fileNames(diff.Files)
-	end.completion.FilesTouched = &touched
-	end.completion.PatchBlob = a.keepPatch(ctx, diff)
-	end.completion.Result = a.result(diff)
-	return end
+	work.FilesTouched = new(fileNames(diff.Files))
+	work.PatchBlob = a.keepPatch(ctx, diff)
+	work.Result = a.result(diff)
+	return done
 }
 
 // result returns what the review page shows of the work: the changes, whether the check passed,
@@ -197,38 +183,21 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
 }
 
-// body returns what the call sends: all have the lease, and what the next attempt needs. It
-// names the job by its id: a report that waits may reach a server that was begun anew, which
-// may have another job of that key. The end of a lease that is not ours has no call.
-func (a *attempt) body(end ending) (json.RawMessage, error) {
-	job, epoch := a.at.ID, a.lease.epoch
-	switch end.verb {
-	case verbComplete:
-		c := end.completion
-		c.Job, c.Epoch = job, epoch
-		return json.Marshal(c)
-	case verbFail:
-		f := end.failure
-		f.Job, f.Epoch = job, epoch
-		return json.Marshal(f)
-	case verbRelease:
-		r := end.release
-		r.Job, r.Epoch, r.Checkpoint = job, epoch, a.checkpointNow()
-		return json.Marshal(r)
-	case verbAsk:
-		q := end.question
-		q.Job, q.Epoch, q.Checkpoint = job, epoch, a.checkpointNow()
-		return json.Marshal(q)
-	case verbNone:
-		return nil, nil
+// address fills in what all reports have: the lease, and what the next attempt needs. It names
+// the job by its id: a report that waits may reach a server that was begun anew, which may have
+// another job of that key.
+func (a *attempt) address(body api.LeaseEnd) {
+	fields := body.Shared()
+	*fields.Job, *fields.Epoch = a.at.ID, a.lease.epoch
+	if fields.Checkpoint != nil {
+		*fields.Checkpoint = a.checkpointNow()
 	}
-	return nil, fmt.Errorf("no call ends a lease with %q", end.verb)
 }
 
 // save commits what there is as work in progress, whatever the end was. What cannot be saved
 // is said on the job.
-func (a *attempt) save(end *ending) {
-	if a.tree == nil || end.verb == verbComplete {
+func (a *attempt) save(end ending) {
+	if _, handedIn := end.body.(*api.Completion); handedIn || a.tree == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -238,7 +207,9 @@ func (a *attempt) save(end *ending) {
 		said := "The work could not be saved: " + err.Error()
 		a.w.Log.Warn(said, "job", a.job.Key)
 		a.told.log("ERROR", "worktree", said)
-		end.failure.Error = redact.Cut(strings.TrimSpace(end.failure.Error+"\n\n"+said), api.MaxFailureError)
+		if body, ok := end.body.(*api.Failure); ok {
+			body.Error = redact.Cut(strings.TrimSpace(body.Error+"\n\n"+said), api.MaxFailureError)
+		}
 		return
 	}
 	a.commit = commit

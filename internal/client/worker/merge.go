@@ -80,9 +80,7 @@ func merged(commit, url string) ending {
 	if err != nil {
 		return failure("other", err.Error(), false)
 	}
-	end := ending{verb: verbComplete, said: "merged " + commit}
-	end.completion.Result, end.completion.Summary = raw, text("Merged as "+commit+".")
-	return end
+	return ending{said: "merged " + commit, body: &api.Completion{Result: raw, Summary: text("Merged as " + commit + ".")}}
 }
 
 // unmerged returns how the attempt ends where the work was not merged. printed is what a check

@@ -85,13 +85,18 @@ func (p *parts) judge(end ending) {
 }
 
 func (p *parts) judgeEngine(end ending) {
-	at, kind := engine(p.engine.Name()), said(end.failure.Kind)
-	switch {
-	case end.verb == verbFail && slices.Contains(hostsFault, kind):
-		p.offer.withdraw(at, p.explain(end.failure.Error), p.triesEngine)
-	case end.verb == verbComplete, end.verb == verbAsk:
+	at := engine(p.engine.Name())
+	switch body := end.body.(type) {
+	case *api.Completion, *api.Question:
 		p.restoreEngine()
-	case p.triesEngine:
+		return
+	case *api.Failure:
+		if slices.Contains(hostsFault, said(body.Kind)) {
+			p.offer.withdraw(at, p.explain(body.Error), p.triesEngine)
+			return
+		}
+	}
+	if p.triesEngine {
 		p.offer.GiveUp(at)
 	}
 }

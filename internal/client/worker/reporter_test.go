@@ -172,9 +172,9 @@ func TestTheReportHasAllUsageThatWaits(t *testing.T) {
 	for i := range 2*api.MaxUsageReportEntries + 1 {
 		r.event(engines.Event{Usage: []transcript.Entry{{ID: strconv.Itoa(i), Provider: "p", Model: "m", Output: 1}}})
 	}
-	for _, verb := range []string{verbFail, verbNone} {
+	for _, body := range []api.LeaseEnd{&api.Failure{}, nil} {
 		a := &attempt{told: r, lease: r.lease, at: repos.Attempt{ID: "job"}}
-		got, err := a.report(ending{verb: verb})
+		got, err := a.report(ending{body: body})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestTheReportHasAllUsageThatWaits(t *testing.T) {
 			}
 		}
 		if !slices.Equal(sizes, []int{200, 200, 1}) {
-			t.Errorf("the parts of %q have %v entries", verb, sizes)
+			t.Errorf("the parts of %T have %v entries", body, sizes)
 		}
 	}
 }

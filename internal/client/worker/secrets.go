@@ -19,20 +19,20 @@ func (w *Worker) secrets() []string {
 
 // leaked looks for the values of secrets in what would leave this host with the work. Where
 // there are some, or it cannot be known, nothing of the work leaves: it is put into quarantine,
-// and the ending says where a person or the next attempt should look.
-func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
+// and what is said tells a person or the next attempt where to look.
+func (a *attempt) leaked(ctx context.Context) (said string, found bool) {
 	all := a.values()
 	places, err := a.tree.Leaks(ctx, redact.NewSearch(all...))
 	if len(places) > 0 {
 		places, err = a.tree.Leaks(ctx, redact.NewSearch(a.notHadBefore(ctx, all)...))
 	}
 	if err == nil && len(places) == 0 {
-		return ending{}, false
+		return "", false
 	}
 	if err != nil && ctx.Err() != nil { // stopped: what is saved then is searched again
-		return failure("other", "The work was not searched for the values of secrets: "+err.Error(), true), true
+		return "The work was not searched for the values of secrets: " + err.Error(), true
 	}
-	said := "The value of a secret stands in " + a.told.secret.Text(plainLine(strings.Join(places, ", "))) +
+	said = "The value of a secret stands in " + a.told.secret.Text(plainLine(strings.Join(places, ", "))) +
 		". Nothing of the work has left the worker; another attempt begins without it."
 	if err != nil {
 		said = "The work could not be searched for the values of secrets, so nothing of it has left the worker: " + err.Error()
@@ -42,7 +42,7 @@ func (a *attempt) leaked(ctx context.Context) (end ending, found bool) {
 		a.w.Log.Error("work with a secret could not be put into quarantine: "+err.Error(), "job", a.job.Key, "branch", branch)
 	}
 	a.tree, a.commit = nil, ""
-	return failure("other", said, true), true
+	return said, true
 }
 
 // values returns those of the job's secrets and the worker's own, in JSON.
@@ -73,18 +73,19 @@ func (a *attempt) notHadBefore(ctx context.Context, values []json.RawMessage) (r
 // withoutSecrets returns how an attempt ends whose saved work must be searched before it leaves:
 // one that gives the job back does so all the same, and says why its work stays here.
 func (a *attempt) withoutSecrets(ctx context.Context, end ending) ending {
-	if a.tree == nil || end.verb == verbComplete || end.verb == verbNone {
+	if _, handedIn := end.body.(*api.Completion); handedIn || end.body == nil || a.tree == nil {
 		return end
 	}
-	leak, found := a.leaked(ctx)
-	switch {
-	case !found:
-		return end
-	case end.verb == verbRelease:
-		return release(end.release.Reason + " " + leak.failure.Error)
-	case end.verb == verbFail:
-		end.failure.Error = redact.Cut(end.failure.Error+"\n\n"+leak.failure.Error, api.MaxFailureError)
+	said, found := a.leaked(ctx)
+	if !found {
 		return end
 	}
-	return leak
+	switch body := end.body.(type) {
+	case *api.LeaseRelease:
+		return release(body.Reason + " " + said)
+	case *api.Failure:
+		body.Error = redact.Cut(body.Error+"\n\n"+plainText(said), api.MaxFailureError)
+		return end
+	}
+	return failure("other", said, true)
 }

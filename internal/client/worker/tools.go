@@ -117,5 +117,5 @@ func (a *attempt) asked() (ending, bool) {
 	if a.question == "" {
 		return ending{}, false
 	}
-	return ending{verb: verbAsk, said: "asks: " + a.question, question: api.Question{Question: plainText(a.question)}}, true
+	return ending{said: "asks: " + a.question, body: &api.Question{Question: plainText(a.question)}}, true
 }

@@ -25,7 +25,8 @@ type Report struct {
 	Epoch int64  `json:"epoch"`
 	// ID is the job's own, which no other server has.
 	ID string `json:"id,omitempty"`
-	// Verb is that of the call: complete, fail, release or ask. Body is what it sends.
+	// Verb is that of the call: complete, fail, release or ask, "" where the lease was not ours any
+	// more. Body is what it sends.
 	Verb string          `json:"verb"`
 	Body json.RawMessage `json:"body"`
 	// Logs are lines that the server has not got, in bodies of POST /fleet/logs.
