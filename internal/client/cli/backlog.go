@@ -27,8 +27,8 @@ func backlogCommand(c *cli) *cobra.Command {
 	link.Flags().String("to", "", "`key` of the job that it waits for")
 	byFlags(link, "from", "to")
 	asStatuses(list)
-	return group("backlog", "The same as job, with the verbs and flags of a backlog", create, list, claim, reclaim, link,
-		jobStats(c), block, complete)
+	return group("backlog", "The same as job, with the verbs and flags of a backlog",
+		append(c.verbsBelow("backlog"), create, list, claim, reclaim, link, block, complete)...)
 }
 
 // byFlags lets arguments be given as flags.

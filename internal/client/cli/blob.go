@@ -27,7 +27,7 @@ func blobCommand(c *cli) *cobra.Command {
 			}
 			defer func() { _ = from.Close() }()
 			return to.PutBlobWithBody(ctx, "application/octet-stream", from, announceLength(from))
-		}, func(w io.Writer, said api.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
+		}, func(_ *screen, w io.Writer, said api.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
 	return group("blob", "Large contents by their SHA-256", put, blobGet(c))
 }
 

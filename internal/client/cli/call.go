@@ -42,56 +42,45 @@ func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ e
 	return body, said, nil
 }
 
+// answer reads what a call was answered and prints it, for people by print.
+func answer[T any](c *cli, print printer[T]) func(*http.Response, error) error {
+	return func(answer *http.Response, err error) error {
+		body, said, err := readInto[T](answer, err)
+		if err != nil {
+			return err
+		}
+		return c.show(body, func(w io.Writer) { print(&c.screen, w, said) })
+	}
+}
+
 // printed returns a command's whole work: it calls and prints what came back.
 func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
-	human func(w io.Writer, said T)) func(*cobra.Command, []string) error {
+	print printer[T]) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
 			return err
 		}
-		body, said, err := readInto[T](ask(cmd.Context(), to, args))
-		if err != nil {
-			return err
-		}
-		return c.show(body, func(w io.Writer) { human(w, said) })
+		return answer(c, print)(ask(cmd.Context(), to, args))
 	}
 }
 
-// gone returns the whole work of a command that takes something away.
-func gone(c *cli, what string, ask func(ctx context.Context, to *api.Client, name string) (*http.Response,
-	error)) func(*cobra.Command, []string) error {
-	return c.each(func(ctx context.Context, to *api.Client, name string) error {
-		if _, err := read(ask(ctx, to, name)); err != nil {
-			return err
-		}
-		c.say("The %s %s is gone.\n", what, cleanLine(name))
-		return nil
-	})
-}
-
-// each does something with each argument of a command. One that fails does not stop the
+// forEach does something with each argument of a command. One that fails does not stop the
 // rest; the code is that of the first that failed.
-func (c *cli) each(do func(ctx context.Context, to *api.Client, arg string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
-		if err != nil {
-			return err
+func (c *cli) forEach(args []string, do func(arg string) error) error {
+	var failed []error
+	for _, arg := range args {
+		if err := do(arg); err != nil {
+			failed = append(failed, err)
 		}
-		var failed []error
-		for _, arg := range args {
-			if err := do(cmd.Context(), to, arg); err != nil {
-				failed = append(failed, err)
-			}
-		}
-		if len(failed) == 0 {
-			return nil
-		}
-		for _, err := range failed[1:] {
-			c.complain(err)
-		}
-		return failed[0]
 	}
+	if len(failed) == 0 {
+		return nil
+	}
+	for _, err := range failed[1:] {
+		c.complain(err)
+	}
+	return failed[0]
 }
 
 // flagValue returns a pointer to a flag's value where the flag was given.

@@ -20,23 +20,16 @@ import (
 )
 
 func busCommand(c *cli) *cobra.Command {
-	listing := &cobra.Command{Use: "exports", Args: cobra.NoArgs, Short: "List the exports and their positions",
-		Annotations: calls("listExports"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListExports(ctx)
-		}, func(w io.Writer, said api.ExportList) {
-			t := c.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
-			for _, e := range said.Items {
-				last := ""
-				if e.AckedAt != nil {
-					last = c.ago(*e.AckedAt)
-				}
-				t.row(e.Name, e.Source, e.Position, e.CreatedBy, last)
-			}
-			t.print(w)
-		})}
 	return group("bus", "Messages and events, written elsewhere",
-		busExport(c), busTail(c), busReset(c), busRemove(c), listing, busArchives(c))
+		append(c.verbsBelow("bus"), busExport(c), busTail(c), busReset(c), busRemove(c), busArchives(c))...)
+}
+
+func printExports(s *screen, w io.Writer, said api.ExportList) {
+	t := s.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
+	for _, e := range said.Items {
+		t.row(e.Name, e.Source, e.Position, e.CreatedBy, s.agoOrEmpty(e.AckedAt))
+	}
+	t.print(w)
 }
 
 func busArchives(c *cli) *cobra.Command {
@@ -47,10 +40,10 @@ func busArchives(c *cli) *cobra.Command {
 		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
 			most := 200
 			return to.ListArchives(ctx, &api.ListArchivesParams{Limit: &most})
-		}, func(w io.Writer, said api.ArchiveList) {
-			t := c.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
+		}, func(s *screen, w io.Writer, said api.ArchiveList) {
+			t := s.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
 			for _, a := range said.Items {
-				t.row(a.FirstSeq, a.LastSeq, a.Messages, c.ago(a.At), a.Size, a.Blob)
+				t.row(a.FirstSeq, a.LastSeq, a.Messages, s.ago(a.At), a.Size, a.Blob)
 			}
 			t.print(w)
 		})}
@@ -63,7 +56,7 @@ func busReset(c *cli) *cobra.Command {
 			"out again, to another file: a file that has it already is refused from then on.",
 		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
 			return to.ResetExport(ctx, args[0], api.ExportReset{Position: strings.Join(args[1:], "")})
-		}, func(w io.Writer, e api.Export) {
+		}, func(_ *screen, w io.Writer, e api.Export) {
 			place := e.Position
 			if place == "" {
 				place = "the beginning"
@@ -75,10 +68,18 @@ func busReset(c *cli) *cobra.Command {
 func busRemove(c *cli) *cobra.Command {
 	var confirmed string
 	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
-		Short: "Remove an export; messages are not kept for it any more",
-		RunE: gone(c, "export", func(ctx context.Context, to *api.Client, name string) (*http.Response, error) {
-			return to.DeleteExport(ctx, name, &api.DeleteExportParams{Confirm: some(confirmed)})
-		})}
+		Short: "Remove an export; messages are not kept for it any more"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		if _, err := read(to.DeleteExport(cmd.Context(), args[0], &api.DeleteExportParams{Confirm: some(confirmed)})); err != nil {
+			return err
+		}
+		c.say("The export %s is gone.\n", cleanLine(args[0]))
+		return nil
+	}
 	cmd.Flags().StringVar(&confirmed, "confirm", "", "its `name`, once more")
 	return cmd
 }

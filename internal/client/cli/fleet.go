@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,57 +13,28 @@ import (
 )
 
 func factoryCommand(c *cli) *cobra.Command {
-	var p page
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the factories",
-		Annotations: calls("listFactories"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListFactories(ctx, &api.ListFactoriesParams{Cursor: some(p.cursor), Limit: &p.limit})
-		}, func(w io.Writer, said api.FactoryPage) {
-			if len(said.Items) == 0 {
-				fmt.Fprintln(w, "There are no factories. `fleet worker` makes this machine one.")
-				return
-			}
-			t := c.table("NAME", "HEALTH", "SEATS", "AGENTS", "OFFERS", "HEARD").cuts(4)
-			for _, f := range said.Items {
-				health := painted(string(f.Health))
-				if f.Draining {
-					health.text += ", draining"
-				}
-				if n := len(f.Unavailable); n > 0 {
-					health.text += fmt.Sprintf(", %d not offered", n)
-				}
-				t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), offersInShort(f),
-					c.agoOrEmpty(f.LastHeartbeatAt))
-			}
-			t.print(w)
-			more(w, said.NextCursor)
-		})}
-	p.flags(listing)
-	show := &cobra.Command{Use: "show FACTORY", Args: cobra.ExactArgs(1), Short: "Show a factory and its agents",
-		Annotations:       calls("getFactory"),
-		ValidArgsFunction: c.complete(factoryNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			return to.GetFactory(ctx, args[0])
-		}, c.wholeFactory)}
-	drain := &cobra.Command{Use: "drain FACTORY…", Args: cobra.MinimumNArgs(1),
-		Short: "Give factories no new jobs; present ones may end", Annotations: calls("drainFactory"),
-		ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: c.each(func(ctx context.Context, to *api.Client, name string) error {
-			return c.showFactory(to.DrainFactory(ctx, name))
-		})}
-	undrain := &cobra.Command{Use: "undrain FACTORY…", Args: cobra.MinimumNArgs(1), Short: "Give drained factories jobs again",
-		Annotations:       calls("undrainFactory"),
-		ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: c.each(func(ctx context.Context, to *api.Client, name string) error {
-			return c.showFactory(to.UndrainFactory(ctx, name))
-		})}
-	remove := &cobra.Command{Use: "remove FACTORY…", Aliases: []string{"rm"}, Args: cobra.MinimumNArgs(1),
-		Annotations: calls("removeFactory"),
-		Short:       "Forget factories whose agents are all dead", ValidArgsFunction: c.complete(factoryNames, 0),
-		RunE: gone(c, "factory", func(ctx context.Context, to *api.Client, name string) (*http.Response, error) {
-			return to.RemoveFactory(ctx, name)
-		})}
-	return group("factory", "Factories: the hosts on which agents work", listing, show, drain, undrain, remove)
+	return group("factory", "Factories: the hosts on which agents work", c.verbsBelow("factory")...)
+}
+
+func printFactories(s *screen, w io.Writer, said api.FactoryPage) {
+	if len(said.Items) == 0 {
+		fmt.Fprintln(w, "There are no factories. `fleet worker` makes this machine one.")
+		return
+	}
+	t := s.table("NAME", "HEALTH", "SEATS", "AGENTS", "OFFERS", "HEARD").cuts(4)
+	for _, f := range said.Items {
+		health := painted(string(f.Health))
+		if f.Draining {
+			health.text += ", draining"
+		}
+		if n := len(f.Unavailable); n > 0 {
+			health.text += fmt.Sprintf(", %d not offered", n)
+		}
+		t.row(f.Name, health, fmt.Sprintf("%d/%d", f.SeatsTaken, f.Seats), len(f.Agents), offersInShort(f),
+			s.agoOrEmpty(f.LastHeartbeatAt))
+	}
+	t.print(w)
+	more(w, said.NextCursor)
 }
 
 func formatRepos(repos []api.Repo) string {
@@ -85,7 +56,7 @@ func offers(f api.Factory) string {
 	return strings.Join(all, ", ")
 }
 
-func (s *screen) wholeFactory(w io.Writer, f api.Factory) {
+func printFactory(s *screen, w io.Writer, f api.Factory) {
 	fmt.Fprintln(w, cleanLine(f.Name))
 	say := facts{w}
 	say.say("health", words(string(f.Health)))
@@ -105,87 +76,51 @@ func (s *screen) wholeFactory(w io.Writer, f api.Factory) {
 	say.say("heard", s.agoOrEmpty(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
-		s.tableOfAgents(w, api.AgentPage{Items: f.Agents})
+		printAgents(s, w, api.AgentPage{Items: f.Agents})
 	}
 }
 
-// showFactory prints how a factory stands after something was done with it.
-func (c *cli) showFactory(answer *http.Response, err error) error {
-	body, f, err := readInto[api.Factory](answer, err)
-	if err != nil {
-		return err
+// printDrained says whether a factory takes jobs.
+func printDrained(_ *screen, w io.Writer, f api.Factory) {
+	if f.Draining {
+		fmt.Fprintf(w, "%s drains; jobs that it has now: %d\n", cleanLine(f.Name), f.SeatsTaken)
+		return
 	}
-	return c.show(body, func(w io.Writer) {
-		if f.Draining {
-			fmt.Fprintf(w, "%s drains; jobs that it has now: %d\n", cleanLine(f.Name), f.SeatsTaken)
-			return
-		}
-		fmt.Fprintf(w, "%s takes jobs.\n", cleanLine(f.Name))
-	})
+	fmt.Fprintf(w, "%s takes jobs.\n", cleanLine(f.Name))
 }
 
 func agentCommand(c *cli) *cobra.Command {
-	show := &cobra.Command{Use: "show AGENT", Args: cobra.ExactArgs(1), Short: "Show an agent", Annotations: calls("getAgent"),
-		ValidArgsFunction: c.complete(agentNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			return to.GetAgent(ctx, args[0])
-		}, c.wholeAgent)}
-	var p page
-	jobs := &cobra.Command{Use: "jobs AGENT", Args: cobra.ExactArgs(1), Short: "List the jobs that an agent holds now",
-		Annotations:       calls("listAgentJobs"),
-		ValidArgsFunction: c.complete(agentNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			return to.ListAgentJobs(ctx, args[0], &api.ListAgentJobsParams{Cursor: some(p.cursor), Limit: &p.limit})
-		}, c.tableOfJobs)}
-	p.flags(jobs)
-	return group("agent", "Agents: what works on jobs", agentList(c), show, jobs, agentTerminate(c))
-}
-
-func agentList(c *cli) *cobra.Command {
-	var p page
-	var factory, health, product, status string
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List the agents",
-		Annotations: calls("listAgents"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListAgents(ctx, &api.ListAgentsParams{Factory: some(factory), Health: some(api.Health(health)),
-				Product: some(product),
-				Status:  some(api.ListAgentsParamsStatus(status)), Cursor: some(p.cursor), Limit: &p.limit})
-		}, c.tableOfAgents)}
-	cmd.Flags().StringVar(&factory, "factory", "", "of the factory with this `name`")
-	cmd.Flags().StringVar(&health, "health", "", "with this `health`: healthy, warn, stale, dead or ended")
-	cmd.Flags().StringVar(&product, "product", "", "that may work for the product with this `name`")
-	cmd.Flags().StringVar(&status, "status", "", "that last said this `status`: idle, working or blocked")
-	p.flags(cmd)
-	return cmd
+	return group("agent", "Agents: what works on jobs", append(c.verbsBelow("agent"), agentTerminate(c))...)
 }
 
 func agentTerminate(c *cli) *cobra.Command {
 	var graceful bool
 	var reason string
-	cmd := &cobra.Command{Use: "terminate AGENT…", Args: cobra.MinimumNArgs(1), Annotations: calls("terminateAgent"),
-		ValidArgsFunction: c.complete(agentNames, 0),
-		Short:             "End agents: at once, or with --graceful after their jobs"}
+	cmd := c.command("terminate AGENT…", "End agents: at once, or with --graceful after their jobs", "terminateAgent")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
-		return c.each(func(ctx context.Context, to *api.Client, name string) error {
-			body, a, err := readInto[api.Agent](to.TerminateAgent(ctx, name,
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return c.forEach(args, func(name string) error {
+			return answer(c, printEnded)(to.TerminateAgent(cmd.Context(), name,
 				api.TerminateRequest{Reason: reason, Graceful: &graceful}))
-			if err != nil {
-				return err
-			}
-			return c.show(body, func(w io.Writer) {
-				fmt.Fprintf(w, "%s was ended; jobs that it has now: %d\n", cleanLine(a.Name), a.CurrentJobs)
-			})
-		})(cmd, args)
+		})
 	}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	cmd.Flags().BoolVar(&graceful, "graceful", false, "its present jobs may end first")
 	return cmd
 }
 
-func (s *screen) tableOfAgents(w io.Writer, said api.AgentPage) {
+// printEnded says that an agent was ended.
+func printEnded(_ *screen, w io.Writer, a api.Agent) {
+	fmt.Fprintf(w, "%s was ended; jobs that it has now: %d\n", cleanLine(a.Name), a.CurrentJobs)
+}
+
+func printAgents(s *screen, w io.Writer, said api.AgentPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such agents.")
 		return
@@ -203,7 +138,7 @@ func (s *screen) tableOfAgents(w io.Writer, said api.AgentPage) {
 	more(w, said.NextCursor)
 }
 
-func (s *screen) wholeAgent(w io.Writer, a api.Agent) {
+func printAgent(s *screen, w io.Writer, a api.Agent) {
 	fmt.Fprintln(w, cleanLine(a.Name))
 	say := facts{w}
 	say.say("health", words(string(a.Health)))
@@ -219,4 +154,69 @@ func (s *screen) wholeAgent(w io.Writer, a api.Agent) {
 	if a.Terminated {
 		say.say("ended", a.TerminateReason)
 	}
+}
+
+// languages are the tools whose version a person looks for, the first of them first.
+var languages = []string{"go", "node", "python3", "java", "rustc", "ruby", "php", "dotnet", "swift"}
+
+// isVersion is the value of a capability such as go:1.26.
+var isVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+)*$`)
+
+// offersInShort returns what a factory offers, by kind: repositories, engines, what its owner has
+// labelled, languages, its system; other tools are counted.
+func offersInShort(f api.Factory) string {
+	const most = 2 // of the same kind
+	versions, tools, labels := map[string]string{}, map[string]bool{}, []string{}
+	for _, offer := range f.Offers {
+		kind, value, _ := strings.Cut(offer, ":")
+		switch {
+		case slices.Contains([]string{"repo", "os", "arch", "engine"}, kind) && value != "":
+		case kind == "has" && value != "":
+			tools[value] = true
+		case isVersion.MatchString(value):
+			versions[kind] = longer(versions[kind], value)
+			tools[kind] = true
+		default:
+			labels = append(labels, offer)
+		}
+	}
+	var names []string
+	for _, repo := range f.Repos {
+		names = append(names, repo.Name)
+	}
+	all := orCount(names, 1, "repos")
+	for _, engine := range f.Engines {
+		all = append(all, strings.TrimSpace(engine+" "+versions[engine]))
+		delete(tools, engine)
+	}
+	all = append(all, orCount(labels, most, "labels")...)
+	shown := 0
+	for _, name := range languages {
+		if tools[name] && shown < most {
+			all = append(all, strings.TrimSpace(name+" "+versions[name]))
+			delete(tools, name)
+			shown++
+		}
+	}
+	all = append(all, f.OS)
+	if len(tools) > 0 {
+		all = append(all, fmt.Sprintf("%d more", len(tools)))
+	}
+	return strings.Join(slices.DeleteFunc(all, func(one string) bool { return one == "" }), ", ")
+}
+
+// orCount are names, or how many they are where they are more than most.
+func orCount(names []string, most int, what string) []string {
+	if len(names) <= most {
+		return names
+	}
+	return []string{fmt.Sprintf("%d %s", len(names), what)}
+}
+
+// longer returns the version that says more.
+func longer(a, b string) string {
+	if len(b) > len(a) {
+		return b
+	}
+	return a
 }

@@ -73,7 +73,7 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 		if c.json {
 			err = c.printRaw(diff)
 		} else {
-			c.difference(c.env.Out, diff)
+			printDifference(&c.screen, c.env.Out, diff)
 		}
 		if err != nil || dry || diff.Count(importing.Create)+diff.Count(importing.Change)+diff.Count(importing.Cancel) == 0 {
 			return err
@@ -124,8 +124,8 @@ func (s *screen) readItems(format, path string) ([]importing.Item, error) {
 	return items, nil
 }
 
-// difference prints what an import does. What does not change is only counted.
-func (s *screen) difference(w io.Writer, d importing.Difference) {
+// printDifference prints what an import does. What does not change is only counted.
+func printDifference(s *screen, w io.Writer, d importing.Difference) {
 	colours := map[importing.Action]string{importing.Create: green, importing.Change: yellow, importing.Cancel: red}
 	t := s.table("LINE", "DOES", "KEY", "TITLE", "").cuts(3)
 	for _, one := range d.Steps {

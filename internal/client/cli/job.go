@@ -19,26 +19,22 @@ func jobCommand(c *cli) *cobra.Command {
 
 // jobCommands returns those below `fleet job`.
 func jobCommands(c *cli) []*cobra.Command {
-	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobExplain(c), jobLogs(c), jobStats(c), jobReclaim(c),
+	all := []*cobra.Command{jobCreate(c), jobList(c), jobShow(c), jobLogs(c), jobReclaim(c),
 		jobLink(c), jobUnlink(c), jobAnswer(c), jobClaim(c), jobComplete(c), jobRelease(c), jobProgress(c), jobFail(c),
 		jobAsk(c), jobRenew(c), jobWatch(c)}
 	for _, d := range decisions {
 		all = append(all, decide(c, d))
 	}
-	return all
+	return append(all, c.verbsBelow("job")...)
 }
 
 // showJob prints how a job stands after something was done with it.
-func (c *cli) showJob(answer *http.Response, err error) error {
-	body, job, err := readInto[api.Job](answer, err)
-	if err != nil {
-		return err
-	}
-	return c.show(body, func(w io.Writer) { c.stands(w, job) })
+func (c *cli) showJob(response *http.Response, err error) error {
+	return answer(c, printStatus)(response, err)
 }
 
-// stands says in a line how a job is.
-func (s *screen) stands(w io.Writer, job api.Job) {
+// printStatus says in a line how a job is.
+func printStatus(s *screen, w io.Writer, job api.Job) {
 	said := "is " + words(string(job.Status))
 	if job.Lease != nil && (job.Lease.Directive == "pause" || job.Lease.Directive == "cancel") {
 		said += fmt.Sprintf("; %s was asked to %s it", cleanLine(job.Lease.Agent), job.Lease.Directive)
@@ -48,10 +44,9 @@ func (s *screen) stands(w io.Writer, job api.Job) {
 
 func jobAnswer(c *cli) *cobra.Command {
 	var version int
-	cmd := &cobra.Command{Use: "answer JOB TEXT", ValidArgsFunction: c.complete(jobKeys("blocked"), 1),
-		Args: cobra.ExactArgs(2), Annotations: calls("answerJob"),
-		Short: "Answer the question that parked a job",
-		Long:  "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."}
+	cmd := c.command("answer JOB TEXT", "Answer the question that parked a job", "answerJob")
+	cmd.Long = "Answers the question that an agent asked. With - as TEXT the answer is read from stdin."
+	cmd.ValidArgsFunction = c.complete(jobKeys("blocked"), 1)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		text, err := c.readText(args[1])
 		if err != nil {
@@ -80,10 +75,9 @@ func (s *screen) readText(arg string) (string, error) {
 func jobLink(c *cli) *cobra.Command {
 	var kind string
 	var gate bool
-	cmd := &cobra.Command{Use: "link JOB OTHER", ValidArgsFunction: c.complete(jobKeys(), 2),
-		Args: cobra.ExactArgs(2), Short: "Link a job with another one, which it waits for", Annotations: calls("linkJob"),
-		Long: "Links a job with another one: by default it waits until OTHER is completed. The types parent, discovered_from,\n" +
-			"duplicates and supersedes inform; a parent may wait for the job with --gate."}
+	cmd := c.command("link JOB OTHER", "Link a job with another one, which it waits for", "linkJob")
+	cmd.Long = "Links a job with another one: by default it waits until OTHER is completed. The types parent, discovered_from,\n" +
+		"duplicates and supersedes inform; a parent may wait for the job with --gate."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
@@ -99,8 +93,7 @@ func jobLink(c *cli) *cobra.Command {
 
 func jobUnlink(c *cli) *cobra.Command {
 	var kind string
-	cmd := &cobra.Command{Use: "unlink JOB OTHER", ValidArgsFunction: c.complete(jobKeys(), 2),
-		Args: cobra.ExactArgs(2), Short: "Take a link between two jobs away", Annotations: calls("unlinkJob")}
+	cmd := c.command("unlink JOB OTHER", "Take a link between two jobs away", "unlinkJob")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
@@ -113,16 +106,130 @@ func jobUnlink(c *cli) *cobra.Command {
 }
 
 func jobReclaim(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "reclaim [JOB]", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.MaximumNArgs(1), Annotations: calls("reclaimLeases"),
-		Short: "Take back leases that are past their time, or that of one job",
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			var which api.ReclaimRequest
-			if len(args) > 0 {
-				which.Job = &args[0]
+	cmd := c.command("reclaim [JOB]", "Take back leases that are past their time, or that of one job", "reclaimLeases")
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+		var which api.ReclaimRequest
+		if len(args) > 0 {
+			which.Job = &args[0]
+		}
+		return to.ReclaimLeases(ctx, which)
+	}, func(_ *screen, w io.Writer, said api.Reclaimed) {
+		fmt.Fprintf(w, "Leases taken back: %d\n", said.Released)
+	})
+	return cmd
+}
+
+// decision is a verb that people say of jobs.
+type decision struct {
+	name, short, call string
+	// reasoned ones need a reason.
+	reasoned bool
+	// of are the statuses that a shell offers jobs of.
+	of []api.JobStatus
+}
+
+var decisions = []decision{
+	{"block", "Park jobs that no agent holds", "blockJob", true, of("waiting", "ready", "paused")},
+	{"unblock", "Let blocked jobs go on", "unblockJob", false, of("blocked")},
+	{"pause", "Pause jobs; agents that hold them are asked to stop", "pauseJob", false, of("waiting", "ready", "assigned", "running")},
+	{"resume", "Let paused jobs go on", "resumeJob", false, of("paused", "assigned", "running")},
+	{"cancel", "Cancel jobs; agents that hold them are asked to stop first", "cancelJob", true,
+		of("waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved")},
+	{"retry", "Run finished jobs again, with their counters at zero", "retryJob", false, of("completed", "failed", "aborted")},
+	{"approve", "Accept the work of jobs in review", "approveJob", false, of("in_review")},
+	{"reject", "Send jobs in review back; the next attempt is told the reason", "rejectJob", true, of("in_review")},
+	{"merge", "Say that the approved work of a job was merged", "mergeJob", false, of("approved")},
+	{"archive", "Take finished jobs off the board", "archiveJob", false, of("completed", "failed", "aborted")},
+}
+
+func of(statuses ...api.JobStatus) []api.JobStatus { return statuses }
+
+// decided is what is said with a decision.
+type decided struct {
+	reason, head, commit, url string
+	version                   *int
+}
+
+// ask requests the decision from the server.
+func (of decision) ask(ctx context.Context, to *api.Client, job string, d decided) (*http.Response, error) {
+	plain, reasoned := api.PlainAction{Version: d.version}, api.ReasonedAction{Reason: d.reason, Version: d.version}
+	switch of.name {
+	case "block":
+		return to.BlockJob(ctx, job, reasoned)
+	case "unblock":
+		return to.UnblockJob(ctx, job, plain)
+	case "pause":
+		return to.PauseJob(ctx, job, plain)
+	case "resume":
+		return to.ResumeJob(ctx, job, plain)
+	case "cancel":
+		return to.CancelJob(ctx, job, reasoned)
+	case "retry":
+		return to.RetryJob(ctx, job, plain)
+	case "approve":
+		return to.ApproveJob(ctx, job, api.ApproveAction{Head: some(d.head), Version: d.version})
+	case "reject":
+		return to.RejectJob(ctx, job, reasoned)
+	case "merge":
+		return to.MergeJob(ctx, job, api.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
+	default:
+		return to.ArchiveJob(ctx, job, plain)
+	}
+}
+
+// calls returns those of the API that the command of a decision makes.
+func (of decision) calls() []string {
+	if of.name == "approve" {
+		return []string{of.call, "explainJob"}
+	}
+	return []string{of.call}
+}
+
+// showApproved prints how an approved job stands, and how it is merged.
+func (c *cli) showApproved(ctx context.Context, to *api.Client, ask func() (*http.Response, error)) error {
+	body, job, err := readInto[api.Job](ask())
+	if err != nil {
+		return err
+	}
+	return c.show(body, func(w io.Writer) {
+		printStatus(&c.screen, w, job)
+		printSteps(w, "", c.next(ctx, to, job))
+	})
+}
+
+// decide makes a command of a decision.
+func decide(c *cli, of decision) *cobra.Command {
+	var d decided
+	var version int
+	cmd := c.command(of.name+" JOB…", of.short, of.calls()...)
+	cmd.ValidArgsFunction = c.complete(jobKeys(of.of...), 0)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if of.reasoned && d.reason == "" {
+			return fail(exitUsage, "a reason is needed: --reason \"…\"")
+		}
+		d.version = flagValue(cmd, "if-version", version)
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		return c.forEach(args, func(job string) error {
+			if of.name != "approve" {
+				return c.showJob(of.ask(ctx, to, job, d))
 			}
-			return to.ReclaimLeases(ctx, which)
-		}, func(w io.Writer, said api.Reclaimed) {
-			fmt.Fprintf(w, "Leases taken back: %d\n", said.Released)
-		})}
+			return c.showApproved(ctx, to, func() (*http.Response, error) { return of.ask(ctx, to, job, d) })
+		})
+	}
+	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
+	if of.reasoned {
+		cmd.Flags().StringVarP(&d.reason, "reason", "m", "", "why, for people and for the next attempt")
+	}
+	switch of.name {
+	case "approve":
+		cmd.Flags().StringVar(&d.head, "head", "", "the `commit` that was looked at; by default the one handed in")
+	case "merge":
+		cmd.Flags().StringVar(&d.commit, "commit", "", "the `commit` that it was merged as")
+		cmd.Flags().StringVar(&d.url, "url", "", "`address` of the merge")
+	}
+	return cmd
 }

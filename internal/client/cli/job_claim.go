@@ -37,18 +37,18 @@ type claim struct {
 
 func jobClaim(c *cli) *cobra.Command {
 	var k claim
-	cmd := &cobra.Command{Use: "claim [JOB]", ValidArgsFunction: c.complete(jobKeys("ready"), 1),
-		Args: cobra.MaximumNArgs(1), Annotations: calls("registerAgent", "claimJobs"),
-		Short: "Claim the most urgent job, or a certain one, to work on it by hand or in a script",
-		Long: "Claims a job as an agent of this machine, which is registered with the enrolment token of the context, of\n" +
-			"FLEETBOARD_ENROLMENT_TOKEN or of the server's data directory on this machine. A job is only given to a factory\n" +
-			"that offers what it needs: say what yours offers with --repo, --offer and --engine.\n\n" +
-			"The lease lasts for --ttl; `fleet job renew` and `fleet job progress` make it longer. The agent's token and the\n" +
-			"lease are kept in the state folder, for you alone, so that later commands can go on:\n\n" +
-			"  fleet job progress FB-1 --percent 40 --step \"tests\"\n" +
-			"  fleet job complete FB-1 --commit $(git rev-parse HEAD)\n\n" +
-			"With nothing to claim it ends with code 7, and says why; with --json it prints null.\n" +
-			"For a machine that works on its own use `fleet worker`."}
+	cmd := c.command("claim [JOB]", "Claim the most urgent job, or a certain one, to work on it by hand or in a script",
+		"registerAgent", "claimJobs")
+	cmd.ValidArgsFunction = c.complete(jobKeys("ready"), 1)
+	cmd.Long = "Claims a job as an agent of this machine, which is registered with the enrolment token of the context, of\n" +
+		"FLEETBOARD_ENROLMENT_TOKEN or of the server's data directory on this machine. A job is only given to a factory\n" +
+		"that offers what it needs: say what yours offers with --repo, --offer and --engine.\n\n" +
+		"The lease lasts for --ttl; `fleet job renew` and `fleet job progress` make it longer. The agent's token and the\n" +
+		"lease are kept in the state folder, for you alone, so that later commands can go on:\n\n" +
+		"  fleet job progress FB-1 --percent 40 --step \"tests\"\n" +
+		"  fleet job complete FB-1 --commit $(git rev-parse HEAD)\n\n" +
+		"With nothing to claim it ends with code 7, and says why; with --json it prints null.\n" +
+		"For a machine that works on its own use `fleet worker`."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return claimJob(cmd.Context(), c, k, strings.Join(args, ""))
 	}
@@ -213,6 +213,13 @@ type lease struct {
 	epoch int64
 }
 
+// leaseCommand returns a command for who holds a job.
+func (c *cli) leaseCommand(use, short string, operations ...string) *cobra.Command {
+	cmd := c.command(use, short, append(operations, "registerAgent")...)
+	cmd.ValidArgsFunction = c.complete(jobKeys("assigned", "running"), 1)
+	return cmd
+}
+
 // ends does what ends a lease, and forgets it.
 func (c *cli) ends(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response, error)) error {
 	body, a, err := c.asHolder(ctx, job, do)
@@ -226,7 +233,7 @@ func (c *cli) ends(ctx context.Context, job string, do func(to *api.Client, held
 	if err := c.env.keep(ctx, a, said.Key, 0); err != nil {
 		return err
 	}
-	return c.show(body, func(w io.Writer) { c.stands(w, said) })
+	return c.show(body, func(w io.Writer) { printStatus(&c.screen, w, said) })
 }
 
 // holds reports whether this person claimed a job from here.
@@ -242,12 +249,11 @@ func (c *cli) holds(job string) (bool, error) {
 func jobComplete(c *cli) *cobra.Command {
 	var summary, commit, branch, url, result, reason string
 	var files []string
-	cmd := &cobra.Command{Use: "complete JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running", "ready", "waiting",
-		"blocked", "paused"), 1),
-		Args: cobra.ExactArgs(1), Annotations: calls("completeJob", "finishJob", "registerAgent"),
-		Short: "Hand in the work on a job that you claimed, or finish one that nobody holds",
-		Long: "Hands in the work on a job that you claimed from here with `fleet job claim`. A job that you did not claim is\n" +
-			"finished as a person does it, which needs a --reason; it must not be held by an agent."}
+	cmd := c.leaseCommand("complete JOB", "Hand in the work on a job that you claimed, or finish one that nobody holds",
+		"completeJob", "finishJob")
+	cmd.ValidArgsFunction = c.complete(jobKeys("assigned", "running", "ready", "waiting", "blocked", "paused"), 1)
+	cmd.Long = "Hands in the work on a job that you claimed from here with `fleet job claim`. A job that you did not claim is\n" +
+		"finished as a person does it, which needs a --reason; it must not be held by an agent."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var freeForm json.RawMessage
 		if result != "" {
@@ -294,9 +300,7 @@ func finishJob(ctx context.Context, c *cli, job, reason string, result json.RawM
 
 func jobRelease(c *cli) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Use: "release JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Annotations: calls("releaseLease", "releaseJob", "registerAgent"),
-		Short: "Give back a job that you claimed, or take it back from its agent"}
+	cmd := c.leaseCommand("release JOB", "Give back a job that you claimed, or take it back from its agent", "releaseLease", "releaseJob")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
@@ -323,9 +327,7 @@ func jobRelease(c *cli) *cobra.Command {
 func jobFail(c *cli) *cobra.Command {
 	var reason, kind string
 	var retryable bool
-	cmd := &cobra.Command{Use: "fail JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Say that the work on a job that you claimed failed",
-		Annotations: calls("failJob", "registerAgent")}
+	cmd := c.leaseCommand("fail JOB", "Say that the work on a job that you claimed failed", "failJob")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
@@ -342,18 +344,17 @@ func jobFail(c *cli) *cobra.Command {
 }
 
 func jobAsk(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "ask JOB QUESTION", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(2), Annotations: calls("askQuestion", "registerAgent"),
-		Short: "Park a job that you claimed with a question to a person",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			question, err := c.readText(args[1])
-			if err != nil {
-				return err
-			}
-			return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-				return to.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
-			})
-		}}
+	cmd := c.leaseCommand("ask JOB QUESTION", "Park a job that you claimed with a question to a person", "askQuestion")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		question, err := c.readText(args[1])
+		if err != nil {
+			return err
+		}
+		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
+			return to.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
+		})
+	}
+	return cmd
 }
 
 // printStanding prints what a report on a lease was answered.
@@ -381,9 +382,7 @@ func (c *cli) printStanding(ctx context.Context, job string, do func(to *api.Cli
 func jobProgress(c *cli) *cobra.Command {
 	var percent int
 	var step, checkpoint string
-	cmd := &cobra.Command{Use: "progress JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Say how far the work on a job that you claimed is", Annotations: calls("reportProgress",
-			"registerAgent")}
+	cmd := c.leaseCommand("progress JOB", "Say how far the work on a job that you claimed is", "reportProgress")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		report := api.ProgressReport{ProgressPercent: flagValue(cmd, "percent", percent), CurrentStep: some(step)}
 		if checkpoint != "" {
@@ -408,9 +407,7 @@ func jobProgress(c *cli) *cobra.Command {
 
 func jobRenew(c *cli) *cobra.Command {
 	var ttl int
-	cmd := &cobra.Command{Use: "renew JOB", ValidArgsFunction: c.complete(jobKeys("assigned", "running"), 1),
-		Args: cobra.ExactArgs(1), Short: "Make the lease of a job that you claimed longer",
-		Annotations: calls("renewLease", "registerAgent")}
+	cmd := c.leaseCommand("renew JOB", "Make the lease of a job that you claimed longer", "renewLease")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return c.printStanding(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
 			return to.RenewLease(cmd.Context(), api.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})

@@ -2,15 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/fleetboard/fleetboard/api"
 )
@@ -18,57 +22,74 @@ import (
 // maxInput is as much as a body of the API may have, in bytes.
 const maxInput = 256 << 10
 
-// newJobFlags are the fields of a new job that are a flag of the same kind.
-var newJobFlags = []struct {
-	flag, field, short string
-	kind               string // text, list, int, bool
-}{
-	{"key", "key", "`key` of the job; the server gives one where it is left out", "text"},
-	{"body", "body", "what is to be done, as Markdown; - reads stdin", "text"},
-	{"kind", "kind", "`kind` of job", "text"},
-	{"product", "product", "`name` of its product", "text"},
-	{"repo", "repo", "`name` of its repository", "text"},
-	{"phase", "phase", "`name` of its phase or milestone", "text"},
-	{"priority", "priority", "0 to 10, higher is sooner", "int"},
-	{"needs", "capabilities", "`capability` that a factory must offer, as os:linux; repeatable", "list"},
-	{"factory", "factory", "`name` of the one factory that may run it", "text"},
-	{"depends-on", "depends_on", "`job` that must be completed first; repeatable", "list"},
-	{"tag", "tags", "`tag`; repeatable", "list"},
-	{"file", "files", "`glob` of files that it means to touch; repeatable", "list"},
-	{"acceptance", "acceptance", "`criterion` of acceptance; repeatable", "list"},
-	{"complexity", "complexity", "1 to 5, how hard it is", "int"},
-	{"minutes", "estimated_minutes", "estimate in minutes", "int"},
-	{"tier", "tier", "`size` of model: small, standard or large", "text"},
-	{"budget-usd", "budget_usd", "`dollars` that all attempts together may cost", "text"},
-	{"token-budget", "token_budget", "tokens that all attempts together may use", "int"},
-	{"review", "review_required", "whether a person looks at the work", "bool"},
-	{"max-retries", "max_retries", "how often it is tried again after a failure", "int"},
-	{"retry-backoff", "retry_backoff_seconds", "`seconds` before it is tried again", "int"},
-	{"idempotency-key", "idempotency_key", "the same `key` and content give the job that was made", "text"},
-	{"waits-for-children", "waits_for_children", "it is not completed while a child is open", "bool"},
+// newJobWords are what flags of a new job are called that are not called as their field, and what they say.
+// A field that stands here without a help has no flag.
+var newJobWords = []flag{
+	{"", "key", "`key` of the job; the server gives one where it is left out", nil},
+	{"", "body", "what is to be done, as Markdown; - reads stdin", nil},
+	{"", "kind", "`kind` of job", nil},
+	{"", "product", "`name` of its product", nil},
+	{"", "repo", "`name` of its repository", nil},
+	{"", "phase", "`name` of its phase or milestone", nil},
+	{"", "priority", "0 to 10, higher is sooner", nil},
+	{"needs", "capabilities", "`capability` that a factory must offer, as os:linux; repeatable", nil},
+	{"", "factory", "`name` of the one factory that may run it", nil},
+	{"", "depends_on", "`job` that must be completed first; repeatable", nil},
+	{"tag", "tags", "`tag`; repeatable", nil},
+	{"file", "files", "`glob` of files that it means to touch; repeatable", nil},
+	{"", "acceptance", "`criterion` of acceptance; repeatable", nil},
+	{"", "complexity", "1 to 5, how hard it is", nil},
+	{"minutes", "estimated_minutes", "estimate in minutes", nil},
+	{"", "tier", "`size` of model: small, standard or large", nil},
+	{"", "budget_usd", "`dollars` that all attempts together may cost", nil},
+	{"", "token_budget", "tokens that all attempts together may use", nil},
+	{"review", "review_required", "whether a person looks at the work", nil},
+	{"", "max_retries", "how often it is tried again after a failure", nil},
+	{"", "max_lost", "how often it is tried again after its agent was lost", nil},
+	{"retry-backoff", "retry_backoff_seconds", "`seconds` before it is tried again", nil},
+	{"", "not_before", "`time` before which it does not start, as +2h or 2026-11-30T09:00:00Z", nil},
+	{"", "blocked_reason", "`why` it is created blocked, until a person unblocks it", nil},
+	{"", "idempotency_key", "the same `key` and content give the job that was made", nil},
+	{"", "waits_for_children", "it is not completed while a child is open", nil},
+	{"", "secret_keys", "", nil}, // of --secret-file
+}
+
+// newJob is what a job is created with.
+var newJob = reflect.TypeFor[api.NewJob]()
+
+// newJobFlags returns a flag for each field of a new job that is a text, a number, a time, a choice or a
+// list of texts.
+func newJobFlags() (all []flag) {
+	for i := range newJob.NumField() {
+		f := newJob.Field(i)
+		said := flag{field: jsonName(f), help: "the " + words(jsonName(f)) + " of the job"}
+		if i := slices.IndexFunc(newJobWords, func(w flag) bool { return w.field == said.field }); i >= 0 {
+			said = newJobWords[i]
+		}
+		said.name = cmp.Or(said.name, strings.ReplaceAll(said.field, "_", "-"))
+		if f.Type.Kind() == reflect.Pointer && isFlagged(f.Type.Elem()) && said.help != "" {
+			all = append(all, said)
+		}
+	}
+	return all
+}
+
+// isFlagged reports whether a flag can have values of a type.
+func isFlagged(t reflect.Type) bool {
+	return t.Kind() != reflect.Struct && t.Kind() != reflect.Slice || t == reflect.TypeFor[time.Time]() ||
+		t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
 }
 
 func jobCreate(c *cli) *cobra.Command {
-	var from, notBefore string
+	var from string
 	var input, secrets []string
 	cmd := &cobra.Command{Use: "create [TITLE]", Args: cobra.MaximumNArgs(1), Short: "Create a job", Annotations: calls("createJob"),
 		Long: "Creates a job and says which factories can run it. Fields that have no flag are given with --from, as JSON with\n" +
 			"the names of the API; flags win over it."}
 	flags := cmd.Flags()
-	for _, f := range newJobFlags {
-		switch f.kind {
-		case "text":
-			flags.String(f.flag, "", f.short)
-		case "list":
-			flags.StringArray(f.flag, nil, f.short)
-		case "int":
-			flags.Int64(f.flag, 0, f.short)
-		case "bool":
-			flags.Bool(f.flag, false, f.short)
-		}
-	}
+	list := newJobFlags()
+	addFlags(flags, newJob, list)
 	flags.StringVar(&from, "from", "", "`file` with the job as JSON; - is stdin")
-	flags.StringVar(&notBefore, "not-before", "", "`time` before which it does not start, as +2h or 2026-11-30T09:00:00Z")
 	flags.StringArrayVar(&input, "input", nil, "`name=value` of input_context, JSON or a text; repeatable")
 	flags.StringArrayVar(&secrets, "secret-file", nil, "`name=file`: a secret of input_context, read from a file; repeatable")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -79,16 +100,16 @@ func jobCreate(c *cli) *cobra.Command {
 		if len(args) > 0 {
 			job["title"] = args[0]
 		}
-		if err := takeFlags(c, cmd.Flags(), job); err != nil {
-			return err
-		}
-		at, err := c.parseInstant(notBefore)
+		fields, err := c.fields(cmd.Flags(), newJob, list)
 		if err != nil {
 			return err
 		}
-		if at != nil {
-			job["not_before"] = at
+		if body, given := fields["body"].(string); given {
+			if fields["body"], err = c.readText(body); err != nil {
+				return err
+			}
 		}
+		maps.Copy(job, fields)
 		if err := takeInput(job, input, secrets); err != nil {
 			return err
 		}
@@ -125,33 +146,6 @@ func (s *screen) fileOrIn(path string) ([]byte, error) {
 		return nil, fail(exitUsage, "%w", err)
 	}
 	return raw, nil
-}
-
-// takeFlags sets the fields whose flags were given.
-func takeFlags(c *cli, flags *pflag.FlagSet, job map[string]any) error {
-	for _, f := range newJobFlags {
-		if !flags.Changed(f.flag) {
-			continue
-		}
-		var err error
-		switch f.kind {
-		case "list":
-			job[f.field], err = flags.GetStringArray(f.flag)
-		case "int":
-			job[f.field], err = flags.GetInt64(f.flag)
-		case "bool":
-			job[f.field], err = flags.GetBool(f.flag)
-		default:
-			job[f.field] = flags.Lookup(f.flag).Value.String()
-		}
-		if f.field == "body" {
-			job[f.field], err = c.readText(flags.Lookup(f.flag).Value.String())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // takeInput adds the pairs of --input and --secret-file to input_context.
@@ -219,13 +213,13 @@ func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
 		}
 		fmt.Fprintf(w, "%s %s: %s\n", did, cleanLine(made.Key), cleanLine(made.Title))
 		if made.Routability != nil {
-			c.canRun(w, made.Routability.EligibleFactories, made.Routability.IneligibleFactories)
+			printEligible(&c.screen, w, made.Routability.EligibleFactories, made.Routability.IneligibleFactories)
 		}
 	})
 }
 
-// canRun says which factories can run a job, and else what the nearest lacks.
-func (s *screen) canRun(w io.Writer, eligible []string, others []api.Misfit) {
+// printEligible says which factories can run a job, and else what the nearest lacks.
+func printEligible(s *screen, w io.Writer, eligible []string, others []api.Misfit) {
 	if len(eligible) > 0 {
 		fmt.Fprintf(w, "Factories that can run it: %s\n", cleanLine(strings.Join(eligible, ", ")))
 		return

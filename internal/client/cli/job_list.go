@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,17 +30,6 @@ func painted(word string) cell { return cell{words(word), paints[word]} }
 // words writes a name of the API as people do.
 func words(name string) string { return cleanLine(strings.ReplaceAll(name, "_", " ")) }
 
-// page are the flags of a list that comes in pages.
-type page struct {
-	limit  int
-	cursor string
-}
-
-func (p *page) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many at most, 1 to 200")
-	cmd.Flags().StringVar(&p.cursor, "cursor", "", "go on where the page before ended: its next_`cursor`")
-}
-
 // more says how to see the next page.
 func more(w io.Writer, cursor string) {
 	if cursor != "" {
@@ -46,72 +37,56 @@ func more(w io.Writer, cursor string) {
 	}
 }
 
-// listedJobs are the filters of a list of jobs.
-type listedJobs struct {
-	page
-	statuses, fields                                    []string
-	product, repo, phase, tag, factory, agent, q, since string
-	failure, wait, sort                                 string
-	priority                                            int
-	ready                                               bool
-}
+// jobFilters are the flags of a list of jobs.
+var jobFilters = slices.Concat([]flag{
+	{"status,s", "status", "`status`, as running; several with commas or repeated", nil},
+	{"product", "product", "of this product, by `name`", nil},
+	{"repo", "repo", "of this repository, by `name`", nil},
+	{"phase", "phase", "of this phase, by `name`", nil},
+	{"tag", "tag", "with this `tag`", nil},
+	{"factory", "factory", "of the factory with this `name`", nil},
+	{"agent", "agent", "that the agent with this `name` runs now", nil},
+	{"query,q", "q", "with this `text` in key or title", nil},
+	{"since", "updated_since", "changed since this `time`, as 2h", nil},
+	{"failure-kind", "failure_kind", "whose last failure was of this `kind`", nil},
+	{"wait-reason", "wait_reason", "that wait for this `reason`", nil},
+	{"sort", "sort", "`order`: created, age, updated, priority or cost", nil},
+	{"priority", "priority_gte", "of at least this priority", nil},
+	{"ready-only", "ready_only", "that can be claimed now", nil},
+	{"fields", "fields", "with --json: only these `fields`", nil},
+}, pages)
 
+// jobList is `fleet job list`. Statuses may be written as people write them, and --fields changes
+// nothing of what is printed for people.
 func jobList(c *cli) *cobra.Command {
-	var l listedJobs
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List jobs", Annotations: calls("listJobs")}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listJobs(c, cmd, l) }
-	flags := cmd.Flags()
-	flags.StringSliceVarP(&l.statuses, "status", "s", nil, "`status`, as running; several with commas or repeated")
-	flags.StringVar(&l.product, "product", "", "of this product, by `name`")
-	flags.StringVar(&l.repo, "repo", "", "of this repository, by `name`")
-	flags.StringVar(&l.phase, "phase", "", "of this phase, by `name`")
-	flags.StringVar(&l.tag, "tag", "", "with this `tag`")
-	flags.StringVar(&l.factory, "factory", "", "of the factory with this `name`")
-	flags.StringVar(&l.agent, "agent", "", "that the agent with this `name` runs now")
-	flags.StringVarP(&l.q, "query", "q", "", "with this `text` in key or title")
-	flags.StringVar(&l.since, "since", "", "changed since this `time`, as 2h")
-	flags.StringVar(&l.failure, "failure-kind", "", "whose last failure was of this `kind`")
-	flags.StringVar(&l.wait, "wait-reason", "", "that wait for this `reason`")
-	flags.StringVar(&l.sort, "sort", "", "`order`: created, age, updated, priority or cost")
-	flags.IntVar(&l.priority, "priority", 0, "of at least this priority")
-	flags.BoolVar(&l.ready, "ready-only", false, "that can be claimed now")
-	flags.StringSliceVar(&l.fields, "fields", nil, "with --json: only these `fields`")
-	l.flags(cmd)
-	return cmd
-}
-
-func listJobs(c *cli, cmd *cobra.Command, l listedJobs) error {
-	since, err := c.parseInstant(l.since)
-	if err != nil {
-		return err
-	}
-	params := &api.ListJobsParams{Product: some(l.product), Repo: some(l.repo), Phase: some(l.phase), Tag: some(l.tag),
-		Factory: some(l.factory), Agent: some(l.agent), Q: some(l.q), FailureKind: some(api.FailureKind(l.failure)),
-		WaitReason: some(api.WaitReason(l.wait)), Sort: some(api.ListJobsParamsSort(l.sort)),
-		PriorityGTE: flagValue(cmd, "priority", l.priority), UpdatedSince: since, Cursor: some(l.cursor), Limit: &l.limit}
-	if l.ready {
-		params.ReadyOnly = &l.ready
-	}
-	if len(l.statuses) > 0 {
-		wanted, err := parseStatuses(l.statuses)
+	takes := reflect.TypeFor[api.ListJobsParams]()
+	cmd := c.command("list", "List jobs", "listJobs")
+	addFlags(cmd.Flags(), takes, jobFilters)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		fields, err := c.fields(cmd.Flags(), takes, jobFilters)
 		if err != nil {
 			return err
 		}
-		params.Status = &wanted
-	}
-	if len(l.fields) > 0 && c.json {
-		wanted := make([]api.JobField, len(l.fields))
-		for i, f := range l.fields {
-			wanted[i] = api.JobField(f)
+		if wanted, ok := fields["status"].([]string); ok {
+			if fields["status"], err = parseStatuses(wanted); err != nil {
+				return err
+			}
 		}
-		params.Fields = &wanted
+		if !c.json {
+			delete(fields, "fields")
+		}
+		params, err := parameters[api.ListJobsParams](fields)
+		if err != nil {
+			return err
+		}
+		return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
+			return to.ListJobs(ctx, params)
+		}, printJobs)(cmd, nil)
 	}
-	return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-		return to.ListJobs(ctx, params)
-	}, c.tableOfJobs)(cmd, nil)
+	return cmd
 }
 
-func (s *screen) tableOfJobs(w io.Writer, said api.JobPage) {
+func printJobs(s *screen, w io.Writer, said api.JobPage) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no such jobs.")
 		return
@@ -142,10 +117,8 @@ func now(job api.Job) string {
 }
 
 func jobShow(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "show JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show a job, its work, and what comes next",
-		Annotations: calls("getJob", "explainJob", "listAttempts"),
-		Example:     "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"}
+	cmd := c.command("show JOB", "Show a job, its work, and what comes next", "getJob", "explainJob", "listAttempts")
+	cmd.Example = "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
@@ -162,8 +135,8 @@ func jobShow(c *cli) *cobra.Command {
 			}
 		}
 		return c.show(body, func(w io.Writer) {
-			c.wholeJob(w, job)
-			c.delivery(w, told)
+			printJob(&c.screen, w, job)
+			printDelivery(&c.screen, w, told)
 			printSteps(w, "how to get it", howToGet(job))
 			if job.Status != api.JobStatusCompleted { // said already
 				printSteps(w, "next", c.next(cmd.Context(), to, job))
@@ -195,7 +168,7 @@ func (f facts) text(name, value string) {
 	}
 }
 
-func (s *screen) wholeJob(w io.Writer, job api.Job) {
+func printJob(s *screen, w io.Writer, job api.Job) {
 	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
 	f := facts{w}
 	f.say("status", words(string(job.Status))+describeReason(job))
@@ -275,52 +248,41 @@ func dollars(amount string) string {
 	return fmt.Sprintf("$%.2f", value)
 }
 
-func jobExplain(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "explain JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Say why a job does not run", Annotations: calls("explainJob"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			return to.ExplainJob(ctx, args[0])
-		}, func(w io.Writer, said api.Explanation) {
-			fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
-			for _, one := range said.Reasons {
-				fmt.Fprintln(w, cleanLine(one.Detail))
-			}
-			c.canRun(w, said.EligibleFactories, said.IneligibleFactories)
-		})}
+func printExplanation(s *screen, w io.Writer, said api.Explanation) {
+	fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
+	for _, one := range said.Reasons {
+		fmt.Fprintln(w, cleanLine(one.Detail))
+	}
+	printEligible(s, w, said.EligibleFactories, said.IneligibleFactories)
 }
 
 // statuses are in the order of a job's life.
 var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed",
 	"failed", "aborted", "archived"}
 
-func jobStats(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "stats", Args: cobra.NoArgs, Short: "Count jobs by status and product", Annotations: calls("getStats"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.GetStats(ctx)
-		}, func(w io.Writer, said api.Stats) {
-			head := []string{"STATUS", "JOBS"}
-			for _, p := range said.Products {
-				head = append(head, cleanLine(p.Product))
-			}
-			t := c.table(head...)
-			for _, status := range statuses {
-				if said.ByStatus[status] == 0 {
-					continue
-				}
-				row := []any{painted(status), said.ByStatus[status]}
-				for _, p := range said.Products {
-					row = append(row, p.ByStatus[status])
-				}
-				t.row(row...)
-			}
-			t.print(w)
-			if age := said.OldestReadyAgeSeconds; age != nil {
-				fmt.Fprintf(w, "The oldest ready job waits for %s.\n", span(time.Duration(*age)*time.Second))
-			}
-			if said.ExpiredLeases > 0 {
-				fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", said.ExpiredLeases)
-			}
-		})}
+func printStats(s *screen, w io.Writer, said api.Stats) {
+	head := []string{"STATUS", "JOBS"}
+	for _, p := range said.Products {
+		head = append(head, cleanLine(p.Product))
+	}
+	t := s.table(head...)
+	for _, status := range statuses {
+		if said.ByStatus[status] == 0 {
+			continue
+		}
+		row := []any{painted(status), said.ByStatus[status]}
+		for _, p := range said.Products {
+			row = append(row, p.ByStatus[status])
+		}
+		t.row(row...)
+	}
+	t.print(w)
+	if age := said.OldestReadyAgeSeconds; age != nil {
+		fmt.Fprintf(w, "The oldest ready job waits for %s.\n", span(time.Duration(*age)*time.Second))
+	}
+	if said.ExpiredLeases > 0 {
+		fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", said.ExpiredLeases)
+	}
 }
 
 // lastDelivery returns what became of the commit of the last attempt on a job, nil where nobody
@@ -337,8 +299,8 @@ func lastDelivery(ctx context.Context, to *api.Client, job string) (*api.Deliver
 var deliveries = map[api.DeliveryState]string{api.DeliveryStateLocal: "in the clone of its host",
 	api.DeliveryStatePushed: "pushed to the origin", api.DeliveryStateRefused: "refused by the origin"}
 
-// delivery says what became of a commit.
-func (s *screen) delivery(w io.Writer, d *api.Delivery) {
+// printDelivery says what became of a commit.
+func printDelivery(s *screen, w io.Writer, d *api.Delivery) {
 	if d == nil {
 		return
 	}

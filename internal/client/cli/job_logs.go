@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,20 +21,30 @@ const (
 	backPages = 20
 )
 
+// logFlags are what of a log is shown.
+var logFlags = slices.Concat([]flag{
+	{"level", "level", "this `level` and those above: DEBUG, INFO, WARNING, ERROR, CRITICAL", nil},
+}, pages)
+
 func jobLogs(c *cli) *cobra.Command {
 	var follow bool
-	var level string
-	var p page
-	cmd := &cobra.Command{Use: "logs JOB", ValidArgsFunction: c.complete(jobKeys(), 1),
-		Args: cobra.ExactArgs(1), Short: "Show what agents wrote down while they worked", Annotations: calls("listJobLogs", "getJob"),
-		Long: "Shows the newest lines of the log of a job, oldest first. With -f it goes on until the job has ended; --json then\n" +
-			"prints one line of the log as JSON in each line."}
+	takes := reflect.TypeFor[api.ListJobLogsParams]()
+	cmd := c.command("logs JOB", "Show what agents wrote down while they worked", "listJobLogs", "getJob")
+	cmd.Long = "Shows the newest lines of the log of a job, oldest first. With -f it goes on until the job has ended; --json then\n" +
+		"prints one line of the log as JSON in each line."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := c.fields(cmd.Flags(), takes, logFlags)
+		if err != nil {
+			return err
+		}
+		params, err := parameters[api.ListJobLogsParams](fields)
+		if err != nil {
+			return err
+		}
 		to, err := c.connect()
 		if err != nil {
 			return err
 		}
-		params := &api.ListJobLogsParams{Level: some(api.LogLevel(level)), Cursor: some(p.cursor), Limit: &p.limit}
 		body, said, err := readInto[api.LogPage](to.ListJobLogs(cmd.Context(), args[0], params))
 		if err != nil {
 			return err
@@ -57,8 +68,7 @@ func jobLogs(c *cli) *cobra.Command {
 		return f.run(cmd.Context())
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
-	cmd.Flags().StringVar(&level, "level", "", "this `level` and those above: DEBUG, INFO, WARNING, ERROR, CRITICAL")
-	p.flags(cmd)
+	addFlags(cmd.Flags(), takes, logFlags)
 	return cmd
 }
 

@@ -240,7 +240,7 @@ func watchBoard(ctx context.Context, c *cli, to *api.Client) error {
 		fmt.Fprintf(&drawn, "%s  %s\n", c.paint(c.env.Now().Local().Format(time.TimeOnly), dim),
 			"The jobs that changed last; Ctrl-C ends this.")
 		said.NextCursor = ""
-		c.tableOfJobs(&drawn, said)
+		printJobs(&c.screen, &drawn, said)
 		return false, screen.draw(drawn.String())
 	})
 }

@@ -15,8 +15,8 @@ import (
 )
 
 func messageCommand(c *cli) *cobra.Command {
-	return group("msg", "Messages between agents and people", messageSend(c), messageInbox(c), messageAck(c), messageWatch(c),
-		messageSearch(c), messageThread(c), messageDead(c))
+	return group("msg", "Messages between agents and people", append(c.verbsBelow("msg"), messageSend(c), messageAck(c), messageWatch(c),
+		messageSearch(c), group("dead", "Messages that an inbox gave up", c.verbsBelow("dead")...))...)
 }
 
 // draft is a message as flags say it.
@@ -44,7 +44,7 @@ func messageSend(c *cli) *cobra.Command {
 			return nil, err
 		}
 		return to.SendMessage(ctx, body)
-	}, func(w io.Writer, m api.Message) {
+	}, func(_ *screen, w io.Writer, m api.Message) {
 		fmt.Fprintf(w, "Sent to %s as %d, in the thread %s.\n", cleanLine(addressText(m.To)), m.Seq, cleanLine(m.CorrelationID))
 	})
 	flags := cmd.Flags()
@@ -109,18 +109,6 @@ func addressText(a api.MessageAddress) string {
 	return string(a.Kind) + ":" + a.Name
 }
 
-func messageInbox(c *cli) *cobra.Command {
-	var types []string
-	cmd := &cobra.Command{Use: "inbox", Args: cobra.NoArgs, Short: "Show what is in your inbox, without taking it out",
-		Annotations: calls("readMessages")}
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-		peek, most := true, 100
-		return to.ReadMessages(ctx, &api.ReadMessagesParams{Peek: &peek, Limit: &most, Types: list(types)})
-	}, func(w io.Writer, in api.Inbox) { c.tableOfMessages(w, in.Items) })
-	cmd.Flags().StringSliceVar(&types, "type", nil, "of this `type`; repeatable")
-	return cmd
-}
-
 func messageAck(c *cli) *cobra.Command {
 	var only bool
 	cmd := &cobra.Command{Use: "ack POSITION...", Args: cobra.MinimumNArgs(1), Annotations: calls("ackMessages"),
@@ -141,7 +129,7 @@ func messageAck(c *cli) *cobra.Command {
 			return nil, fail(exitUsage, "give one position, or --only with several")
 		}
 		return to.AckMessages(ctx, api.MessageAck{Seq: &seqs[0]})
-	}, func(w io.Writer, said api.MessagesAcked) { fmt.Fprintf(w, "%d acknowledged.\n", said.Acked) })
+	}, func(_ *screen, w io.Writer, said api.MessagesAcked) { fmt.Fprintf(w, "%d acknowledged.\n", said.Acked) })
 	cmd.Flags().BoolVar(&only, "only", false, "these messages only")
 	return cmd
 }
@@ -210,11 +198,11 @@ func messageSearch(c *cli) *cobra.Command {
 			ctx,
 			&api.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
 		)
-	}, func(w io.Writer, said api.FoundMessages) {
-		t := c.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
+	}, func(s *screen, w io.Writer, said api.FoundMessages) {
+		t := s.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
 		for _, f := range said.Items {
 			passage := strings.NewReplacer("\x02", "", "\x03", "").Replace(f.Passage)
-			t.row(f.Message.Seq, c.ago(f.Message.At), addressText(f.Message.From), f.Message.Type, f.Message.CorrelationID, passage)
+			t.row(f.Message.Seq, s.ago(f.Message.At), addressText(f.Message.From), f.Message.Type, f.Message.CorrelationID, passage)
 		}
 		t.print(w)
 	})
@@ -224,44 +212,21 @@ func messageSearch(c *cli) *cobra.Command {
 	return cmd
 }
 
-func messageThread(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "thread NAME", Args: cobra.ExactArgs(1), Short: "Show a thread; that of a job has the job's key",
-		Annotations: calls("readThread"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			most := 200
-			return to.ReadThread(ctx, args[0], &api.ReadThreadParams{Limit: &most})
-		}, func(w io.Writer, said api.MessageList) { c.tableOfMessages(w, said.Items) })}
+func printDeadLetters(s *screen, w io.Writer, said api.DeadLetterList) {
+	t := s.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").cuts(5)
+	for _, l := range said.Items {
+		t.row(l.Message.ID, s.ago(l.DeadAt), addressText(l.Message.From), addressText(l.Message.To), l.Message.Type, l.Error)
+	}
+	t.print(w)
 }
 
-func messageDead(c *cli) *cobra.Command {
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs, Short: "List messages that an inbox gave up",
-		Annotations: calls("listDeadLetters"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListDeadLetters(ctx, &api.ListDeadLettersParams{})
-		}, func(w io.Writer, said api.DeadLetterList) {
-			t := c.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").cuts(5)
-			for _, l := range said.Items {
-				t.row(l.Message.ID, c.ago(l.DeadAt), addressText(l.Message.From), addressText(l.Message.To), l.Message.Type, l.Error)
-			}
-			t.print(w)
-		})}
-	redrive := &cobra.Command{Use: "redrive ID...", Args: cobra.MinimumNArgs(1), Short: "Hand dead letters out again",
-		Annotations: calls("redriveDeadLetter"),
-		RunE: c.each(func(ctx context.Context, to *api.Client, id string) error {
-			_, err := read(to.RedriveDeadLetter(ctx, id))
-			return err
-		})}
-	discard := &cobra.Command{Use: "discard ID...", Args: cobra.MinimumNArgs(1), Short: "Remove dead letters",
-		Annotations: calls("discardDeadLetter"),
-		RunE: gone(c, "dead letter of", func(ctx context.Context, to *api.Client, id string) (*http.Response, error) {
-			return to.DiscardDeadLetter(ctx, id)
-		})}
-	return group("dead", "Messages that an inbox gave up", listing, redrive, discard)
+func printInbox(s *screen, w io.Writer, said api.Inbox) {
+	printMessages(s, w, api.MessageList{Items: said.Items})
 }
 
-func (s *screen) tableOfMessages(w io.Writer, items []api.Message) {
+func printMessages(s *screen, w io.Writer, said api.MessageList) {
 	t := s.table("POSITION", "WHEN", "FROM", "TO", "TYPE", "THREAD", "PAYLOAD").cuts(6)
-	for _, m := range items {
+	for _, m := range said.Items {
 		t.row(m.Seq, s.ago(m.At), addressText(m.From), addressText(m.To), m.Type, m.CorrelationID, payloadText(m))
 	}
 	t.print(w)

@@ -13,28 +13,12 @@ import (
 )
 
 func budgetCommand(c *cli) *cobra.Command {
-	listing := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Args: cobra.NoArgs,
-		Short: "List the budgets and how they stand", Annotations: calls("listBudgets"),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListBudgets(ctx)
-		}, c.tableOfBudgets)}
-	show := &cobra.Command{Use: "show BUDGET", Args: cobra.ExactArgs(1), Short: "Show a budget, by name or id",
-		Annotations:       calls("listBudgets", "getBudget"),
-		ValidArgsFunction: c.complete(budgetNames, 1),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			id, err := budgetID(ctx, to, args[0])
-			if err != nil {
-				return nil, err
-			}
-			return to.GetBudget(ctx, id)
-		}, c.wholeBudget)}
-	return group("budget", "Budgets: what may be spent", listing, show, budgetRaise(c), budgetTransfer(c))
+	return group("budget", "Budgets: what may be spent", append(c.verbsBelow("budget"), budgetRaise(c), budgetTransfer(c))...)
 }
 
 func budgetRaise(c *cli) *cobra.Command {
 	var until, reason string
-	cmd := &cobra.Command{Use: "raise BUDGET DOLLARS", Args: cobra.ExactArgs(2), Annotations: calls("listBudgets", "raiseBudget"),
-		Short: "Give a budget more money for its present period", ValidArgsFunction: c.complete(budgetNames, 1)}
+	cmd := c.command("raise BUDGET DOLLARS", "Give a budget more money for its present period", "listBudgets", "raiseBudget")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		end, err := c.parseInstant(until)
 		if err != nil {
@@ -46,7 +30,7 @@ func budgetRaise(c *cli) *cobra.Command {
 				return nil, err
 			}
 			return to.RaiseBudget(ctx, id, api.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
-		}, c.wholeBudget)(cmd, args)
+		}, printBudget)(cmd, args)
 	}
 	cmd.Flags().StringVar(&until, "until", "", "`time` at which it is taken back, as +2h or 2026-11-30; by default the period's end")
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
@@ -55,21 +39,29 @@ func budgetRaise(c *cli) *cobra.Command {
 
 func budgetTransfer(c *cli) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{Use: "transfer FROM TO DOLLARS", Args: cobra.ExactArgs(3), Annotations: calls("listBudgets", "transferBudget"),
-		Short: "Move free money from one budget to another", ValidArgsFunction: c.complete(budgetNames, 2),
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			from, err := budgetID(ctx, to, args[0])
-			if err != nil {
-				return nil, err
-			}
-			other, err := budgetID(ctx, to, args[1])
-			if err != nil {
-				return nil, err
-			}
-			return to.TransferBudget(ctx, from, api.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
-		}, c.wholeBudget)}
+	cmd := c.command("transfer FROM TO DOLLARS", "Move free money from one budget to another", "listBudgets", "transferBudget")
+	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+		from, err := budgetID(ctx, to, args[0])
+		if err != nil {
+			return nil, err
+		}
+		other, err := budgetID(ctx, to, args[1])
+		if err != nil {
+			return nil, err
+		}
+		return to.TransferBudget(ctx, from, api.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
+	}, printBudget)
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	return cmd
+}
+
+// getBudget calls for the budget that has a name or an id.
+func getBudget(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error) {
+	id, err := budgetID(ctx, to, name)
+	if err != nil {
+		return nil, err
+	}
+	return to.GetBudget(ctx, id)
 }
 
 // budgetID returns the id of the budget that has a name or an id.
@@ -96,7 +88,7 @@ func budgetID(ctx context.Context, to *api.Client, name string) (string, error) 
 	return found, nil
 }
 
-func (s *screen) tableOfBudgets(w io.Writer, said api.BudgetList) {
+func printBudgets(s *screen, w io.Writer, said api.BudgetList) {
 	if len(said.Items) == 0 {
 		fmt.Fprintln(w, "There are no budgets.")
 		return
@@ -130,7 +122,7 @@ func verdict(b api.Budget) cell {
 	return cell{words(said), map[string]string{"enough": green, "runs_out": yellow, "throttle": yellow, "exhausted": red}[said]}
 }
 
-func (s *screen) wholeBudget(w io.Writer, b api.Budget) {
+func printBudget(s *screen, w io.Writer, b api.Budget) {
 	fmt.Fprintln(w, cleanLine(b.Name))
 	say := facts{w}
 	say.say("id", b.ID)
@@ -148,47 +140,7 @@ func (s *screen) wholeBudget(w io.Writer, b api.Budget) {
 	}
 }
 
-// usageFilters are what a report of usage goes by.
-type usageFilters struct {
-	by, from, to, product, repo, model, agent, factory, job string
-	limit                                                   int
-}
-
-func usageCommand(c *cli) *cobra.Command {
-	var u usageFilters
-	cmd := &cobra.Command{Use: "usage", Args: cobra.NoArgs, Short: "What models were used for, and what it cost",
-		Annotations: calls("getUsage")}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		from, err := c.parseInstant(u.from)
-		if err != nil {
-			return err
-		}
-		end, err := c.parseInstant(u.to)
-		if err != nil {
-			return err
-		}
-		return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.GetUsage(ctx, &api.GetUsageParams{GroupBy: some(api.UsageDimension(u.by)), From: from, To: end,
-				Product: some(u.product),
-				Repo:    some(u.repo), Model: some(u.model), Agent: some(u.agent), Factory: some(u.factory),
-				Job: some(u.job), Limit: &u.limit})
-		}, c.tableOfUsage)(cmd, args)
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&u.by, "by", "product", "`what` to group by: product, phase, repo, model, provider, agent, factory, job, day or hour")
-	flags.StringVar(&u.from, "since", "", "from this `time` on, as 7d; 30 days by default")
-	flags.StringVar(&u.to, "until", "", "up to this `time`")
-	flags.StringVar(&u.product, "product", "", "of this product, by `name`")
-	flags.StringVar(&u.repo, "repo", "", "of this repository, by `name`")
-	flags.StringVar(&u.model, "model", "", "of this model, by `name`")
-	flags.StringVar(&u.agent, "agent", "", "of this agent, by `name`")
-	flags.StringVar(&u.factory, "factory", "", "of this factory, by `name`")
-	flags.StringVar(&u.job, "job", "", "of this `job`")
-	flags.IntVar(&u.limit, "limit", 100, "how many groups, 1 to 1000")
-	return cmd
-}
-
-func (s *screen) tableOfUsage(w io.Writer, said api.UsageSummary) {
+func printUsage(s *screen, w io.Writer, said api.UsageSummary) {
 	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
 	line := func(name string, u api.Usage) {
 		cost := "unknown"

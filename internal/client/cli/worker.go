@@ -15,6 +15,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
+	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 	"github.com/fleetboard/fleetboard/internal/client/worker"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -31,7 +32,10 @@ type workerFlags struct {
 	noTools                                   bool
 }
 
-func (c *cli) workerCommand() *cobra.Command {
+// factory is `fleet worker` and the commands below it.
+type factory struct{ *cli }
+
+func (c factory) workerCommand() *cobra.Command {
 	var f workerFlags
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -72,7 +76,7 @@ func (c *cli) workerCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.work(cmd.Context(), f) },
 	}
-	cmd.AddCommand(c.workerGCCommand(), c.workerInstallCommand(), c.workerRescueCommand())
+	cmd.AddCommand(c.gcCommand(), c.installCommand(), c.rescueCommand())
 	host := hostName()
 	flags := cmd.Flags()
 	flags.StringVar(&f.repos, "repos", "", "offer the git repositories in this `directory`, or the one that it is")
@@ -119,8 +123,8 @@ func hostName() string {
 }
 
 // work is `fleet worker`.
-func (c *cli) work(ctx context.Context, f workerFlags) error {
-	o, err := c.workerOptions(f)
+func (c factory) work(ctx context.Context, f workerFlags) error {
+	o, err := c.options(f)
 	if err != nil {
 		return err
 	}
@@ -151,7 +155,7 @@ func (c *cli) work(ctx context.Context, f workerFlags) error {
 }
 
 // workerOptions reads the flags and the target.
-func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
+func (c factory) options(f workerFlags) (worker.Options, error) {
 	to, err := c.target()
 	if err != nil {
 		return worker.Options{}, err
@@ -179,11 +183,11 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, fail(exitUsage, "%w", err)
 	}
-	engines, err := c.engines(f.engines)
+	engines, err := parseEngines(f.engines)
 	if err != nil {
 		return worker.Options{}, err
 	}
-	state := cmp.Or(f.state, c.workerState(f.name))
+	state := cmp.Or(f.state, c.state(f.name))
 	log := slog.New(slog.NewTextHandler(c.env.Err, nil))
 	found, err := repos.Open(repos.Options{Dir: f.repos, State: state, Clone: f.clone, Submodules: f.submodules, Log: log,
 		Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})
@@ -226,8 +230,8 @@ func (c *cli) workerOptions(f workerFlags) (worker.Options, error) {
 // maxSeats is the API's limit of the jobs that an agent has at once.
 const maxSeats = 100
 
-// engines returns those named, or those that are looked for.
-func (c *cli) engines(names []string) ([]engines.Engine, error) {
+// parseEngines returns those named, or those that are looked for.
+func parseEngines(names []string) ([]engines.Engine, error) {
 	if len(names) == 0 {
 		names = engines.Names()
 	}
@@ -240,4 +244,23 @@ func (c *cli) engines(names []string) ([]engines.Engine, error) {
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+// socketVariable names the socket of a worker in the environment of its agent programs.
+const socketVariable = "FLEETBOARD_WORKER_SOCKET"
+
+func (c *cli) mcpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp", Args: cobra.NoArgs,
+		Short: "Give an agent program the tools of its job (started by the program)",
+		Long: "mcp speaks the Model Context Protocol on stdin and stdout, for an agent program that `fleet worker` runs: it can report\n" +
+			"progress, ask a person, save a checkpoint and file a follow-up job. Workers start it by themselves.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			socket := c.env.Getenv(socketVariable)
+			if socket == "" {
+				return fail(exitUsage, "`fleet mcp` is started by agent programs that `fleet worker` runs: %s is not set", socketVariable)
+			}
+			return mcptools.Pipe(cmd.Context(), socket, c.env.In, c.env.Out)
+		},
+	}
 }

@@ -13,7 +13,7 @@ import (
 // What is on this host is cleaned without a server; only the origins are left alone then.
 func TestGCGoesOnWithoutAServer(t *testing.T) {
 	var said bytes.Buffer
-	c := &cli{}
+	c := factory{&cli{}}
 	c.env = Env{Err: &said}
 	asked := 0
 	ended := c.askEnded(func(context.Context, string, []string) ([]repos.EndedBranch, error) {

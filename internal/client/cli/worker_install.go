@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *cli) workerInstallCommand() *cobra.Command {
+func (c factory) installCommand() *cobra.Command {
 	var toPrint bool
 	cmd := &cobra.Command{
 		Use:   "install [-- FLAGS OF fleet worker]",
@@ -30,7 +30,7 @@ func (c *cli) workerInstallCommand() *cobra.Command {
 }
 
 // install writes the files of the service, with the flags of its worker.
-func (c *cli) install(flags []string, toPrint bool) error {
+func (c factory) install(flags []string, toPrint bool) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ type service struct {
 
 // service returns the file that has a system start a command: where it belongs, what it says,
 // and the line that starts it.
-func (c *cli) service(system string, s service) (path, text, start string, err error) {
+func (c factory) service(system string, s service) (path, text, start string, err error) {
 	home := c.env.Getenv("HOME")
 	if home == "" {
 		return "", "", "", fail(exitUsage, "HOME is not set, so there is no place for the file: use --print")

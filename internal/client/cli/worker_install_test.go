@@ -9,9 +9,9 @@ import (
 )
 
 func TestTheServiceStartsTheWorker(t *testing.T) {
-	c := &cli{screen: screen{env: Env{StateDir: "/state", Getenv: func(name string) string {
+	c := factory{&cli{screen: screen{env: Env{StateDir: "/state", Getenv: func(name string) string {
 		return map[string]string{"HOME": "/home/mara", "PATH": "/bin:/opt/50%"}[name]
-	}}}}
+	}}}}}
 	starts := service{[]string{"/usr/bin/fleet", "worker", "--check", `make "test" $HOME`}, "/conf/50%/worker.env"}
 	for system, want := range map[string][]string{
 		"linux": {"/home/mara/.config/systemd/user/fleet-worker.service", `ExecStart="/usr/bin/fleet" "worker" "--check" "make \"test\" $$HOME"`, `"PATH=/bin:/opt/50%%"`, "\nEnvironmentFile=-/conf/50%%/worker.env\n"},

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fleetboard/fleetboard/api"
+)
+
+// verb is a command that makes a call and prints its answer.
+type verb struct {
+	// group is the command below which it stands, "" for fleet itself.
+	group string
+	// use is its name and its arguments: [X] may be left out, X… stands for one or more.
+	use, short string
+	// calls are the operations of the API that it may call.
+	calls string
+	flags []flag
+	call  call
+}
+
+// verbs are the commands that do no more than call and print.
+var verbs = []verb{
+	{"", "usage", "What models were used for, and what it cost", "getUsage", usageFlags,
+		listAll((*api.Client).GetUsage, printUsage)},
+
+	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
+	{"job", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},
+
+	{"backlog", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},
+
+	{"product", "list", "List the products", "listProducts", pages, listAll((*api.Client).ListProducts, printProducts)},
+	{"product", "show PRODUCT", "Show a product", "getProduct", nil, showOne((*api.Client).GetProduct, printProduct)},
+	{"product", "remove PRODUCT…", "Take away products that have no jobs", "deleteProduct", nil,
+		doEach("The product %s is gone.\n", (*api.Client).DeleteProduct)},
+
+	{"factory", "list", "List the factories", "listFactories", pages, listAll((*api.Client).ListFactories, printFactories)},
+	{"factory", "show FACTORY", "Show a factory and its agents", "getFactory", nil,
+		showOne((*api.Client).GetFactory, printFactory)},
+	{"factory", "drain FACTORY…", "Give factories no new jobs; present ones may end", "drainFactory", nil,
+		showEach((*api.Client).DrainFactory, printDrained)},
+	{"factory", "undrain FACTORY…", "Give drained factories jobs again", "undrainFactory", nil,
+		showEach((*api.Client).UndrainFactory, printDrained)},
+	{"factory", "remove FACTORY…", "Forget factories whose agents are all dead", "removeFactory", nil,
+		doEach("The factory %s is gone.\n", (*api.Client).RemoveFactory)},
+
+	{"agent", "list", "List the agents", "listAgents", slices.Concat(agentFilters, pages),
+		listAll((*api.Client).ListAgents, printAgents)},
+	{"agent", "show AGENT", "Show an agent", "getAgent", nil, showOne((*api.Client).GetAgent, printAgent)},
+	{"agent", "jobs AGENT", "List the jobs that an agent holds now", "listAgentJobs", pages,
+		listBelow((*api.Client).ListAgentJobs, printJobs)},
+
+	{"budget", "list", "List the budgets and how they stand", "listBudgets", nil,
+		showAll((*api.Client).ListBudgets, printBudgets)},
+	{"budget", "show BUDGET", "Show a budget, by name or id", "listBudgets getBudget", nil, showOne(getBudget, printBudget)},
+
+	{"msg", "inbox", "Show what is in your inbox, without taking it out", "readMessages",
+		[]flag{{"type", "types", "of this `type`; repeatable", nil}, {"", "peek", "", true}, {"", "limit", "", 100}},
+		listAll((*api.Client).ReadMessages, printInbox)},
+	{"msg", "thread NAME", "Show a thread; that of a job has the job's key", "readThread", []flag{{"", "limit", "", 200}},
+		listBelow((*api.Client).ReadThread, printMessages)},
+
+	{"bus", "exports", "List the exports and their positions", "listExports", nil,
+		showAll((*api.Client).ListExports, printExports)},
+
+	{"dead", "list", "List messages that an inbox gave up", "listDeadLetters", nil,
+		listAll((*api.Client).ListDeadLetters, printDeadLetters)},
+	{"dead", "redrive ID...", "Hand dead letters out again", "redriveDeadLetter", nil, doEach("", (*api.Client).RedriveDeadLetter)},
+	{"dead", "discard ID...", "Remove dead letters", "discardDeadLetter", nil,
+		doEach("The dead letter of %s is gone.\n", (*api.Client).DiscardDeadLetter)},
+}
+
+// Flags of several verbs.
+var (
+	pages = []flag{
+		{"limit", "limit", "how many at most, 1 to 200", 50},
+		{"cursor", "cursor", "go on where the page before ended: its next_`cursor`", nil},
+	}
+	agentFilters = []flag{
+		{"factory", "factory", "of the factory with this `name`", nil},
+		{"health", "health", "with this `health`: healthy, warn, stale, dead or ended", nil},
+		{"product", "product", "that may work for the product with this `name`", nil},
+		{"status", "status", "that last said this `status`: idle, working or blocked", nil},
+	}
+	usageFlags = []flag{
+		{"by", "group_by", "`what` to group by: product, phase, repo, model, provider, agent, factory, job, day or hour", "product"},
+		{"since", "from", "from this `time` on, as 7d; 30 days by default", nil},
+		{"until", "to", "up to this `time`", nil},
+		{"product", "product", "of this product, by `name`", nil},
+		{"repo", "repo", "of this repository, by `name`", nil},
+		{"model", "model", "of this model, by `name`", nil},
+		{"agent", "agent", "of this agent, by `name`", nil},
+		{"factory", "factory", "of this factory, by `name`", nil},
+		{"job", "job", "of this `job`", nil},
+		{"limit", "limit", "how many groups, 1 to 1000", 100},
+	}
+)
+
+// call is what a verb does.
+type call struct {
+	takes reflect.Type // has the fields that flags set
+	do    func(ctx context.Context, r request) error
+}
+
+// request is a verb that is carried out.
+type request struct {
+	c      *cli
+	to     *api.Client
+	args   []string
+	fields map[string]any // that flags set
+}
+
+// Calls of the API by what they take: nothing, a name, or fields below a name.
+type (
+	editor           = api.RequestEditorFn // the last parameter of all calls; nothing passes one
+	ask              = func(to *api.Client, ctx context.Context, _ ...editor) (*http.Response, error)
+	askName          = func(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error)
+	askFields[P any] = func(to *api.Client, ctx context.Context, fields *P, _ ...editor) (*http.Response, error)
+	askBelow[P any]  = func(to *api.Client, ctx context.Context, name string, fields *P, _ ...editor) (*http.Response, error)
+	printer[T any]   = func(s *screen, w io.Writer, said T)
+)
+
+// showAll calls what takes nothing.
+func showAll[T any](ask ask, print printer[T]) call {
+	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, print)(ask(r.to, ctx)) }}
+}
+
+// showOne calls what takes a name.
+func showOne[T any](ask askName, print printer[T]) call {
+	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, print)(ask(r.to, ctx, r.args[0])) }}
+}
+
+// listAll calls what takes the fields P.
+func listAll[P, T any](ask askFields[P], print printer[T]) call {
+	return listBelow(func(to *api.Client, ctx context.Context, _ string, p *P, _ ...editor) (*http.Response, error) {
+		return ask(to, ctx, p)
+	}, print)
+}
+
+// listBelow calls what takes a name and the fields P.
+func listBelow[P, T any](ask askBelow[P], print printer[T]) call {
+	return call{reflect.TypeFor[P](), func(ctx context.Context, r request) error {
+		p, err := parameters[P](r.fields)
+		if err != nil {
+			return err
+		}
+		return answer(r.c, print)(ask(r.to, ctx, strings.Join(r.args, ""), p))
+	}}
+}
+
+// showEach calls what takes a name, for every argument.
+func showEach[T any](ask askName, print printer[T]) call {
+	return call{nil, func(ctx context.Context, r request) error {
+		return r.c.forEach(r.args, func(name string) error { return answer(r.c, print)(ask(r.to, ctx, name)) })
+	}}
+}
+
+// doEach calls what takes a name, for every argument, and says what is done.
+func doEach(done string, ask askName) call {
+	return call{nil, func(ctx context.Context, r request) error {
+		return r.c.forEach(r.args, func(name string) error {
+			_, err := read(ask(r.to, ctx, name))
+			if err == nil && done != "" {
+				r.c.say(done, cleanLine(name))
+			}
+			return err
+		})
+	}}
+}
+
+// verbsBelow makes the commands of the verbs of a group.
+func (c *cli) verbsBelow(group string) (all []*cobra.Command) {
+	for _, v := range verbs {
+		if v.group == group {
+			all = append(all, v.command(c))
+		}
+	}
+	return all
+}
+
+func (v verb) command(c *cli) *cobra.Command {
+	cmd := c.command(v.use, v.short, v.calls)
+	if v.call.takes != nil {
+		addFlags(cmd.Flags(), v.call.takes, v.flags)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		fields, err := c.fields(cmd.Flags(), v.call.takes, v.flags)
+		if err != nil {
+			return err
+		}
+		to, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return v.call.do(cmd.Context(), request{c, to, args, fields})
+	}
+	return cmd
+}
+
+// command returns a command that does nothing yet. Its use says how many arguments it takes and what
+// a shell completes them with.
+func (c *cli) command(use, short string, operations ...string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Annotations: calls(operations...), Args: arguments(use)}
+	switch cmd.Name() {
+	case "list":
+		cmd.Aliases = []string{"ls"}
+	case "remove":
+		cmd.Aliases = []string{"rm"}
+	}
+	var find names
+	most := 0
+	for _, argument := range strings.Fields(use)[1:] {
+		known := argumentNames[strings.Trim(argument, "[].…")]
+		if known == nil {
+			break
+		}
+		find = known
+		if most++; isRepeated(argument) {
+			most = 0
+		}
+	}
+	if find != nil {
+		cmd.ValidArgsFunction = c.complete(find, most)
+	}
+	return cmd
+}
+
+// argumentNames find what a shell completes arguments with.
+var argumentNames = map[string]names{"JOB": jobKeys(), "OTHER": jobKeys(), "PRODUCT": productNames, "FACTORY": factoryNames,
+	"AGENT": agentNames, "BUDGET": budgetNames, "FROM": budgetNames, "TO": budgetNames}
+
+func isRepeated(word string) bool {
+	return strings.HasSuffix(word, "…") || strings.HasSuffix(word, "...")
+}
+
+// arguments returns the check of the arguments that a use names.
+func arguments(use string) cobra.PositionalArgs {
+	words := strings.Fields(use)[1:]
+	switch n := len(words); {
+	case n == 0:
+		return cobra.NoArgs
+	case isRepeated(words[n-1]):
+		return cobra.MinimumNArgs(n)
+	case strings.HasPrefix(words[0], "["):
+		return cobra.MaximumNArgs(n)
+	default:
+		return cobra.ExactArgs(n)
+	}
+}
