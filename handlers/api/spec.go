@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -28,9 +29,13 @@ type operation struct {
 	waits     bool // see waiting
 }
 
-// operations reads the description, and its version. It panics where a call has no permission:
+// operations are the calls of the description, by their ids. The description is read once: that
+// takes a tenth of a second.
+var operations = sync.OnceValues(readOperations)
+
+// readOperations reads the description, and its version. It panics where a call has no permission:
 // the description is part of the program, and such a call would be open to all.
-func operations() (all map[string]operation, version string) {
+func readOperations() (all map[string]operation, version string) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(api.Description))
 	if err != nil {
 		panic(fmt.Sprintf("openapi.yaml: %v", err))
