@@ -32,8 +32,7 @@ const (
 	bodyBudget = 192 << 20
 	// bodyPatience is how long a call waits for its share.
 	bodyPatience = 2 * time.Second
-	// copies is how often a body is in memory at once while it is read, and again
-	// while its call is carried out, beside the values that are parsed from it.
+	// copies is how often a body is in memory at once while its call is carried out.
 	copies = 6
 )
 
@@ -79,7 +78,7 @@ func (s *Server) readBody(c echo.Context, op operation, who *tenancy.Principal) 
 		defer s.decoding.Release(1)
 	}
 	body, err := schema.Decode(raw, wanted)
-	if err == nil && op.id != "reportBatch" { // the batch parses each of its reports once more
+	if err == nil && op.id != "reportBatch" { // the batch reads each of its reports once more
 		h.share.Shrink(peakMemory(len(body)))
 	}
 	return body, h, err
@@ -93,7 +92,11 @@ func (s *Server) receive(c echo.Context, op operation, who *tenancy.Principal) (
 		return nil, nil, tooLarge(limit)
 	}
 	body := http.MaxBytesReader(c.Response(), r.Body, limit)
-	begin := make([]byte, smallBody)
+	size := int64(smallBody)
+	if r.ContentLength >= 0 {
+		size = min(size, r.ContentLength+1)
+	}
+	begin := make([]byte, size)
 	n, err := io.ReadFull(body, begin)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && (r.ContentLength < 0 || int64(n) == r.ContentLength) {
 		return begin[:n], nil, nil
@@ -133,7 +136,7 @@ func unreadable(err error, limit int64) error {
 var bodyShares = quota.Shares{Asker: bodyBudget / 4, Enrolment: bodyBudget / 2, Workspace: bodyBudget * 3 / 4}
 
 // parsed returns the memory that a body takes at most while it is read.
-func parsed(length int64) int64 { return copies*length + schema.Memory(length) }
+func parsed(length int64) int64 { return length + schema.Memory(length) }
 
 // peakMemory returns the memory that a body takes at most while its call is carried out.
 func peakMemory(length int) int64 {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fleetboard/fleetboard/handlers/api/schema"
@@ -73,26 +75,12 @@ func withBody[B any](body []byte, call func(*B) (any, error)) (any, error) {
 	return call(&b)
 }
 
-// batchReport is an item of a batch: a verb, and the body that its call has alone.
+// batchReport is an item of a batch: a verb, beside the body that its call has alone.
 type batchReport struct {
-	verb batchVerb
-	job  string
-	body *schema.Document
-	next bool // it wants something for the seat that becomes free
-}
-
-// parseReport reads an item; the batch as a whole was checked.
-func parseReport(raw json.RawMessage) (batchReport, error) {
-	item, err := schema.Parse(raw)
-	if err != nil {
-		return batchReport{}, err
-	}
-	fields, _ := item.Value.(map[string]any)
-	verb, _ := fields["verb"].(string)
-	job, _ := fields["job"].(string)
-	delete(fields, "verb")
-	_, next := fields["next"]
-	return batchReport{verb: batchVerbs[verb], job: job, body: item, next: next}, nil
+	Verb string
+	Job  string
+	Next json.RawMessage // it wants something for the seat that becomes free
+	raw  json.RawMessage
 }
 
 // parseReports reads the items of a batch. One of them may claim the next jobs: an answer has
@@ -100,16 +88,29 @@ func parseReport(raw json.RawMessage) (batchReport, error) {
 func parseReports(items []json.RawMessage) ([]batchReport, error) {
 	list, asked := make([]batchReport, len(items)), false
 	for i, raw := range items {
-		var err error
-		if list[i], err = parseReport(raw); err != nil {
-			return nil, err
+		if err := json.Unmarshal(raw, &list[i]); err != nil {
+			return nil, fault.Wrap(err, fault.Malformed, "The report does not have the form of its verb.")
 		}
-		if asked && list[i].next {
+		list[i].raw = raw
+		next := list[i].Next != nil
+		if asked && next {
 			return nil, fault.Invalid(fmt.Sprintf("items[%d].next", i), "It may stand in one item of a batch.")
 		}
-		asked = asked || list[i].next
+		asked = asked || next
 	}
 	return list, nil
+}
+
+// reportSchemas returns the bodies of the verbs, each with the verb beside.
+func reportSchemas(all map[string]operation) map[string]*openapi3.Schema {
+	schemas := map[string]*openapi3.Schema{}
+	for verb, v := range batchVerbs {
+		body := *all[v.operation].body
+		body.Properties = maps.Clone(body.Properties)
+		body.Properties["verb"] = openapi3.NewStringSchema().NewRef()
+		schemas[verb] = &body
+	}
+	return schemas
 }
 
 // ReportBatch carries out several reports: those on one job in their order, the
@@ -121,7 +122,7 @@ func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestOb
 	}
 	answers, ofJob := make([]BatchItemAnswer, len(list)), map[string][]int{}
 	for i, report := range list {
-		ofJob[report.job] = append(ofJob[report.job], i)
+		ofJob[report.Job] = append(ofJob[report.Job], i)
 	}
 	var reports errgroup.Group
 	reports.SetLimit(batchAtOnce)
@@ -168,9 +169,9 @@ func (s *reportHandlers) carryOut(ctx context.Context, r batchReport) (answer an
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	body, err := r.body.Canonical(s.bodies[r.verb.operation])
+	body, err := schema.Decode(r.raw, s.reports[r.Verb])
 	if err != nil {
 		return nil, err
 	}
-	return r.verb.carryOut(s, ctx, body)
+	return batchVerbs[r.Verb].carryOut(s, ctx, body)
 }

@@ -17,7 +17,7 @@ import (
 // reportHandlers answer what agents report of the jobs that they hold.
 type reportHandlers struct {
 	*Deps
-	bodies map[string]*openapi3.Schema // of the operations
+	reports map[string]*openapi3.Schema // the bodies of a batch's items, by verb
 }
 
 // StartJob says that work on a claimed job begins.

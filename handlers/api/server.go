@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 	"golang.org/x/sync/semaphore"
 
@@ -121,10 +120,6 @@ var _ StrictServerInterface = (*Server)(nil)
 // error pages of the web edge reach it.
 func New(d Deps) *Server {
 	all, version := operations()
-	bodies := map[string]*openapi3.Schema{}
-	for id, op := range all {
-		bodies[id] = op.body
-	}
 	s := &Server{
 		Deps:                &d,
 		actionHandlers:      actionHandlers{&d},
@@ -144,7 +139,7 @@ func New(d Deps) *Server {
 		metaHandlers:        metaHandlers{Deps: &d, version: version},
 		branchHandlers:      branchHandlers{&d},
 		productHandlers:     productHandlers{&d},
-		reportHandlers:      reportHandlers{Deps: &d, bodies: bodies},
+		reportHandlers:      reportHandlers{Deps: &d, reports: reportSchemas(all)},
 		routabilityHandlers: routabilityHandlers{&d},
 		statusHandlers:      statusHandlers{&d},
 		usageHandlers:       usageHandlers{&d},

@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -12,52 +12,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// check compares a parsed value with its schema. It knows the keywords that the
-// requests of openapi.yaml use: type, nullable, properties, required,
-// additionalProperties, items, enum, date-time, anyOf a number and a text, and the
-// limits of length, number and entries.
-func (f *findings) check(field string, value any, schema *openapi3.Schema) {
-	if len(schema.AnyOf) > 0 {
-		schema = fitting(value, schema.AnyOf)
-	}
-	switch v := value.(type) {
-	case nil:
-		if !schema.Nullable {
-			f.unreadable(field, "It must not be null; leave the field out.")
-		}
-	case map[string]any:
-		if f.is(field, schema, "object") {
-			f.object(field, v, schema)
-		}
-	case []any:
-		if f.is(field, schema, "array") {
-			f.array(field, v, schema)
-		}
-	case string:
-		if f.is(field, schema, "string") {
-			f.string(field, v, schema)
-		}
-	case bool:
-		f.is(field, schema, "boolean")
-	case json.Number:
-		f.numeric(field, v, schema)
-	}
-}
+// What is checked here are the keywords that the requests of openapi.yaml use: type, nullable,
+// properties, required, additionalProperties, items, enum, date-time, anyOf a number and a
+// text, and the limits of length, number and entries.
 
 // fitting returns the schema for text where the value is one, else the other one.
-func fitting(value any, schemas openapi3.SchemaRefs) *openapi3.Schema {
-	_, isText := value.(string)
+func fitting(isText bool, schemas openapi3.SchemaRefs) *openapi3.Schema {
 	i := slices.IndexFunc(schemas, func(s *openapi3.SchemaRef) bool { return s.Value.Type.Is("string") == isText })
 	return schemas[max(0, i)].Value
-}
-
-// is reports whether the schema takes a type, and notes what it takes where not.
-func (f *findings) is(field string, schema *openapi3.Schema, kind string) bool {
-	if schema.Type.Is(kind) {
-		return true
-	}
-	f.unreadable(field, "%s", expected(schema))
-	return false
 }
 
 func expected(schema *openapi3.Schema) string {
@@ -76,55 +38,30 @@ func expected(schema *openapi3.Schema) string {
 	return "It must be a number."
 }
 
-func (f *findings) object(field string, object map[string]any, schema *openapi3.Schema) {
-	open := schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has
-	for key, value := range object {
-		property, known := schema.Properties[key]
-		switch {
-		case known:
-			f.check(join(field, key), value, property.Value)
-		case !open:
-			f.unreadable(join(field, key), "There is no such field.")
-		}
-	}
-	for _, key := range schema.Required {
-		if _, given := object[key]; !given {
-			f.unfit(join(field, key), "It must be given.")
-		}
-	}
-}
+const (
+	// mostEntries and fewestEntries refuse a list that is too long or too short.
+	mostEntries   = "It must have at most %d entries."
+	fewestEntries = "It must have at least %d entries (it has %d)."
+	// notText refuses what PostgreSQL cannot keep as text.
+	notText = "It must hold text only: UTF-8, without NUL characters."
+)
 
-// mostEntries refuses a list that is too long.
-const mostEntries = "It must have at most %d entries."
-
-func (f *findings) array(field string, list []any, schema *openapi3.Schema) {
-	n := uint64(len(list))
-	if schema.MaxItems != nil && n > *schema.MaxItems {
-		f.unfit(field, mostEntries, *schema.MaxItems)
-		return
-	}
-	if n < schema.MinItems {
-		f.unfit(field, "It must have at least %d entries (it has %d).", schema.MinItems, n)
-	}
-	for i, item := range list {
-		f.check(field+"["+strconv.Itoa(i)+"]", item, schema.Items.Value)
-	}
-}
-
-func (f *findings) string(field, s string, schema *openapi3.Schema) {
-	n := uint64(utf8.RuneCountInString(s)) //nolint:gosec // a count
+// textProblem says why a text does not fit; "" is that it does.
+func textProblem(s []byte, schema *openapi3.Schema) string {
+	n := uint64(utf8.RuneCount(s)) //nolint:gosec // a count
 	switch {
 	case schema.MaxLength != nil && n > *schema.MaxLength:
-		f.unfit(field, "It must have at most %d characters (it has %d).", *schema.MaxLength, n)
+		return fmt.Sprintf("It must have at most %d characters (it has %d).", *schema.MaxLength, n)
 	case n < schema.MinLength:
-		f.unfit(field, "It must not be empty.")
-	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		f.unfit(field, "It must be one of %s.", choices(schema.Enum))
+		return "It must not be empty."
+	case len(schema.Enum) > 0 && !slices.ContainsFunc(schema.Enum, func(one any) bool { name, _ := one.(string); return name == string(s) }):
+		return fmt.Sprintf("It must be one of %s.", choices(schema.Enum))
 	case schema.Format == "date-time":
-		if _, err := time.Parse(time.RFC3339, s); err != nil {
-			f.unfit(field, "It must be a time like 2006-01-02T15:04:05Z.")
+		if _, err := time.Parse(time.RFC3339, string(s)); err != nil {
+			return "It must be a time like 2006-01-02T15:04:05Z."
 		}
 	}
+	return ""
 }
 
 func choices(enum []any) string {
@@ -137,29 +74,25 @@ func choices(enum []any) string {
 	return strings.Join(names, ", ")
 }
 
-func (f *findings) numeric(field string, n json.Number, schema *openapi3.Schema) {
-	if schema.Type.Is("integer") {
-		f.integer(field, n, schema)
-		return
+// numberProblem says why a number does not fit, and whether it is one of the schema's type;
+// "" is that it fits.
+func numberProblem(n string, schema *openapi3.Schema) (problem string, readable bool) {
+	var v float64
+	var err error
+	switch {
+	case schema.Type.Is("number"):
+		v, err = strconv.ParseFloat(n, 64)
+	case !schema.Type.Is("integer") || strings.ContainsAny(n, ".eE"):
+		return expected(schema), false
+	default:
+		var whole int64
+		whole, err = strconv.ParseInt(n, 10, 64)
+		v = float64(whole)
 	}
-	if !f.is(field, schema, "number") {
-		return
-	}
-	v, err := strconv.ParseFloat(n.String(), 64)
 	if err != nil || outside(v, schema) {
-		f.unfit(field, "%s", span(schema))
+		return span(schema), true
 	}
-}
-
-func (f *findings) integer(field string, n json.Number, schema *openapi3.Schema) {
-	if strings.ContainsAny(n.String(), ".eE") {
-		f.unreadable(field, "It must be a whole number.")
-		return
-	}
-	v, err := strconv.ParseInt(n.String(), 10, 64)
-	if err != nil || outside(float64(v), schema) {
-		f.unfit(field, "%s", span(schema))
-	}
+	return "", true
 }
 
 func outside(v float64, schema *openapi3.Schema) bool {

@@ -35,13 +35,36 @@ func TestTooManyValuesCostLittle(t *testing.T) {
 				_, _ = schema.Decode(body, all[c.call])
 			}
 		})
-		if n := measured.AllocedBytesPerOp(); n > schema.BytesOfValue*schema.MaxValues {
-			t.Errorf("%s: %d MB for a body of %d MB", what, n>>20, len(body)>>20)
+		if n := measured.AllocedBytesPerOp(); n > schema.Memory(int64(len(body))) {
+			t.Errorf("%s: %d KB for a body of %d KB", what, n>>10, len(body)>>10)
 		}
 	}
 }
 
-// What is not UTF-8 is refused before it is written out. It counts what the process
+// What a body takes while it is read has the bound that its share of memory has. It counts
+// what the process allocates, and so runs alone.
+func TestReadingTakesNoMoreThanItsShare(t *testing.T) {
+	described := bodies(t)["createJob"]
+	for what, item := range map[string]string{
+		"text": `"` + strings.Repeat("x", 1<<10) + `"`, "escapes": `"` + strings.Repeat(`\n`, 1<<10) + `"`,
+		"separators": `"` + strings.Repeat("\u2028", 1<<10) + `"`, "objects": `{"b":0,"a":0}`,
+		"nested": strings.Repeat(`{"z":{"y":0},"a":`, 28) + "0" + strings.Repeat("}", 28),
+	} {
+		body := []byte(`{"title":"x","input_context":{"a":[` + strings.Repeat(item+",", (200<<10)/(len(item)+1)) + item + `]}}`)
+		measured := testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				if _, err := schema.Decode(body, described); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		if n := measured.AllocedBytesPerOp(); n > schema.Memory(int64(len(body))) {
+			t.Errorf("%s: %d KB for a body of %d KB", what, n>>10, len(body)>>10)
+		}
+	}
+}
+
+// What is not UTF-8 is refused before it is read. It counts what the process
 // allocates, and so runs alone.
 func TestALargeBodyThatIsNoTextCostsLittle(t *testing.T) {
 	body := []byte(`{"lines":["` + strings.Repeat("\xffa", api.MaxLogBody/2-50) + `"]}`)

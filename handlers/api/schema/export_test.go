@@ -2,8 +2,7 @@ package schema
 
 // Limits for tests.
 const (
-	MaxDepth     = maxDepth
-	MaxFindings  = maxFindings
-	MaxValues    = maxValues
-	BytesOfValue = bytesOfValue
+	MaxDepth    = maxDepth
+	MaxFindings = maxFindings
+	MaxValues   = maxValues
 )

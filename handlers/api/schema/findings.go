@@ -26,6 +26,12 @@ func (f *findings) unfit(field, format string, args ...any) {
 	note(&f.invalid, field, format, args...)
 }
 
+// twice notes a field that there is twice, whatever else is wrong with it.
+func (f *findings) twice(field string) {
+	delete(f.malformed, short(field))
+	f.unreadable(field, "It must be given once.")
+}
+
 func note(to *map[string]string, field, format string, args ...any) {
 	if *to == nil {
 		*to = map[string]string{}

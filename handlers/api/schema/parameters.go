@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -50,9 +49,7 @@ func Parameters(params openapi3.Parameters, r *http.Request, path func(name stri
 
 func checkPath(escaped string) error {
 	name, err := url.PathUnescape(escaped)
-	var found findings
-	found.text("", name)
-	if err != nil || found.fault() != nil {
+	if err != nil || !isText([]byte(name)) {
 		return fault.New(fault.NotFound, "Nothing can have this name.")
 	}
 	return nil
@@ -66,12 +63,15 @@ func (f *findings) query(p *openapi3.Parameter, values []string) {
 		} else if !apart && len(values) == 1 {
 			values = strings.Split(values[0], ",")
 		}
-		list := make([]any, len(values))
-		for i, v := range values {
-			list[i] = v
-			f.text(p.Name+"["+strconv.Itoa(i)+"]", v)
+		n := uint64(len(values))
+		if schema.MaxItems != nil && n > *schema.MaxItems {
+			f.unfit(p.Name, mostEntries, *schema.MaxItems)
+		} else if n < schema.MinItems {
+			f.unfit(p.Name, fewestEntries, schema.MinItems, n)
 		}
-		f.array(p.Name, list, schema)
+		for i, v := range values {
+			f.parameter(p.Name+"["+strconv.Itoa(i)+"]", v, schema.Items.Value)
+		}
 		return
 	}
 	if len(values) > 1 {
@@ -84,19 +84,23 @@ func (f *findings) query(p *openapi3.Parameter, values []string) {
 
 // parameter checks one value that came as text.
 func (f *findings) parameter(name, value string, schema *openapi3.Schema) {
-	f.text(name, value)
+	if !isText([]byte(value)) {
+		f.unfit(name, notText)
+	}
 	switch {
 	case schema.Type.Is("boolean"):
 		if value != "true" && value != "false" {
-			f.unreadable(name, "It must be true or false.")
+			f.unreadable(name, "%s", expected(schema))
 		}
 	case schema.Type.Is("integer"):
 		if !wholeNumber.MatchString(value) {
-			f.unreadable(name, "It must be a whole number.")
-			return
+			f.unreadable(name, "%s", expected(schema))
+		} else if problem, _ := numberProblem(value, schema); problem != "" {
+			f.unfit(name, "%s", problem)
 		}
-		f.integer(name, json.Number(value), schema)
 	default:
-		f.check(name, value, schema)
+		if problem := textProblem([]byte(value), schema); problem != "" {
+			f.unfit(name, "%s", problem)
+		}
 	}
 }
