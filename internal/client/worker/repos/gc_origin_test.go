@@ -99,7 +99,7 @@ func TestGCCleansTheOrigin(t *testing.T) {
 	for _, name := range []string{"fleet/mine", "fleet/FB-1", "fleet/FB-1-00000000-e1", "release/1"} {
 		gitIn(t, origin, "update-ref", "refs/heads/"+name, "main")
 	}
-	aside := "github.com/fleetboard/fleetboard/merge/FB-1"
+	aside := "fleetboard/merge/FB-1"
 	gitIn(t, origin, "update-ref", "refs/heads/"+aside, gitIn(t, origin, "rev-parse", merged))
 
 	before := branchesAt(t, origin)

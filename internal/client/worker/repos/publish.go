@@ -15,7 +15,7 @@ type Published struct {
 }
 
 // asidePrefix is that of branches which are for pull requests alone.
-const asidePrefix = "github.com/fleetboard/fleetboard/merge/"
+const asidePrefix = "fleetboard/merge/"
 
 // ErrNoOrigin is a repository that is on this host alone.
 var ErrNoOrigin = errors.New("the repository has no origin")
