@@ -12,20 +12,20 @@ import (
 // the job and the epoch. It returns the branch's newest commit, also where nothing was changed.
 func (w *Worktree) Commit(ctx context.Context, message string) (commit string, changed bool, err error) {
 	before := w.tip
-	commit, err = w.commit(ctx, w.withTrailers(message))
+	commit, err = w.commit(ctx, w.attempt.withTrailers(message))
 	return commit, commit != before, err
 }
 
 // SaveWIP commits what there is as work in progress, and returns the newest commit.
 func (w *Worktree) SaveWIP(ctx context.Context, reason string) (string, error) {
-	return w.commit(ctx, w.withTrailers("Work in progress: "+firstLine(reason)))
+	return w.commit(ctx, w.attempt.withTrailers("Work in progress: "+firstLine(reason)))
 }
 
-func (w *Worktree) withTrailers(message string) string {
+func (a Attempt) withTrailers(message string) string {
 	text := fmt.Sprintf("%s\n\nFleetboard-Job: %s\nFleetboard-Epoch: %d\n",
-		strings.TrimSpace(message), firstLine(w.attempt.Job), w.attempt.Epoch)
-	if w.attempt.ID != "" {
-		text += "Fleetboard-Job-Id: " + firstLine(w.attempt.ID) + "\n"
+		strings.TrimSpace(message), firstLine(a.Job), a.Epoch)
+	if a.ID != "" {
+		text += "Fleetboard-Job-Id: " + firstLine(a.ID) + "\n"
 	}
 	return strings.ReplaceAll(text, "\x00", "")
 }

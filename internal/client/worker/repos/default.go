@@ -141,12 +141,12 @@ func (m *mirror) beginningOfClone(ctx context.Context) (branch, commit string, e
 }
 
 // unborn returns the branch that the first commit is for.
-func (m *mirror) unborn(ctx context.Context) string {
-	if branch := m.headBranch(ctx); branch != "" {
+func (s source) unborn(ctx context.Context) string {
+	if branch := s.headBranch(ctx); branch != "" {
 		return branch
 	}
-	if m.initial != "" {
-		return m.initial
+	if s.initial != "" {
+		return s.initial
 	}
 	return "main"
 }

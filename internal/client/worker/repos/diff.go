@@ -45,37 +45,46 @@ type Diff struct {
 	Cut   bool
 }
 
+// changes is what a branch of a mirror has that its base has not.
+type changes struct {
+	mirror    *mirror
+	base, tip string
+}
+
+func (w *Worktree) changes() changes { return changes{w.mirror, w.Base, w.tip} }
+
 // Diff compares the branch with Base.
 func (w *Worktree) Diff(ctx context.Context) (Diff, error) {
 	var d Diff
-	if err := w.countChanges(ctx, &d); err != nil {
+	c := w.changes()
+	if err := c.count(ctx, &d); err != nil {
 		return Diff{}, err
 	}
-	if err := w.findConflicts(ctx, &d); err != nil {
+	if err := c.findConflicts(ctx, &d); err != nil {
 		return Diff{}, err
 	}
-	if err := w.findMissing(ctx, &d); err != nil {
+	if err := c.findMissing(ctx, &d); err != nil {
 		return Diff{}, err
 	}
-	return d, w.writePatch(ctx, &d)
+	return d, c.writePatch(ctx, &d, filepath.Join(w.private, "patch"))
 }
 
 // diff compares, with these arguments, and writes what it finds to out. Of what is wrong with spaces it says
 // nothing.
-func (w *Worktree) diff(ctx context.Context, out io.Writer, how ...string) error {
-	c := w.mirror.git()
-	c.longest = clonePatience
-	c.settings = []setting{{"core.whitespace", "-blank-at-eol,-blank-at-eof,-space-before-tab"}}
+func (c changes) diff(ctx context.Context, out io.Writer, how ...string) error {
+	git := c.mirror.git()
+	git.longest = clonePatience
+	git.settings = []setting{{"core.whitespace", "-blank-at-eol,-blank-at-eof,-space-before-tab"}}
 	args := append([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, how...)
-	return c.stream(ctx, out, append(args, w.Base, w.tip, "--")...)
+	return git.stream(ctx, out, append(args, c.base, c.tip, "--")...)
 }
 
 // parts reads what a comparison prints, up to each delimiter; none of it is long.
-func (w *Worktree) parts(ctx context.Context, delimiter byte, take func(part string), how ...string) error {
+func (c changes) parts(ctx context.Context, delimiter byte, take func(part string), how ...string) error {
 	read, write := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := w.diff(ctx, write, how...)
+		err := c.diff(ctx, write, how...)
 		done <- errors.Join(err, write.CloseWithError(err))
 	}()
 	in := bufio.NewReader(read)
@@ -88,9 +97,9 @@ func (w *Worktree) parts(ctx context.Context, delimiter byte, take func(part str
 	}
 }
 
-// countChanges counts files and lines.
-func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
-	return w.parts(ctx, 0, func(part string) {
+// count counts files and lines.
+func (c changes) count(ctx context.Context, d *Diff) error {
+	return c.parts(ctx, 0, func(part string) {
 		parts := strings.SplitN(part, "\t", 3)
 		if len(parts) < 3 {
 			return
@@ -105,8 +114,8 @@ func (w *Worktree) countChanges(ctx context.Context, d *Diff) error {
 }
 
 // findConflicts finds what was left of conflicts in added lines.
-func (w *Worktree) findConflicts(ctx context.Context, d *Diff) error {
-	err := w.parts(ctx, '\n', func(line string) {
+func (c changes) findConflicts(ctx context.Context, d *Diff) error {
+	err := c.parts(ctx, '\n', func(line string) {
 		place, ok := strings.CutSuffix(line, ": leftover conflict marker")
 		if !ok {
 			return
@@ -122,14 +131,13 @@ func (w *Worktree) findConflicts(ctx context.Context, d *Diff) error {
 }
 
 // writePatch writes the patch into a file, and the beginning of it into d.
-func (w *Worktree) writePatch(ctx context.Context, d *Diff) error {
-	whole := filepath.Join(w.private, "patch")
+func (c changes) writePatch(ctx context.Context, d *Diff, whole string) error {
 	file, err := os.OpenFile(whole, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	out := &bounded{to: file, left: maxWhole}
-	if err := w.diff(ctx, out); err != nil && !out.full {
+	if err := c.diff(ctx, out); err != nil && !out.full {
 		return errors.Join(err, file.Close())
 	}
 	shown, err := io.ReadAll(io.NewSectionReader(file, 0, maxPatch+1))

@@ -44,7 +44,7 @@ type removal struct {
 // worktree is committed first. All is planned before anything is removed, so that a dry run
 // says what a run does.
 func (r *Repos) GC(ctx context.Context, o GCOptions) ([]Removal, error) {
-	planned, err := r.plan(ctx, o)
+	planned, err := cleanup{r, o}.plan(ctx)
 	faults := []error{err}
 	removed := make([]Removal, 0, len(planned))
 	for _, p := range planned {
@@ -62,24 +62,28 @@ func (r *Repos) GC(ctx context.Context, o GCOptions) ([]Removal, error) {
 	return removed, errors.Join(faults...)
 }
 
+// cleanup finds what nobody needs.
+type cleanup struct {
+	*Repos
+	GCOptions
+}
+
 // plan lists what nobody needs, as things are now.
-func (r *Repos) plan(ctx context.Context, o GCOptions) ([]removal, error) {
-	planned, err := r.planTrees(ctx, o)
-	faults := []error{err}
-	some, err := r.planMerges()
-	planned, faults = append(planned, some...), append(faults, err)
-	some, err = r.planModules(ctx, o)
-	planned, faults = append(planned, some...), append(faults, err)
-	mirrors, err := r.mirrors(ctx)
+func (g cleanup) plan(ctx context.Context) (planned []removal, _ error) {
+	var faults []error
+	add := func(some []removal, err error) { planned, faults = append(planned, some...), append(faults, err) }
+	add(g.planTrees(ctx))
+	add(g.planMerges())
+	add(g.planModules(ctx))
+	mirrors, err := g.mirrors(ctx)
 	faults = append(faults, err)
 	for _, m := range mirrors {
-		if !o.DryRun {
+		if !g.DryRun {
 			faults = append(faults, m.pack(ctx))
 		}
-		for _, collect := range []func(context.Context, *mirror, GCOptions) ([]removal, error){r.planBranches, r.planOrigin, r.planMirror} {
-			some, err := collect(ctx, m, o)
-			planned, faults = append(planned, some...), append(faults, err)
-		}
+		add(g.planBranches(ctx, m))
+		add(g.planOrigin(ctx, m))
+		add(g.planMirror(ctx, m))
 	}
 	return planned, errors.Join(faults...)
 }
@@ -113,13 +117,13 @@ func (m *mirror) pack(ctx context.Context) error {
 }
 
 // mirrors returns those of the host. Those of its clones know them.
-func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
-	dirs, err := filepath.Glob(filepath.Join(r.State, "mirrors", "*.git"))
+func (g cleanup) mirrors(ctx context.Context) ([]*mirror, error) {
+	dirs, err := filepath.Glob(filepath.Join(g.State, "mirrors", "*.git"))
 	if err != nil {
 		return nil, err
 	}
 	known := map[string]source{}
-	clones, unread := r.clones()
+	clones, unread := g.clones()
 	for _, at := range clones {
 		if s, err := cloneAt(ctx, at); err == nil {
 			known[s.base()] = s
@@ -130,12 +134,12 @@ func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 		s, ok := known[repoName(dir)]
 		if !ok {
 			name := mirrorSuffix.ReplaceAllString(repoName(dir), "")
-			reached, err := r.reach(ctx, name)
+			reached, err := g.reach(ctx, name)
 			if s = reached; err != nil || s.base() != repoName(dir) {
 				s = source{name: name} // where it came from is not known any more
 			}
 		}
-		all = append(all, &mirror{source: s, dir: dir, log: r.Log})
+		all = append(all, &mirror{source: s, dir: dir, log: g.Log})
 	}
 	return all, unread
 }
@@ -144,21 +148,22 @@ func (r *Repos) mirrors(ctx context.Context) ([]*mirror, error) {
 var mirrorSuffix = regexp.MustCompile(`-[0-9a-f]{8}$`)
 
 // planTrees lists the worktrees that no process uses. What is in them is saved before they go.
-func (r *Repos) planTrees(ctx context.Context, o GCOptions) (planned []removal, err error) {
-	all, err := r.leftBehind(ctx)
+func (g cleanup) planTrees(ctx context.Context) (planned []removal, err error) {
+	all, err := g.leftBehind(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range all {
-		if o.Awaited != nil && o.Awaited(w.attempt.Name()) {
+		if g.Awaited != nil && g.Awaited(w.attempt.Name()) {
 			continue
 		}
-		why := w.unused()
+		left := leftover{w}
+		why := left.unused()
 		if why == "" {
 			continue
 		}
-		planned = append(planned, removal{Removal{w.leftovers(), why}, func(ctx context.Context) (bool, error) {
-			return w.putAway(ctx, why)
+		planned = append(planned, removal{Removal{left.describe(), why}, func(ctx context.Context) (bool, error) {
+			return left.putAway(ctx, why)
 		}})
 	}
 	return planned, nil
@@ -170,23 +175,25 @@ const (
 	whyNothing = "the attempt left nothing"
 )
 
-// leftovers names what is left of an attempt.
-func (w *Worktree) leftovers() string {
-	if exists(w.Dir) && w.owner() == w.attempt.Name() {
+// leftover is what is left of an attempt whose process may be gone.
+type leftover struct{ *Worktree }
+
+func (w leftover) describe() string {
+	if w.isInPlace() {
 		return "worktree " + w.Dir
 	}
 	return "notes " + w.private
 }
 
 // unused is why what is left of an attempt is not needed, "" where it is.
-func (w *Worktree) unused() string {
+func (w leftover) unused() string {
 	lock := flock.New(w.Dir + ".lock")
 	if free, err := lock.TryLock(); err != nil || !free {
 		return "" // an attempt works in it
 	}
 	defer func() { _ = lock.Unlock() }() // closing the file frees it
 	switch {
-	case exists(w.Dir) && w.owner() == w.attempt.Name():
+	case w.isInPlace():
 		return whyNobody
 	case w.tip == "": // its work is elsewhere, or it never had any
 		return whyNothing
@@ -197,7 +204,7 @@ func (w *Worktree) unused() string {
 // putAway saves what is in a worktree and removes its directory, if that is still not needed.
 // What is known of the attempt stays as long as its branch does: its report may not have been
 // sent.
-func (w *Worktree) putAway(ctx context.Context, why string) (bool, error) {
+func (w leftover) putAway(ctx context.Context, why string) (bool, error) {
 	w.lock = flock.New(w.Dir + ".lock")
 	if free, err := w.lock.TryLock(); err != nil || !free {
 		return false, err // an attempt works in it by now
@@ -206,7 +213,7 @@ func (w *Worktree) putAway(ctx context.Context, why string) (bool, error) {
 	if why == whyNothing {
 		return true, os.RemoveAll(w.private)
 	}
-	if !exists(w.Dir) || w.owner() != w.attempt.Name() {
+	if !w.isInPlace() {
 		return false, nil
 	}
 	if w.tip != "" {
@@ -217,8 +224,8 @@ func (w *Worktree) putAway(ctx context.Context, why string) (bool, error) {
 
 // planMerges lists the directories of merges whose process is gone: nothing of theirs is
 // anybody's work.
-func (r *Repos) planMerges() (planned []removal, err error) {
-	places, err := filepath.Glob(filepath.Join(r.State, "merges", "merge-*"))
+func (g cleanup) planMerges() (planned []removal, err error) {
+	places, err := filepath.Glob(filepath.Join(g.State, "merges", "merge-*"))
 	if err != nil {
 		return nil, err
 	}
@@ -247,12 +254,12 @@ func (r *Repos) planMerges() (planned []removal, err error) {
 
 // planBranches lists the branches of attempts whose work is elsewhere too, but for those that
 // an attempt works on.
-func (r *Repos) planBranches(ctx context.Context, m *mirror, _ GCOptions) (planned []removal, err error) {
+func (g cleanup) planBranches(ctx context.Context, m *mirror) (planned []removal, err error) {
 	list, err := m.git().run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", ours+branchPrefix, ours+quarantinePrefix)
 	if err != nil {
 		return nil, err
 	}
-	used, err := r.branchesInUse(ctx)
+	used, err := g.branchesInUse(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -282,12 +289,12 @@ func (r *Repos) planBranches(ctx context.Context, m *mirror, _ GCOptions) (plann
 const keepPending = 24 * time.Hour
 
 // branchesInUse returns those of attempts that have not ended.
-func (r *Repos) branchesInUse(ctx context.Context) (map[string]bool, error) {
-	all, err := r.leftBehind(ctx)
+func (g cleanup) branchesInUse(ctx context.Context) (map[string]bool, error) {
+	all, err := g.leftBehind(ctx)
 	used := map[string]bool{}
 	for _, w := range all {
 		info, err := os.Stat(filepath.Join(w.private, keptFile))
-		used[w.Branch] = exists(w.Dir) && w.owner() == w.attempt.Name() || err == nil && time.Since(info.ModTime()) < keepPending
+		used[w.Branch] = w.isInPlace() || err == nil && time.Since(info.ModTime()) < keepPending
 	}
 	return used, err
 }
@@ -328,21 +335,21 @@ func (m *mirror) elsewhere(ctx context.Context, branch string, gone map[string]b
 }
 
 // planMirror lists a mirror that nobody used for long and that holds nothing of its own.
-func (r *Repos) planMirror(ctx context.Context, m *mirror, o GCOptions) ([]removal, error) {
-	unused, err := r.isUnused(ctx, m, o.KeepUnused, func() error { return nil })
+func (g cleanup) planMirror(ctx context.Context, m *mirror) ([]removal, error) {
+	unused, err := g.isUnused(ctx, m, func() error { return nil })
 	if !unused || err != nil {
 		return nil, err
 	}
-	why := "it was not used for " + o.KeepUnused.String()
+	why := "it was not used for " + g.KeepUnused.String()
 	return []removal{{Removal{"mirror " + m.dir, why}, func(ctx context.Context) (bool, error) {
-		return r.isUnused(ctx, m, o.KeepUnused, func() error { return os.RemoveAll(m.dir) })
+		return g.isUnused(ctx, m, func() error { return os.RemoveAll(m.dir) })
 	}}}, nil
 }
 
-// isUnused reports whether a mirror was not used for so long and holds nothing of its own. Where
+// isUnused reports whether a mirror was not used for KeepUnused and holds nothing of its own. Where
 // it is so, it does something while nobody else can begin to use it.
-func (r *Repos) isUnused(ctx context.Context, m *mirror, longer time.Duration, do func() error) (bool, error) {
-	if time.Since(m.fetched()) < longer {
+func (g cleanup) isUnused(ctx context.Context, m *mirror, do func() error) (bool, error) {
+	if time.Since(m.fetched()) < g.KeepUnused {
 		return false, nil
 	}
 	l := flock.New(m.dir + ".lock")
@@ -350,7 +357,7 @@ func (r *Repos) isUnused(ctx context.Context, m *mirror, longer time.Duration, d
 		return false, err
 	}
 	defer func() { _ = l.Unlock() }() // closing the file frees it
-	all, err := r.leftBehind(ctx)
+	all, err := g.leftBehind(ctx)
 	if err != nil || slices.ContainsFunc(all, func(w *Worktree) bool { return w.mirror.dir == m.dir && exists(w.Dir) }) {
 		return false, err
 	}

@@ -64,71 +64,77 @@ func parseKeys(branch string) []string {
 	return keys
 }
 
+// originBranches are the branches at an origin with names that workers give.
+type originBranches struct {
+	*mirror
+	tips map[string]string // their commits
+	head string            // the branch that the origin's HEAD names
+	// ended are, by branch, the attempts on jobs that ended long enough ago. A branch of a pull
+	// request has those of its job.
+	ended map[string][]EndedBranch
+}
+
 // planOrigin lists the branches at the origin that workers of this server made, of jobs that
 // ended long enough ago, and that nobody else has touched since. Work that a job was completed
 // with stays until it is merged.
-func (r *Repos) planOrigin(ctx context.Context, m *mirror, o GCOptions) ([]removal, error) {
-	if o.Ended == nil || m.push == "" {
+func (g cleanup) planOrigin(ctx context.Context, m *mirror) ([]removal, error) {
+	if g.Ended == nil || m.push == "" {
 		return nil, nil
 	}
-	tips, head, err := m.branchesAtOrigin(ctx)
-	if err != nil || len(tips) == 0 {
+	there := &originBranches{mirror: m}
+	if err := there.read(ctx); err != nil || len(there.tips) == 0 {
 		return nil, err
 	}
-	ended, err := m.ended(ctx, o, tips)
-	if err != nil || len(ended) == 0 {
+	if err := there.findEnded(ctx, g.Ended); err != nil || len(there.ended) == 0 {
 		return nil, err
 	}
 	var planned []removal
-	for _, branch := range slices.Sorted(maps.Keys(tips)) {
-		tip := tips[branch]
-		if branch == head || branch == m.knownDefault() {
+	for _, branch := range slices.Sorted(maps.Keys(there.tips)) {
+		if branch == there.head || branch == m.knownDefault() {
 			continue
 		}
-		if why := m.whyDone(ctx, branch, tip, ended); why != "" {
+		if why := there.whyDone(ctx, branch); why != "" {
 			planned = append(planned, removal{Removal{"branch " + branch + " at the origin of " + m.name, why},
 				func(ctx context.Context) (bool, error) {
-					if m.whyDone(ctx, branch, tip, ended) == "" {
+					if there.whyDone(ctx, branch) == "" {
 						return false, nil // the default branch was set back meanwhile
 					}
-					return m.dropAtOrigin(ctx, branch, tip)
+					return there.drop(ctx, branch)
 				}})
 		}
 	}
 	return planned, nil
 }
 
-// branchesAtOrigin returns the branches there with names that workers give, with their commits,
-// and the branch that its HEAD names.
-func (m *mirror) branchesAtOrigin(ctx context.Context) (tips map[string]string, head string, err error) {
-	said, err := m.network().run(ctx, "ls-remote", "--quiet", "--symref", "--end-of-options", m.push, "HEAD",
+// read reads the branches and their commits.
+func (o *originBranches) read(ctx context.Context) error {
+	said, err := o.network().run(ctx, "ls-remote", "--quiet", "--symref", "--end-of-options", o.push, "HEAD",
 		ours+branchPrefix+"*", ours+asidePrefix+"*")
-	tips = map[string]string{}
+	o.tips = map[string]string{}
 	for line := range strings.Lines(said) {
 		commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		if at, symbolic := strings.CutPrefix(commit, "ref: "+ours); symbolic && name == "HEAD" {
-			head = at
+			o.head = at
 		}
 		if branch, ok := strings.CutPrefix(name, ours); ok && goodBranch(branch) && isHash.MatchString(commit) && isOurs(branch) {
-			tips[branch] = commit
+			o.tips[branch] = commit
 		}
 	}
-	return tips, head, err
+	return err
 }
 
-// ended returns which of the branches are of jobs that ended long enough ago: their attempts, by
-// branch. A branch of a pull request has those of its job.
-func (m *mirror) ended(ctx context.Context, o GCOptions, tips map[string]string) (map[string][]EndedBranch, error) {
+// findEnded reads from the server which of the branches are of jobs that ended long enough ago.
+func (o *originBranches) findEnded(ctx context.Context, read func(context.Context, string, []string) ([]EndedBranch, error)) error {
 	var keys []string
-	for branch := range tips {
+	for branch := range o.tips {
 		keys = append(keys, parseKeys(branch)...)
 	}
 	slices.Sort(keys)
-	byBranch := map[string][]EndedBranch{}
+	o.ended = map[string][]EndedBranch{}
 	for part := range slices.Chunk(slices.Compact(keys), maxAsked) {
-		list, err := o.Ended(ctx, m.name, part)
+		list, err := read(ctx, o.name, part)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		byJob := map[string][]EndedBranch{}
 		for _, e := range list {
@@ -138,19 +144,19 @@ func (m *mirror) ended(ctx context.Context, o GCOptions, tips map[string]string)
 			names := []string{branchPrefix + Attempt{Job: e.Job, ID: e.ID, Epoch: e.Epoch}.Name(),
 				asidePrefix + badInName.ReplaceAllString(e.Job, "_")}
 			for _, name := range names {
-				if tips[name] != "" {
-					byBranch[name] = byJob[e.ID]
+				if o.tips[name] != "" {
+					o.ended[name] = byJob[e.ID]
 				}
 			}
 		}
 	}
-	return byBranch, nil
+	return nil
 }
 
 // whyDone is why a branch of the origin is needed no more, "" where it is, or where what is
 // there is not what an attempt of the job left.
-func (m *mirror) whyDone(ctx context.Context, branch, tip string, ended map[string][]EndedBranch) string {
-	of := ended[branch]
+func (o *originBranches) whyDone(ctx context.Context, branch string) string {
+	of, tip := o.ended[branch], o.tips[branch]
 	left := slices.ContainsFunc(of, func(e EndedBranch) bool { return e.Commit == tip || e.Approved == tip })
 	if !left {
 		return ""
@@ -162,52 +168,53 @@ func (m *mirror) whyDone(ctx context.Context, branch, tip string, ended map[stri
 		return fmt.Sprintf("%s ended on %s, and its work is merged", job, day)
 	case !unmerged:
 		return fmt.Sprintf("%s ended on %s without this work", job, day)
-	case m.isContained(ctx, branch, tip):
-		return fmt.Sprintf("%s ended on %s, and its work is in %s", job, day, m.knownDefault())
+	case o.isContained(ctx, branch):
+		return fmt.Sprintf("%s ended on %s, and its work is in %s", job, day, o.knownDefault())
 	}
 	return ""
 }
 
-// isContained reports whether the default branch has all of a commit's work: the commit itself,
+// isContained reports whether the default branch has all of a branch's work: its commit itself,
 // or everything that it changes, such as after a squash. Where nobody knows it is not so.
-func (m *mirror) isContained(ctx context.Context, branch, commit string) bool {
-	into := theirs + m.knownDefault()
-	unlock, err := m.lock(ctx)
-	if err != nil || m.knownDefault() == "" {
+func (o *originBranches) isContained(ctx context.Context, branch string) bool {
+	commit := o.tips[branch]
+	into := theirs + o.knownDefault()
+	unlock, err := o.lock(ctx)
+	if err != nil || o.knownDefault() == "" {
 		return false
 	}
 	defer unlock()
-	for _, name := range []string{m.knownDefault(), branch} {
-		if err := m.fetchBranch(ctx, name); err != nil {
+	for _, name := range []string{o.knownDefault(), branch} {
+		if err := o.fetchBranch(ctx, name); err != nil {
 			return false
 		}
 	}
-	if !m.git().ok(ctx, "cat-file", "-e", commit+"^{commit}") {
+	if !o.has(ctx, commit) {
 		return false
 	}
-	if m.git().ok(ctx, "merge-base", "--is-ancestor", commit, into) {
+	if o.git().ok(ctx, "merge-base", "--is-ancestor", commit, into) {
 		return true
 	}
-	merged, err := m.git().run(ctx, "merge-tree", "--write-tree", into, commit)
+	merged, err := o.git().run(ctx, "merge-tree", "--write-tree", into, commit)
 	if err != nil {
 		return false
 	}
-	before, err := m.git().run(ctx, "rev-parse", into+"^{tree}")
+	before, err := o.git().run(ctx, "rev-parse", into+"^{tree}")
 	return err == nil && merged == before
 }
 
-// dropAtOrigin removes a branch there if it is still the commit. It reports false where it is
+// drop removes a branch there if it still is what was read. It reports false where it is
 // not, or where the origin keeps it.
-func (m *mirror) dropAtOrigin(ctx context.Context, branch, commit string) (bool, error) {
-	err := refusal(m.network().do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+commit,
-		"--end-of-options", m.push, ":"+ours+branch))
+func (o *originBranches) drop(ctx context.Context, branch string) (bool, error) {
+	err := refusal(o.network().do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+o.tips[branch],
+		"--end-of-options", o.push, ":"+ours+branch))
 	if errors.Is(err, ErrRefused) {
-		m.log.Info("the origin keeps a branch of a job that has ended: "+err.Error(), "branch", branch)
+		o.log.Info("the origin keeps a branch of a job that has ended: "+err.Error(), "branch", branch)
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	_ = m.git().do(ctx, "update-ref", "-d", theirs+branch) // the next fetch does the same
+	_ = o.git().do(ctx, "update-ref", "-d", theirs+branch) // the next fetch does the same
 	return true, nil
 }

@@ -143,7 +143,7 @@ func TestABranchWhoseMergeIsTakenBackStays(t *testing.T) {
 	branch, commit := pushed(t, r, Attempt{Repo: "ledger", Job: "FB-1", ID: "a", Epoch: 1}, "one.txt")
 	gitIn(t, origin, "update-ref", "refs/heads/main", commit)
 	s := &server{ended: []EndedBranch{{Job: "FB-1", ID: "a", Epoch: 1, Commit: commit, Unmerged: true}}}
-	planned := must[[]removal](t)(r.planOrigin(t.Context(), r.mirrorFor(must[source](t)(r.source(t.Context(), "ledger"))), GCOptions{Ended: s.answer}))
+	planned := must[[]removal](t)(cleanup{r, GCOptions{Ended: s.answer}}.planOrigin(t.Context(), r.mirrorFor(must[source](t)(r.source(t.Context(), "ledger")))))
 	if len(planned) != 1 {
 		t.Fatalf("planned: %+v", planned)
 	}
@@ -167,7 +167,7 @@ func TestABranchThatMovesMeanwhileStays(t *testing.T) {
 	if err := os.Chmod(origin+"/hooks/update", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	planned, err := r.plan(t.Context(), GCOptions{Ended: s.answer, KeepUnused: time.Hour})
+	planned, err := cleanup{r, GCOptions{Ended: s.answer, KeepUnused: time.Hour}}.plan(t.Context())
 	if err != nil || len(planned) < 2 {
 		t.Fatalf("planned %d: %v", len(planned), err)
 	}

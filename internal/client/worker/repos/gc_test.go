@@ -74,7 +74,7 @@ func TestABranchWhoseOtherGoesMeanwhileStays(t *testing.T) {
 	if err := again.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	planned := must[[]removal](t)(r.plan(t.Context(), GCOptions{KeepUnused: time.Hour}))
+	planned := must[[]removal](t)(cleanup{r, GCOptions{KeepUnused: time.Hour}}.plan(t.Context()))
 	if len(planned) != 1 || !strings.Contains(planned[0].What, one.Branch) {
 		t.Fatalf("planned: %+v", planned)
 	}

@@ -28,7 +28,7 @@ func (w *Worktree) Leaks(ctx context.Context, s *redact.Search) (places []string
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err = w.eachNew(ctx, func(o object) error {
+	err = w.changes().eachNew(ctx, func(o object) error {
 		add := func(found bool, place string) {
 			if found && len(places) < maxPlaces && !slices.Contains(places, place) {
 				places = append(places, place)
@@ -68,18 +68,18 @@ func (o object) place() string {
 
 // eachNew calls do with each object that the branch has and the origin has not. What do leaves
 // of an object is passed over.
-func (w *Worktree) eachNew(ctx context.Context, do func(object) error) error {
+func (c changes) eachNew(ctx context.Context, do func(object) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	list := w.mirror.git()
+	list := c.mirror.git()
 	list.longest = clonePatience
 	names := piped(func(out io.Writer) error {
-		return list.stream(ctx, out, "rev-list", "--objects", w.tip, "--not", w.Base, "--glob="+theirs+"*")
+		return list.stream(ctx, out, "rev-list", "--objects", c.tip, "--not", c.base, "--glob="+theirs+"*")
 	})
 	defer func() { _ = names.Close() }() // ends the list
 	asked, ask := io.Pipe()
 	defer func() { _ = ask.Close() }() // ends the contents
-	contents := w.mirror.git()
+	contents := c.mirror.git()
 	contents.stdin, contents.longest = asked, clonePatience
 	found := piped(func(out io.Writer) error { return contents.stream(ctx, out, "cat-file", "--batch") })
 	defer func() { _ = found.Close() }()
@@ -97,14 +97,14 @@ func (w *Worktree) eachNew(ctx context.Context, do func(object) error) error {
 		if _, err := io.WriteString(ask, name+"\n"); err != nil {
 			return err
 		}
-		if err := w.oneNew(read, path, do); err != nil {
+		if err := c.oneNew(read, path, do); err != nil {
 			return err
 		}
 	}
 }
 
 // oneNew reads an object as cat-file prints it.
-func (w *Worktree) oneNew(read *bufio.Reader, path string, do func(object) error) error {
+func (c changes) oneNew(read *bufio.Reader, path string, do func(object) error) error {
 	header, err := read.ReadString('\n')
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (w *Worktree) oneNew(read *bufio.Reader, path string, do func(object) error
 			return err
 		}
 		o.text = bytes.NewReader(small)
-		if kept, err := os.Open(w.mirror.largeFile(pointerTo(small))); err == nil {
+		if kept, err := os.Open(c.mirror.largeFile(pointerTo(small))); err == nil {
 			defer func() { _ = kept.Close() }() // it was read
 			o.text = io.MultiReader(o.text, kept)
 		}

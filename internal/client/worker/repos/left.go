@@ -22,15 +22,6 @@ const (
 	leftPrefix = "refs/fleet/left/"
 )
 
-// rememberRefs keeps which branches the agent was given.
-func (w *Worktree) rememberRefs() error {
-	text, err := os.ReadFile(filepath.Join(w.Dir, ".git", "packed-refs"))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(w.private, givenFile), text, 0o600)
-}
-
 // take takes the commits that the agent left into the mirror, and moves the attempt's branch
 // to where its HEAD is, whatever branch it is on. Nothing that the agent's repository says is
 // run: its branches are copied as texts, and its objects are read by a repository of the
@@ -41,46 +32,60 @@ func (w *Worktree) take(ctx context.Context) error {
 		w.note("The agent removed or replaced the repository in its directory; its files are handed in, and none of its own commits.")
 		return nil //nolint:nilerr // the files are handed in
 	}
-	reading := filepath.Join(w.private, "reading.git")
-	if err := w.copyRefs(ctx, reading); err != nil {
+	reading := w.reading()
+	if err := reading.copyRefs(ctx); err != nil {
 		w.toRescue()
 		w.note(fmt.Sprintf("The agent's repository cannot be read; its files are handed in, and its directory is kept in %s: %v",
 			w.rescued, err))
 		return nil
 	}
-	c := call{repo: reading}
-	head, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	head, err := reading.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if err != nil {
 		w.note("The agent's repository is on no commit; its files are handed in on top of what there was before.")
 		head = w.tip
 	}
-	refs, err := w.newRefs(ctx, c)
+	refs, err := reading.newRefs(ctx)
 	if err != nil {
 		return err
 	}
-	if err := w.bring(ctx, c, head, refs); err != nil {
+	if err := reading.bring(ctx, head, refs); err != nil {
 		w.toRescue()
 		w.note(fmt.Sprintf("The agent's own commits cannot be read; its files are handed in, and its directory is kept in %s: %v",
 			w.rescued, err))
 		return nil
 	}
-	w.noteBase(ctx, head)
+	if !w.mirror.git().ok(ctx, "merge-base", "--is-ancestor", w.Base, head) {
+		w.note(fmt.Sprintf("The work does not contain %.12s, which it began from: the agent rewrote or replaced the history.", w.Base))
+	}
 	if head == w.tip {
 		return nil
 	}
 	return w.moveBranch(ctx, head)
 }
 
-// noteBase says where the agent's work does not contain what it began from.
-func (w *Worktree) noteBase(ctx context.Context, head string) {
-	if !w.mirror.git().ok(ctx, "merge-base", "--is-ancestor", w.Base, head) {
-		w.note(fmt.Sprintf("The work does not contain %.12s, which it began from: the agent rewrote or replaced the history.", w.Base))
-	}
+// reading is a repository of the worker's that reads an agent's objects and has its branches.
+type reading struct {
+	w *Worktree
+	call
 }
 
-// copyRefs makes a repository that reads the agent's objects and has its branches.
-func (w *Worktree) copyRefs(ctx context.Context, reading string) error {
-	if err := os.RemoveAll(reading); err != nil {
+func (w *Worktree) reading() reading {
+	return reading{w, call{repo: filepath.Join(w.private, "reading.git")}}
+}
+
+// rememberRefs keeps which branches the agent was given.
+func (r reading) rememberRefs() error {
+	text, err := os.ReadFile(filepath.Join(r.w.Dir, ".git", "packed-refs"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.w.private, givenFile), text, 0o600)
+}
+
+// copyRefs makes the repository.
+func (r reading) copyRefs(ctx context.Context) error {
+	w := r.w
+	if err := os.RemoveAll(r.repo); err != nil {
 		return err
 	}
 	format := "sha1"
@@ -88,19 +93,19 @@ func (w *Worktree) copyRefs(ctx context.Context, reading string) error {
 		format = "sha256"
 	}
 	c := call{dir: w.private}
-	if err := c.do(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, reading); err != nil {
+	if err := c.do(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, r.repo); err != nil {
 		return err
 	}
 	from := filepath.Join(w.Dir, ".git")
 	borrowed := filepath.Join(from, "objects") + "\n" + filepath.Join(w.mirror.dir, "objects") + "\n"
-	if err := os.MkdirAll(filepath.Join(reading, "objects", "info"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.repo, "objects", "info"), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(reading, "objects", "info", "alternates"), []byte(borrowed), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.repo, "objects", "info", "alternates"), []byte(borrowed), 0o600); err != nil {
 		return err
 	}
 	for _, name := range []string{"HEAD", "packed-refs", "shallow"} {
-		if err := copyText(filepath.Join(from, name), filepath.Join(reading, name), 64<<20); err != nil {
+		if err := copyText(filepath.Join(from, name), filepath.Join(r.repo, name), 64<<20); err != nil {
 			return err
 		}
 	}
@@ -116,7 +121,7 @@ func (w *Worktree) copyRefs(ctx context.Context, reading string) error {
 		if err != nil || strings.HasSuffix(name, ".lock") {
 			return err
 		}
-		to := filepath.Join(reading, name)
+		to := filepath.Join(r.repo, name)
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
@@ -147,8 +152,8 @@ func copyText(from, to string, longest int64) error {
 type ref struct{ name, commit string }
 
 // newRefs returns the branches that the agent made or moved, and its stash.
-func (w *Worktree) newRefs(ctx context.Context, c call) ([]ref, error) {
-	text, err := os.ReadFile(filepath.Join(w.private, givenFile))
+func (r reading) newRefs(ctx context.Context) ([]ref, error) {
+	text, err := os.ReadFile(filepath.Join(r.w.private, givenFile))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +161,7 @@ func (w *Worktree) newRefs(ctx context.Context, c call) ([]ref, error) {
 	for line := range strings.Lines(string(text)) {
 		given[strings.TrimSpace(line)] = true
 	}
-	list, err := c.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/stash")
+	list, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/", "refs/stash")
 	if err != nil {
 		return nil, nil //nolint:nilerr // a broken branch is none; HEAD is read by itself
 	}
@@ -172,25 +177,26 @@ func (w *Worktree) newRefs(ctx context.Context, c call) ([]ref, error) {
 
 // bring copies what HEAD and the branches hold into the mirror. Branches that HEAD does not
 // contain are kept there and named.
-func (w *Worktree) bring(ctx context.Context, c call, head string, refs []ref) error {
-	if head == w.tip && !slices.ContainsFunc(refs, func(r ref) bool { return r.commit != head }) {
+func (r reading) bring(ctx context.Context, head string, refs []ref) error {
+	w := r.w
+	if head == w.tip && !slices.ContainsFunc(refs, func(one ref) bool { return one.commit != head }) {
 		return nil
 	}
-	if err := c.do(ctx, "update-ref", "refs/left/head", head); err != nil {
+	if err := r.do(ctx, "update-ref", "refs/left/head", head); err != nil {
 		return err
 	}
 	at := leftPrefix + w.attempt.Name() + "/"
 	specs := []string{"+refs/left/head:" + at + "head"}
-	for _, r := range refs {
-		specs = append(specs, "+"+r.name+":"+at+strings.TrimPrefix(r.name, "refs/"))
+	for _, one := range refs {
+		specs = append(specs, "+"+one.name+":"+at+strings.TrimPrefix(one.name, "refs/"))
 	}
 	fetch := w.mirror.git()
 	fetch.stdin, fetch.longest = strings.NewReader(strings.Join(specs, "\n")+"\n"), clonePatience
-	if err := fetch.do(ctx, "fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--stdin", c.repo); err != nil {
+	if err := fetch.do(ctx, "fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--stdin", r.repo); err != nil {
 		return err
 	}
-	for _, r := range refs {
-		kept := at + strings.TrimPrefix(r.name, "refs/")
+	for _, one := range refs {
+		kept := at + strings.TrimPrefix(one.name, "refs/")
 		commit, ok := w.mirror.resolveCommit(ctx, kept)
 		if !ok {
 			continue
@@ -202,7 +208,7 @@ func (w *Worktree) bring(ctx context.Context, c call, head string, refs []ref) e
 			continue
 		}
 		w.note(fmt.Sprintf("The agent also left commits on %s, which are not in what is handed in; the worker keeps them as %s in %s.",
-			strings.TrimPrefix(r.name, ours), kept, w.mirror.dir))
+			strings.TrimPrefix(one.name, ours), kept, w.mirror.dir))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (w *Worktree) pushLargeFiles(ctx context.Context) error {
 		return nil
 	}
 	var names []string
-	err := w.eachPointer(ctx, func(_, name string) {
+	err := w.changes().eachPointer(ctx, func(_, name string) {
 		if exists(w.mirror.largeFile(name)) {
 			names = append(names, name)
 		}
@@ -57,11 +57,11 @@ func (w *Worktree) pushLargeFiles(ctx context.Context) error {
 
 // eachPointer calls do with each pointer of Git LFS that the branch has and the origin has not,
 // with its path and the name of its contents.
-func (w *Worktree) eachPointer(ctx context.Context, do func(path, name string)) error {
-	if !w.mirror.git().ok(ctx, "grep", "--quiet", "--fixed-strings", "-e", "filter=lfs", w.tip, "--", ":(glob)**/.gitattributes") {
+func (c changes) eachPointer(ctx context.Context, do func(path, name string)) error {
+	if !c.mirror.git().ok(ctx, "grep", "--quiet", "--fixed-strings", "-e", "filter=lfs", c.tip, "--", ":(glob)**/.gitattributes") {
 		return nil
 	}
-	return w.eachNew(ctx, func(o object) error {
+	return c.eachNew(ctx, func(o object) error {
 		if o.sort != "blob" {
 			return nil
 		}
@@ -75,9 +75,9 @@ func (w *Worktree) eachPointer(ctx context.Context, do func(path, name string)) 
 
 // findMissing finds the new pointers whose contents are not on this host: whoever checks the
 // branch out gets pointers, unless the origin has the contents already.
-func (w *Worktree) findMissing(ctx context.Context, d *Diff) error {
-	return w.eachPointer(ctx, func(path, name string) {
-		if exists(w.mirror.largeFile(name)) {
+func (c changes) findMissing(ctx context.Context, d *Diff) error {
+	return c.eachPointer(ctx, func(path, name string) {
+		if exists(c.mirror.largeFile(name)) {
 			return
 		}
 		if d.MissingCount++; len(d.Missing) < maxConflicts {

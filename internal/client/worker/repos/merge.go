@@ -44,88 +44,101 @@ var (
 // mergeTries is how often a merge begins anew when somebody else pushes meanwhile.
 const mergeTries = 5
 
+// merge is work that is merged into a branch of a mirror.
+type merge struct {
+	*mirror
+	MergeRequest // Into is filled in
+
+	repos *Repos
+}
+
 // Merge merges exactly the commit that was approved and returns the branch's new commit.
 // Where there is an origin, it is pushed there, and nothing that somebody else pushes
 // meanwhile is lost. A commit that is merged already is no error.
 func (r *Repos) Merge(ctx context.Context, q MergeRequest) (commit string, err error) {
-	m, q, err := r.whereTo(ctx, q)
+	m, err := r.newMerge(ctx, q)
 	if err != nil {
 		return "", err
 	}
 	for range mergeTries {
-		commit, err = r.mergeOnce(ctx, m, q)
+		commit, err = m.once(ctx)
 		if !errors.Is(err, errMoved) {
 			return commit, err
 		}
 	}
-	return "", fmt.Errorf("%s moves faster than it can be merged into: %w", q.Into, err)
+	return "", fmt.Errorf("%s moves faster than it can be merged into: %w", m.Into, err)
 }
 
-// whereTo finds the mirror of a merge's repository, and fills in the branch.
-func (r *Repos) whereTo(ctx context.Context, q MergeRequest) (*mirror, MergeRequest, error) {
+// newMerge finds the mirror of a merge's repository, and fills in the branch.
+func (r *Repos) newMerge(ctx context.Context, q MergeRequest) (*merge, error) {
 	s, err := r.source(ctx, q.Repo)
 	if err != nil {
-		return nil, q, err
+		return nil, err
 	}
-	m := r.mirrorFor(s)
-	if q.Into == "" || !exists(m.dir) {
+	m := &merge{r.mirrorFor(s), q, r}
+	if m.Into == "" || !exists(m.dir) {
 		if _, err := m.fresh(ctx); err != nil {
-			return nil, q, err
+			return nil, err
 		}
 	}
-	if q.Into == "" {
-		q.Into = cmp.Or(m.knownDefault(), m.unborn(ctx))
+	if m.Into == "" {
+		m.Into = cmp.Or(m.knownDefault(), m.unborn(ctx))
 	}
-	if !goodBranch(q.Into) || !isHash.MatchString(q.Commit) {
-		return nil, q, fmt.Errorf("%q cannot be merged into %q", q.Commit, q.Into)
+	if !goodBranch(m.Into) || !isHash.MatchString(m.Commit) {
+		return nil, fmt.Errorf("%q cannot be merged into %q", m.Commit, m.Into)
 	}
-	return m, q, nil
+	return m, nil
 }
 
-// mergeOnce merges into what the branch is now.
-func (r *Repos) mergeOnce(ctx context.Context, m *mirror, q MergeRequest) (string, error) {
-	old, err := m.target(ctx, q)
+// once merges into what the branch is now.
+func (m *merge) once(ctx context.Context) (string, error) {
+	old, err := m.target(ctx)
 	if err != nil {
 		return "", err
 	}
-	if old != "" && m.git().ok(ctx, "merge-base", "--is-ancestor", q.Commit, old) {
+	if old != "" && m.isMergedInto(ctx, old) {
 		return old, nil // it is in there
 	}
-	merged, err := r.result(ctx, m, q, old)
+	merged, err := m.result(ctx, old)
 	if err != nil {
 		return "", err
 	}
-	return merged, m.move(ctx, q.Into, old, merged)
+	return merged, m.move(ctx, old, merged)
+}
+
+// isMergedInto reports whether a commit has the work.
+func (m *merge) isMergedInto(ctx context.Context, commit string) bool {
+	return m.git().ok(ctx, "merge-base", "--is-ancestor", m.Commit, commit)
 }
 
 // result returns the commit that comes out of a merge into a commit. No branch has it yet. A check
 // runs in a directory that has a repository of its own.
-func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old string) (string, error) {
-	place, drop, err := r.mergePlace()
+func (m *merge) result(ctx context.Context, old string) (string, error) {
+	place, drop, err := m.makePlace()
 	if err != nil {
 		return "", err
 	}
 	defer drop()
 	dir, index := filepath.Join(place, repoName(m.name)), filepath.Join(place, "index")
-	if err := m.checkout(ctx, dir, index, cmp.Or(old, q.Commit)); err != nil {
+	if err := m.checkout(ctx, dir, index, cmp.Or(old, m.Commit)); err != nil {
 		return "", err
 	}
-	merged := q.Commit // the first one of a branch is the branch
+	merged := m.Commit // the first one of a branch is the branch
 	if old != "" {
-		if merged, err = r.combine(ctx, m, place, dir, old, q); err != nil {
+		if merged, err = m.combine(ctx, place, dir, old); err != nil {
 			return "", err
 		}
 	}
-	if q.Check == nil {
+	if m.Check == nil {
 		return merged, nil
 	}
-	if err := m.furnish(ctx, dir, index, "", merged, r.Author); err != nil {
+	if err := m.furnish(ctx, dir, index, "", merged, m.repos.Author); err != nil {
 		return "", err
 	}
-	if err := r.fillForCheck(ctx, m, dir, merged); err != nil {
+	if err := m.fillForCheck(ctx, dir, merged); err != nil {
 		return "", err
 	}
-	if err := q.Check(ctx, dir); err != nil {
+	if err := m.Check(ctx, dir); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrCheck, err)
 	}
 	return merged, nil
@@ -133,51 +146,45 @@ func (r *Repos) result(ctx context.Context, m *mirror, q MergeRequest, old strin
 
 // target returns the commit of the branch that is merged into, "" where nothing is committed in
 // the repository yet, and makes sure that the approved one is here.
-func (m *mirror) target(ctx context.Context, q MergeRequest) (string, error) {
+func (m *merge) target(ctx context.Context) (string, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	if err := m.fetchBranch(ctx, q.Into); err != nil {
-		return "", m.orEmpty(ctx, q, err)
+	if err := m.fetchBranch(ctx, m.Into); err != nil {
+		return "", m.orEmpty(ctx, err)
 	}
-	if err := m.bring(ctx, q); err != nil {
+	if err := m.bring(ctx); err != nil {
 		return "", err
 	}
-	old, ok := m.resolveCommit(ctx, theirs+q.Into)
+	old, ok := m.resolveCommit(ctx, theirs+m.Into)
 	if !ok {
-		return "", fmt.Errorf("there is no branch %s in %s", q.Into, m.name)
+		return "", fmt.Errorf("there is no branch %s in %s", m.Into, m.name)
 	}
 	return old, nil
 }
 
-// fetchBranch fetches a branch from where the repository comes from.
-func (m *mirror) fetchBranch(ctx context.Context, branch string) error {
-	return m.network().do(ctx, "fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--end-of-options", m.from(),
-		"+"+ours+branch+":"+theirs+branch)
-}
-
 // bring makes sure that the approved commit is here.
-func (m *mirror) bring(ctx context.Context, q MergeRequest) error {
-	if m.git().ok(ctx, "cat-file", "-e", q.Commit+"^{commit}") {
+func (m *merge) bring(ctx context.Context) error {
+	if m.has(ctx, m.Commit) {
 		return nil
 	}
-	if !goodBranch(q.Branch) {
-		return fmt.Errorf("the commit %s is not in %s", q.Commit, m.name)
+	if !goodBranch(m.Branch) {
+		return fmt.Errorf("the commit %s is not in %s", m.Commit, m.name)
 	}
-	if err := m.fetchBranch(ctx, q.Branch); err != nil {
+	if err := m.fetchBranch(ctx, m.Branch); err != nil {
 		return err
 	}
-	if !m.git().ok(ctx, "cat-file", "-e", q.Commit+"^{commit}") {
-		return fmt.Errorf("the commit %s is not on %s", q.Commit, q.Branch)
+	if !m.has(ctx, m.Commit) {
+		return fmt.Errorf("the commit %s is not on %s", m.Commit, m.Branch)
 	}
 	return nil
 }
 
 // orEmpty forgives that there is no branch to merge into where there is none at all, but for
 // those of attempts: the approved commit becomes the first one.
-func (m *mirror) orEmpty(ctx context.Context, q MergeRequest, missing error) error {
+func (m *merge) orEmpty(ctx context.Context, missing error) error {
 	branches, err := m.network().run(ctx, "ls-remote", "--quiet", "--heads", "--end-of-options", m.from())
 	if err != nil {
 		return err
@@ -188,13 +195,13 @@ func (m *mirror) orEmpty(ctx context.Context, q MergeRequest, missing error) err
 			return missing
 		}
 	}
-	return m.bring(ctx, q)
+	return m.bring(ctx)
 }
 
-// mergePlace makes a directory for a merge. Its lock keeps gc out as long as this process
+// makePlace makes a directory for a merge. Its lock keeps gc out as long as this process
 // lives.
-func (r *Repos) mergePlace() (place string, drop func(), err error) {
-	parent := filepath.Join(r.State, "merges")
+func (m *merge) makePlace() (place string, drop func(), err error) {
+	parent := filepath.Join(m.repos.State, "merges")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
@@ -207,27 +214,24 @@ func (r *Repos) mergePlace() (place string, drop func(), err error) {
 	}
 	return place, func() {
 		if err := errors.Join(removeAll(place), l.Unlock(), os.Remove(place+".lock")); err != nil {
-			r.Log.Warn("the directory of a merge stays: "+err.Error(), "dir", place)
+			m.log.Warn("the directory of a merge stays: "+err.Error(), "dir", place)
 		}
 	}, nil
 }
 
 // combine merges the approved commit into what is checked out in a directory, in a repository
 // that writes its objects into the mirror.
-func (r *Repos) combine(ctx context.Context, m *mirror, place, dir, old string, q MergeRequest) (string, error) {
-	c, err := m.mergeIn(ctx, place, dir, old)
+func (m *merge) combine(ctx context.Context, place, dir, old string) (string, error) {
+	c, err := m.makeRepository(ctx, place, dir, old)
 	if err != nil {
 		return "", err
 	}
-	c.env = r.identity()
-	how := []string{"--no-ff", "-m", q.Message}
-	if q.Message == "" {
-		how[2] = "Merge " + q.Commit
-	}
-	if q.FastForward {
+	c.env = m.repos.identity()
+	how := []string{"--no-ff", "-m", cmp.Or(m.Message, "Merge "+m.Commit)}
+	if m.FastForward {
 		how = []string{"--ff-only"}
 	}
-	args := append([]string{"merge", "--quiet", "--no-verify", "--no-gpg-sign"}, append(how, q.Commit)...)
+	args := append([]string{"merge", "--quiet", "--no-verify", "--no-gpg-sign"}, append(how, m.Commit)...)
 	if _, err := c.run(ctx, args...); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
@@ -236,11 +240,11 @@ func (r *Repos) combine(ctx context.Context, m *mirror, place, dir, old string, 
 		if listed == nil && conflicts != "" {
 			return "", fmt.Errorf("%w in %s", ErrConflict, strings.ReplaceAll(conflicts, "\n", ", "))
 		}
-		if q.FastForward {
+		if m.FastForward {
 			return "", fmt.Errorf(
 				"%w: %s has moved on since the work began, and the product merges by fast-forward only",
 				ErrConflict,
-				q.Into,
+				m.Into,
 			)
 		}
 		return "", fmt.Errorf("%w: %w", ErrConflict, err)
@@ -248,8 +252,8 @@ func (r *Repos) combine(ctx context.Context, m *mirror, place, dir, old string, 
 	return c.run(ctx, "rev-parse", "HEAD")
 }
 
-// mergeIn makes the repository of a merge, beside the directory.
-func (m *mirror) mergeIn(ctx context.Context, place, dir, old string) (call, error) {
+// makeRepository makes the repository of a merge, beside the directory.
+func (m *merge) makeRepository(ctx context.Context, place, dir, old string) (call, error) {
 	format := "sha1"
 	if len(old) == 64 {
 		format = "sha256"
@@ -258,28 +262,26 @@ func (m *mirror) mergeIn(ctx context.Context, place, dir, old string) (call, err
 	if err := (call{dir: place}).do(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, at); err != nil {
 		return call{}, err
 	}
-	for name, from := range map[string]string{"shallow": filepath.Join(m.dir, "shallow")} {
-		if err := copyText(from, filepath.Join(at, name), 64<<20); err != nil {
-			return call{}, err
-		}
+	if err := copyText(filepath.Join(m.dir, "shallow"), filepath.Join(at, "shallow"), 64<<20); err != nil {
+		return call{}, err
 	}
 	c := call{dir: dir, repo: at, workTree: dir, index: filepath.Join(place, "index"), objects: filepath.Join(m.dir, "objects"),
 		settings: m.filters(), longest: clonePatience}
 	return c, c.do(ctx, "update-ref", "--no-deref", "HEAD", old)
 }
 
-// goodBranch reports whether a name may be that of a branch, and is no option.
-func goodBranch(name string) bool {
-	return name != "" && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, ".lock") &&
-		!strings.ContainsAny(name, " ~^:?*[\\\x00\n") && !strings.Contains(name, "..") && !strings.Contains(name, "@{")
-}
-
 // fillForCheck checks out the submodules of merged work.
-func (r *Repos) fillForCheck(ctx context.Context, m *mirror, dir, commit string) error {
-	f := &modules{r: r, left: maxModules}
-	err := f.fill(ctx, m, dir, commit, "", 1)
+func (m *merge) fillForCheck(ctx context.Context, dir, commit string) error {
+	f := &modules{r: m.repos, left: maxModules}
+	err := f.fill(ctx, m.mirror, dir, commit, "", 1)
 	for _, sentence := range f.said {
 		m.log.Warn(sentence, "repo", m.name, "commit", commit)
 	}
 	return err
+}
+
+// goodBranch reports whether a name may be that of a branch, and is no option.
+func goodBranch(name string) bool {
+	return name != "" && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, ".lock") &&
+		!strings.ContainsAny(name, " ~^:?*[\\\x00\n") && !strings.Contains(name, "..") && !strings.Contains(name, "@{")
 }

@@ -12,25 +12,26 @@ import (
 // errMoved is a branch that somebody else moved meanwhile.
 var errMoved = errors.New("the branch was moved meanwhile")
 
-// move moves a branch from one commit to another: at the origin or, where there is none, in
+// move moves the branch from one commit to another: at the origin or, where there is none, in
 // the person's clone where nobody's work is in the way. The error is errMoved where the branch
 // was moved meanwhile.
-func (m *mirror) move(ctx context.Context, branch, from, to string) error {
+func (m *merge) move(ctx context.Context, from, to string) error {
 	if m.origin == "" {
-		return m.moveInClone(ctx, branch, from, to)
+		return m.moveInClone(ctx, from, to)
 	}
-	err := m.pushCommit(ctx, branch, from, to)
+	err := m.pushCommit(ctx, m.Into, from, to)
 	if err == nil {
-		return m.noteMoved(ctx, branch, to)
+		return m.noteMoved(ctx, to)
 	}
-	if now, fetched := m.target(ctx, MergeRequest{Into: branch, Commit: to}); fetched == nil && now != from {
+	moved := &merge{m.mirror, MergeRequest{Into: m.Into, Commit: to}, m.repos}
+	if now, fetched := moved.target(ctx); fetched == nil && now != from {
 		return errMoved
 	}
 	return err
 }
 
 // pushCommit has a branch at the origin be a commit, if it is another one now.
-func (m *mirror) pushCommit(ctx context.Context, branch, from, to string) error {
+func (m *merge) pushCommit(ctx context.Context, branch, from, to string) error {
 	c := m.network()
 	c.longest = clonePatience
 	return c.do(ctx, "push", "--quiet", "--no-verify", "--force-with-lease="+ours+branch+":"+from,
@@ -38,17 +39,17 @@ func (m *mirror) pushCommit(ctx context.Context, branch, from, to string) error 
 }
 
 // noteMoved has later attempts begin from what was just pushed.
-func (m *mirror) noteMoved(ctx context.Context, branch, commit string) error {
+func (m *merge) noteMoved(ctx context.Context, commit string) error {
 	if m.knownDefault() == "" {
-		if err := os.WriteFile(filepath.Join(m.dir, defaultFile), []byte(branch), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(m.dir, defaultFile), []byte(m.Into), 0o600); err != nil {
 			return err
 		}
 	}
-	return m.git().do(ctx, "update-ref", theirs+branch, commit)
+	return m.git().do(ctx, "update-ref", theirs+m.Into, commit)
 }
 
-// moveInClone moves a branch of the person's clone.
-func (m *mirror) moveInClone(ctx context.Context, branch, from, to string) error {
+// moveInClone moves the branch in the person's clone.
+func (m *merge) moveInClone(ctx context.Context, from, to string) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -64,14 +65,14 @@ func (m *mirror) moveInClone(ctx context.Context, branch, from, to string) error
 	if err := m.git().do(ctx, "update-ref", "-d", handed); err != nil {
 		return err
 	}
-	place, err := m.findCheckout(ctx, branch)
+	place, err := m.findCheckout(ctx, m.Into)
 	if err != nil {
 		return err
 	}
 	if place != "" {
 		return m.moveCheckedOut(ctx, place, from, to)
 	}
-	if !m.inClone().ok(ctx, "update-ref", ours+branch, to, from) {
+	if !m.inClone().ok(ctx, "update-ref", ours+m.Into, to, from) {
 		return errMoved
 	}
 	return nil
@@ -99,7 +100,7 @@ func (m *mirror) findCheckout(ctx context.Context, branch string) (string, error
 }
 
 // moveCheckedOut moves a branch that a person has checked out, with its files.
-func (m *mirror) moveCheckedOut(ctx context.Context, dir, from, to string) error {
+func (m *merge) moveCheckedOut(ctx context.Context, dir, from, to string) error {
 	c := m.inClone()
 	c.dir = dir
 	now, err := c.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD")

@@ -89,6 +89,11 @@ func (m *mirror) resolveCommit(ctx context.Context, name string) (string, bool) 
 	return commit, err == nil
 }
 
+// has reports whether a commit is here.
+func (m *mirror) has(ctx context.Context, commit string) bool {
+	return m.git().ok(ctx, "cat-file", "-e", commit+"^{commit}")
+}
+
 // lock takes the mirror for what attempts share.
 func (m *mirror) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(m.dir), 0o700); err != nil {
@@ -194,6 +199,12 @@ func (m *mirror) fetch(ctx context.Context) (warning string, err error) {
 		warning, err = notFetched(err), m.guessDefault(ctx)
 	}
 	return warning, errors.Join(err, m.touch(began), m.copyExcludes())
+}
+
+// fetchBranch fetches a branch from where the repository comes from.
+func (m *mirror) fetchBranch(ctx context.Context, branch string) error {
+	return m.network().do(ctx, "fetch", "--quiet", "--no-tags", "--update-shallow", "--no-write-fetch-head", "--end-of-options", m.from(),
+		"+"+ours+branch+":"+theirs+branch)
 }
 
 func notFetched(err error) string {

@@ -101,7 +101,7 @@ func (f *modules) one(ctx context.Context, m *mirror, one module, dir, name stri
 		return errors.Join(err, emptyDir(dir))
 	}
 	f.used = append(f.used, usedModule{Path: name, Commit: one.commit, Mirror: sub.dir, Origin: sub.origin, Foreign: foreign})
-	return f.fill(ctx, sub, dir, one.commit, name, depth+1)
+	return f.fill(ctx, sub.mirror, dir, one.commit, name, depth+1)
 }
 
 // emptyDir leaves a directory as a checkout without submodules does.
@@ -156,28 +156,32 @@ func (m *mirror) moduleURLs(ctx context.Context, commit string) map[string]strin
 	return byPath
 }
 
+// moduleMirror is the worker's own repository of a submodule. It has the commits that checkouts
+// named, and no branches of its own.
+type moduleMirror struct{ *mirror }
+
 // moduleMirror returns the worker's own repository of a submodule, with the commit.
-func (r *Repos) moduleMirror(ctx context.Context, m *mirror, one module) (sub *mirror, foreign bool, err error) {
+func (r *Repos) moduleMirror(ctx context.Context, m *mirror, one module) (sub moduleMirror, foreign bool, err error) {
 	address, foreign, err := m.moduleAddress(ctx, one.url, r.Submodules)
 	if err != nil {
-		return nil, false, err
+		return moduleMirror{}, false, err
 	}
 	sub = r.moduleAt(m.person, usedModule{Path: one.path, Origin: address, Foreign: foreign,
 		Mirror: filepath.Join(r.State, "modules", digest(withoutCredentials(address))+".git")})
-	return sub, foreign, sub.bringModule(ctx, one.commit)
+	return sub, foreign, sub.bring(ctx, one.commit)
 }
 
 // moduleAt returns the worker's own repository of a submodule.
-func (r *Repos) moduleAt(p person, u usedModule) *mirror {
+func (r *Repos) moduleAt(p person, u usedModule) moduleMirror {
 	p.origin, p.push = u.Origin, ""
 	if u.Foreign {
 		p.settings = forOthers(p.settings)
 	}
-	return &mirror{dir: u.Mirror, log: r.Log, source: source{name: filepath.Base(u.Path), person: p}}
+	return moduleMirror{&mirror{dir: u.Mirror, log: r.Log, source: source{name: filepath.Base(u.Path), person: p}}}
 }
 
-// bringModule makes sure that a commit of a submodule is here.
-func (m *mirror) bringModule(ctx context.Context, commit string) error {
+// bring makes sure that a commit is here.
+func (m moduleMirror) bring(ctx context.Context, commit string) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func (m *mirror) bringModule(ctx context.Context, commit string) error {
 
 // hasOwnStore reports whether a commit says where Git LFS is to get its files: an address that
 // nobody has allowed.
-func (m *mirror) hasOwnStore(ctx context.Context, commit string) bool {
+func (m moduleMirror) hasOwnStore(ctx context.Context, commit string) bool {
 	return m.git().ok(ctx, "cat-file", "-e", commit+":.lfsconfig")
 }
 
@@ -212,11 +216,10 @@ func withoutFilters(settings []setting) (list []setting) {
 	return list
 }
 
-// fetchCommit fetches a commit of a submodule where it is not here: alone or, where its origin
+// fetchCommit fetches a commit where it is not here: alone or, where its origin
 // gives none alone, with its branches.
-func (m *mirror) fetchCommit(ctx context.Context, commit string) error {
-	there := func() bool { return m.git().ok(ctx, "cat-file", "-e", commit+"^{commit}") }
-	if there() {
+func (m moduleMirror) fetchCommit(ctx context.Context, commit string) error {
+	if m.has(ctx, commit) {
 		return nil
 	}
 	limited, cancel := context.WithCancelCause(ctx)
@@ -238,7 +241,7 @@ func (m *mirror) fetchCommit(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	if !there() {
+	if !m.has(ctx, commit) {
 		return fmt.Errorf("its origin does not have the commit %.12s", commit)
 	}
 	return nil
@@ -278,9 +281,12 @@ func measureFiles(dir string) (total int64) {
 	return total
 }
 
-// fillModules checks out the submodules of the attempt, and returns sentences about those that
+// ownModules are the submodules of a worktree, as the worker keeps them.
+type ownModules struct{ *Worktree }
+
+// fill checks out the submodules of the attempt, and returns sentences about those that
 // are not to be had. A failure of one keeps no attempt from beginning.
-func (w *Worktree) fillModules(ctx context.Context, commit string) (said []string, err error) {
+func (w ownModules) fill(ctx context.Context, commit string) (said []string, err error) {
 	f := &modules{r: w.repos, left: maxModules}
 	if err := f.fill(ctx, w.mirror, w.Dir, commit, "", 1); err != nil {
 		return nil, err
@@ -296,8 +302,8 @@ func (w *Worktree) fillModules(ctx context.Context, commit string) (said []strin
 	return said, os.WriteFile(filepath.Join(w.private, modulesFile), raw, 0o600)
 }
 
-// usedModules returns the submodules that were checked out.
-func (w *Worktree) usedModules() (list []usedModule) {
+// used returns the submodules that were checked out.
+func (w ownModules) used() (list []usedModule) {
 	raw, err := os.ReadFile(filepath.Join(w.private, modulesFile))
 	if err == nil {
 		_ = json.Unmarshal(raw, &list) // the worker wrote it
@@ -305,17 +311,17 @@ func (w *Worktree) usedModules() (list []usedModule) {
 	return list
 }
 
-// saveModules looks at what the agent did in submodules. Nothing of that is pushed, so what is
+// save looks at what the agent did in submodules. Nothing of that is pushed, so what is
 // not at their origins is kept with the agent's directory. It returns the submodules whose new
 // commits nobody could fetch: what is handed in names those of before.
-func (w *Worktree) saveModules(ctx context.Context) map[string]bool {
+func (w ownModules) save(ctx context.Context) map[string]bool {
 	stays := map[string]bool{}
-	for _, u := range w.usedModules() {
+	for _, u := range w.used() {
 		dir := filepath.Join(w.Dir, u.Path)
 		if !exists(dir) || !w.repos.isOwnDir(dir) {
 			continue // it is removed from what is handed in
 		}
-		why, err := w.inModule(ctx, u, dir)
+		why, err := u.unsaved(ctx, w.Worktree, dir)
 		if err != nil {
 			why = "what is in it cannot be read: " + firstLine(err.Error())
 			stays[u.Path] = true
@@ -338,8 +344,8 @@ const (
 	changedFiles  = "files in it are not committed"
 )
 
-// inModule is why what is in a submodule is not at its origin, "" where all of it is.
-func (w *Worktree) inModule(ctx context.Context, u usedModule, dir string) (string, error) {
+// unsaved is why what is in a submodule of a worktree is not at its origin, "" where all of it is.
+func (u usedModule) unsaved(ctx context.Context, w *Worktree, dir string) (string, error) {
 	head, err := readHead(dir)
 	if err != nil {
 		entries, unread := os.ReadDir(dir)
@@ -349,7 +355,7 @@ func (w *Worktree) inModule(ctx context.Context, u usedModule, dir string) (stri
 		return "", err
 	}
 	sub := w.repos.moduleAt(w.mirror.person, u)
-	if err := sub.bringModule(ctx, head); err != nil {
+	if err := sub.bring(ctx, head); err != nil {
 		return unknownCommit, nil //nolint:nilerr // it says so
 	}
 	c := sub.git()
@@ -387,28 +393,28 @@ func (w *Worktree) inModule(ctx context.Context, u usedModule, dir string) (stri
 }
 
 // planModules lists the worker's repositories of submodules that nobody used for long.
-func (r *Repos) planModules(ctx context.Context, o GCOptions) (planned []removal, err error) {
-	dirs, err := filepath.Glob(filepath.Join(r.State, "modules", "*.git"))
+func (g cleanup) planModules(ctx context.Context) (planned []removal, err error) {
+	dirs, err := filepath.Glob(filepath.Join(g.State, "modules", "*.git"))
 	if err != nil || len(dirs) == 0 {
 		return nil, err
 	}
 	for _, dir := range dirs {
-		remove := func(ctx context.Context, drop bool) (bool, error) { return r.dropModule(ctx, dir, o.KeepUnused, drop) }
+		remove := func(ctx context.Context, drop bool) (bool, error) { return g.dropModule(ctx, dir, drop) }
 		if unused, err := remove(ctx, false); err != nil {
 			return planned, err
 		} else if unused {
-			planned = append(planned, removal{Removal{"submodule " + dir, "it was not used for " + o.KeepUnused.String()},
+			planned = append(planned, removal{Removal{"submodule " + dir, "it was not used for " + g.KeepUnused.String()},
 				func(ctx context.Context) (bool, error) { return remove(ctx, true) }})
 		}
 	}
 	return planned, nil
 }
 
-// dropModule reports whether a repository of a submodule was not used for so long, and removes
+// dropModule reports whether a repository of a submodule was not used for KeepUnused, and removes
 // it then if it is to.
-func (r *Repos) dropModule(ctx context.Context, dir string, longer time.Duration, drop bool) (bool, error) {
-	m := &mirror{dir: dir, log: r.Log}
-	if time.Since(m.fetched()) < longer {
+func (g cleanup) dropModule(ctx context.Context, dir string, drop bool) (bool, error) {
+	m := &mirror{dir: dir, log: g.Log}
+	if time.Since(m.fetched()) < g.KeepUnused {
 		return false, nil
 	}
 	l := flock.New(dir + ".lock")
@@ -416,13 +422,13 @@ func (r *Repos) dropModule(ctx context.Context, dir string, longer time.Duration
 		return false, err
 	}
 	defer func() { _ = l.Unlock() }() // closing the file frees it
-	all, err := r.leftBehind(ctx)
+	all, err := g.leftBehind(ctx)
 	if err != nil {
 		return false, err
 	}
 	for _, w := range all {
 		borrows := func(u usedModule) bool { return u.Mirror == dir }
-		if exists(w.Dir) && slices.ContainsFunc(w.usedModules(), borrows) {
+		if exists(w.Dir) && slices.ContainsFunc(ownModules{w}.used(), borrows) {
 			return false, nil
 		}
 	}

@@ -30,72 +30,72 @@ type Earlier struct{ Branch, Commit string }
 // goes on, and nobody else has moved its branch, it is that one. The first commit of an empty
 // repository is merged at once.
 func (r *Repos) Publish(ctx context.Context, q MergeRequest, job string, e Earlier) (Published, error) {
-	m, q, err := r.whereTo(ctx, q)
+	m, err := r.newMerge(ctx, q)
 	if err != nil {
 		return Published{}, err
 	}
 	if m.origin == "" {
 		return Published{}, ErrNoOrigin
 	}
-	old, err := m.target(ctx, q)
+	old, err := m.target(ctx)
 	if err != nil {
 		return Published{}, err
 	}
 	if old == "" { // no pull request can be opened against nothing
-		return Published{Into: q.Into, Merged: q.Commit}, m.move(ctx, q.Into, "", q.Commit)
+		return Published{Into: m.Into, Merged: m.Commit}, m.move(ctx, "", m.Commit)
 	}
-	p, aside := Published{Branch: q.Branch, Into: q.Into}, asidePrefix+badInName.ReplaceAllString(job, "_")
-	if m.git().ok(ctx, "merge-base", "--is-ancestor", q.Commit, old) {
+	p, aside := Published{Branch: m.Branch, Into: m.Into}, asidePrefix+badInName.ReplaceAllString(job, "_")
+	if m.isMergedInto(ctx, old) {
 		p.Merged = old
 		return p, nil
 	}
-	if goesOn, err := m.goOn(ctx, q, e); goesOn || err != nil {
+	if goesOn, err := m.goOn(ctx, e); goesOn || err != nil {
 		p.Branch = e.Branch
 		return p, err
 	}
-	if !goodBranch(p.Branch) || p.Branch == q.Into || p.Branch == m.knownDefault() {
+	if !goodBranch(p.Branch) || p.Branch == m.Into || p.Branch == m.knownDefault() {
 		p.Branch = aside
 	}
 	there, err := m.atOrigin(ctx, p.Branch)
 	if err != nil {
 		return Published{}, err
 	}
-	if there != "" && there != q.Commit && p.Branch != aside {
+	if there != "" && there != m.Commit && p.Branch != aside {
 		p.Branch = aside
 		if there, err = m.atOrigin(ctx, aside); err != nil {
 			return Published{}, err
 		}
 	}
-	if there == q.Commit {
+	if there == m.Commit {
 		return p, nil
 	}
-	return p, m.pushCommit(ctx, p.Branch, there, q.Commit)
+	return p, m.pushCommit(ctx, p.Branch, there, m.Commit)
 }
 
 // goOn puts the commit on the branch of an earlier pull request. It reports false where that
 // cannot go on: somebody else has moved the branch, or it would have to be rewritten and is no
 // worker's own.
-func (m *mirror) goOn(ctx context.Context, q MergeRequest, e Earlier) (bool, error) {
-	if !goodBranch(e.Branch) || e.Branch == q.Into || e.Branch == m.knownDefault() || !isHash.MatchString(e.Commit) {
+func (m *merge) goOn(ctx context.Context, e Earlier) (bool, error) {
+	if !goodBranch(e.Branch) || e.Branch == m.Into || e.Branch == m.knownDefault() || !isHash.MatchString(e.Commit) {
 		return false, nil
 	}
 	there, err := m.atOrigin(ctx, e.Branch)
 	switch {
 	case err != nil || there == "":
 		return false, err
-	case there == q.Commit:
+	case there == m.Commit:
 		return true, nil
 	case there != e.Commit:
 		return false, nil
 	}
-	if !isOurs(e.Branch) && !m.git().ok(ctx, "merge-base", "--is-ancestor", there, q.Commit) {
+	if !isOurs(e.Branch) && !m.git().ok(ctx, "merge-base", "--is-ancestor", there, m.Commit) {
 		return false, nil
 	}
-	return true, m.pushCommit(ctx, e.Branch, there, q.Commit)
+	return true, m.pushCommit(ctx, e.Branch, there, m.Commit)
 }
 
 // atOrigin returns the newest commit of a branch there, "" where there is no such branch.
-func (m *mirror) atOrigin(ctx context.Context, branch string) (string, error) {
+func (m *merge) atOrigin(ctx context.Context, branch string) (string, error) {
 	said, err := m.network().run(ctx, "ls-remote", "--quiet", "--end-of-options", m.origin, ours+branch)
 	commit, _, _ := strings.Cut(said, "\t")
 	return commit, err
@@ -104,14 +104,14 @@ func (m *mirror) atOrigin(ctx context.Context, branch string) (string, error) {
 // Fits reports whether work can be merged into what the branch is now, without merging it.
 // The error is ErrConflict where it cannot.
 func (r *Repos) Fits(ctx context.Context, q MergeRequest) error {
-	m, q, err := r.whereTo(ctx, q)
+	m, err := r.newMerge(ctx, q)
 	if err != nil {
 		return err
 	}
-	old, err := m.target(ctx, q)
+	old, err := m.target(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = r.result(ctx, m, q, old)
+	_, err = m.result(ctx, old)
 	return err
 }

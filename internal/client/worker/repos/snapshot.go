@@ -11,52 +11,57 @@ import (
 	"strings"
 )
 
+// index is the worker's own index of the files of a worktree, as git reads them.
+type index struct {
+	w *Worktree
+	call
+}
+
 // snapshot commits all files of the worktree on top of a commit, where they are not as they
-// are in it, and returns the newest commit. The index is the worker's own.
+// are in it, and returns the newest commit.
 func (w *Worktree) snapshot(ctx context.Context, parent, message string) (string, error) {
-	c, err := w.files()
+	i, err := w.openIndex()
 	if err != nil {
 		return "", err
 	}
-	if err := c.do(ctx, "read-tree", "-m", parent); err != nil {
+	if err := i.do(ctx, "read-tree", "-m", parent); err != nil {
 		// An index that is no good is only slower to make again.
-		if err := errors.Join(os.Remove(c.index), c.do(ctx, "read-tree", parent)); err != nil {
+		if err := errors.Join(os.Remove(i.index), i.do(ctx, "read-tree", parent)); err != nil {
 			return "", err
 		}
 	}
-	if err := w.addAll(ctx, c); err != nil {
+	if err := i.addAll(ctx); err != nil {
 		return "", err
 	}
-	return w.commitIndex(ctx, c, parent, message)
+	return i.commit(ctx, parent, message)
 }
 
-// commitIndex commits an index on top of a commit, where it is not as that is, and returns
-// the newest commit.
-func (w *Worktree) commitIndex(ctx context.Context, c call, parent, message string) (string, error) {
-	tree, err := c.run(ctx, "write-tree")
+// openIndex returns the index. Locks that a killed git left are removed: nobody else uses it.
+func (w *Worktree) openIndex() (index, error) {
+	i := index{w, w.mirror.git()}
+	i.settings = append(i.settings, w.mirror.filters()...)
+	i.dir, i.workTree, i.index, i.longest = w.Dir, w.Dir, filepath.Join(w.private, "index"), clonePatience
+	if err := removeFile(i.index + ".lock"); err != nil {
+		return i, err
+	}
+	excludes, err := w.excludes()
+	i.settings = append(i.settings, setting{"core.excludesFile", excludes})
+	return i, err
+}
+
+// commit commits the index on top of a commit, where it is not as that is, and returns the newest
+// commit.
+func (i index) commit(ctx context.Context, parent, message string) (string, error) {
+	tree, err := i.run(ctx, "write-tree")
 	if err != nil {
 		return "", err
 	}
-	was, err := c.run(ctx, "rev-parse", parent+"^{tree}")
+	was, err := i.run(ctx, "rev-parse", parent+"^{tree}")
 	if err != nil || tree == was {
 		return parent, err
 	}
-	c.env, c.stdin = append(c.env, w.repos.identity()...), strings.NewReader(message)
-	return c.run(ctx, "commit-tree", "-p", parent, "-F", "-", tree)
-}
-
-// files returns a call that reads the worktree's files. Locks that a killed git left are removed:
-// nobody else uses this index.
-func (w *Worktree) files() (call, error) {
-	c := w.mirror.git()
-	c.settings = append(c.settings, w.mirror.filters()...)
-	c.dir, c.workTree, c.index, c.longest = w.Dir, w.Dir, filepath.Join(w.private, "index"), clonePatience
-	if err := removeFile(c.index + ".lock"); err != nil {
-		return c, err
-	}
-	excludes, err := w.excludes()
-	c.settings = append(c.settings, setting{"core.excludesFile", excludes})
-	return c, err
+	i.env, i.stdin = append(i.env, i.w.repos.identity()...), strings.NewReader(message)
+	return i.run(ctx, "commit-tree", "-p", parent, "-F", "-", tree)
 }
 
 // filters returns the settings of Git LFS, the only filter that the worker's git runs.
@@ -91,58 +96,59 @@ func (w *Worktree) excludes() (string, error) {
 
 // addAll puts all files into the index. Repositories inside the worktree are added as files,
 // unless .gitmodules names them; those that were submodules before stay what they are.
-func (w *Worktree) addAll(ctx context.Context, c call) error {
-	nested, err := w.nested()
+func (i index) addAll(ctx context.Context) error {
+	w := i.w
+	nested, err := nestedIn(w.Dir)
 	if err != nil {
 		return err
 	}
-	links, err := gitLinks(ctx, c)
+	links, err := gitLinks(ctx, i.call)
 	if err != nil {
 		return err
 	}
 	skip := make([]string, 0, len(nested)+len(links))
 	skip = append(append(skip, nested...), links...)
-	if err := w.addBut(ctx, c, skip); err != nil {
+	if err := i.addBut(ctx, skip); err != nil {
 		return err
 	}
-	modules, err := w.submodules(ctx, c, nested)
+	modules, err := i.submodules(ctx, nested)
 	if err != nil {
 		return err
 	}
-	stays := w.saveModules(ctx)
+	stays := ownModules{w}.save(ctx)
 	for _, path := range nested {
-		switch name := w.linkedTo(filepath.Join(w.Dir, path)); {
-		case name != "":
-			w.saveLinked(ctx, filepath.Join(w.Dir, path), name)
+		switch tree, isLinked := w.linkedTo(filepath.Join(w.Dir, path)); {
+		case isLinked:
+			tree.save(ctx)
 		case stays[path]:
 		case modules[path]:
-			err = w.addSubmodule(ctx, c, path)
+			err = i.addSubmodule(ctx, path)
 		default:
-			err = w.addNested(ctx, c, path)
+			err = i.addNested(ctx, path)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := w.dropGone(ctx, c, links); err != nil {
+	if err := i.dropGone(ctx, links); err != nil {
 		return err
 	}
-	return w.addForced(ctx, c)
+	return i.addForced(ctx)
 }
 
 // addBut adds all but some paths. Files and directories that may not be read are made
 // readable first, where that is what is in the way.
-func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
+func (i index) addBut(ctx context.Context, skip []string) error {
 	specs := allBut(skip)
 	add := func(how ...string) error {
-		c.stdin = strings.NewReader(specs)
-		return c.do(ctx, append([]string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}, how...)...)
+		i.stdin = strings.NewReader(specs)
+		return i.do(ctx, append([]string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}, how...)...)
 	}
 	err := add()
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if makeReadable(w.Dir) {
+	if makeReadable(i.w.Dir) {
 		if err = add(); err == nil {
 			return nil
 		}
@@ -150,8 +156,8 @@ func (w *Worktree) addBut(ctx context.Context, c call, skip []string) error {
 	if again := add("--ignore-errors"); again != nil && status(again) != 1 {
 		return again
 	}
-	w.toRescue()
-	w.note(fmt.Sprintf("Not all files can be handed in; the agent's directory is kept in %s: %v", w.rescued, err))
+	i.w.toRescue()
+	i.w.note(fmt.Sprintf("Not all files can be handed in; the agent's directory is kept in %s: %v", i.w.rescued, err))
 	return nil
 }
 
@@ -231,11 +237,8 @@ func parseGitLinks(list string) (paths []string) {
 	return paths
 }
 
-// nested returns the directories below the worktree that are repositories of their own, as paths
-// from it. What is in them is not looked at.
-func (w *Worktree) nested() (paths []string, err error) { return nestedIn(w.Dir) }
-
-// nestedIn returns the directories below another that are repositories of their own.
+// nestedIn returns the directories below another that are repositories of their own, as paths from
+// it. What is in them is not looked at.
 func nestedIn(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -265,23 +268,23 @@ func skipDir(e fs.DirEntry) error {
 
 // submodules returns the paths that .gitmodules names, and those of submodules that the attempt
 // began with.
-func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map[string]bool, error) {
+func (i index) submodules(ctx context.Context, nested []string) (map[string]bool, error) {
 	paths := map[string]bool{}
 	if len(nested) == 0 {
 		return paths, nil
 	}
-	before, err := c.run(ctx, "ls-tree", "-r", "-z", w.Base)
+	before, err := i.run(ctx, "ls-tree", "-r", "-z", i.w.Base)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range parseGitLinks(before) {
 		paths[path] = true
 	}
-	half := filepath.Join(w.private, "gitmodules")
-	if err := copyText(filepath.Join(w.Dir, ".gitmodules"), half, 1<<20); err != nil {
+	half := filepath.Join(i.w.private, "gitmodules")
+	if err := copyText(filepath.Join(i.w.Dir, ".gitmodules"), half, 1<<20); err != nil {
 		return paths, nil //nolint:nilerr // a file that cannot be one names nothing
 	}
-	list, _ := c.run(ctx, "config", "--file", half, "--no-includes", "--null", "--get-regexp", `^submodule\..*\.path$`) // there may be none
+	list, _ := i.run(ctx, "config", "--file", half, "--no-includes", "--null", "--get-regexp", `^submodule\..*\.path$`) // there may be none
 	_ = os.Remove(half)                                                                                                 // nor the file
 	for entry := range strings.SplitSeq(list, "\x00") {
 		if _, path, ok := strings.Cut(entry, "\n"); ok {
@@ -292,13 +295,13 @@ func (w *Worktree) submodules(ctx context.Context, c call, nested []string) (map
 }
 
 // addSubmodule has the index name the commit that a submodule is on.
-func (w *Worktree) addSubmodule(ctx context.Context, c call, path string) error {
-	commit, err := readHead(filepath.Join(w.Dir, path))
+func (i index) addSubmodule(ctx context.Context, path string) error {
+	commit, err := readHead(filepath.Join(i.w.Dir, path))
 	if err != nil {
-		w.note(fmt.Sprintf("The submodule %s stays as it was: %v", path, err))
+		i.w.note(fmt.Sprintf("The submodule %s stays as it was: %v", path, err))
 		return nil
 	}
-	return c.do(ctx, "update-index", "--add", "--cacheinfo", "160000,"+commit+","+path)
+	return i.do(ctx, "update-index", "--add", "--cacheinfo", "160000,"+commit+","+path)
 }
 
 // readHead reads as text which commit the repository in a directory is on.
@@ -352,12 +355,12 @@ func gitDirIn(dir string) (string, error) {
 }
 
 // dropGone takes submodules out of the index that are not there any more.
-func (w *Worktree) dropGone(ctx context.Context, c call, links []string) error {
+func (i index) dropGone(ctx context.Context, links []string) error {
 	for _, path := range links {
-		if info, err := os.Lstat(filepath.Join(w.Dir, path)); err == nil && info.IsDir() {
+		if info, err := os.Lstat(filepath.Join(i.w.Dir, path)); err == nil && info.IsDir() {
 			continue
 		}
-		if err := c.do(ctx, "update-index", "--force-remove", "--", path); err != nil {
+		if err := i.do(ctx, "update-index", "--force-remove", "--", path); err != nil {
 			return err
 		}
 	}
@@ -365,9 +368,9 @@ func (w *Worktree) dropGone(ctx context.Context, c call, links []string) error {
 }
 
 // addNested adds the files of a repository inside the worktree, but for what git ignores.
-func (w *Worktree) addNested(ctx context.Context, c call, path string) error {
+func (i index) addNested(ctx context.Context, path string) error {
 	var names []string
-	err := filepath.WalkDir(filepath.Join(w.Dir, path), func(at string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(i.w.Dir, path), func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -375,7 +378,7 @@ func (w *Worktree) addNested(ctx context.Context, c call, path string) error {
 			return skipDir(e)
 		}
 		if e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0 {
-			name, err := filepath.Rel(w.Dir, at)
+			name, err := filepath.Rel(i.w.Dir, at)
 			names = append(names, name)
 			return err
 		}
@@ -384,24 +387,24 @@ func (w *Worktree) addNested(ctx context.Context, c call, path string) error {
 	if err != nil {
 		return err
 	}
-	names = w.notIgnored(ctx, c, path, names)
+	names = i.notIgnored(ctx, path, names)
 	if len(names) == 0 {
 		return nil
 	}
-	w.note(fmt.Sprintf("%s is a repository of its own; it is handed in as files, without its history.", path))
-	if err := c.do(ctx, "update-index", "--force-remove", "--", path); err != nil {
+	i.w.note(fmt.Sprintf("%s is a repository of its own; it is handed in as files, without its history.", path))
+	if err := i.do(ctx, "update-index", "--force-remove", "--", path); err != nil {
 		return err
 	}
-	return addNames(ctx, c, names)
+	return i.addNames(ctx, names)
 }
 
 // notIgnored leaves out the names that git ignores.
-func (w *Worktree) notIgnored(ctx context.Context, c call, path string, names []string) []string {
-	if c.ok(ctx, "check-ignore", "--quiet", "--no-index", "--", path+"/") {
+func (i index) notIgnored(ctx context.Context, path string, names []string) []string {
+	if i.ok(ctx, "check-ignore", "--quiet", "--no-index", "--", path+"/") {
 		return nil
 	}
-	c.stdin = strings.NewReader(strings.Join(names, "\x00"))
-	list, _ := c.run(ctx, "check-ignore", "-z", "--stdin", "--no-index") // it ends with 1 where it finds none
+	i.stdin = strings.NewReader(strings.Join(names, "\x00"))
+	list, _ := i.run(ctx, "check-ignore", "-z", "--stdin", "--no-index") // it ends with 1 where it finds none
 	ignored := map[string]bool{}
 	for name := range strings.SplitSeq(list, "\x00") {
 		ignored[name] = true
@@ -415,25 +418,25 @@ func (w *Worktree) notIgnored(ctx context.Context, c call, path string, names []
 	return kept
 }
 
-func addNames(ctx context.Context, c call, names []string) error {
-	c.stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
-	return c.do(ctx, "update-index", "--add", "--remove", "-z", "--stdin")
+func (i index) addNames(ctx context.Context, names []string) error {
+	i.stdin = strings.NewReader(strings.Join(names, "\x00") + "\x00")
+	return i.do(ctx, "update-index", "--add", "--remove", "-z", "--stdin")
 }
 
 // addForced adds files that git ignores and the agent has added all the same.
-func (w *Worktree) addForced(ctx context.Context, c call) error {
-	theirIndex := filepath.Join(w.private, "agent-index")
+func (i index) addForced(ctx context.Context) error {
+	theirIndex := filepath.Join(i.w.private, "agent-index")
 	_ = os.Remove(theirIndex)
-	if err := copyText(filepath.Join(w.Dir, ".git", "index"), theirIndex, 1<<30); err != nil || !exists(theirIndex) {
+	if err := copyText(filepath.Join(i.w.Dir, ".git", "index"), theirIndex, 1<<30); err != nil || !exists(theirIndex) {
 		return nil //nolint:nilerr // what is no index adds nothing
 	}
-	reading := c
+	reading := i.call
 	reading.index = theirIndex
 	added, err := reading.run(ctx, "ls-files", "-z")
 	if err != nil {
 		return nil //nolint:nilerr // an index that cannot be read adds nothing
 	}
-	known, err := c.run(ctx, "ls-files", "-z")
+	known, err := i.run(ctx, "ls-files", "-z")
 	if err != nil {
 		return err
 	}
@@ -446,12 +449,12 @@ func (w *Worktree) addForced(ctx context.Context, c call) error {
 		if name == "" || here[name] {
 			continue
 		}
-		if info, err := os.Lstat(filepath.Join(w.Dir, name)); err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0) {
+		if info, err := os.Lstat(filepath.Join(i.w.Dir, name)); err == nil && (info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return addNames(ctx, c, names)
+	return i.addNames(ctx, names)
 }

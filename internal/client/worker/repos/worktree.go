@@ -202,7 +202,7 @@ func (w *Worktree) clear(ctx context.Context) error {
 		return err
 	}
 	for _, left := range all {
-		if left.Dir == w.Dir && left.owner() == left.attempt.Name() {
+		if left.Dir == w.Dir && left.isInPlace() {
 			left.saveLeft(ctx, "found by a later attempt")
 			if err := left.removeDir(); err != nil {
 				return err
@@ -370,6 +370,9 @@ func (w *Worktree) owner() string {
 	return string(name)
 }
 
+// isInPlace reports whether the directory has the attempt's files.
+func (w *Worktree) isInPlace() bool { return exists(w.Dir) && w.owner() == w.attempt.Name() }
+
 // madeFile is in the private directory as soon as the worktree is whole.
 const madeFile = "made"
 
@@ -394,13 +397,17 @@ func (w *Worktree) checkout(ctx context.Context, commit string) error {
 	if err := w.mirror.furnish(ctx, w.Dir, index, w.Branch, commit, w.repos.Author); err != nil {
 		return err
 	}
-	if err := w.rememberRefs(); err != nil {
+	if err := w.reading().rememberRefs(); err != nil {
 		return err
 	}
-	said, err := w.lacks(ctx, commit)
+	files, err := w.openIndex()
+	if err != nil {
+		return err
+	}
+	said, err := files.lacks(ctx, commit)
 	if err == nil {
 		var more []string
-		more, err = w.fillModules(ctx, commit)
+		more, err = ownModules{w}.fill(ctx, commit)
 		said = append(said, more...)
 	}
 	for _, sentence := range said {
