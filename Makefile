@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
+# What was built in one clone serves the next one, wherever it is.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 # Tools, pinned. They are built once into .tools/bin.
 export TEMPL_VERSION    := v0.3.1020
@@ -41,7 +43,7 @@ run:
 ## fleet: build the fleet command, as bin/fleet
 .PHONY: fleet
 fleet:
-	@go build -trimpath -ldflags "-s -w" -o bin/fleet ./cmd/fleet
+	@go build -ldflags "-s -w" -o bin/fleet ./cmd/fleet
 	@echo "bin/fleet has $$(($$(wc -c <bin/fleet) / 1000)) KB"
 
 ## demo: a server of its own with three workers on small repositories, and a stream of jobs; goes on where it was
