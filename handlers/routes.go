@@ -44,7 +44,7 @@ func (s *Server) pages() []web.Route {
 	reviews, agent, needs, status := review.New(site), agents.New(site), needsyou.New(site), statuspage.New(site)
 	money, threads := budgets.New(site), messages.New(site)
 	registry.Register(boards.Live(), jobPages.Live(), live.Simple(agent), live.Simple(reviews), events.Live(), live.Simple(needs),
-		live.Simple(status), live.Simple(money), threads.Live())
+		live.Simple(status), live.Simple(money), live.Simple(threads))
 
 	return slices.Concat(
 		[]web.Route{web.GetLong("/live", tenancy.ReadBoard, s.Live.Show)},

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/fleetboard/fleetboard/handlers/blobparts"
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	blobparts "github.com/fleetboard/fleetboard/handlers/parts/blob"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	viewparts "github.com/fleetboard/fleetboard/views/jobparts"

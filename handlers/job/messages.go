@@ -3,7 +3,7 @@ package job
 import (
 	"context"
 
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/job"
 	"github.com/fleetboard/fleetboard/views/links"

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
+	usageparts "github.com/fleetboard/fleetboard/handlers/parts/usage"
 	"github.com/fleetboard/fleetboard/handlers/reason"
-	"github.com/fleetboard/fleetboard/handlers/usageparts"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"

@@ -1,7 +1,7 @@
 package job
 
 import (
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	view "github.com/fleetboard/fleetboard/views/job"

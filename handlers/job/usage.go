@@ -3,7 +3,7 @@ package job
 import (
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	usageparts "github.com/fleetboard/fleetboard/handlers/parts/usage"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	view "github.com/fleetboard/fleetboard/views/job"
 	"github.com/fleetboard/fleetboard/views/ui"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/screens"
 )

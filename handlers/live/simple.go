@@ -38,6 +38,9 @@ func (p simplePage[M]) Open(c echo.Context, who tenancy.Principal, _ fleet.Snaps
 			return nil, err
 		}
 	}
+	if p.Live.Listen != nil {
+		return listeningView[M]{v}, nil
+	}
 	return v, nil
 }
 
@@ -79,3 +82,16 @@ func (v simpleView[M]) Refresh(ctx context.Context) ([]templ.Component, error) {
 
 // Ages reports whether the page changes without an event.
 func (v simpleView[M]) Ages() bool { return v.page.Live.Ages }
+
+// listeningView shows a page that changes with more than the board does.
+type listeningView[M any] struct{ simpleView[M] }
+
+// Listen notifies of what the page listens to.
+func (v listeningView[M]) Listen() (changed <-chan struct{}, stop func()) {
+	return v.page.Live.Listen(v.request.Who.Workspace)
+}
+
+// Heard reads the page again.
+func (v listeningView[M]) Heard(ctx context.Context) ([]templ.Component, error) {
+	return v.Refresh(ctx)
+}

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -19,21 +19,21 @@ import (
 const maxText = 20_000
 
 // addForms adds the form of the view, as it was sent where it was refused.
-func (d pageData) addForms(m *view.Messages, refused *ui.Form) {
+func (d pageData) addForms(m *view.Messages) {
 	switch {
 	case !d.canWrite || m.Dead != nil:
 	case d.at.New:
 		f := newFields.Read(url.Values{"id": {ids.New().String()}, "to": {string(bus.ToAgent)}, "name": {d.at.To},
 			"job": {d.at.Filter.Job}})
-		if refused != nil {
-			f = *refused
+		if d.form != nil {
+			f = *d.form
 		}
 		m.Form = &view.Form{Form: f, BackURL: links.MessagesWith(links.MessageView{Tab: d.listTab()}), Targets: d.kinds(), Names: d.names()}
 	case m.Thread != nil && len(d.thread) > 0:
 		f := answerFields.Read(url.Values{"id": {ids.New().String()}, "thread": {d.at.Thread},
 			"reply": {d.thread[len(d.thread)-1].ID.String()}})
-		if refused != nil {
-			f = *refused
+		if d.form != nil {
+			f = *d.form
 		}
 		m.Thread.Answer = &view.Form{Form: f, Targets: d.targets()}
 	}

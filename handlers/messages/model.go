@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/accounts/members"
 	"github.com/fleetboard/fleetboard/internal/blobs"
@@ -39,6 +39,15 @@ type pageData struct {
 	thread []bus.Message
 	later  bool // there is more of the thread
 	unread bool // the reader's inbox holds some of it
+
+	form *ui.Form // that was refused, nil for none
+}
+
+// pageModel returns the model with the forms, which are no part of what is live.
+func (d pageData) pageModel() view.Messages {
+	m := d.model()
+	d.addForms(&m)
+	return m
 }
 
 func (d pageData) model() view.Messages {

@@ -3,28 +3,41 @@
 package messages
 
 import (
-	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/a-h/templ"
+
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
+	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
+	view "github.com/fleetboard/fleetboard/views/messages"
 )
 
-// Pages answers the requests of the page.
-type Pages struct{ *web.Site }
+// pages are the page with its forms.
+type pages struct {
+	*web.Site
 
-// New returns the page.
-func New(s *web.Site) *Pages { return &Pages{s} }
-
-// Routes returns the pages and actions, each with the permission it needs.
-func (p *Pages) Routes() []web.Route {
-	return []web.Route{
-		web.Get(links.Messages, tenancy.ReadBoard, p.show),
-		web.Post(links.SendMessage, tenancy.WriteJobs, p.send),
-		web.Post(links.SeenMessages, tenancy.ReadBoard, p.seen),
-		web.Post("/messages/dead/:message/redrive", tenancy.RunFleet, p.redrive),
-		web.Post("/messages/dead/:message/discard", tenancy.RunFleet, p.discard),
-	}
+	page web.Page[pageData]
 }
 
-// Live returns the page among those with a live part.
-func (p *Pages) Live() live.Page { return livePage{p} }
+// New declares the page.
+func New(s *web.Site) web.Page[pageData] {
+	p := &pages{Site: s}
+	p.page = web.Page[pageData]{
+		Site: s, Path: links.Messages, Need: tenancy.ReadBoard, Section: layout.SectionMessages, Title: "Messages",
+		Read: p.read,
+		View: func(shell layout.Shell, d pageData) templ.Component { return view.View(shell, d.pageModel()) },
+		Live: web.Live[pageData]{
+			View:     func(d pageData) templ.Component { return view.Live(d.model()) },
+			Listen:   s.Bus.Watch,
+			Ages:     true, // what a transaction keeps back shows later without a sign of its own
+			Personal: true, // what somebody has read is theirs
+		},
+		Actions: []web.Route{
+			web.Post(links.SendMessage, tenancy.WriteJobs, p.send),
+			web.Post(links.SeenMessages, tenancy.ReadBoard, p.seen),
+			web.Post("/messages/dead/:message/redrive", tenancy.RunFleet, p.redrive),
+			web.Post("/messages/dead/:message/discard", tenancy.RunFleet, p.discard),
+		},
+	}
+	return p.page
+}

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +26,7 @@ import (
 const note = "custom.note"
 
 // send sends what a person wrote, or shows the refused form with all that was typed.
-func (p *Pages) send(c echo.Context, who tenancy.Principal) error {
+func (p *pages) send(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -48,7 +49,9 @@ func (p *Pages) send(c echo.Context, who tenancy.Principal) error {
 	if err := table.Refuse(&f, err, fault.StorageFull, fault.Forbidden, fault.TooMany, fault.IdempotencyKeyReused); err != nil {
 		return err
 	}
-	return p.page(c, who, status.Of(fault.From(err).Code), toView(f), &f)
+	// The page shows what the form is about, which is no part of the address that it was sent to.
+	maps.Copy(c.QueryParams(), toView(f).Values())
+	return p.page.Show(c, who, status.Of(fault.From(err).Code), func(d *pageData) { d.form = &f })
 }
 
 // toView is where a form stands.
@@ -146,7 +149,7 @@ func fits(text string, most int) string {
 }
 
 // seen takes a thread out of the reader's own inbox.
-func (p *Pages) seen(c echo.Context, who tenancy.Principal) error {
+func (p *pages) seen(c echo.Context, who tenancy.Principal) error {
 	typed, err := web.Form(c)
 	if err != nil {
 		return err
@@ -166,7 +169,7 @@ func (p *Pages) seen(c echo.Context, who tenancy.Principal) error {
 }
 
 // redrive lets a dead letter be handed out again.
-func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
+func (p *pages) redrive(c echo.Context, who tenancy.Principal) error {
 	id, err := parseMessageID(c)
 	if err != nil {
 		return err
@@ -179,7 +182,7 @@ func (p *Pages) redrive(c echo.Context, who tenancy.Principal) error {
 }
 
 // discard removes a dead letter.
-func (p *Pages) discard(c echo.Context, who tenancy.Principal) error {
+func (p *pages) discard(c echo.Context, who tenancy.Principal) error {
 	id, err := parseMessageID(c)
 	if err != nil {
 		return err

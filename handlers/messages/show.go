@@ -2,22 +2,15 @@ package messages
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strconv"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
-	view "github.com/fleetboard/fleetboard/views/messages"
-	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const (
@@ -34,37 +27,6 @@ const (
 	tabYou  = "you"
 	tabDead = "dead"
 )
-
-// show answers with the page of messages.
-func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
-	return p.page(c, who, http.StatusOK, parseView(c.QueryParams()), nil)
-}
-
-// page shows a view; refused is the form that was sent, nil for none.
-func (p *Pages) page(c echo.Context, who tenancy.Principal, status int, at links.MessageView, refused *ui.Form) error {
-	ctx := c.Request().Context()
-	around, err := p.Screens.PageContext(ctx, who)
-	if err != nil {
-		return err
-	}
-	d, err := p.read(ctx, who, at, around.Fleet)
-	if err != nil {
-		return err
-	}
-	if at.New && d.canWrite {
-		if d.members, err = p.Accounts.Members.List(ctx, who); err != nil {
-			return err
-		}
-	}
-	shell, err := p.Page(c, who, around.Fleet, layout.SectionMessages, "Messages")
-	if err != nil {
-		return err
-	}
-	shell.LiveURL = links.LiveMessages(around.Cursor, at)
-	m := d.model()
-	d.addForms(&m, refused)
-	return web.Render(c, status, view.View(view.Page{Shell: shell, Messages: m}))
-}
 
 // parseView reads the page's query. What makes no sense is left out.
 func parseView(q url.Values) links.MessageView {
@@ -85,8 +47,9 @@ func parseView(q url.Values) links.MessageView {
 }
 
 // read reads what a view shows.
-func (p *Pages) read(ctx context.Context, who tenancy.Principal, at links.MessageView, snap fleet.Snapshot) (pageData, error) {
-	d := pageData{at: at, who: who, fleet: snap, now: web.Now(snap), canWrite: who.Can(tenancy.WriteJobs)}
+func (p *pages) read(ctx context.Context, r web.Request) (d pageData, err error) {
+	at, who := parseView(r.Query), r.Who
+	d = pageData{at: at, who: who, fleet: r.Fleet, now: r.Now(), canWrite: who.Can(tenancy.WriteJobs)}
 	if at.Tab == tabDead {
 		letters, err := p.Bus.DeadLetters(ctx, who, at.Before, listSize+1)
 		if err != nil {
@@ -101,11 +64,16 @@ func (p *Pages) read(ctx context.Context, who tenancy.Principal, at links.Messag
 	if err := p.readThread(ctx, who, &d); err != nil {
 		return d, err
 	}
+	if at.New && d.canWrite {
+		if d.members, err = p.Accounts.Members.List(ctx, who); err != nil {
+			return d, err
+		}
+	}
 	return d, p.readSizes(ctx, who, &d)
 }
 
 // readSizes reads how large the payloads are that are shown at length and kept as blobs.
-func (p *Pages) readSizes(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+func (p *pages) readSizes(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
 	shown := d.thread
 	for _, l := range d.letters {
 		shown = append(shown, l.Message)
@@ -116,7 +84,7 @@ func (p *Pages) readSizes(ctx context.Context, who tenancy.Principal, d *pageDat
 
 // readList reads the column at the left: what a search finds, what is for the reader, or
 // the threads of the workspace.
-func (p *Pages) readList(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
+func (p *pages) readList(ctx context.Context, who tenancy.Principal, d *pageData) (err error) {
 	f := d.at.Filter
 	switch {
 	case f.Query != "":
@@ -138,7 +106,7 @@ func (p *Pages) readList(ctx context.Context, who tenancy.Principal, d *pageData
 }
 
 // readThread reads the thread that is open: its end, or what stands around a message.
-func (p *Pages) readThread(ctx context.Context, who tenancy.Principal, d *pageData) error {
+func (p *pages) readThread(ctx context.Context, who tenancy.Principal, d *pageData) error {
 	name := d.at.Thread
 	if name == "" {
 		return nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	blobparts "github.com/fleetboard/fleetboard/handlers/parts/blob"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"

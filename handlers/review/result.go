@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	view "github.com/fleetboard/fleetboard/views/review"
 	"github.com/fleetboard/fleetboard/views/ui"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fault"

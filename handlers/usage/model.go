@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/usageparts"
+	usageparts "github.com/fleetboard/fleetboard/handlers/parts/usage"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -44,6 +45,9 @@ type Live[M any] struct {
 	// read again, with what else changes in the same second, or at once where AtOnce is set.
 	Changes func(u *screens.Update) bool
 	AtOnce  bool
+	// Listen has the page read again when a channel of a workspace brings something: what it
+	// shows is not in the board's log. May be nil.
+	Listen func(workspace ids.ID) (changed <-chan struct{}, stop func())
 	// Ages has the page read again with each heartbeat: it shows what changes without an event.
 	Ages bool
 	// Personal is set where people of one role do not see the same.

@@ -241,12 +241,3 @@ func RemoveBudget(id string) string { return Budgets + "/" + url.PathEscape(id) 
 
 // UndoBudget takes a line of a budget back.
 func UndoBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/undo" }
-
-// LiveBudgets returns the stream of the page of budgets; budget may be "".
-func LiveBudgets(after, budget string) string {
-	q := url.Values{"on": {"budgets"}}
-	if budget != "" {
-		q.Set("budget", budget)
-	}
-	return live(after, q)
-}

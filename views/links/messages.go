@@ -70,13 +70,6 @@ func ThreadAt(name string, seq int64) string {
 // MessageID returns the id of a message in a page.
 func MessageID(seq int64) string { return "m-" + strconv.FormatInt(seq, 10) }
 
-// LiveMessages returns the stream of the page of messages.
-func LiveMessages(after string, m MessageView) string {
-	v := m.Values()
-	v.Set("on", "messages")
-	return live(after, v)
-}
-
 // Redrive and Discard take a dead letter by the id of its message.
 func Redrive(id string) string { return Messages + "/dead/" + url.PathEscape(id) + "/redrive" }
 

@@ -3,17 +3,10 @@
 package messages
 
 import (
-	"github.com/fleetboard/fleetboard/views/layout"
 	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/messageparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
-
-// Page is the page of messages.
-type Page struct {
-	Shell    layout.Shell
-	Messages Messages
-}
 
 // Messages is all that the page shows. The list and the thread are live, the forms are not.
 type Messages struct {

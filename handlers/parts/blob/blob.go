@@ -1,6 +1,6 @@
-// Package blobparts is what several pages do with blobs: send one as a file, and say how
+// Package blob is what several pages do with blobs: send one as a file, and say how
 // large one is.
-package blobparts
+package blob
 
 import (
 	"errors"

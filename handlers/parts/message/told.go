@@ -1,4 +1,4 @@
-package messageparts
+package message
 
 import (
 	"encoding/json"

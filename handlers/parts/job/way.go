@@ -1,4 +1,4 @@
-package jobparts
+package job
 
 import (
 	"github.com/fleetboard/fleetboard/internal/jobs"

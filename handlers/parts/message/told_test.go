@@ -1,9 +1,9 @@
-package messageparts_test
+package message_test
 
 import (
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/messageparts"
+	messageparts "github.com/fleetboard/fleetboard/handlers/parts/message"
 	"github.com/fleetboard/fleetboard/internal/bus"
 )
 

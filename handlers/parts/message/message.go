@@ -1,12 +1,12 @@
-// Package messageparts makes of messages what several pages show of them.
-package messageparts
+// Package message makes of messages what several pages show of them.
+package message
 
 import (
 	"encoding/json"
 	"strings"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/blobparts"
+	blobparts "github.com/fleetboard/fleetboard/handlers/parts/blob"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/blobs"
 	"github.com/fleetboard/fleetboard/internal/bus"

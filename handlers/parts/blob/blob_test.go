@@ -1,4 +1,4 @@
-package blobparts
+package blob
 
 import "testing"
 

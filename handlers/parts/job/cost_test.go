@@ -1,9 +1,9 @@
-package jobparts_test
+package job_test
 
 import (
 	"testing"
 
-	"github.com/fleetboard/fleetboard/handlers/jobparts"
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"

@@ -1,4 +1,4 @@
-package jobparts
+package job
 
 import (
 	"slices"

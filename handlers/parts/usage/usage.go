@@ -1,5 +1,5 @@
-// Package usageparts writes what was used in the words and bars that several pages share.
-package usageparts
+// Package usage writes what was used in the words and bars that several pages share.
+package usage
 
 import (
 	"strconv"
