@@ -83,7 +83,7 @@ FUZZ = $(shell grep -roE --include='*_test.go' '^func Fuzz\w+' $(CODE) | sed -E 
 ## soak: everything raced, twenty thousand random lives of jobs and ten thousand of money against their models (about a quarter of an hour each), and each fuzz target for FLEETBOARD_FUZZ_TIME (60s)
 .PHONY: soak
 soak:
-	@go test -race -count=1 -p 2 -timeout 1h ./db/... ./handlers/... ./internal/... ./views/...
+	@FLEETBOARD_ISOLATION_CROSSINGS=10000 go test -race -count=1 -p 2 -timeout 1h ./db/... ./handlers/... ./internal/... ./views/...
 	@FLEETBOARD_LIFE_SEQUENCES=$${FLEETBOARD_LIFE_SEQUENCES:-20000} go test -count=1 -v -timeout 2h -run 'TestWholeLives|TestMutantsAreFound' ./e2e/life
 	@FLEETBOARD_LEDGER_LIVES=$${FLEETBOARD_LEDGER_LIVES:-10000} go test -count=1 -timeout 2h ./e2e/ledger
 	@set -e; for target in $(FUZZ); do \

@@ -25,10 +25,12 @@ import (
 )
 
 const (
-	crossings  = 10_000
-	crossers   = 32
-	crossConns = 4
-	tenants    = 48
+	// defaultCrossings is how many transactions one run ends; FLEETBOARD_ISOLATION_CROSSINGS
+	// says otherwise (make soak).
+	defaultCrossings = 3_000
+	crossers         = 32
+	crossConns       = 4
+	tenants          = 48
 	// productsOfEach is how many rows a workspace must see, no more and no less.
 	productsOfEach = 3
 )
@@ -59,13 +61,7 @@ var errOwn = errors.New("the caller's own error")
 // sees its own workspace and nothing of the last one's.
 func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
 	t.Parallel()
-	seed := uint64(20261121)
-	if text := os.Getenv("FLEETBOARD_ISOLATION_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	seed, crossings := setting(t, "FLEETBOARD_ISOLATION_SEED", 20261121), int(setting(t, "FLEETBOARD_ISOLATION_CROSSINGS", defaultCrossings))
 	t.Logf("FLEETBOARD_ISOLATION_SEED=%d", seed)
 	c := newCrossing(t)
 	var all sync.WaitGroup
@@ -114,6 +110,20 @@ func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
 			t.Errorf("only %d transactions ended with %s; the test shows less than it says", c.fates[fate], fate)
 		}
 	}
+}
+
+// setting returns the number that a variable of the environment says, else otherwise.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func newCrossing(t *testing.T) *crossing {
