@@ -123,8 +123,10 @@ func TestAModelWithoutAPriceNeedsAPerson(t *testing.T) {
 	for name, answer := range map[string]func(*testing.T, *handlertest.Desk){
 		"count": func(t *testing.T, d *handlertest.Desk) {
 			t.Helper()
-			handlertest.WantRedirect(t, d.Post("/prices/models", url.Values{"model": {"house-7b"}, "decision": {"count"}, "counts_as": {"gpt-5-mini"}}), "/needs-you")
-			handlertest.WantText(t, handlertest.Page(t, d.Get("/prices"), http.StatusOK), "#models", "counts as gpt-5-mini")
+			handlertest.WantRedirect(t, d.Post("/prices/models", url.Values{"model": {"house-7b"}, "decision": {"count"}, "counts_as": {"openai/gpt-5-mini"}}), "/needs-you")
+			doc := handlertest.Page(t, d.Get("/prices"), http.StatusOK)
+			handlertest.WantText(t, doc, "#toasts", "house-7b counts as openai/gpt-5-mini")
+			handlertest.WantText(t, doc, "#models", "counts as openai/gpt-5-mini")
 		},
 		"pass": func(t *testing.T, d *handlertest.Desk) {
 			t.Helper()

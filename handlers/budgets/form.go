@@ -28,7 +28,7 @@ var fields = form.Table[budgets.Input]{
 	count("limit_tokens", "Tokens", func(in *budgets.Input) **int64 { return &in.Limits.Tokens }),
 	count("limit_runs", "Runs", func(in *budgets.Input) **int64 { return &in.Limits.Runs }),
 	money("slice_usd", "Reserved at a time", func(in *budgets.Input) **spend.Nanos { return &in.Slice }),
-	form.Own("alert_at", "Alerts", 80, formatAlerts, parseAlerts),
+	form.Custom("alert_at", "Alerts", 80, formatAlerts, parseAlerts),
 	form.Box("hard", "Hold claims and pause jobs when it is used up", func(in *budgets.Input) *bool { return &in.Hard }),
 	form.Box("throttle", "Let jobs of low priority wait while it would run out before its period ends",
 		func(in *budgets.Input) *bool { return &in.Throttle }),
@@ -39,7 +39,7 @@ var fields = form.Table[budgets.Input]{
 // raiseFields are the form of a raise.
 var raiseFields = form.Table[budgets.Raise]{
 	amount("Dollars more", func(r *budgets.Raise) *spend.Nanos { return &r.Amount }),
-	form.Own("until", "Until", 0, nil, func(r *budgets.Raise, text string) string {
+	form.WriteOnly("until", "Until", 0, func(r *budgets.Raise, text string) string {
 		if text == "" {
 			return ""
 		}
@@ -50,7 +50,7 @@ var raiseFields = form.Table[budgets.Raise]{
 		end := day.AddDate(0, 0, 1) // the end of that day, in UTC
 		r.Until = &end
 		return ""
-	}).Note("may be left out").Of(ui.KindDate),
+	}).Note("may be left out").WithKind(ui.KindDate),
 	form.Line("reason", "Reason", budgets.MaxReason, func(r *budgets.Raise) *string { return &r.Reason }),
 }
 
@@ -71,7 +71,7 @@ var transferFields = form.Table[transfer]{
 
 // budget returns a field that names one.
 func budget(name, label, none string, at func(*transfer) *ids.ID) form.Field[transfer] {
-	return form.Own(name, label, 0, nil, func(t *transfer, text string) string {
+	return form.WriteOnly(name, label, 0, func(t *transfer, text string) string {
 		var known bool
 		if *at(t), known = ids.Parse(text); !known {
 			return none
@@ -82,15 +82,15 @@ func budget(name, label, none string, at func(*transfer) *ids.ID) form.Field[tra
 
 // amount returns a field of an amount of dollars that must be there.
 func amount[T any](label string, at func(*T) *spend.Nanos) form.Field[T] {
-	return form.Own("amount_usd", label, 40, nil, func(v *T, text string) (why string) {
+	return form.WriteOnly("amount_usd", label, 40, func(v *T, text string) (why string) {
 		*at(v), why = parseMoney(text)
 		return why
-	}).Of(ui.KindAmount)
+	}).WithKind(ui.KindAmount)
 }
 
 // money returns a field of an amount of dollars that may be left out.
 func money(name, label string, at func(*budgets.Input) **spend.Nanos) form.Field[budgets.Input] {
-	return form.Own(name, label, 40, func(in *budgets.Input) string {
+	return form.Custom(name, label, 40, func(in *budgets.Input) string {
 		if n := *at(in); n != nil {
 			return n.USD()
 		}
@@ -102,7 +102,7 @@ func money(name, label string, at func(*budgets.Input) **spend.Nanos) form.Field
 		n, why := parseMoney(text)
 		*at(in) = &n
 		return why
-	}).Of(ui.KindAmount)
+	}).WithKind(ui.KindAmount)
 }
 
 func parseMoney(text string) (n spend.Nanos, why string) {
@@ -115,7 +115,7 @@ func parseMoney(text string) (n spend.Nanos, why string) {
 
 // count returns a field of a number that people may write with commas.
 func count(name, label string, at func(*budgets.Input) **int64) form.Field[budgets.Input] {
-	return form.Own(name, label, 20, func(in *budgets.Input) string {
+	return form.Custom(name, label, 20, func(in *budgets.Input) string {
 		if n := *at(in); n != nil {
 			return strconv.FormatInt(*n, 10)
 		}

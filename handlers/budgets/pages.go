@@ -67,6 +67,6 @@ func (p *pages) read(ctx context.Context, r web.Request) (view.Budgets, error) {
 		return m, err
 	}
 	m.Chart = chart(series)
-	m.Models, err = p.models(ctx, r.Who, one, time.Now())
+	m.Models, err = p.usageByModel(ctx, r.Who, one, time.Now())
 	return m, err
 }

@@ -15,14 +15,14 @@ import (
 type Field[T any] struct {
 	ui.Field
 
-	also []string                        // what refusals call it besides
+	also []string                        // further names that refusals have for it
 	read func([]string) []string         // trims what was sent
-	get  func(*T) []string               // what it holds, as it would be typed
-	set  func(*T, []string) (why string) // "" where it takes what was typed
+	get  func(*T) []string               // returns the value as it would be typed
+	set  func(*T, []string) (why string) // writes what was typed, and returns what is wrong with it
 }
 
-// Table is the fields of a form, in their order on the page. Where two fields set one thing,
-// the first one comes first.
+// Table is the fields of a form, in their order on the page, in which their values are
+// written too.
 type Table[T any] []Field[T]
 
 // Note returns the field with words beside its label.
@@ -31,11 +31,11 @@ func (f Field[T]) Note(text string) Field[T] { f.Field.Note = text; return f }
 // Focus returns the field with the id of the element that takes its focus.
 func (f Field[T]) Focus(id string) Field[T] { f.ID = id; return f }
 
-// Of returns the field as one of a kind.
-func (f Field[T]) Of(kind ui.FieldKind) Field[T] { f.Kind = kind; return f }
+// WithKind returns the field with a kind of input.
+func (f Field[T]) WithKind(kind ui.FieldKind) Field[T] { f.Kind = kind; return f }
 
-// Check returns the field with a rule of its own, which says what is wrong with what was
-// typed, "" for nothing.
+// Check returns the field with a further rule, which returns what is wrong with what was typed,
+// "" for nothing.
 func (f Field[T]) Check(rule func(*T) (why string)) Field[T] {
 	set := f.set
 	f.set = func(v *T, in []string) string { return cmp.Or(set(v, in), rule(v)) }
@@ -53,11 +53,11 @@ func (f Field[T]) Options(values ...string) Field[T] {
 // Also returns the field with names that refusals have for it.
 func (f Field[T]) Also(names ...string) Field[T] { f.also = names; return f }
 
-// Read returns the form as it was sent. Nothing is judged yet.
+// Read returns the form as it was sent, unchecked.
 func (t Table[T]) Read(in url.Values) ui.Form {
 	f := t.form()
-	for _, one := range t {
-		f.Typed[one.Name] = one.read(in[one.Name])
+	for _, field := range t {
+		f.Typed[field.Name] = field.read(in[field.Name])
 	}
 	return f
 }
@@ -65,35 +65,35 @@ func (t Table[T]) Read(in url.Values) ui.Form {
 // Fill returns the form as it would have been typed for v.
 func (t Table[T]) Fill(v T) ui.Form {
 	f := t.form()
-	for _, one := range t {
-		f.Typed[one.Name] = one.get(&v)
+	for _, field := range t {
+		f.Typed[field.Name] = field.get(&v)
 	}
 	return f
 }
 
 func (t Table[T]) form() ui.Form {
 	f := ui.Form{Typed: url.Values{}, Errors: map[string]string{}}
-	for _, one := range t {
-		f.Fields = append(f.Fields, one.Field)
+	for _, field := range t {
+		f.Fields = append(f.Fields, field.Field)
 	}
 	return f
 }
 
-// Value returns what a form says. Validation names each field whose text is none of its kind;
-// the rest is the domain's to judge.
+// Value returns the value that a form describes. Fault: Validation of each field whose text could
+// not be read; the domain checks the rest.
 func (t Table[T]) Value(f ui.Form) (v T, err error) {
 	p := fault.Problems{}
-	for _, one := range t {
-		if why := one.set(&v, f.Typed[one.Name]); why != "" {
-			p.Add(one.Name, "%s", why)
+	for _, field := range t {
+		if why := field.set(&v, f.Typed[field.Name]); why != "" {
+			p.Add(field.Name, "%s", why)
 		}
 	}
 	return v, p.Err()
 }
 
-// Refuse writes a refusal into the form: what is about a field to that field, the rest above
-// all. Of the other codes than Validation it takes those that are named, and returns the error
-// of any other.
+// Refuse writes a refusal into the form: the problem of a field beside that field, the rest above
+// the form. It takes refusals with the code Validation or one of codes, and returns any other
+// error.
 func (t Table[T]) Refuse(f *ui.Form, err error, codes ...fault.Code) error {
 	refused := fault.From(err)
 	if refused.Code != fault.Validation && !slices.Contains(codes, refused.Code) {
@@ -105,11 +105,11 @@ func (t Table[T]) Refuse(f *ui.Form, err error, codes ...fault.Code) error {
 	}
 	var rest []string
 	for _, name := range refused.Names() {
-		at := slices.IndexFunc(t, func(one Field[T]) bool { return one.is(name) })
-		if at < 0 {
+		i := slices.IndexFunc(t, func(field Field[T]) bool { return field.is(name) })
+		if i < 0 {
 			rest = append(rest, refused.Fields[name])
-		} else if own := t[at].Name; f.Errors[own] == "" {
-			f.Errors[own] = refused.Fields[name]
+		} else if shown := t[i].Name; f.Errors[shown] == "" {
+			f.Errors[shown] = refused.Fields[name]
 		}
 	}
 	f.Error = strings.Join(rest, " ")
@@ -125,7 +125,7 @@ func (f Field[T]) is(name string) bool {
 	return f.Name == name || slices.Contains(f.also, name)
 }
 
-// Digest returns what stands for all that a form says.
+// Digest returns a hash of all that was typed into a form.
 func Digest(f ui.Form) []byte {
 	sum := sha256.Sum256([]byte(f.Typed.Encode()))
 	return sum[:]

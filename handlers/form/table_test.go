@@ -23,7 +23,7 @@ type parcel struct {
 var fields = form.Table[parcel]{
 	form.Line("name", "Name", 20, func(p *parcel) *string { return &p.name }),
 	form.Text("note", "Note", 200, func(p *parcel) *string { return &p.note }).Also("remark"),
-	form.Number("size", "Size", 1, 9, func(p *parcel) **int { return &p.size }).Of(ui.KindNumber),
+	form.Number("size", "Size", 1, 9, func(p *parcel) **int { return &p.size }).WithKind(ui.KindNumber),
 	form.List("tags", "Tags", web.Distinct, func(p *parcel) []string { return p.tags }, func(p *parcel, list []string) { p.tags = list }),
 	form.Box("fast", "Fast", func(p *parcel) *bool { return &p.fast }),
 	form.Choice("where", "Where", func(p *parcel) *string { return &p.where }).Options("n", "North"),

@@ -32,7 +32,7 @@ var fields = form.Table[jobs.New]{
 	form.Text("body", "Description", jobs.MaxBody, func(n *jobs.New) *string { return &n.Body }),
 	form.Choice("repo", "Repo", func(n *jobs.New) *string { return &n.Repo }),
 	form.Choice("factory", "Factory", func(n *jobs.New) *string { return &n.Factory }),
-	form.Own("engine", "Engine", 0, engine, func(n *jobs.New, text string) string {
+	form.Custom("engine", "Engine", 0, engine, func(n *jobs.New, text string) string {
 		if text == "" {
 			return ""
 		}
@@ -48,42 +48,42 @@ var fields = form.Table[jobs.New]{
 		func(n *jobs.New) []string { return n.DependsOn }, func(n *jobs.New, keys []string) { n.DependsOn = keys }).Focus("dep"),
 	form.List("acceptance", "Acceptance criteria", web.NonBlank, func(n *jobs.New) []string { return n.Acceptance },
 		func(n *jobs.New, list []string) { n.Acceptance = list }).Focus("criteria"),
-	form.Own("inputs", "Inputs", maxInputs, nil, setInputs).Lines().Note("one NAME=value a line").Also("input_context"),
-	form.Own("secrets", "Secrets", maxInputs, nil, setSecrets).Lines().Note("one NAME=value a line").Also("secret_keys"),
+	form.WriteOnly("inputs", "Inputs", maxInputs, setInputs).Lines().Note("one NAME=value a line").Also("input_context"),
+	form.WriteOnly("secrets", "Secrets", maxInputs, setSecrets).Lines().Note("one NAME=value a line").Also("secret_keys"),
 	form.Choice("product", "Product", func(n *jobs.New) *string { return &n.Product }),
 	form.Line("phase", "Phase", jobs.MaxName, func(n *jobs.New) *string { return &n.Phase }),
-	form.Number("priority", "Priority", 0, jobs.MaxPriority, func(n *jobs.New) **int { return &n.Priority }).Of(ui.KindNumber),
-	form.Number("max_retries", "Retries", 0, jobs.MaxTries, func(n *jobs.New) **int { return &n.MaxRetries }).Of(ui.KindNumber),
+	form.Number("priority", "Priority", 0, jobs.MaxPriority, func(n *jobs.New) **int { return &n.Priority }).WithKind(ui.KindNumber),
+	form.Number("max_retries", "Retries", 0, jobs.MaxTries, func(n *jobs.New) **int { return &n.MaxRetries }).WithKind(ui.KindNumber),
 	form.Number("estimated_minutes", "Estimate", jobs.MinEstimate, jobs.MaxEstimate,
-		func(n *jobs.New) **int { return &n.EstimatedMinutes }).Of(ui.KindWhole),
-	form.Own("budget_usd", "Budget", 40, func(n *jobs.New) string {
+		func(n *jobs.New) **int { return &n.EstimatedMinutes }).WithKind(ui.KindWhole),
+	form.Custom("budget_usd", "Budget", 40, func(n *jobs.New) string {
 		if n.BudgetNanos == nil {
 			return ""
 		}
 		return spend.Nanos(*n.BudgetNanos).USD()
-	}, setDollars).Of(ui.KindAmount),
-	form.Own("token_budget", "Token budget", 19, func(n *jobs.New) string {
+	}, setDollars).WithKind(ui.KindAmount),
+	form.Custom("token_budget", "Token budget", 19, func(n *jobs.New) string {
 		if n.TokenBudget == nil {
 			return ""
 		}
 		return strconv.FormatInt(*n.TokenBudget, 10)
-	}, setTokens).Of(ui.KindWhole),
+	}, setTokens).WithKind(ui.KindWhole),
 	form.Number("complexity", "Complexity", jobs.MinComplexity, jobs.MaxComplexityStep, func(n *jobs.New) **int { return &n.Complexity }).
 		Options("", "Not said", "1", "1, trivial", "2", "2, easy", "3", "3, usual", "4", "4, hard", "5", "5, very hard"),
 	form.Choice("tier", "Model size", func(n *jobs.New) *jobs.Tier { return &n.Tier }).
 		Options("", "As the estimate says", "small", "Small", "standard", "Standard", "large", "Large"),
-	form.Own("review_required", "Review", 0, func(n *jobs.New) string {
+	form.Custom("review_required", "Review", 0, func(n *jobs.New) string {
 		if n.ReviewOverride == nil {
 			return "inherit"
 		}
 		return map[bool]string{true: "yes", false: "no"}[*n.ReviewOverride]
 	}, setReview).Options("inherit", "As the product says", "yes", "A person approves", "no", "Not needed"),
-	form.Own("not_before", "Not before", 0, func(n *jobs.New) string {
+	form.Custom("not_before", "Not before", 0, func(n *jobs.New) string {
 		if n.NotBefore == nil {
 			return ""
 		}
 		return n.NotBefore.UTC().Format(notBeforeForms[0])
-	}, setNotBefore).Of(ui.KindMoment).Note("UTC"),
+	}, setNotBefore).WithKind(ui.KindMoment).Note("UTC"),
 	form.Commas("tags", "Tags", 1400, func(n *jobs.New) *[]string { return &n.Tags }).Note("with commas between"),
 }
 

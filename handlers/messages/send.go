@@ -74,7 +74,7 @@ type message struct {
 var (
 	newFields = append(form.Table[message]{
 		addressee("To"),
-		form.Own("name", "Name", maxID, nil, func(m *message, text string) string {
+		form.WriteOnly("name", "Name", maxID, func(m *message, text string) string {
 			m.To.Name = text
 			return checkName(m)
 		}).Note("of a person the e-mail address").Also(nameFields...),
@@ -89,7 +89,7 @@ var (
 	}, words("Text")...)
 	answerFields = append(form.Table[message]{
 		addressee("Answer").Check(checkName).Also(nameFields...),
-		form.Own("reply", "", 0, nil, func(m *message, text string) string {
+		form.WriteOnly("reply", "", 0, func(m *message, text string) string {
 			m.InReplyTo, _ = ids.Parse(text)
 			return ""
 		}),
@@ -104,7 +104,7 @@ var (
 
 // addressee returns the field of whom a message is for: the kind, in an answer with the name.
 func addressee(label string) form.Field[message] {
-	return form.Own("to", label, 0, nil, func(m *message, text string) string {
+	return form.WriteOnly("to", label, 0, func(m *message, text string) string {
 		kind, name, _ := strings.Cut(text, ":")
 		m.To = bus.Address{Kind: bus.Kind(kind), Name: strings.TrimSpace(name)}
 		switch m.To.Kind {
@@ -134,7 +134,7 @@ func words(label string) form.Table[message] {
 			}
 			return fits(m.text, maxText)
 		}),
-		form.Own("id", "", 0, nil, func(m *message, text string) string {
+		form.WriteOnly("id", "", 0, func(m *message, text string) string {
 			m.ID, _ = ids.Parse(text) // a form without one sends a fresh message
 			return ""
 		}),

@@ -19,19 +19,19 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// kinds are the words for why a job waits for a person.
-var kinds = map[screens.NeedKind]string{
+// kindWords say why a job waits for a person.
+var kindWords = map[screens.NeedKind]string{
 	screens.NeedAnswer: "Question", screens.NeedReview: "Review", screens.NeedRoute: "No factory", screens.NeedRetry: "Failed",
 }
 
 func model(page screens.NeedsPage, r web.Request) view.Needs {
-	m, canWrite := view.Needs{Count: countWords(page.Count)}, r.Who.Can(tenancy.WriteJobs)
+	m := view.Needs{Count: countWords(page.Count)}
+	canManage := r.Who.Can(tenancy.Manage)
 	for _, b := range page.Count.UsedUp() {
-		m.Budgets = append(m.Budgets, budget(b, r.Who.Can(tenancy.Manage)))
+		m.Budgets = append(m.Budgets, budget(b, canManage))
 	}
-	for _, u := range page.Count.Models {
-		m.Models = append(m.Models, unpriced(u, r.Who.Can(tenancy.Manage)))
-	}
+	m.Models = models(page.Count.Models, canManage)
+	canWrite := r.Who.Can(tenancy.WriteJobs)
 	for _, n := range page.List {
 		m.Rows = append(m.Rows, row(n, r.Now(), canWrite))
 	}
@@ -41,66 +41,89 @@ func model(page screens.NeedsPage, r web.Request) view.Needs {
 	return m
 }
 
-// budget returns one that is used up, with what an owner can do about it.
-func budget(b budgets.Notice, mayChange bool) view.Budget {
+// budget describes a budget that is used up, with the links of those who may change it.
+func budget(b budgets.Notice, canManage bool) view.Budget {
 	id := b.ID.String()
-	m := view.Budget{ID: id, Name: b.Name, URL: links.Budget(id),
+	m := view.Budget{
+		ID:   id,
+		Name: b.Name,
+		URL:  links.Budget(id),
 		Text: strconv.Itoa(b.Percent) + "% of it is settled, and no job has room any more. " +
-			"Its jobs wait; running ones pause at their next report."}
-	if mayChange {
+			"Its jobs wait; running ones pause at their next report.",
+	}
+	if canManage {
 		m.Stop = links.StopBudget(id)
 	}
-	if mayChange && b.HasMoney {
-		m.Raise, m.Transfer = links.RaiseBudget(id), links.TransferTo(id)
+	if canManage && b.HasMoney {
+		m.Raise = links.RaiseBudget(id)
+		m.Transfer = links.TransferTo(id)
 	}
 	return m
 }
 
-// unpriced returns a model without a price, with what an owner can do about it.
-func unpriced(u prices.Unpriced, mayDecide bool) view.Model {
-	m := view.Model{Name: u.Name, Text: u.Source + " uses it, and " + u.Budget + " cannot count what it costs. " +
-		"Agents with this model get no job of that budget until somebody decides."}
-	if !mayDecide {
-		return m
-	}
-	m.Decide, m.Price = links.PriceModels, links.PriceForm(u.Provider, u.Name)
-	for _, p := range prices.Builtin {
-		if !strings.Contains(p.Model, "*") {
-			m.As = append(m.As, p.Model)
+// models describes the models without a price, with the links of those who may decide on them.
+func models(list []prices.Unpriced, canManage bool) []view.Model {
+	suggestions := prices.Suggestions()
+	var shown []view.Model
+	for _, u := range list {
+		m := view.Model{
+			Name: u.Name,
+			Text: u.Source + " uses it, and " + u.Budget + " cannot count what it costs. " +
+				"Agents with this model get no job of that budget until somebody decides.",
 		}
+		if canManage {
+			m.Decide = links.PriceModels
+			m.Price = links.PriceForm(u.Provider, u.Name)
+			m.As = suggestions
+		}
+		shown = append(shown, m)
 	}
-	m.As = append(m.As, "claude-sonnet-4-5", "claude-opus-4-5", "claude-haiku-4-5")
-	slices.Sort(m.As)
-	return m
+	return shown
 }
 
 // countWords returns the count at the head of the page.
 func countWords(n screens.Needs) string {
+	usedUp := screens.Count{Jobs: len(n.UsedUp())} // never capped, nor are models
+	unpriced := screens.Count{Jobs: len(n.Models)}
 	var words []string
-	for _, k := range []struct {
-		count     screens.Count
-		one, many string
-	}{
-		{n.Questions, "question", "questions"}, {n.Reviews, "review", "reviews"},
-		{screens.Count{Jobs: len(n.UsedUp())}, "budget used up", "budgets used up"},
-		{screens.Count{Jobs: len(n.Models)}, "model without a price", "models without a price"},
-		{n.Unroutable, "without a factory", "without a factory"}, {n.Failed, "failed", "failed"},
+	for _, text := range []string{
+		some(n.Questions, "question", "questions"),
+		some(n.Reviews, "review", "reviews"),
+		some(usedUp, "budget used up", "budgets used up"),
+		some(unpriced, "model without a price", "models without a price"),
+		some(n.Unroutable, "without a factory", "without a factory"),
+		some(n.Failed, "failed", "failed"),
 	} {
-		switch k.count.Jobs {
-		case 0:
-		case 1:
-			words = append(words, "1 "+k.one)
-		default:
-			words = append(words, web.CountText(k.count)+" "+k.many)
+		if text != "" {
+			words = append(words, text)
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
+// some returns a count with its noun, "" for nothing.
+func some(n screens.Count, singular, plural string) string {
+	switch n.Jobs {
+	case 0:
+		return ""
+	case 1:
+		return "1 " + singular
+	}
+	return web.CountText(n) + " " + plural
+}
+
 func row(n screens.Need, now time.Time, canWrite bool) view.Row {
 	j := n.Job
-	r := view.Row{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: j.Status, What: kinds[n.Kind],
-		Place: jobparts.Place(j), Since: ui.For(j.StatusAt, now), Version: j.Version}
+	r := view.Row{
+		Key:     j.Key,
+		Title:   j.Title,
+		URL:     links.Job(j.Key),
+		Status:  j.Status,
+		What:    kindWords[n.Kind],
+		Place:   jobparts.Place(j),
+		Since:   ui.For(j.StatusAt, now),
+		Version: j.Version,
+	}
 	if n.Kind == screens.NeedAnswer {
 		r.Question = &view.Question{Agent: j.StatusBy.Name, Text: j.Question}
 		if canWrite {
@@ -119,14 +142,14 @@ func row(n screens.Need, now time.Time, canWrite bool) view.Row {
 		}
 	case screens.NeedRetry:
 		if canWrite {
-			r.Actions = only(jobparts.Actions(j), jobs.ByRetry, jobs.ByArchive)
+			r.Actions = withVerbs(jobparts.Actions(j), jobs.ByRetry, jobs.ByArchive)
 			r.Link = &view.Link{Label: "Retry with changes", Icon: "pencil", URL: links.JobRetryWith(j.Key)}
 		}
 	}
 	return r
 }
 
-// only returns those of the actions that do one of some things.
-func only(actions []ui.Action, verbs ...jobs.Trigger) []ui.Action {
+// withVerbs returns the actions that have one of the verbs.
+func withVerbs(actions []ui.Action, verbs ...jobs.Trigger) []ui.Action {
 	return slices.DeleteFunc(actions, func(a ui.Action) bool { return !slices.Contains(verbs, jobs.Trigger(a.Verb)) })
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// asked makes a job whose agent asks.
-func asked(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title, question string) {
+// jobThatAsks makes a job whose agent asks a person.
+func jobThatAsks(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title, question string) {
 	t.Helper()
 	d.Job(title)
 	j := d.Claim(agent)
@@ -29,30 +29,31 @@ func asked(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title, qu
 	}
 }
 
-// failed makes a job that failed for good.
-func failed(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title string) {
+// jobThatFailed makes a job that failed and has no retries left.
+func jobThatFailed(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title string) {
 	t.Helper()
-	d.Job(title, func(n *jobs.New) { none := 0; n.MaxRetries = &none })
+	d.Job(title, func(n *jobs.New) { n.MaxRetries = new(0) })
 	j := d.Claim(agent)
 	if _, err := d.Elsewhere.Fail(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Failure{Error: "exit status 2"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// furnished returns one job of each kind, FB-1 the youngest, and others that need nobody.
-func furnished(t *testing.T) *handlertest.Desk {
+// deskWithEachNeed returns a workspace with one job for each reason why a job needs a person, and
+// others that need nobody. FB-n has been in its status for n hours.
+func deskWithEachNeed(t *testing.T) *handlertest.Desk {
 	t.Helper()
 	d := handlertest.NewDesk(t)
 	agent := d.Agent("claude-1")
-	asked(t, d, agent, "Rotate the signing key", "24 hours\nor 48?")
-	d.HandIn(agent, "Drain a factory", report.Completion{})
-	failed(t, d, agent, "Publish the client")
-	d.Job("Show invoices", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} })
-	d.Job("Blocked by hand")
+	jobThatAsks(t, d, agent, "Rotate the signing key", "24 hours\nor 48?")                  // FB-1
+	d.HandIn(agent, "Drain a factory", report.Completion{})                                 // FB-2
+	jobThatFailed(t, d, agent, "Publish the client")                                        // FB-3
+	d.Job("Show invoices", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} }) // FB-4
+	d.Job("Blocked by hand")                                                                // FB-5
 	d.Act(t, "FB-5", actions.Action{Verb: jobs.ByBlock, Reason: "later"})
-	d.Job("Cancelled")
+	d.Job("Cancelled") // FB-6
 	d.Act(t, "FB-6", actions.Action{Verb: jobs.ByCancel})
-	d.Job("Can start")
+	d.Job("Can start") // FB-7
 	dbfactory.Exec(t, d.DB, `UPDATE job SET status_at = now() - make_interval(hours => substr(key, 4)::int)`)
 	dbfactory.Exec(t, d.DB, `UPDATE job_ready r SET ready_at = j.status_at FROM job j WHERE j.id = r.job_id`)
 	return d
@@ -68,7 +69,7 @@ func keysOf(doc *goquery.Document) string {
 
 // The page lists what waits for a person, the oldest first, with what to do about it.
 func TestThePageListsWhatWaitsForAPerson(t *testing.T) {
-	d := furnished(t)
+	d := deskWithEachNeed(t)
 	doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-3 fb-2 fb-1" {
 		t.Errorf("the page lists %s", got)
@@ -88,7 +89,7 @@ func TestThePageListsWhatWaitsForAPerson(t *testing.T) {
 
 // Every page has the count: in the navigation, the title and the icon.
 func TestEveryPageCountsWhatWaitsForAPerson(t *testing.T) {
-	d := furnished(t)
+	d := deskWithEachNeed(t)
 	for _, path := range []string{"/board", "/jobs/FB-1", "/settings/account", "/needs-you"} {
 		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
 		handlertest.WantText(t, doc, "#nav-needs-n", "4 wait for a person")
@@ -118,7 +119,7 @@ func TestThePageWithNothingToDo(t *testing.T) {
 
 // A viewer sees why, and no form.
 func TestAViewerOnlyLooks(t *testing.T) {
-	d := furnished(t)
+	d := deskWithEachNeed(t)
 	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/needs-you"), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-3 fb-2 fb-1" {
 		t.Errorf("the page lists %s", got)
@@ -129,7 +130,7 @@ func TestAViewerOnlyLooks(t *testing.T) {
 
 // The forms of the rows work without script, which lead back to the page, and with it.
 func TestTheRowsAct(t *testing.T) {
-	d := furnished(t)
+	d := deskWithEachNeed(t)
 	for _, c := range []struct {
 		key, verb, said, after string
 		fields                 url.Values
@@ -159,7 +160,7 @@ func TestTheRowsAct(t *testing.T) {
 
 // By htmx the answer is the list as it is now.
 func TestARowIsAnsweredInPlace(t *testing.T) {
-	d := furnished(t)
+	d := deskWithEachNeed(t)
 	j := d.Now(jobs.Job{Key: "FB-3"})
 	doc := handlertest.Page(t, d.Hx("/needs-you", "/jobs/FB-3/archive", url.Values{"version": {strconv.Itoa(j.Version)}}), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-2 fb-1" {
@@ -176,7 +177,7 @@ func TestTheStreamBringsWhatWaitsForAPerson(t *testing.T) {
 	dbfactory.Readable(t, d.DB)
 	base := d.Listen(t)
 	page, board := d.Stream(t, base+d.LiveURL("/needs-you"), ""), d.Stream(t, base+d.LiveURL("/board"), "")
-	asked(t, d, agent, "Rotate the signing key", "24 hours or 48?")
+	jobThatAsks(t, d, agent, "Rotate the signing key", "24 hours or 48?")
 	handlertest.WantText(t, handlertest.Parse(t, page.Until("need-fb-1").Data), "#need-fb-1", "24 hours or 48?")
 	handlertest.WantText(t, handlertest.Parse(t, board.Until(`data-count="1"`).Data), "#nav-needs-n", "1")
 	d.Act(t, "FB-1", actions.Action{Verb: jobs.ByAnswer, Reason: "48"})

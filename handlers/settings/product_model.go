@@ -90,7 +90,7 @@ type productInput struct {
 // productFields are the form of a product. The domain judges what is no number.
 var productFields = form.Table[productInput]{
 	form.Line("name", "Name", jobs.MaxName, func(in *productInput) *string { return &in.name }),
-	form.Own("repos", "Repos", 40_000, func(in *productInput) string { return strings.Join(in.Repos, "\n") },
+	form.Custom("repos", "Repos", 40_000, func(in *productInput) string { return strings.Join(in.Repos, "\n") },
 		func(in *productInput, text string) string {
 			in.Repos = splitRepos(text)
 			return ""
@@ -98,7 +98,7 @@ var productFields = form.Table[productInput]{
 	form.Box("review_required", "A person approves", func(in *productInput) *bool { return &in.ReviewRequired }),
 	form.Box("one_job_per_repo", "One job per repo", func(in *productInput) *bool { return &in.OneJobPerRepo }),
 	form.Number("review_limit", "Review limit", 1, jobs.MaxReviewLimit, func(in *productInput) **int { return &in.ReviewLimit }).
-		Of(ui.KindWhole).Note("empty is no limit"),
+		WithKind(ui.KindWhole).Note("empty is no limit"),
 	form.Choice("merge_by", "Approved work is merged by", func(in *productInput) *string { return &in.Merge.By }).
 		Options(jobs.MergeByPerson, "A person", jobs.MergeByWorker, "A factory that has the repo",
 			jobs.MergeByPullRequest, "A pull request of the forge").
@@ -111,7 +111,7 @@ var productFields = form.Table[productInput]{
 	form.Line("merge_checks", "Checked by the command", jobs.MaxMergeChecks, func(in *productInput) *string { return &in.Merge.Checks }).
 		Note("empty is none"),
 	form.Number("branch_retention_days", "Branches stay", 0, jobs.MaxBranchRetention,
-		func(in *productInput) **int { return &in.BranchRetention }).Of(ui.KindWhole).Note("days; empty is 30"),
+		func(in *productInput) **int { return &in.BranchRetention }).WithKind(ui.KindWhole).Note("days; empty is 30"),
 }
 
 // splitRepos takes apart repos, one a line.

@@ -82,7 +82,7 @@ const defaultLife = "90"
 // tokenFields are the form of a new token.
 var tokenFields = form.Table[tokens.NewToken]{
 	form.Line("name", "Name", tokens.MaxName, func(t *tokens.NewToken) *string { return &t.Name }),
-	form.Own("life", "Ends after", 0, nil, setLife).
+	form.WriteOnly("life", "Ends after", 0, setLife).
 		Options("7", "7 days", "30", "30 days", defaultLife, "90 days", "365", "1 year", "0", "Never").Also("expires_at"),
 	form.List("products", "Products", web.Distinct, nil, func(t *tokens.NewToken, names []string) { t.Products = names }).
 		Note("none chosen is all"),
@@ -96,7 +96,7 @@ var tokenFields = form.Table[tokens.NewToken]{
 
 // keys returns a field of names that are written as one text, with commas or blanks between.
 func keys(name, label string, most int, at func(*tokens.NewToken) *[]string) form.Field[tokens.NewToken] {
-	return form.Own(name, label, most, nil, func(t *tokens.NewToken, text string) string {
+	return form.WriteOnly(name, label, most, func(t *tokens.NewToken, text string) string {
 		*at(t) = web.Distinct(web.SplitKeys([]string{text}))
 		return ""
 	})

@@ -35,7 +35,7 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) (u Unpriced, er
 		return u, err
 	}
 	if len(u.Holders) > 0 {
-		u.Prices, err = prices.OfTx(ctx, tx, workspace)
+		u.Prices, err = prices.BookTx(ctx, tx, workspace)
 	}
 	return u, err
 }
@@ -115,7 +115,7 @@ func AskOfUsageTx(ctx context.Context, tx db.Tx, workspace ids.ID, charges []spe
 	var list []prices.Unpriced
 	for _, a := range asking {
 		for _, m := range used[a.job] {
-			list = append(list, prices.Unpriced{Model: m, Budget: a.budget, Source: a.key})
+			list = append(list, prices.Unpriced{ModelDecision: prices.ModelDecision{Model: m}, Budget: a.budget, Source: a.key})
 		}
 	}
 	if len(list) == 0 {

@@ -51,9 +51,9 @@ func (w *world) questions() (open []string) {
 	return open
 }
 
-func (w *world) decides(u prices.Unpriced) {
+func (w *world) decides(d prices.ModelDecision) {
 	w.T.Helper()
-	if _, err := w.rates().Decide(w.Ctx, w.Owner, u); err != nil {
+	if _, err := w.rates().Decide(w.Ctx, w.Owner, d); err != nil {
 		w.T.Fatal(err)
 	}
 }
@@ -102,13 +102,13 @@ func TestWhatLetsAModelWithoutAPriceGoOn(t *testing.T) {
 			}
 		},
 		"another model's": func(w *world, _ budgets.Budget) {
-			w.decides(prices.Unpriced{Model: model("house-7b"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
+			w.decides(prices.ModelDecision{Model: model("house-7b"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
 		},
 		"a pass": func(w *world, _ budgets.Budget) {
-			w.decides(prices.Unpriced{Model: model("house-7b"), Decision: prices.Pass})
+			w.decides(prices.ModelDecision{Model: model("house-7b"), Decision: prices.Pass})
 		},
 		"a pass in other letters, by no provider": func(w *world, _ budgets.Budget) {
-			w.decides(prices.Unpriced{Model: prices.Model{Name: "HOUSE-7B "}, Decision: prices.Pass})
+			w.decides(prices.ModelDecision{Model: prices.Model{Name: "HOUSE-7B "}, Decision: prices.Pass})
 		},
 		"allowed": func(w *world, b budgets.Budget) {
 			allow := budgets.AllowUnpriced
@@ -316,12 +316,12 @@ func TestAModelThatCountsAsAnotherIsCharged(t *testing.T) {
 	j := w.Claim(agent)
 	w.uses(agent, j, "m1", 1_000_000)
 	w.stands(b, 0, 10, 1)
-	w.decides(prices.Unpriced{Model: model("house-9"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
+	w.decides(prices.ModelDecision{Model: model("house-9"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
 	w.priced(1)
 	w.uses(agent, j, "m2", 1_000_000)
 	w.stands(b, 200, 10, 1)
 	// A decision can be changed, and says who changed it.
-	w.decides(prices.Unpriced{Model: model("house-9"), Decision: prices.Pass})
+	w.decides(prices.ModelDecision{Model: model("house-9"), Decision: prices.Pass})
 	w.uses(agent, j, "m3", 1_000_000)
 	w.stands(b, 200, 10, 1)
 	if n := dbfactory.EventCount(t, w.DB, "price.decided"); n != 2 {
@@ -337,7 +337,7 @@ func TestAModelThatCountsAsAnotherIsCharged(t *testing.T) {
 func TestDecisionsAreChecked(t *testing.T) {
 	w := newWorld(t)
 	haiku := prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}
-	for field, u := range map[string]prices.Unpriced{
+	for field, u := range map[string]prices.ModelDecision{
 		"model":     {Model: prices.Model{Name: " "}, Decision: prices.Pass},
 		"decision":  {Model: model("house-7b"), Decision: "free"},
 		"counts_as": {Model: model("house-7b"), Decision: prices.Count, As: model("house-8b")},
@@ -347,7 +347,7 @@ func TestDecisionsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	for _, u := range []prices.Unpriced{{Model: model("x"), Decision: prices.Count}, {Model: model("x"), Decision: prices.Pass, As: haiku},
+	for _, u := range []prices.ModelDecision{{Model: model("x"), Decision: prices.Count}, {Model: model("x"), Decision: prices.Pass, As: haiku},
 		{Model: haiku, Decision: prices.Pass}, {Model: prices.Model{Provider: "vertex", Name: "claude-haiku-4-5@20251001"}, Decision: prices.Pass}} {
 		if _, err := w.rates().Decide(w.Ctx, w.Owner, u); !fault.Is(err, fault.Validation) {
 			t.Errorf("%+v: %v", u, err)
@@ -355,7 +355,7 @@ func TestDecisionsAreChecked(t *testing.T) {
 	}
 	member := w.Owner
 	member.Role = tenancy.RoleMember
-	if _, err := w.rates().Decide(w.Ctx, member, prices.Unpriced{Model: model("x"), Decision: prices.Pass}); !fault.Is(err, fault.Forbidden) {
+	if _, err := w.rates().Decide(w.Ctx, member, prices.ModelDecision{Model: model("x"), Decision: prices.Pass}); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a member decides: %v", err)
 	}
 }

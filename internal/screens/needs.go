@@ -160,7 +160,7 @@ func (r *reader) needs() (Needs, error) {
 	if err != nil || !slices.ContainsFunc(models, func(u prices.Unpriced) bool { return u.Decision == prices.Undecided }) {
 		return n, err
 	}
-	book, err := prices.OfTx(r.ctx, r.tx, r.workspace)
+	book, err := prices.BookTx(r.ctx, r.tx, r.workspace)
 	n.Models = book.Open(time.Now())
 	return n, err
 }

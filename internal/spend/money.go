@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // Nanos is an amount of money in billionths of a dollar.
@@ -95,6 +96,22 @@ func scaled(digits string, power int) (Nanos, error) {
 func tooDear(field string, most Nanos) error {
 	return fault.Invalid(field, "It must be at most %s dollars.", most.USD())
 }
+
+// nanosPerRate is what a million tokens cost at the lowest rate, in billionths of a dollar.
+const nanosPerRate = 1000
+
+// ParseRate reads a rate as people write it: dollars for a million tokens. A text that is no
+// such amount gives prices.Invalid.
+func ParseRate(text string) int64 {
+	n, err := ParseAmount("rate", text, MaxAmount)
+	if err != nil || n%nanosPerRate != 0 {
+		return prices.Invalid
+	}
+	return int64(n / nanosPerRate)
+}
+
+// RateAmount returns what a million tokens cost at a rate.
+func RateAmount(rate int64) Nanos { return Nanos(rate) * nanosPerRate }
 
 // Fixed returns the amount in dollars with all nine places, as the API gives money:
 // "12.340000000".

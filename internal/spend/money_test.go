@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/spend"
+	"github.com/fleetboard/fleetboard/internal/spend/prices"
 )
 
 // A cost is kept to the billionth of a dollar; what floats add beyond that is rounded.
@@ -99,5 +100,22 @@ func TestAmountsOfBudgets(t *testing.T) {
 	_, err := spend.ParseAmount("limit_usd", "1000000000.01", spend.MaxAmount)
 	if told := fault.From(err).Fields["limit_usd"]; told != "It must be at most 1000000000 dollars." {
 		t.Errorf("too much is refused with %q", told)
+	}
+}
+
+// A rate is dollars for a million tokens, in whole millionths; Save judges how high it is.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"0": 0, "1.25": 1_250_000, "0.000001": 1, "1e-6": 1, "1000": prices.MaxRate, "2.50": 2_500_000,
+		"1000.000001": prices.MaxRate + 1, "": prices.Invalid, "much": prices.Invalid, "-1": prices.Invalid, "$1": prices.Invalid,
+		"0.0000001": prices.Invalid, "1.0000005": prices.Invalid, "1e30": prices.Invalid} {
+		if got := spend.ParseRate(text); got != want {
+			t.Errorf("%q is %d; want %d", text, got, want)
+		}
+	}
+	for rate, want := range map[int64]string{0: "0", 1: "0.000001", 1_250_000: "1.25", prices.MaxRate: "1000"} {
+		if got := spend.RateAmount(rate).USD(); got != want {
+			t.Errorf("%d is %s dollars; want %s", rate, got, want)
+		}
 	}
 }

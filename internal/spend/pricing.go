@@ -50,7 +50,7 @@ func PriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) (Priced,
 		return Priced{}, err
 	}
 	r := &recording{ctx: ctx, tx: tx, workspace: workspace}
-	if r.prices, err = prices.OfTx(ctx, tx, workspace); err != nil {
+	if r.prices, err = prices.BookTx(ctx, tx, workspace); err != nil {
 		return Priced{}, err
 	}
 	done, locked, err := r.priceAll(found)

@@ -106,7 +106,7 @@ func (t *telling) judge(i int, list []Entry, alone Outcome) Outcome {
 
 // save writes all tellings: new entries first, then those that were there, then the sums.
 func (r *recording) save() (err error) {
-	if r.prices, err = prices.OfTx(r.ctx, r.tx, r.workspace); err != nil {
+	if r.prices, err = prices.BookTx(r.ctx, r.tx, r.workspace); err != nil {
 		return err
 	}
 	for _, t := range r.order {
@@ -146,7 +146,7 @@ func (r *recording) raise(known []*telling) error {
 		k := kept[t.key()]
 		stood := k.numbers
 		t.before = &stood
-		if p, found := r.prices.ByID(k.priceID); found {
+		if p, found := r.prices.Prices.ByID(k.priceID); found {
 			k.price = &p
 		}
 		k.numbers = stood.raised(t.numbers)

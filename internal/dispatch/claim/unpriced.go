@@ -105,7 +105,11 @@ func (b *claimBatch) ask() error {
 			return held
 		})
 		if c.holder != nil && c.holder.Asks && !c.unpriced.Prices.WasAsked(c.agent.model) {
-			list = append(list, prices.Unpriced{Model: c.agent.uses(), Budget: c.holder.Name, Source: c.agent.name})
+			list = append(list, prices.Unpriced{
+				ModelDecision: prices.ModelDecision{Model: c.agent.uses()},
+				Budget:        c.holder.Name,
+				Source:        c.agent.name,
+			})
 		}
 	}
 	if len(list) == 0 {

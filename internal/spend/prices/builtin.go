@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -41,9 +43,34 @@ func readBuiltin(text []byte) List {
 		if r.Batch != nil {
 			batch = *r.Batch
 		}
-		list = append(list, Price{ID: r.ID, BatchPermille: batch, Provider: r.Provider, Model: r.Model, From: from, Source: r.Source,
-			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
-				Output: r.Output}})
+		list = append(list, Price{
+			ID:       r.ID,
+			Provider: r.Provider,
+			Model:    r.Model,
+			From:     from,
+			Rates: Tokens{
+				Input:        r.Input,
+				CacheRead:    r.CacheRead,
+				CacheWrite:   r.CacheWrite,
+				CacheWrite1h: r.CacheWrite1h,
+				Output:       r.Output,
+			},
+			BatchPermille: batch,
+			Source:        r.Source,
+		})
 	}
 	return list
+}
+
+// Suggestions returns names of models that have a built-in price, in alphabetical order. Of the
+// Claude models that the list has only as patterns it returns one each.
+func Suggestions() []string {
+	names := []string{"claude-haiku-4-5", "claude-opus-4-5", "claude-sonnet-4-5"}
+	for _, p := range Builtin {
+		if !strings.Contains(p.Model, "*") {
+			names = append(names, p.Model)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

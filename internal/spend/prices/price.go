@@ -59,16 +59,16 @@ func (p Price) Cost(t Tokens, batch bool) int64 {
 	return int64(nanos + rest*2/unit) //nolint:gosec // at most picos / 1000
 }
 
-// lower returns a name as it is compared where letters do not count.
+// lower returns a name for comparisons that ignore case and blanks around it.
 func lower(model string) string { return strings.ToLower(strings.TrimSpace(model)) }
 
-// matches reports whether the price is of a model, as it is named.
+// matches reports whether the price is for a model of exactly that provider.
 func (p Price) matches(provider, model string) bool {
-	return p.Provider == provider && fits(p.Model, model)
+	return p.Provider == provider && matchesPattern(p.Model, model)
 }
 
-// fits reports whether a name is the pattern, which may have one * for any text.
-func fits(pattern, name string) bool {
+// matchesPattern reports whether a name matches a pattern, which may have one * for any text.
+func matchesPattern(pattern, name string) bool {
 	before, after, wild := strings.Cut(pattern, "*")
 	if !wild {
 		return pattern == name
@@ -76,62 +76,64 @@ func fits(pattern, name string) bool {
 	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
 
-// better reports whether p is to be taken rather than another price that matches as well.
-func (p Price) better(than Price) bool {
-	own, other := p.ID > 0, than.ID > 0
+// preferredTo reports whether p is taken rather than another price that matches as well: a
+// workspace's own comes first, then the longest name, then the newest.
+func (p Price) preferredTo(other Price) bool {
+	own, otherOwn := p.ID > 0, other.ID > 0
 	switch {
-	case own != other:
+	case own != otherOwn:
 		return own
-	case len(p.Model) != len(than.Model):
-		return len(p.Model) > len(than.Model)
-	case p.Model != than.Model:
-		return p.Model > than.Model
+	case len(p.Model) != len(other.Model):
+		return len(p.Model) > len(other.Model)
+	case p.Model != other.Model:
+		return p.Model > other.Model
 	}
-	return p.From.After(than.From)
+	return p.From.After(other.From)
 }
 
 // List is prices, in any order.
 type List []Price
 
-// Find returns the price of a model at an instant; false where none is known. A workspace's row
-// is first one of the model as it is named, then one of the same provider by its name in
-// other letters or by what its maker calls the model. The built-in list goes by the maker's
-// name alone.
+// Find returns the price of a model at an instant; false where none is known. A workspace's own
+// price is looked for by the model's name as reported first, then by its provider's name and the
+// model's or its maker's name, whatever the case. The built-in list goes by the maker's name
+// alone.
 func (l List) Find(provider, model string, at time.Time) (Price, bool) {
-	return l.find(lookUp(provider, model), at)
+	return l.find(namesOf(provider, model), at)
 }
 
-// wanted is a model whose price is looked for, in all the ways in which it is named.
-type wanted struct {
-	provider, model string // as they were reported
-	seller, said    string // in small letters
-	maker, name     string // of the maker, where it is known
-	known           bool
+// modelNames are the names of a model by which prices are looked for.
+type modelNames struct {
+	provider, model           string // as they were reported
+	providerLower, modelLower string
+	makerKnown                bool
+	maker, makerModel         string // the maker and its name of the model
 }
 
-func lookUp(provider, model string) wanted {
-	w := wanted{provider: provider, model: model, seller: modelname.Provider(provider), said: lower(model)}
-	w.maker, w.name, w.known = modelname.Canonical(provider, model)
-	return w
+func namesOf(provider, model string) modelNames {
+	n := modelNames{provider: provider, model: model, providerLower: modelname.Provider(provider), modelLower: lower(model)}
+	n.maker, n.makerModel, n.makerKnown = modelname.Canonical(provider, model)
+	return n
 }
 
-func (l List) find(w wanted, at time.Time) (Price, bool) {
-	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(w.provider, w.model) }); found {
+func (l List) find(n modelNames, at time.Time) (Price, bool) {
+	if own, found := l.best(at, func(p Price) bool { return p.ID > 0 && p.matches(n.provider, n.model) }); found {
 		return own, true
 	}
 	return l.best(at, func(p Price) bool {
 		if p.ID < 0 {
-			return w.known && p.matches(w.maker, w.name)
+			return n.makerKnown && p.matches(n.maker, n.makerModel)
 		}
-		own := lower(p.Model)
-		return modelname.Provider(p.Provider) == w.seller && (fits(own, w.said) || w.known && fits(own, w.name))
+		pattern := lower(p.Model)
+		return modelname.Provider(p.Provider) == n.providerLower &&
+			(matchesPattern(pattern, n.modelLower) || n.makerKnown && matchesPattern(pattern, n.makerModel))
 	})
 }
 
-// best returns the best of the prices that hold at an instant and match.
+// best returns the preferred one of the prices that hold at an instant and match.
 func (l List) best(at time.Time, match func(Price) bool) (best Price, found bool) {
 	for _, p := range l {
-		if !p.From.After(at) && match(p) && (!found || p.better(best)) {
+		if !p.From.After(at) && match(p) && (!found || p.preferredTo(best)) {
 			best, found = p, true
 		}
 	}

@@ -24,9 +24,7 @@ const (
 )
 
 // Publisher wakes whoever waits for a topic, in every process.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
 // Service reads and saves the prices of workspaces, and what people decide on models that
 // have none.
@@ -35,27 +33,28 @@ type Service struct {
 	wake Publisher
 }
 
-// NewService returns the prices that are kept in d.
+// NewService returns the service of the prices in d.
 func NewService(d *db.DB, wake Publisher) *Service { return &Service{db: d, wake: wake} }
 
-// changed notifies those who look, and claims that wait for a price. It is called after commit.
-func (s *Service) changed(workspace ids.ID) {
+// publish wakes pages that show the log and claims that wait for a price. It is called after
+// commit.
+func (s *Service) publish(workspace ids.ID) {
 	s.wake.Publish(eventlog.Topic(workspace), Topic(workspace))
 }
 
 // List returns the prices of a workspace, its own before the built-in ones.
 func (s *Service) List(ctx context.Context, who tenancy.Principal) (list List, err error) {
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		book, err := OfTx(ctx, tx, who.Workspace)
-		list = book.List
+		book, err := BookTx(ctx, tx, who.Workspace)
+		list = book.Prices
 		return err
 	})
 	return list, err
 }
 
-// Save adds prices of a workspace, all or none, and returns all its prices. A price that is
-// there with the same numbers is left as it is. What was booked keeps its price; what has no
-// known cost is priced within a minute.
+// Save adds prices of a workspace, all or none, and returns all its prices. A price that it has
+// already with the same numbers is left as it is. What was booked keeps its price; usage without
+// a known cost is priced within a minute.
 //
 // Faults: Forbidden; Validation by place and field, also for a price of the same provider,
 // model and instant with other numbers, and for more than MaxOwn.
@@ -66,14 +65,25 @@ func (s *Service) Save(ctx context.Context, who tenancy.Principal, list List) (a
 	if err := check(list); err != nil {
 		return nil, err
 	}
+	list = rounded(list)
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		all, err = saveTx(ctx, tx, who, list)
 		return err
 	})
 	if err == nil {
-		s.changed(who.Workspace)
+		s.publish(who.Workspace)
 	}
 	return all, err
+}
+
+// rounded returns the prices with instants as the database keeps them, so that they are found
+// again.
+func rounded(list List) List {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].From = time.UnixMicro(list[i].From.UnixMicro()).UTC()
+	}
+	return list
 }
 
 func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (List, error) {
@@ -81,19 +91,18 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	if err != nil {
 		return nil, err
 	}
-	book, err := OfTx(ctx, tx, who.Workspace)
+	book, err := BookTx(ctx, tx, who.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	all := book.List
+	all := book.Prices
 	p := fault.Problems{}
 	if own := len(all) - len(Builtin); own > MaxOwn {
 		p.Add("prices", "A workspace must have at most %d prices of its own (these would be %d).", MaxOwn, own)
 	}
 	for i, price := range list {
-		kept, _ := all.own(price)
-		if price.ID = kept.ID; kept.Rates != price.Rates || kept.FlatRate != price.FlatRate ||
-			kept.BatchPermille != price.BatchPermille {
+		saved, _ := all.findOwn(price)
+		if !saved.costsAs(price) {
 			p.Add(fmt.Sprintf("prices[%d].valid_from", i),
 				"It must be another instant: %s has other prices from then on already, and what was booked keeps them.", price.Model)
 		}
@@ -117,8 +126,13 @@ func saveTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (Li
 	return all, eventlog.RecordTx(ctx, tx, who, eventlog.PriceSaved, map[string]any{"models": models, "added": added})
 }
 
-// own returns the workspace's price of the same provider, model and instant.
-func (l List) own(like Price) (Price, bool) {
+// costsAs reports whether two prices have the same numbers.
+func (p Price) costsAs(other Price) bool {
+	return p.Rates == other.Rates && p.FlatRate == other.FlatRate && p.BatchPermille == other.BatchPermille
+}
+
+// findOwn returns the workspace's price of the same provider, model and instant.
+func (l List) findOwn(like Price) (Price, bool) {
 	i := slices.IndexFunc(l, func(p Price) bool {
 		return p.ID > 0 && p.Provider == like.Provider && p.Model == like.Model && p.From.Equal(like.From)
 	})
@@ -128,7 +142,7 @@ func (l List) own(like Price) (Price, bool) {
 	return l[i], true
 }
 
-// check refuses what cannot be kept, by place and field.
+// check returns what is wrong with prices that somebody wants to save, by place and field.
 func check(list List) error {
 	p := fault.Problems{}
 	if len(list) < 1 || len(list) > MaxSaved {
@@ -153,15 +167,19 @@ func check(list List) error {
 		if strings.Count(price.Model, "*") > 1 {
 			p.Add(at+"model", "It must have one * at most.")
 		}
-		for field, rate := range map[string]int64{"input": price.Rates.Input, "output": price.Rates.Output,
-			"cache_read":  price.Rates.CacheRead,
-			"cache_write": price.Rates.CacheWrite, "cache_write_1h": price.Rates.CacheWrite1h} {
+		for field, rate := range map[string]int64{
+			"input":          price.Rates.Input,
+			"cache_read":     price.Rates.CacheRead,
+			"cache_write":    price.Rates.CacheWrite,
+			"cache_write_1h": price.Rates.CacheWrite1h,
+			"output":         price.Rates.Output,
+		} {
 			if rate < 0 || rate > MaxRate {
-				p.Add(at+field, "It must be an amount of dollars for a million tokens like 1.25, 0 to 1000, with at most 6 decimal places.")
+				p.Add(at+field, RateRule)
 			}
 		}
 		if price.BatchPermille < 0 || price.BatchPermille > WholePrice {
-			p.Add(at+"batch_factor", "It must be a part of the price like 0.5, 0 to 1, with at most 3 decimal places.")
+			p.Add(at+"batch_factor", FactorRule)
 		}
 		if year := price.From.UTC().Year(); year < 2000 || year > 2200 {
 			p.Add(at+"valid_from", "Its year must be 2000 to 2200 (it is %d).", year)
@@ -174,6 +192,3 @@ func check(list List) error {
 	}
 	return p.Err()
 }
-
-// toMicroseconds returns an instant as exact as the database keeps it.
-func toMicroseconds(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()).UTC() }

@@ -11,6 +11,20 @@ import (
 
 var q = dbsqlc.New()
 
+// BookTx returns what a workspace knows of prices.
+func BookTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Book, error) {
+	b := Book{names: map[Model]modelNames{}}
+	err := tx.Pipeline(ctx, func(tx db.Tx) error {
+		own, err := ownTx(ctx, tx, workspace)
+		b.Prices = append(own, Builtin...)
+		return err
+	}, func(tx db.Tx) (err error) {
+		b.Unpriced, err = UnpricedTx(ctx, tx, workspace)
+		return err
+	})
+	return b, err
+}
+
 // ownTx returns the prices that a workspace has saved.
 func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	rows, err := q.PriceList(ctx, tx, workspace)
@@ -19,30 +33,106 @@ func ownTx(ctx context.Context, tx db.Tx, workspace ids.ID) (List, error) {
 	}
 	own := make(List, 0, len(rows)+len(Builtin))
 	for _, r := range rows {
-		own = append(own, Price{ID: r.ID, Provider: r.Provider, Model: r.Model, From: r.ValidFrom, FlatRate: r.FlatRate, Source: r.Source,
+		own = append(own, Price{
+			ID:       r.ID,
+			Provider: r.Provider,
+			Model:    r.Model,
+			From:     r.ValidFrom,
+			Rates: Tokens{
+				Input:        r.Input,
+				CacheRead:    r.CacheRead,
+				CacheWrite:   r.CacheWrite,
+				CacheWrite1h: r.CacheWrite1h,
+				Output:       r.Output,
+			},
 			BatchPermille: int64(r.BatchPermille),
-			Rates: Tokens{Input: r.Input, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h,
-				Output: r.Output}})
+			FlatRate:      r.FlatRate,
+			Source:        r.Source,
+		})
 	}
 	return own, nil
 }
 
-// insertTx adds prices that are not there yet, and returns how many.
+// insertTx adds the prices that the workspace does not have yet, and returns how many those were.
 func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (int, error) {
 	p := dbsqlc.PriceInsertParams{WorkspaceID: who.Workspace, CreatedBy: who.Name}
-	for i := range list {
-		price := &list[i]
-		price.From = toMicroseconds(price.From)
-		p.Providers, p.Models = append(p.Providers, price.Provider), append(p.Models, price.Model)
-		p.ValidFroms, p.Inputs = append(p.ValidFroms, price.From), append(p.Inputs, price.Rates.Input)
-		p.CacheReads, p.CacheWrites = append(p.CacheReads, price.Rates.CacheRead), append(p.CacheWrites, price.Rates.CacheWrite)
-		p.CacheWrites1h, p.Outputs = append(p.CacheWrites1h, price.Rates.CacheWrite1h), append(p.Outputs, price.Rates.Output)
+	for _, price := range list {
+		p.Providers = append(p.Providers, price.Provider)
+		p.Models = append(p.Models, price.Model)
+		p.ValidFroms = append(p.ValidFroms, price.From)
+		p.Inputs = append(p.Inputs, price.Rates.Input)
+		p.CacheReads = append(p.CacheReads, price.Rates.CacheRead)
+		p.CacheWrites = append(p.CacheWrites, price.Rates.CacheWrite)
+		p.CacheWrites1h = append(p.CacheWrites1h, price.Rates.CacheWrite1h)
+		p.Outputs = append(p.Outputs, price.Rates.Output)
 		p.BatchPermilles = append(p.BatchPermilles, int(price.BatchPermille))
-		p.FlatRates, p.Sources = append(p.FlatRates, price.FlatRate), append(p.Sources, price.Source)
+		p.FlatRates = append(p.FlatRates, price.FlatRate)
+		p.Sources = append(p.Sources, price.Source)
 	}
 	added, err := q.PriceInsert(ctx, tx, p)
+	return len(added), err
+}
+
+// UnpricedTx returns the models of a workspace that were asked about or decided on, those that
+// wait for a decision first, each the oldest first.
+func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, error) {
+	rows, err := q.UnpricedModels(ctx, tx, workspace)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return len(added), nil
+	list := make([]Unpriced, len(rows))
+	for i, r := range rows {
+		list[i] = Unpriced{
+			ModelDecision: ModelDecision{
+				Model:    Model{r.Provider, r.Model},
+				Decision: Decision(r.Decision),
+				As:       Model{r.CountsProvider, r.CountsModel},
+			},
+			AskedAt:   r.AskedAt,
+			Budget:    r.Budget,
+			Source:    r.Source,
+			DecidedBy: r.DecidedBy,
+			DecidedAt: r.DecidedAt,
+		}
+	}
+	return list, nil
+}
+
+// insertQuestionsTx adds the models that nobody was asked about yet, and returns those.
+func insertQuestionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Unpriced) ([]Unpriced, error) {
+	p := dbsqlc.UnpricedModelAskParams{WorkspaceID: workspace, MaxOpen: maxOpen}
+	seen := map[string]bool{}
+	for _, u := range list {
+		name := lower(u.Name)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		p.Models = append(p.Models, name)
+		p.Providers = append(p.Providers, u.Provider)
+		p.Budgets = append(p.Budgets, u.Budget)
+		p.Sources = append(p.Sources, u.Source)
+	}
+	rows, err := q.UnpricedModelAsk(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]Unpriced, len(rows))
+	for i, r := range rows {
+		asked[i] = Unpriced{ModelDecision: ModelDecision{Model: Model{r.Provider, r.Model}}, Budget: r.Budget, Source: r.Source}
+	}
+	return asked, nil
+}
+
+// saveDecisionTx writes what a person decided on a model.
+func saveDecisionTx(ctx context.Context, tx db.Tx, who tenancy.Principal, d ModelDecision) error {
+	return q.UnpricedModelDecide(ctx, tx, dbsqlc.UnpricedModelDecideParams{
+		WorkspaceID:    who.Workspace,
+		Model:          d.Name,
+		Provider:       d.Provider,
+		Decision:       string(d.Decision),
+		CountsProvider: d.As.Provider,
+		CountsModel:    d.As.Name,
+		DecidedBy:      who.Name,
+	})
 }
