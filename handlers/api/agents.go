@@ -70,7 +70,7 @@ func (s *agentHandlers) ListAgents(ctx context.Context, r ListAgentsRequestObjec
 	shown, next, err := page(fitting, r.Params.Cursor, r.Params.Limit,
 		func(a fleet.Agent) string { return a.Name },
 		func(a fleet.Agent, last string) bool { return a.Name > last })
-	return ListAgents200JSONResponse{Items: models(shown, fleetOf{principal(ctx)}.agent), NextCursor: next}, err
+	return ListAgents200JSONResponse{Items: mapSlice(shown, fleetOf{principal(ctx)}.agent), NextCursor: next}, err
 }
 
 func fits(a fleet.Agent, p ListAgentsParams) bool {

@@ -25,7 +25,7 @@ func budgetStateModel(s budgets.State) BudgetState {
 	m := BudgetState{PeriodStart: s.Start, PeriodEnd: &s.End, LimitUSD: usdOrNull(s.Limits.Money), LimitTokens: s.Limits.Tokens,
 		LimitRuns: s.Limits.Runs, SettledUSD: s.Settled.Money.Fixed(), ReservedUSD: s.Reserved.Money.Fixed(),
 		SettledTokens: s.Settled.Tokens, ReservedTokens: s.Reserved.Tokens, Runs: s.Settled.Runs, UnpricedTokens: s.UnpricedTokens,
-		Alerts: models(s.Alerts, func(a budgets.Alert) BudgetAlert { return BudgetAlert{Threshold: a.Threshold, At: a.At} })}
+		Alerts: mapSlice(s.Alerts, func(a budgets.Alert) BudgetAlert { return BudgetAlert{Threshold: a.Threshold, At: a.At} })}
 	if free, limited := s.Free(); limited {
 		m.RemainingUSD = usdOrNull(&free)
 	}

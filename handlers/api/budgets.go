@@ -26,7 +26,7 @@ func budgetID(text string) (ids.ID, error) {
 // ListBudgets gives all budgets, by name.
 func (s *budgetHandlers) ListBudgets(ctx context.Context, _ ListBudgetsRequestObject) (ListBudgetsResponseObject, error) {
 	list, err := s.Budgets.List(ctx, principal(ctx))
-	return ListBudgets200JSONResponse{Items: models(list, budgetModel)}, err
+	return ListBudgets200JSONResponse{Items: mapSlice(list, budgetModel)}, err
 }
 
 // CreateBudget makes a budget.
@@ -145,7 +145,7 @@ func (s *budgetHandlers) ListBudgetLines(ctx context.Context, r ListBudgetLinesR
 	if last > 0 {
 		next = strconv.FormatInt(last, 10)
 	}
-	return ListBudgetLines200JSONResponse{Items: models(lines, budgetLineModel), NextCursor: next}, err
+	return ListBudgetLines200JSONResponse{Items: mapSlice(lines, budgetLineModel), NextCursor: next}, err
 }
 
 // GetBudgetSeries returns how the present period came about.

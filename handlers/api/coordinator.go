@@ -57,7 +57,7 @@ func (s *statusHandlers) ListCoordinatorLogs(ctx context.Context, r ListCoordina
 	if last > 0 {
 		next = strconv.FormatInt(last, 10)
 	}
-	return ListCoordinatorLogs200JSONResponse{Items: models(found, coordinatorLineModel), NextCursor: next}, err
+	return ListCoordinatorLogs200JSONResponse{Items: mapSlice(found, coordinatorLineModel), NextCursor: next}, err
 }
 
 // GetStats counts the workspace's jobs.

@@ -24,7 +24,7 @@ func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObjec
 	f.Since = r.Params.Since
 	if value(r.Params.Order) == Desc {
 		found, next, err := s.Events.Older(ctx, who, f, after, limit(r.Params.Limit))
-		page := ListEvents200JSONResponse{Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}
+		page := ListEvents200JSONResponse{Items: mapSlice(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}
 		if next != (eventlog.Cursor{}) {
 			page.NextAfter = next.String()
 		}
@@ -32,7 +32,7 @@ func (s *eventHandlers) ListEvents(ctx context.Context, r ListEventsRequestObjec
 	}
 	found, next, err := s.Events.TailFiltered(ctx, who, f, after, limit(r.Params.Limit))
 	return ListEvents200JSONResponse{NextAfter: next.String(),
-		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}, err
+		Items: mapSlice(found, func(e eventlog.Event) Event { return eventModel(e, e.JobKey) })}, err
 }
 
 // StreamEvents sends the log as it grows: from the place of the reader's last

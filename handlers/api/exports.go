@@ -24,7 +24,7 @@ func (s *exportHandlers) CreateExport(ctx context.Context, r CreateExportRequest
 // ReadExport reads what follows an export's position.
 func (s *exportHandlers) ReadExport(ctx context.Context, r ReadExportRequestObject) (ReadExportResponseObject, error) {
 	lines, position, err := s.Bus.Next(ctx, principal(ctx), r.Export, value(r.Params.After), limit(r.Params.Limit))
-	return ReadExport200JSONResponse{Items: models(lines, exportLineModel), Position: position}, err
+	return ReadExport200JSONResponse{Items: mapSlice(lines, exportLineModel), Position: position}, err
 }
 
 // AckExport moves an export's position on.

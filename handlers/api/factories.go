@@ -18,7 +18,7 @@ func (s *factoryHandlers) ListFactories(ctx context.Context, r ListFactoriesRequ
 	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
 		func(f fleet.Factory) string { return f.Name },
 		func(f fleet.Factory, last string) bool { return f.Name > last })
-	return ListFactories200JSONResponse{Items: models(shown, fleetOf{principal(ctx)}.factory), NextCursor: next}, err
+	return ListFactories200JSONResponse{Items: mapSlice(shown, fleetOf{principal(ctx)}.factory), NextCursor: next}, err
 }
 
 // GetFactory reads one factory.

@@ -35,7 +35,7 @@ func (s fleetOf) factory(f fleet.Factory) Factory {
 		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines),
 		Capabilities: list(f.Capabilities),
 		Offers:       list(f.Offers()), Repos: []Repo{},
-		Unavailable: models(f.Unavailable, unavailableModel), Rescued: models(f.Rescued, rescuedModel), Seats: f.Seats,
+		Unavailable: mapSlice(f.Unavailable, unavailableModel), Rescued: mapSlice(f.Rescued, rescuedModel), Seats: f.Seats,
 		SeatsTaken: f.Taken, SeatsFree: f.Free(),
 		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt),
 		Live: f.Live(), Health: Health(f.Health),
@@ -102,7 +102,7 @@ func ineligible(r fleet.Routing) []Misfit {
 	misfits := make([]Misfit, 0, len(r.Ineligible))
 	for _, fit := range r.Ineligible {
 		misfits = append(misfits, Misfit{Factory: fit.Factory.Name, Missing: list(fit.Missing), Reason: fit.Reason,
-			Unavailable: models(fit.Unavailable, unavailableModel)})
+			Unavailable: mapSlice(fit.Unavailable, unavailableModel)})
 	}
 	return misfits
 }

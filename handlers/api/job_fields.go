@@ -22,7 +22,7 @@ func (p jobFieldsPage) VisitListJobsResponse(w http.ResponseWriter) error {
 
 // partialJobs leaves id, key and the fields of each job.
 func partialJobs(page JobPage, fields []JobField) jobFieldsPage {
-	return jobFieldsPage{NextCursor: page.NextCursor, Items: models(page.Items, func(j Job) map[string]any {
+	return jobFieldsPage{NextCursor: page.NextCursor, Items: mapSlice(page.Items, func(j Job) map[string]any {
 		whole := reflect.ValueOf(j)
 		part := map[string]any{"id": j.ID, "key": j.Key}
 		for _, name := range fields {

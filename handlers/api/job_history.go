@@ -40,9 +40,9 @@ func (s *historyHandlers) ListAttempts(ctx context.Context, r ListAttemptsReques
 	if err = errors.Join(err, unknown); err != nil {
 		return nil, err
 	}
-	used, err := s.Dispatch.Usage(ctx, who, job.ID, models(shown, func(a attempts.Attempt) int64 { return a.Epoch })...)
+	used, err := s.Dispatch.Usage(ctx, who, job.ID, mapSlice(shown, func(a attempts.Attempt) int64 { return a.Epoch })...)
 	return ListAttempts200JSONResponse{NextCursor: next,
-		Items: models(shown, func(a attempts.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
+		Items: mapSlice(shown, func(a attempts.Attempt) Attempt { return attemptModel(job.Key, a, used.Attempts[a.Epoch]) })}, err
 }
 
 // ListAgentAttempts gives a page of an agent's attempts, newest first.
@@ -60,9 +60,9 @@ func (s *historyHandlers) ListAgentAttempts(ctx context.Context, r ListAgentAtte
 		return nil, err
 	}
 	leaseOf := func(a attempts.OfAgent) spend.Lease { return spend.Lease{Job: a.JobID, Epoch: a.Epoch} }
-	used, err := s.Dispatch.LeaseUsage(ctx, who, models(found, leaseOf))
+	used, err := s.Dispatch.LeaseUsage(ctx, who, mapSlice(found, leaseOf))
 	return ListAgentAttempts200JSONResponse{NextCursor: next,
-		Items: models(found, func(a attempts.OfAgent) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
+		Items: mapSlice(found, func(a attempts.OfAgent) Attempt { return attemptModel(a.Key, a.Attempt, used[leaseOf(a)]) })}, err
 }
 
 // ListJobEvents gives a page of a job's events, newest first.
@@ -90,7 +90,7 @@ func (s *historyHandlers) ListJobEvents(ctx context.Context, r ListJobEventsRequ
 		next = strconv.FormatInt(found[n-1].ID, 10)
 	}
 	return ListJobEvents200JSONResponse{NextCursor: next,
-		Items: models(found, func(e eventlog.Event) Event { return eventModel(e, job.Key) })}, nil
+		Items: mapSlice(found, func(e eventlog.Event) Event { return eventModel(e, job.Key) })}, nil
 }
 
 // ExplainJob says why a job does not run.
@@ -103,5 +103,5 @@ func (s *historyHandlers) ExplainJob(ctx context.Context, r ExplainJobRequestObj
 func (s *historyHandlers) ListJobLogs(ctx context.Context, r ListJobLogsRequestObject) (ListJobLogsResponseObject, error) {
 	found, next, err := s.JobLogs.Logs(ctx, principal(ctx), r.Job, joblog.Filter{
 		Level: joblog.Level(value(r.Params.Level)), Cursor: value(r.Params.Cursor), Limit: limit(r.Params.Limit)})
-	return ListJobLogs200JSONResponse{Items: models(found, logModel), NextCursor: next}, err
+	return ListJobLogs200JSONResponse{Items: mapSlice(found, logModel), NextCursor: next}, err
 }

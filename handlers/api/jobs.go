@@ -30,7 +30,7 @@ func (s *jobHandlers) SearchJobs(ctx context.Context, r SearchJobsRequestObject)
 		most = *r.Params.Limit
 	}
 	found, err := s.JobSearch.Search(ctx, principal(ctx), r.Params.Q, in, most)
-	return SearchJobs200JSONResponse{Items: models(found, foundJobModel)}, err
+	return SearchJobs200JSONResponse{Items: mapSlice(found, foundJobModel)}, err
 }
 
 func foundJobModel(f jobsearch.Found) FoundJob {
@@ -56,7 +56,7 @@ func (s *jobHandlers) ListAgentJobs(ctx context.Context, r ListAgentJobsRequestO
 
 func (s *jobHandlers) jobPage(ctx context.Context, f jobs.Filter) (JobPage, error) {
 	found, next, err := s.Jobs.List(ctx, principal(ctx), f)
-	return JobPage{Items: models(found, jobModel), NextCursor: next}, err
+	return JobPage{Items: mapSlice(found, jobModel), NextCursor: next}, err
 }
 
 // GetJob reads one job.

@@ -93,7 +93,7 @@ func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, i
 	for lane, needs := range ofLane {
 		routable[lane] = len(snap.Route(needs).Eligible) > 0
 	}
-	return models(in, func(j jobs.Job) Job {
+	return mapSlice(in, func(j jobs.Job) Job {
 		model, can := jobModel(j), routable[j.LaneID]
 		model.Routable = &can
 		return model

@@ -39,7 +39,7 @@ func (s *messageHandlers) SendMessages(ctx context.Context, r SendMessagesReques
 		drafts = append(drafts, draft)
 	}
 	sent, err := s.Bus.PublishOnce(ctx, principal(ctx), callFrom(ctx).once, drafts...)
-	return SendMessages200JSONResponse{Items: models(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
+	return SendMessages200JSONResponse{Items: mapSlice(sent, func(m bus.Sent) Message { return messageModel(m.Message) })}, err
 }
 
 // ReadMessages hands out what is in the caller's inbox, once or as a stream.
@@ -55,7 +55,7 @@ func (s *messageHandlers) ReadMessages(ctx context.Context, r ReadMessagesReques
 		return &messageStream{messageHandlers: s, ctx: ctx, stream: place, who: who, query: in}, nil
 	}
 	got, err := s.Bus.Read(ctx, who, in)
-	return ReadMessages200JSONResponse{Items: models(got.Messages, messageModel), NextAfter: got.Next}, err
+	return ReadMessages200JSONResponse{Items: mapSlice(got.Messages, messageModel), NextAfter: got.Next}, err
 }
 
 // AckMessages takes messages out of the caller's inbox.
@@ -90,7 +90,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 		most = *r.Params.Limit
 	}
 	found, err := s.Bus.Search(ctx, principal(ctx), r.Params.Q, f, most)
-	return SearchMessages200JSONResponse{Items: models(found, func(f bus.Found) FoundMessage {
+	return SearchMessages200JSONResponse{Items: mapSlice(found, func(f bus.Found) FoundMessage {
 		return FoundMessage{Message: messageModel(f.Message), Passage: f.Passage}
 	})}, err
 }
@@ -98,7 +98,7 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 // ReadThread reads a thread.
 func (s *messageHandlers) ReadThread(ctx context.Context, r ReadThreadRequestObject) (ReadThreadResponseObject, error) {
 	list, err := s.Bus.Thread(ctx, principal(ctx), r.Thread, value(r.Params.After), limit(r.Params.Limit))
-	return ReadThread200JSONResponse{Items: models(list, messageModel)}, err
+	return ReadThread200JSONResponse{Items: mapSlice(list, messageModel)}, err
 }
 
 // GetMessage reads one message.
@@ -114,13 +114,13 @@ func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObj
 // ListArchives lists archives of messages that were dropped.
 func (s *messageHandlers) ListArchives(ctx context.Context, r ListArchivesRequestObject) (ListArchivesResponseObject, error) {
 	list, err := s.Bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
-	return ListArchives200JSONResponse{Items: models(list, archiveModel)}, err
+	return ListArchives200JSONResponse{Items: mapSlice(list, archiveModel)}, err
 }
 
 // ListDeadLetters lists what inboxes gave up.
 func (s *messageHandlers) ListDeadLetters(ctx context.Context, r ListDeadLettersRequestObject) (ListDeadLettersResponseObject, error) {
 	list, err := s.Bus.DeadLetters(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
-	return ListDeadLetters200JSONResponse{Items: models(list, deadLetterModel)}, err
+	return ListDeadLetters200JSONResponse{Items: mapSlice(list, deadLetterModel)}, err
 }
 
 // RedriveDeadLetter lets a dead letter be handed out again.

@@ -35,11 +35,11 @@ func page[T any](all []T, cursor *string, asked *int, key func(T) string, after 
 	return rest[:n], base64.RawURLEncoding.EncodeToString([]byte(key(rest[n-1]))), nil
 }
 
-// models turns a list of the domain into one of the API.
-func models[D, M any](in []D, model func(D) M) []M {
+// mapSlice returns what convert makes of each item.
+func mapSlice[D, M any](in []D, convert func(D) M) []M {
 	out := make([]M, 0, len(in))
 	for _, d := range in {
-		out = append(out, model(d))
+		out = append(out, convert(d))
 	}
 	return out
 }

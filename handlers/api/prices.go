@@ -13,7 +13,7 @@ type priceHandlers struct{ *Deps }
 // ListPrices returns the workspace's prices, then the built-in ones.
 func (s *priceHandlers) ListPrices(ctx context.Context, _ ListPricesRequestObject) (ListPricesResponseObject, error) {
 	list, err := s.Prices.List(ctx, principal(ctx))
-	return ListPrices200JSONResponse{Items: models(list, priceModel)}, err
+	return ListPrices200JSONResponse{Items: mapSlice(list, priceModel)}, err
 }
 
 // SavePrices adds prices of the workspace.
@@ -37,7 +37,7 @@ func (s *priceHandlers) SavePrices(ctx context.Context, r SavePricesRequestObjec
 		}
 	}
 	all, err := s.Prices.Save(ctx, principal(ctx), list)
-	return SavePrices200JSONResponse{Items: models(all, priceModel)}, err
+	return SavePrices200JSONResponse{Items: mapSlice(all, priceModel)}, err
 }
 
 // ListUnpricedModels returns the models without a price that people were asked about or have
@@ -46,7 +46,7 @@ func (s *priceHandlers) ListUnpricedModels(ctx context.Context, _ ListUnpricedMo
 	ListUnpricedModelsResponseObject, error,
 ) {
 	list, err := s.Prices.Models(ctx, principal(ctx))
-	return ListUnpricedModels200JSONResponse{Items: models(list, unpricedModel)}, err
+	return ListUnpricedModels200JSONResponse{Items: mapSlice(list, unpricedModel)}, err
 }
 
 // DecideUnpricedModel saves what a model without a price counts as, or that it passes.
@@ -58,7 +58,7 @@ func (s *priceHandlers) DecideUnpricedModel(ctx context.Context, r DecideUnprice
 		d.As = prices.Model{Provider: as.Provider, Name: as.Model}
 	}
 	list, err := s.Prices.Decide(ctx, principal(ctx), d)
-	return DecideUnpricedModel200JSONResponse{Items: models(list, unpricedModel)}, err
+	return DecideUnpricedModel200JSONResponse{Items: mapSlice(list, unpricedModel)}, err
 }
 
 func unpricedModel(u prices.Unpriced) UnpricedModel {

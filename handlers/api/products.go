@@ -19,7 +19,7 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
 		func(p jobs.Product) string { return p.Name },
 		func(p jobs.Product, last string) bool { return p.Name > last })
-	return ListProducts200JSONResponse{Items: models(shown, productModel), NextCursor: next}, err
+	return ListProducts200JSONResponse{Items: mapSlice(shown, productModel), NextCursor: next}, err
 }
 
 // GetProduct reads one product.

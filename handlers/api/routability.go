@@ -47,7 +47,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 		return nil, err
 	}
 	m := routabilityModel(snap.Route(needs))
-	reasons := models(start.Reasons, func(why screens.Reason) Reasoning {
+	reasons := mapSlice(start.Reasons, func(why screens.Reason) Reasoning {
 		return reasonModel(jobs.Job{Spec: jobs.Spec{Repo: needs.Repo}}, why)
 	})
 	m.Reasons = &reasons

@@ -55,7 +55,7 @@ func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (
 		return GetUsage200TextCsvResponse{Body: &text, ContentLength: int64(text.Len())}, err
 	}
 	return GetUsage200JSONResponse{From: report.From, To: report.Until, GroupBy: UsageDimension(by), Groups: groups.Count,
-		Items: models(groups.Sums, usageGroupModel), Total: usageModel(report.Total), CacheShare: cacheShare(report.Total)}, nil
+		Items: mapSlice(groups.Sums, usageGroupModel), Total: usageModel(report.Total), CacheShare: cacheShare(report.Total)}, nil
 }
 
 func usageGroupModel(s usage.Sum) UsageGroup {
@@ -109,7 +109,7 @@ func (s *usageHandlers) ListUsageEntries(ctx context.Context, r ListUsageEntries
 	if csv {
 		return entriesCSV{ctx: ctx, usage: s.Usage, turns: s.Turns, query: query, first: list, more: more}, nil
 	}
-	return ListUsageEntries200JSONResponse{Items: models(list, usageBookedModel), NextCursor: usageCursor(list, more)}, nil
+	return ListUsageEntries200JSONResponse{Items: mapSlice(list, usageBookedModel), NextCursor: usageCursor(list, more)}, nil
 }
 
 // usageCursor names the last entry of a page, "" where nothing comes after it.

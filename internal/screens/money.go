@@ -29,7 +29,7 @@ func EstimateAsk(j jobs.Job) estimates.Ask {
 }
 
 func moneyTx(ctx context.Context, tx db.Tx, workspace ids.ID, ask estimates.Ask, of budgeting.Scope) (m Money, err error) {
-	if m.Expected, err = estimates.OfTx(ctx, tx, workspace, ask); err != nil {
+	if m.Expected, err = estimates.EstimateTx(ctx, tx, workspace, ask); err != nil {
 		return m, err
 	}
 	m.Budgets, err = budgeting.StandingsTx(ctx, tx, workspace, of)

@@ -39,8 +39,8 @@ func (s *Service) Of(ctx context.Context, who tenancy.Principal, a Ask) (Estimat
 	return list[0], nil
 }
 
-// OfTx returns the estimate of a job, in a transaction of whoever may read the board.
-func OfTx(ctx context.Context, tx db.Tx, workspace ids.ID, a Ask) (Estimate, error) {
+// EstimateTx returns the estimate of a job, in a transaction of whoever may read the board.
+func EstimateTx(ctx context.Context, tx db.Tx, workspace ids.ID, a Ask) (Estimate, error) {
 	found, err := groupsTx(ctx, tx, workspace, []Ask{a})
 	if err != nil {
 		return Estimate{}, err
