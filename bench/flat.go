@@ -185,11 +185,3 @@ func eachTable(statement string) string {
 		FOR t IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
 		LOOP EXECUTE format('%s', t); END LOOP; END $$`, statement)
 }
-
-// exec runs a statement with all rights.
-func (w *web) exec(ctx context.Context, sql string, args ...any) error {
-	return w.asOwner(ctx, func(owner *pgx.Conn) error {
-		_, err := owner.Exec(ctx, sql, args...)
-		return err
-	})
-}

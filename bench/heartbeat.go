@@ -183,9 +183,9 @@ func (a *agent) appendBeat(to []byte) []byte {
 
 // rewrittenBy is rewritten once there are so many, for each heartbeat rewrites a row
 // at least: PostgreSQL's sessions report late what they did.
-func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed int64, err error) {
+func (d ownDatabase) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed int64, err error) {
 	for late := time.Now().Add(idleSettle); ; {
-		rewritten, stayed, err = w.rewritten(ctx)
+		rewritten, stayed, err = d.rewritten(ctx)
 		if err != nil || rewritten >= least || time.Now().After(late) {
 			return rewritten, stayed, err
 		}
@@ -197,8 +197,8 @@ func (w *web) rewrittenBy(ctx context.Context, least int64) (rewritten, stayed i
 
 // rewritten returns how many rows of the tables that heartbeats write were rewritten,
 // and how many of them stayed on their page.
-func (w *web) rewritten(ctx context.Context) (rewritten, stayed int64, err error) {
-	err = w.asOwner(ctx, func(owner *pgx.Conn) error {
+func (d ownDatabase) rewritten(ctx context.Context) (rewritten, stayed int64, err error) {
+	err = d.asOwner(ctx, func(owner *pgx.Conn) error {
 		return owner.QueryRow(ctx, `SELECT sum(n_tup_upd)::bigint, sum(n_tup_hot_upd)::bigint FROM pg_stat_user_tables
 			WHERE relname IN ('agent', 'job_lease')`).Scan(&rewritten, &stayed)
 	})

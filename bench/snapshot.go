@@ -102,8 +102,8 @@ func (s *environment) workBeside(ctx context.Context, lasts time.Duration, held 
 
 // hold opens a snapshot of the server's database; release lets it go and makes
 // sure that it was there all the time.
-func (w *web) hold(ctx context.Context) (release func() error, err error) {
-	owner, err := w.connect(ctx)
+func (d ownDatabase) hold(ctx context.Context) (release func() error, err error) {
+	owner, err := d.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,14 @@ const (
 
 // web is a server's process, with a database of its own beside the dataset.
 type web struct {
+	ownDatabase
+
 	environment *environment
 	program     string // the server as it is released
 	dir         string
 	env         []string
 	url         string
 	name        string // of the database
-	database    string // the owner's address of it
 	cmd         *exec.Cmd
 	logs        *os.File
 	ended       chan struct{}
@@ -182,17 +183,28 @@ func (w *web) stop(ctx context.Context) error {
 	return errors.Join(slow, w.environment.drop(ctx, w.name))
 }
 
-// connect opens a connection to the server's database as its owner, a superuser
-// whom no policy holds.
-func (w *web) connect(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, w.database) }
+// ownDatabase is a server's database, looked at as its owner, a superuser whom no policy holds.
+type ownDatabase struct {
+	database string // the owner's address of it
+}
 
-// asOwner lets work use such a connection.
-func (w *web) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
-	owner, err := w.connect(ctx)
+func (d ownDatabase) connect(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, d.database) }
+
+// asOwner lets work use a connection.
+func (d ownDatabase) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
+	owner, err := d.connect(ctx)
 	if err != nil {
 		return err
 	}
 	return errors.Join(work(owner), owner.Close(ctx))
+}
+
+// exec runs a statement with all rights.
+func (d ownDatabase) exec(ctx context.Context, sql string, args ...any) error {
+	return d.asOwner(ctx, func(owner *pgx.Conn) error {
+		_, err := owner.Exec(ctx, sql, args...)
+		return err
+	})
 }
 
 // inspect checks whether the rows agree and whether the log gives the state, and
