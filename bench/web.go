@@ -188,7 +188,9 @@ type ownDatabase struct {
 	database string // the owner's address of it
 }
 
-func (d ownDatabase) connect(ctx context.Context) (*pgx.Conn, error) { return pgx.Connect(ctx, d.database) }
+func (d ownDatabase) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.Connect(ctx, d.database)
+}
 
 // asOwner lets work use a connection.
 func (d ownDatabase) asOwner(ctx context.Context, work func(*pgx.Conn) error) error {
