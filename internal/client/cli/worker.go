@@ -45,7 +45,8 @@ func (c factory) workerCommand() *cobra.Command {
 			"in a directory and a git repository of its own. It reports steps, logs and usage, commits what the agent did, " +
 			"and hands it in.\n\n" +
 			"It offers each git repository below --repos, and those that --clone can clone. It looks for\n" +
-			engines.Enumerate(engines.Titles(), "and") + "; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
+			engines.Enumerate(engines.Titles(), "and") +
+			"; --engine names others: command:./agent.sh runs any program, scripted plays the job's own script.\n\n" +
 			"The first interrupt lets the attempts that run end; the second one saves their work and gives them back.\n" +
 			"AGENTS RUN WITH YOUR RIGHTS: use an account or a container for them that may do no harm.",
 		Example: "  fleet worker --repos ~/src\n" +

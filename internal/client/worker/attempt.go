@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/engines/process"
-	"github.com/fleetboard/fleetboard/internal/client/engines/transcript"
 	"github.com/fleetboard/fleetboard/internal/client/forge"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
@@ -58,7 +54,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 		p, unready = w.offer.choose(c.Capabilities, c.Repo) // before the next claim: what is tried is offered no more
 	}
 	w.group.Go(func() {
-		defer w.letGo(c.lease)
+		defer w.leases.letGo(c.lease)
 		secretEnv, secret := readSecrets(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
 			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
@@ -211,95 +207,4 @@ func (a *attempt) mayBegin(ctx context.Context) (reason string, ok bool) {
 	}
 	a.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
 	return "", true
-}
-
-// runEngine runs the engine on the job; where its last session cannot go on, once more
-// without it.
-func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
-	left := leftBehind(a.job.Checkpoint)
-	if left.Engine == a.engine.Name() && left.Factory == a.w.Factory {
-		a.session = left.Session
-	}
-	socket, closeTools, err := a.serveTools(ctx)
-	if err != nil {
-		return engines.Result{}, err
-	}
-	defer closeTools()
-	result, err := a.once(ctx, socket, a.session)
-	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {
-		a.told.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
-		a.setSession("")
-		result, err = a.once(ctx, socket, "")
-	}
-	if err != nil {
-		return result, err
-	}
-	return laterTurns{a, socket}.run(ctx, result)
-}
-
-// once runs the engine once on the job.
-func (a *attempt) once(ctx context.Context, socket, session string) (engines.Result, error) {
-	task, err := a.task(socket, session, prompt(a.job, session != "", socket != ""))
-	if err != nil {
-		return engines.Result{}, err
-	}
-	return a.engine.Run(ctx, task, a.handleEvent)
-}
-
-// task returns what the engine is to do, which its prompt says.
-func (a *attempt) task(socket, session, prompt string) (engines.Task, error) {
-	task := engines.Task{
-		Prompt:     prompt,
-		Dir:        a.dir(),
-		Scratch:    a.scratch,
-		Session:    session,
-		Model:      a.w.Model,
-		MaxCostUSD: a.mayCost(),
-		RunID:      a.at.Name() + "-" + random()[:8],
-		Script:     a.script(),
-		Env:        append(a.env, "FLEETBOARD_PROMPT_FILE="+filepath.Join(a.scratch, "prompt.md")),
-	}
-	if err := os.WriteFile(filepath.Join(a.scratch, "prompt.md"), []byte(task.Prompt), 0o600); err != nil {
-		return engines.Task{}, err
-	}
-	if socket != "" {
-		task.MCP = []string{a.w.Program, "mcp"}
-		task.Env = append(task.Env, "FLEETBOARD_WORKER_SOCKET="+socket)
-	}
-	return task, nil
-}
-
-// handleEvent takes what the engine does.
-func (a *attempt) handleEvent(e engines.Event) {
-	if e.Session != "" {
-		a.setSession(e.Session)
-		a.told.checkpoint(a.checkpointNow())
-		return
-	}
-	if hasTokens(e.Usage) {
-		a.restoreEngine()
-	}
-	if e.Usage != nil || e.Step != "" {
-		a.mu.Lock()
-		a.spoke = true
-		a.mu.Unlock()
-	}
-	a.told.event(e)
-}
-
-// hasTokens reports whether a model has answered.
-func hasTokens(usage []transcript.Entry) bool {
-	return slices.ContainsFunc(usage, func(e transcript.Entry) bool { return e.Output > 0 })
-}
-
-func (a *attempt) hasSpoken() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.spoke
-}
-
-func (a *attempt) setSession(s string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.session = s
 }

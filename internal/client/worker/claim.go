@@ -25,7 +25,7 @@ var forGood = []api.ProblemCode{api.ProblemCodeSuperseded, api.ProblemCodeTokenR
 func (w *Worker) claims(ctx, background context.Context) error {
 	pause := time.Duration(0)
 	for ctx.Err() == nil {
-		n := w.free()
+		n := w.Seats - w.leases.seated()
 		if n <= 0 {
 			select {
 			case <-w.freed.C():
@@ -83,7 +83,7 @@ func (w *Worker) claimOffered(ctx context.Context, n int) ([]claimed, error) {
 // claim claims up to n jobs. A call that got no answer is sent again under its id, which
 // gives the same leases.
 func (w *Worker) claim(ctx context.Context, n int) (found []claimed, err error) {
-	defer w.beginAsking()()
+	defer w.leases.beginAsking()()
 	id, wait, ttl := random(), claimWait, int(w.Lease.Seconds())
 	body := api.ClaimRequest{Max: &n, WaitSeconds: &wait, TTLSeconds: &ttl, RequestID: &id, SessionKey: text(w.Factory)}
 	// A lease is reckoned from the call that brings it: what waited as long as a short one
@@ -129,7 +129,7 @@ func (w *Worker) holdAll(list []api.Job, sent time.Duration, request string) []c
 	var found []claimed
 	for _, j := range list {
 		l := newLease(j.Key, j.Lease.Epoch, sent+time.Duration(j.Lease.TTLSeconds)*time.Second)
-		if w.hold(l) {
+		if w.leases.hold(l) {
 			found = append(found, claimed{Job: j, request: request, lease: l})
 		}
 	}
@@ -141,17 +141,4 @@ func (w *Worker) holdAll(list []api.Job, sent time.Duration, request string) []c
 func (w *Worker) newNext() *api.NextRequest {
 	id, ttl := random(), int(w.Lease.Seconds())
 	return &api.NextRequest{RequestID: &id, TTLSeconds: &ttl}
-}
-
-// beginAsking notes that a claim is on its way: until done is called, the server may have given
-// some jobs that the worker does not know yet.
-func (w *Worker) beginAsking() (done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asking++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.asking--
-	}
 }

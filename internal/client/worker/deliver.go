@@ -42,13 +42,13 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	}
 	if end.body != nil {
 		a.w.writeDown(r)
-		return a.w.deliver(ctx, r, a.tree)
+		return a.w.newDelivery(r, a.tree).run(ctx)
 	}
 	if err = a.refuse(ctx); len(r.Usage) == 0 {
 		return err
 	}
 	a.w.writeDown(r)
-	return errors.Join(err, a.w.deliver(ctx, r, nil))
+	return errors.Join(err, a.w.newDelivery(r, nil).run(ctx))
 }
 
 // report returns the final report of an attempt, with the lines and the usage that the server
@@ -89,55 +89,67 @@ func (w *Worker) writeDown(r outbox.Report) {
 	}
 }
 
-// deliver sends a report until the server decides about it, and does what follows. What the
+// delivery is a report on its way to the server, and what follows from it.
+type delivery struct {
+	*Worker
+
+	r    outbox.Report
+	tree *repos.Worktree // nil where the attempt has none
+}
+
+func (w *Worker) newDelivery(r outbox.Report, tree *repos.Worktree) *delivery {
+	return &delivery{w, r, tree}
+}
+
+// run sends the report until the server decides about it, and does what follows. What the
 // server gives in the place of the job begins in the context of the attempts.
-func (w *Worker) deliver(attempts context.Context, r outbox.Report, tree *repos.Worktree) error {
+func (d *delivery) run(attempts context.Context) error {
 	ctx, cancel := context.WithCancel(attempts)
 	defer cancel()
-	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
-	if !r.Accepted {
-		refusal, next, err := w.decide(ctx, r)
+	defer context.AfterFunc(d.stopped, func() { time.AfterFunc(lastChance, cancel) })()
+	if !d.r.Accepted {
+		refusal, next, err := d.decide(ctx)
 		for _, j := range next {
-			w.start(attempts, j, false)
+			d.start(attempts, j, false)
 		}
 		if err != nil {
 			return err // it stays in the outbox
 		}
-		if failed, ok := replaceRefused(r, refusal); ok {
-			w.writeDown(failed)
-			return w.deliver(attempts, failed, tree)
+		if failed, ok := replaceRefused(d.r, refusal); ok {
+			d.writeDown(failed)
+			return d.newDelivery(failed, d.tree).run(attempts)
 		}
-		if refusal != nil || r.Verb == "" {
-			return errors.Join(quarantine(ctx, tree), w.out.Remove(r))
+		if refusal != nil || d.r.Verb == "" {
+			return errors.Join(quarantine(ctx, d.tree), d.out.Remove(d.r))
 		}
-		r.Accepted, r.Logs, r.Usage = true, nil, nil
-		w.writeDown(r)
+		d.r.Accepted, d.r.Logs, d.r.Usage = true, nil, nil
+		d.writeDown(d.r)
 	}
-	if tree == nil {
-		return w.out.Remove(r)
+	if d.tree == nil {
+		return d.out.Remove(d.r)
 	}
-	if err := tree.Leave(); err != nil {
-		w.Log.Error("the directory of an attempt stays: "+err.Error(), "job", r.Job, "dir", tree.Dir)
+	if err := d.tree.Leave(); err != nil {
+		d.Log.Error("the directory of an attempt stays: "+err.Error(), "job", d.r.Job, "dir", d.tree.Dir)
 	}
-	w.pushes.Go(func() { w.handOver(attempts, r, tree) })
+	d.pushes.Go(func() { d.handOver(attempts) })
 	return nil
 }
 
 // handOver pushes the branch of a report that the server took, reports what became of
 // it, and forgets the attempt. It takes no seat, however long the origin is away.
-func (w *Worker) handOver(attempts context.Context, r outbox.Report, tree *repos.Worktree) {
+func (d *delivery) handOver(attempts context.Context) {
 	ctx, cancel := context.WithCancel(attempts)
 	defer cancel()
-	defer context.AfterFunc(w.stopped, func() { time.AfterFunc(lastChance, cancel) })()
-	err := w.pushAndTell(ctx, r, tree)
+	defer context.AfterFunc(d.stopped, func() { time.AfterFunc(lastChance, cancel) })()
+	err := d.push(ctx)
 	if err == nil {
 		// The report goes last: what is left without one is taken for work that nobody accepted.
-		if err = errors.Join(tree.Close(ctx), os.RemoveAll(w.scratch(attemptForReport(r).Name()))); err == nil {
-			err = w.out.Remove(r)
+		if err = errors.Join(d.tree.Close(ctx), os.RemoveAll(d.scratch(attemptForReport(d.r).Name()))); err == nil {
+			err = d.out.Remove(d.r)
 		}
 	}
 	if err != nil {
-		w.Log.Error("the branch is not handed over: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+		d.Log.Error("the branch is not handed over: "+err.Error(), "job", d.r.Job, "epoch", d.r.Epoch)
 	}
 }
 
@@ -166,35 +178,35 @@ func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
 	return r, true
 }
 
-// decide sends a report until the server takes or refuses it. It returns the refusal, nil
+// decide sends the report until the server takes or refuses it. It returns the refusal, nil
 // where it was taken, and what the server gave in the place of the job, with its leases held.
-func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *api.Error, found []claimed, err error) {
-	defer w.beginAsking()()
-	pause, next := time.Second/4, w.newNext()
+func (d *delivery) decide(ctx context.Context) (refusal *api.Error, found []claimed, err error) {
+	defer d.leases.beginAsking()()
+	pause, next := time.Second/4, d.newNext()
 	for {
-		if w.leaving.Err() != nil || !w.offer.hasEngine() || !w.offer.isTold() {
+		if d.leaving.Err() != nil || !d.offer.hasEngine() || !d.offer.isTold() {
 			next = nil
 		}
 		sent := sinceBoot()
 		var ended *api.Job
-		err = w.enrolled(ctx, func() (err error) {
-			ended, err = w.send(ctx, r, next)
+		err = d.enrolled(ctx, func() (err error) {
+			ended, err = d.send(ctx, next)
 			return err
 		})
 		if api.Decided(err) {
 			if ended != nil {
-				w.countRefused(r.Job, refusedUsage(ended.UsageResults))
+				d.countRefused(d.r.Job, refusedUsage(ended.UsageResults))
 			}
 			if ended != nil && ended.Next != nil {
-				found = w.holdAll(ended.Next.Jobs, sent, said(next.RequestID))
+				found = d.holdAll(ended.Next.Jobs, sent, said(next.RequestID))
 			}
 			if err != nil {
-				w.Log.Warn("the report was refused: "+err.Error(), "job", r.Job, "epoch", r.Epoch, "verb", r.Verb)
+				d.Log.Warn("the report was refused: "+err.Error(), "job", d.r.Job, "epoch", d.r.Epoch, "verb", d.r.Verb)
 			}
 			_ = errors.As(err, &refusal) // nil where it was taken
 			return refusal, found, nil
 		}
-		w.Log.Warn("the report waits for the server: "+err.Error(), "job", r.Job, "verb", r.Verb)
+		d.Log.Warn("the report waits for the server: "+err.Error(), "job", d.r.Job, "verb", d.r.Verb)
 		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
 			return nil, nil, fmt.Errorf("the report stays in the outbox: %w", ctx.Err())
 		}
@@ -202,42 +214,42 @@ func (w *Worker) decide(ctx context.Context, r outbox.Report) (refusal *api.Erro
 	}
 }
 
-// send sends a report, and the usage and the lines before it. It returns the job as it is then,
+// send sends the report, and the usage and the lines before it. It returns the job as it is then,
 // with what the worker got for the seat, nil where the report was refused.
-func (w *Worker) send(ctx context.Context, r outbox.Report, next *api.NextRequest) (*api.Job, error) {
-	for _, raw := range r.Usage {
+func (d *delivery) send(ctx context.Context, next *api.NextRequest) (*api.Job, error) {
+	for _, raw := range d.r.Usage {
 		answer, err := call(raw, func(b api.UsageReport) (*api.ReportUsageResponse, error) {
-			return w.api.ReportUsageWithResponse(ctx, b)
+			return d.api.ReportUsageWithResponse(ctx, b)
 		})
 		if !api.Decided(err) {
 			return nil, err
 		}
 		if err != nil {
-			w.countRefused(r.Job, []string{"Usage was refused: " + err.Error()})
+			d.countRefused(d.r.Job, []string{"Usage was refused: " + err.Error()})
 			continue
 		}
-		w.countRefused(r.Job, refusedUsage(&answer.JSON200.Results))
+		d.countRefused(d.r.Job, refusedUsage(&answer.JSON200.Results))
 	}
-	for _, raw := range r.Logs {
+	for _, raw := range d.r.Logs {
 		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {
-			return w.api.WriteLogsWithResponse(ctx, b)
+			return d.api.WriteLogsWithResponse(ctx, b)
 		})
 		if !api.Decided(err) {
 			return nil, err
 		}
 	}
-	if r.Verb == "" {
+	if d.r.Verb == "" {
 		return nil, nil
 	}
-	body, err := api.NewLeaseEnd(r.Verb)
+	body, err := api.NewLeaseEnd(d.r.Verb)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(r.Body, body); err != nil {
+	if err := json.Unmarshal(d.r.Body, body); err != nil {
 		return nil, err
 	}
 	*body.Shared().Next = next
-	return body.Send(ctx, w.api)
+	return body.Send(ctx, d.api)
 }
 
 // call reads the body of a call and makes it.

@@ -60,7 +60,7 @@ func TestARefusedReportBecomesAFailure(t *testing.T) {
 			w := delivering(t, server.URL)
 			r := outbox.Report{Job: "FB-1", Epoch: 3, Verb: api.VerbComplete, Body: json.RawMessage(`{"job": "FB-1", "epoch": 3}`), At: time.Now()}
 			w.writeDown(r)
-			if err := w.deliver(t.Context(), r, nil); err != nil {
+			if err := w.newDelivery(r, nil).run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(calls, c.want) {
@@ -95,7 +95,7 @@ func TestAFencedAttemptReportsItsUsage(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Fatalf("%d reports are left, %v", len(left), err)
 	}
-	if err := w.deliver(t.Context(), left[0], nil); err != nil {
+	if err := w.newDelivery(left[0], nil).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(calls, []string{"usage", "usage"}) {
@@ -117,7 +117,7 @@ func delivering(t *testing.T, server string) *Worker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: connection, out: out, held: map[leaseID]*lease{},
+	w := &Worker{Options: Options{Log: slog.New(slog.DiscardHandler), Lease: time.Minute}, api: connection, out: out, leases: newLeases(signal.New()),
 		beatNow: signal.New(), freed: signal.New(), stopped: context.Background(), leaving: context.Background()}
 	w.offer = newOffer(&w.Options, func() {})
 	return w

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client/worker/outbox"
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 	"github.com/fleetboard/fleetboard/internal/redact"
 	"github.com/fleetboard/fleetboard/internal/signal"
@@ -34,97 +33,97 @@ const (
 // errLeaving says that the worker ends before all is done.
 var errLeaving = errors.New("the worker ends; the next start goes on with it")
 
-// pushAndTell pushes the branch of a report until the origin has it, and reports what
+// push pushes the branch of the report until the origin has it, and reports what
 // became of it. One that is refused stays in the worker's mirror, where gc never removes it
 // unmerged. The error says that the worker ends before all is done: the next start goes on.
-func (w *Worker) pushAndTell(ctx context.Context, r outbox.Report, tree *repos.Worktree) error {
-	if r.Delivery != nil { // the process before this one was killed before it had reported
-		return w.tellDelivery(ctx, r, r.Delivery)
+func (d *delivery) push(ctx context.Context) error {
+	if d.r.Delivery != nil { // the process before this one was killed before it had reported
+		return d.tell(ctx, d.r.Delivery)
 	}
-	if r.Verb != api.VerbComplete && tree.IsEmpty() {
-		w.Log.Info("nothing is pushed: the attempt added nothing", "job", r.Job, "epoch", r.Epoch)
+	if d.r.Verb != api.VerbComplete && d.tree.IsEmpty() {
+		d.Log.Info("nothing is pushed: the attempt added nothing", "job", d.r.Job, "epoch", d.r.Epoch)
 		return nil
 	}
 	away, refused := firstPause, firstRefusedPause
 	for {
-		pushed, err := tree.Push(ctx)
+		pushed, err := d.tree.Push(ctx)
 		pause := away
 		switch {
-		case err == nil && tree.IsUnchanged():
+		case err == nil && d.tree.IsUnchanged():
 			return nil
 		case err == nil:
-			return w.delivered(ctx, r, tree, pushed)
+			return d.delivered(ctx, pushed)
 		case errors.Is(err, repos.ErrRefused):
-			if r, err = w.tellRefused(ctx, r, tree, err); err != nil {
+			if err = d.tellRefused(ctx, err); err != nil {
 				return err
 			}
-			if time.Since(r.At) > longestRefused {
+			if time.Since(d.r.At) > longestRefused {
 				return nil
 			}
 			pause, refused = refused, min(2*refused, longestRefusedPause)
 		default:
-			w.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", r.Job, "branch", tree.Branch, "again_in", pause)
+			d.Log.Warn("the branch could not be pushed yet: "+err.Error(), "job", d.r.Job, "branch", d.tree.Branch, "again_in", pause)
 			away = min(2*away, longestPushPause)
 		}
-		if w.leaving.Err() != nil || signal.Sleep(w.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
+		if d.leaving.Err() != nil || signal.Sleep(d.leaving, signal.Jitter(pause, 0.3)) != nil || ctx.Err() != nil {
 			return errLeaving
 		}
 	}
 }
 
-// delivered reports that a branch is where it belongs. It is written down first: pushed again
+// delivered reports that the branch is where it belongs. It is written down first: pushed again
 // after a crash it could come back after somebody has merged and removed it.
-func (w *Worker) delivered(ctx context.Context, r outbox.Report, tree *repos.Worktree, pushed bool) (err error) {
+func (d *delivery) delivered(ctx context.Context, pushed bool) (err error) {
 	state := api.DeliveryStateLocal
 	if pushed {
 		state = api.DeliveryStatePushed
-		w.Log.Info("pushed "+tree.Branch, "job", r.Job)
+		d.Log.Info("pushed "+d.tree.Branch, "job", d.r.Job)
 	}
-	if r.Delivery, err = encodeDelivery(r, tree, state, ""); err != nil {
+	if d.r.Delivery, err = d.encode(state, ""); err != nil {
 		return err
 	}
-	w.writeDown(r)
-	return w.tellDelivery(ctx, r, r.Delivery)
+	d.writeDown(d.r)
+	return d.tell(ctx, d.r.Delivery)
 }
 
-// tellRefused reports in which words the origin refused a branch, unless the server has them
+// tellRefused reports in which words the origin refused the branch, unless the server has them
 // already: as the state of the attempt, and in the job's thread, where the next attempt reads
-// it. It returns the report as it is written down then.
-func (w *Worker) tellRefused(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) (outbox.Report, error) {
-	w.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(),
-		"job", r.Job, "branch", tree.Branch, "mirror", tree.Mirror())
+// it.
+func (d *delivery) tellRefused(ctx context.Context, refusal error) error {
+	d.Log.Error("the branch was refused and stays in the mirror: "+refusal.Error(),
+		"job", d.r.Job, "branch", d.tree.Branch, "mirror", d.tree.Mirror())
 	words := redact.Cut(plainText(repos.RefusalWords(refusal)), api.MaxDeliveryReportDetail)
-	if words == r.Refusal || r.Refusals >= maxRefusals {
-		return r, nil
+	if words == d.r.Refusal || d.r.Refusals >= maxRefusals {
+		return nil
 	}
-	body, err := encodeDelivery(r, tree, api.DeliveryStateRefused, words)
+	body, err := d.encode(api.DeliveryStateRefused, words)
 	if err == nil {
-		err = w.tellDelivery(ctx, r, body)
+		err = d.tell(ctx, body)
 	}
 	if err == nil {
-		err = w.writeRefusal(ctx, r, tree, refusal)
+		err = d.writeRefusal(ctx, refusal)
 	}
 	if err != nil {
-		return r, err
+		return err
 	}
-	r.Refusal, r.Refusals = words, r.Refusals+1
-	w.writeDown(r)
-	return r, nil
+	d.r.Refusal, d.r.Refusals = words, d.r.Refusals+1
+	d.writeDown(d.r)
+	return nil
 }
 
-// encodeDelivery encodes what is reported of the branch of a report.
-func encodeDelivery(r outbox.Report, tree *repos.Worktree, state api.DeliveryState, detail string) (json.RawMessage, error) {
-	return json.Marshal(api.DeliveryReport{Job: cmp.Or(r.ID, r.Job), Epoch: r.Epoch, State: state, Branch: tree.Branch,
-		Commit: tree.Tip(), Detail: text(detail)})
+// encode encodes what is reported of the branch.
+func (d *delivery) encode(state api.DeliveryState, detail string) (json.RawMessage, error) {
+	return json.Marshal(api.DeliveryReport{Job: cmp.Or(d.r.ID, d.r.Job), Epoch: d.r.Epoch, State: state, Branch: d.tree.Branch,
+		Commit: d.tree.Tip(), Detail: text(detail)})
 }
 
-// tellDelivery reports what became of a branch, until the server takes or refuses that: a
+// tell reports what became of the branch, until the server takes or refuses that: a
 // server of before knows no such call, and somebody may have deleted the job.
-func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.RawMessage) error {
+func (d *delivery) tell(ctx context.Context, body json.RawMessage) error {
 	for pause := time.Second / 4; ; pause = min(2*pause, 5*time.Second) {
-		err := w.enrolled(ctx, func() error {
+		err := d.enrolled(ctx, func() error {
 			_, err := call(body, func(b api.DeliveryReport) (*api.ReportDeliveryResponse, error) {
-				return w.api.ReportDeliveryWithResponse(ctx, b)
+				return d.api.ReportDeliveryWithResponse(ctx, b)
 			})
 			return err
 		})
@@ -132,10 +131,10 @@ func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.Ra
 		case err == nil:
 			return nil
 		case api.Decided(err):
-			w.Log.Warn("what became of the branch is not taken by the server: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+			d.Log.Warn("what became of the branch is not taken by the server: "+err.Error(), "job", d.r.Job, "epoch", d.r.Epoch)
 			return nil
 		}
-		w.Log.Warn("what became of the branch waits for the server: "+err.Error(), "job", r.Job, "epoch", r.Epoch)
+		d.Log.Warn("what became of the branch waits for the server: "+err.Error(), "job", d.r.Job, "epoch", d.r.Epoch)
 		if signal.Sleep(ctx, signal.Jitter(pause, 0.3)) != nil {
 			return errLeaving
 		}
@@ -144,16 +143,16 @@ func (w *Worker) tellDelivery(ctx context.Context, r outbox.Report, body json.Ra
 
 // writeRefusal says in the job's thread, whose lease has ended by now, that the origin refused
 // its branch. The message is for this agent: the next attempt on the job gets it too.
-func (w *Worker) writeRefusal(ctx context.Context, r outbox.Report, tree *repos.Worktree, refusal error) error {
-	text := fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v", tree.Branch, tree.Mirror(), w.Factory, refusal)
+func (d *delivery) writeRefusal(ctx context.Context, refusal error) error {
+	text := fmt.Sprintf("%s was not pushed, and is kept in %s on %s. %v", d.tree.Branch, d.tree.Mirror(), d.Factory, refusal)
 	payload, err := json.Marshal(map[string]string{"text": redact.Cut(plainText(text), maxNotice)})
 	if err != nil {
 		return err
 	}
-	job := cmp.Or(r.ID, r.Job)
-	_, err = w.api.SendMessageWithResponse(ctx, api.NewMessage{
+	job := cmp.Or(d.r.ID, d.r.Job)
+	_, err = d.api.SendMessageWithResponse(ctx, api.NewMessage{
 		Type:    note,
-		To:      api.NewMessageAddress{Agent: &w.Name},
+		To:      api.NewMessageAddress{Agent: &d.Name},
 		Job:     &job,
 		Payload: payload,
 	})
@@ -161,7 +160,7 @@ func (w *Worker) writeRefusal(ctx context.Context, r outbox.Report, tree *repos.
 		return err
 	}
 	if err != nil {
-		w.Log.Warn("the refusal could not be told in the job's thread: "+err.Error(), "job", r.Job)
+		d.Log.Warn("the refusal could not be told in the job's thread: "+err.Error(), "job", d.r.Job)
 	}
 	return nil
 }

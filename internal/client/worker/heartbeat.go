@@ -28,7 +28,7 @@ func (w *Worker) heartbeats(ctx context.Context) {
 func (w *Worker) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, 5*time.Second))
 	defer cancel()
-	held := w.leases()
+	held := w.leases.all()
 	status := api.HeartbeatStatusIdle
 	switch {
 	case len(held) > 0:
@@ -42,7 +42,7 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 	}
 	factory, version := w.offer.describe()
 	body := api.Heartbeat{BootID: w.bootID, Status: status, Leases: &named, Factory: &factory}
-	asked := w.isAsking()
+	asked := w.leases.isAsking()
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(ctx, w.Name, body)
 	if err != nil {
@@ -62,14 +62,14 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 // those of a claim whose answer was lost.
 func (w *Worker) obey(ctx context.Context, sent time.Duration, said *api.HeartbeatAnswer, asked bool) {
 	for _, s := range said.Leases {
-		if l := w.heldLease(s.Job, s.Epoch); l != nil {
+		if l := w.leases.find(s.Job, s.Epoch); l != nil {
 			if s.ExpiresAt != nil {
 				l.extend(sent, s.ExpiresAt.Sub(said.Now))
 			}
 			l.obey(s.Directive, s.Reason)
 			continue
 		}
-		if !asked && !w.isAsking() && s.Directive != api.DirectiveFenced {
+		if !asked && !w.leases.isAsking() && s.Directive != api.DirectiveFenced {
 			w.giveBack(ctx, s.Job, s.Epoch)
 		}
 	}
@@ -83,35 +83,5 @@ func (w *Worker) giveBack(ctx context.Context, job string, epoch int64) {
 	)
 	if err != nil {
 		w.Log.Warn("a lease that nobody works on could not be given back: "+err.Error(), "job", job, "epoch", epoch)
-	}
-}
-
-// heldLease returns the one held under a name, nil for none.
-func (w *Worker) heldLease(job string, epoch int64) *lease {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.held[leaseID{job, epoch}]
-}
-
-func (w *Worker) isAsking() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.asking > 0
-}
-
-// watchLeases ends the work on leases that may have run out unheard, until ctx ends.
-func (w *Worker) watchLeases(ctx context.Context) {
-	every := time.NewTicker(time.Second / 4)
-	defer every.Stop()
-	for {
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
-		now := sinceBoot()
-		for _, l := range w.leases() {
-			l.check(now)
-		}
 	}
 }

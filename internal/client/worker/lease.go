@@ -2,11 +2,14 @@ package worker
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // margin is how long before the end of a lease the work on it stops, so that nothing is
@@ -107,5 +110,102 @@ func (l *lease) obey(d api.Directive, reason *string) {
 func (l *lease) check(now time.Duration) {
 	if !l.ours(now) {
 		l.end(whyUnheard, "the server was not heard for as long as the lease lasts")
+	}
+}
+
+// leaseID names a lease.
+type leaseID struct {
+	job   string
+	epoch int64
+}
+
+// leases are those that the worker holds. Its methods may be called by several goroutines.
+type leases struct {
+	freed signal.Signal // a seat may be free
+
+	mu     sync.Mutex
+	held   map[leaseID]*lease
+	asking int // calls that may bring jobs
+}
+
+func newLeases(freed signal.Signal) *leases { return &leases{freed: freed, held: map[leaseID]*lease{}} }
+
+// hold takes a lease into account; it reports false where it is there already.
+func (s *leases) hold(l *lease) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := leaseID{l.job, l.epoch}
+	if s.held[id] != nil {
+		return false
+	}
+	s.held[id] = l
+	return true
+}
+
+// letGo forgets a lease that has ended.
+func (s *leases) letGo(l *lease) {
+	s.mu.Lock()
+	delete(s.held, leaseID{l.job, l.epoch})
+	s.mu.Unlock()
+	s.freed.Set()
+}
+
+// all returns those held now.
+func (s *leases) all() []*lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.held))
+}
+
+// find returns the one held under a name, nil for none.
+func (s *leases) find(job string, epoch int64) *lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[leaseID{job, epoch}]
+}
+
+// seated returns how many take a seat. What follows a pull request takes none.
+func (s *leases) seated() (n int) {
+	for _, l := range s.all() {
+		if !l.follows.Load() {
+			n++
+		}
+	}
+	return n
+}
+
+// beginAsking notes that a claim is on its way: until done is called, the server may have given
+// some jobs that the worker does not know yet.
+func (s *leases) beginAsking() (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asking--
+	}
+}
+
+func (s *leases) isAsking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asking > 0
+}
+
+// watch ends the work on leases that may have run out unheard, until ctx ends.
+func (s *leases) watch(ctx context.Context) {
+	every := time.NewTicker(time.Second / 4)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+		now := sinceBoot()
+		for _, l := range s.all() {
+			l.check(now)
+		}
 	}
 }

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
-	"github.com/fleetboard/fleetboard/internal/client/engines"
 	"github.com/fleetboard/fleetboard/internal/client/mcptools"
 	"github.com/fleetboard/fleetboard/internal/redact"
 )
@@ -19,8 +17,6 @@ import (
 const (
 	// note is the type of messages that are sent without one.
 	note = "custom.note"
-	// maxTurns is how many turns messages bring an engine in an attempt.
-	maxTurns = 10
 	// maxPayload bounds a payload that is read from a blob, payloadTimeout how long that takes.
 	maxPayload     = 256 << 10
 	payloadTimeout = 30 * time.Second
@@ -125,63 +121,4 @@ func (b mailbox) storePayload(ctx context.Context, name string) (payload json.Ra
 		return nil, name
 	}
 	return payload, ""
-}
-
-// laterTurns are those of an engine whose work is done.
-type laterTurns struct {
-	*attempt
-
-	socket string // of its tools
-}
-
-// run gives the engine, after a turn that ended well, another one in its session for what
-// came meanwhile. An engine without sessions would begin its work anew, and gets none.
-func (a laterTurns) run(ctx context.Context, result engines.Result) (engines.Result, error) {
-	for range maxTurns {
-		session, asked := a.state()
-		if asked || session == "" || !result.OK || result.Question != "" {
-			return result, nil
-		}
-		got, _ := a.w.inbox.take(a.job.Key)
-		if len(got) == 0 {
-			return result, nil
-		}
-		said, err := a.one(ctx, session, got)
-		if err != nil {
-			return said, err
-		}
-		if said.Summary == "" {
-			said.Summary = result.Summary
-		}
-		result = said
-	}
-	return result, nil
-}
-
-// one returns a turn for messages. They are acknowledged once the engine does something.
-func (a laterTurns) one(ctx context.Context, session string, got []api.Message) (engines.Result, error) {
-	a.told.step("reads messages")
-	task, err := a.task(a.socket, session, messagesPrompt(newMailbox(a.attempt).shown(ctx, got)))
-	if err != nil {
-		return engines.Result{}, err
-	}
-	task.Later = true
-	var once sync.Once
-	heard := func() { _ = a.w.mail.acknowledge(ctx, listSeqs(got)) } // it is sent again
-	result, err := a.engine.Run(ctx, task, func(e engines.Event) {
-		once.Do(heard)
-		a.handleEvent(e)
-	})
-	if err == nil && result.OK {
-		once.Do(heard)
-	}
-	once.Do(func() { a.w.inbox.put(got, 0, sinceBoot()) }) // it came to nothing: they wait again
-	return result, err
-}
-
-// state returns the session of the engine, and whether it asked a person.
-func (a *attempt) state() (session string, asked bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.session, a.question != ""
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -73,7 +74,8 @@ func (o *offer) probeHost(ctx context.Context) error {
 		}
 	}
 	if len(o.host.Engines) == 0 {
-		return errors.New("no engine can be used here: install " + engines.Enumerate(engines.Titles(), "or") + ", or name a program with --engine 'command:…'")
+		return fmt.Errorf("no engine can be used here: install %s, or name a program with --engine 'command:…'",
+			engines.Enumerate(engines.Titles(), "or"))
 	}
 	o.versions = o.host.Engines
 	return nil

@@ -98,7 +98,7 @@ func TestWhatAnAttemptMayCost(t *testing.T) {
 		{"the tighter one", api.Job{BudgetUSD: usd("5"), Budget: &api.ClaimedBudget{SliceUSD: "0.5", RemainingUSD: "1"}}, "1.500000"},
 		{"nothing is left: the server pauses it", api.Job{BudgetUSD: usd("1"), SpentUSD: usd("2")}, ""},
 	} {
-		if got := (&attempt{job: c.job}).mayCost(); got != c.want {
+		if got := mayCost(c.job); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/worker/repos"
 )
 
-// recover goes on with what the process before this one left when it was killed: reports
+// recovery goes on with what the process before this one left when it was killed: reports
 // in the outbox are sent, attempts whose lease is still ours continue, and the work of the
 // others goes into quarantine.
-func (w *Worker) recover(ctx context.Context) error {
+type recovery struct{ *Worker }
+
+func (w recovery) run(ctx context.Context) error {
 	reports, err := w.out.Pending()
 	if err != nil {
 		w.Log.Error("some reports cannot be read: " + err.Error())
@@ -43,7 +45,7 @@ func (w *Worker) recover(ctx context.Context) error {
 		case l != nil && isOrdered(j.Job):
 			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
 			w.goOnOrdered(ctx, j, l)
-		case l != nil && w.hold(l):
+		case l != nil && w.leases.hold(l):
 			w.Log.Info("goes on with an attempt that was cut off", "job", j.Key, "epoch", id.epoch)
 			w.start(ctx, claimed{Job: j.Job, request: j.RequestID, lease: l}, true)
 		default:
@@ -57,7 +59,7 @@ func (w *Worker) recover(ctx context.Context) error {
 // goOnOrdered goes on with a job of the system that was cut off. Its order is the server's to
 // say: the claim is sent again under its id, which gives the same lease. Where it gives none
 // the attempt goes on without an order, and gives the job back.
-func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
+func (w recovery) goOnOrdered(ctx context.Context, j record, l *lease) {
 	sent, ttl := sinceBoot(), int(w.Lease.Seconds())
 	var answer *api.ClaimJobsResponse
 	err := w.enrolled(ctx, func() (err error) {
@@ -76,26 +78,26 @@ func (w *Worker) goOnOrdered(ctx context.Context, j record, l *lease) {
 		}
 	}
 	w.Log.Warn("what was ordered is not to be had again", "job", j.Key, "epoch", l.epoch, "error", err)
-	if w.hold(l) {
+	if w.leases.hold(l) {
 		w.start(ctx, claimed{Job: j.Job, lease: l}, true)
 	}
 }
 
 // sendLeft sends a report that was left in the outbox; its lease is held until then.
-func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
+func (w recovery) sendLeft(ctx context.Context, r outbox.Report) {
 	if r.Accepted {
 		w.handOverLeft(ctx, r)
 		return
 	}
 	l := newLease(r.Job, r.Epoch, sinceBoot()+w.Lease)
-	if !w.hold(l) {
+	if !w.leases.hold(l) {
 		return
 	}
 	w.group.Go(func() {
-		defer w.letGo(l)
+		defer w.leases.letGo(l)
 		tree, err := w.reopen(ctx, attemptForReport(r))
 		if err == nil {
-			err = w.deliver(ctx, r, tree)
+			err = w.newDelivery(r, tree).run(ctx)
 		}
 		if err == nil {
 			err = os.RemoveAll(w.scratch(attemptForReport(r).Name()))
@@ -107,7 +109,7 @@ func (w *Worker) sendLeft(ctx context.Context, r outbox.Report) {
 }
 
 // handOverLeft pushes the branch of a report that the server took before.
-func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
+func (w recovery) handOverLeft(ctx context.Context, r outbox.Report) {
 	at := attemptForReport(r)
 	tree, err := w.Repos.Left(ctx, at)
 	if err != nil {
@@ -121,11 +123,11 @@ func (w *Worker) handOverLeft(ctx context.Context, r outbox.Report) {
 		}
 		return
 	}
-	w.pushes.Go(func() { w.handOver(ctx, r, tree) })
+	w.pushes.Go(func() { w.newDelivery(r, tree).handOver(ctx) })
 }
 
 // reopen returns the worktree of an attempt, nil where it has none any more.
-func (w *Worker) reopen(ctx context.Context, a repos.Attempt) (*repos.Worktree, error) {
+func (w recovery) reopen(ctx context.Context, a repos.Attempt) (*repos.Worktree, error) {
 	if a.Repo == "" {
 		return nil, nil
 	}
@@ -137,7 +139,7 @@ func (w *Worker) reopen(ctx context.Context, a repos.Attempt) (*repos.Worktree, 
 }
 
 // stillOurs reads from the server which leases the worker holds.
-func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
+func (w recovery) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 	sent := sinceBoot()
 	answer, err := w.beats.HeartbeatWithResponse(
 		ctx,
@@ -160,7 +162,7 @@ func (w *Worker) stillOurs(ctx context.Context) (map[leaseID]*lease, error) {
 }
 
 // clearAway saves the work of an attempt that is not ours any more and puts it aside.
-func (w *Worker) clearAway(ctx context.Context, j api.Job) {
+func (w recovery) clearAway(ctx context.Context, j api.Job) {
 	at := attemptForJob(j, j.Lease.Epoch)
 	tree, err := w.reopen(ctx, at)
 	if err == nil && tree != nil {

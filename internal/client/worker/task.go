@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"path/filepath"
 	"strconv"
+
+	"github.com/fleetboard/fleetboard/api"
 )
 
 // marker returns a variable that all processes have that this worker starts.
@@ -29,8 +31,8 @@ func (a *attempt) attemptMarker() string {
 }
 
 // script returns what the scripted engine plays: the job's own, or its command.
-func (a *attempt) script() []byte {
-	in := readInput(a.job)
+func script(job api.Job) []byte {
+	in := readInput(job)
 	if s := in[scriptKey]; s != nil {
 		return s
 	}
@@ -45,22 +47,22 @@ func (a *attempt) script() []byte {
 	return raw
 }
 
-// mayCost returns what the attempt may spend, in dollars: what is left of the job's own budget,
+// mayCost returns what an attempt on a job may spend, in dollars: what is left of the job's own budget,
 // or of those that the claim named, whichever is less. It is "" where nothing limits it.
-func (a *attempt) mayCost() string {
+func mayCost(job api.Job) string {
 	var least *big.Rat
 	limit := func(r *big.Rat) {
 		if r != nil && (least == nil || r.Cmp(least) < 0) {
 			least = r
 		}
 	}
-	if own := dollars(a.job.BudgetUSD); own != nil {
-		if spent := dollars(a.job.SpentUSD); spent != nil {
+	if own := dollars(job.BudgetUSD); own != nil {
+		if spent := dollars(job.SpentUSD); spent != nil {
 			own.Sub(own, spent)
 		}
 		limit(own)
 	}
-	if b := a.job.Budget; b != nil {
+	if b := job.Budget; b != nil {
 		if slice, more := dollars(&b.SliceUSD), dollars(&b.RemainingUSD); slice != nil && more != nil {
 			limit(slice.Add(slice, more))
 		}

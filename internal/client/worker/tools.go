@@ -37,7 +37,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	serving, stop := context.WithCancel(ctx)
 	var server sync.WaitGroup
 	server.Go(func() {
-		if err := mcptools.Serve(serving, listener, a, newMailbox(a)); err != nil && serving.Err() == nil {
+		if err := mcptools.Serve(serving, listener, tools{a}, newMailbox(a)); err != nil && serving.Err() == nil {
 			a.w.Log.Warn("the tools of an attempt ended: "+err.Error(), "job", a.job.Key)
 		}
 	})
@@ -48,8 +48,11 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 	}, nil
 }
 
-// Progress says what the agent does, for mcptools.Handler.
-func (a *attempt) Progress(_ context.Context, p mcptools.Progress) error {
+// tools is what the agent of an attempt may call, for mcptools.Handler.
+type tools struct{ *attempt }
+
+// Progress says what the agent does.
+func (a tools) Progress(_ context.Context, p mcptools.Progress) error {
 	if p.Percent != nil {
 		a.told.percent(*p.Percent)
 	}
@@ -62,7 +65,7 @@ const askGrace = time.Minute
 
 // Ask keeps a question to a person. The attempt ends with it once the agent has ended its
 // turn, after askGrace at the latest.
-func (a *attempt) Ask(_ context.Context, question string) error {
+func (a tools) Ask(_ context.Context, question string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.question != "" {
@@ -74,7 +77,7 @@ func (a *attempt) Ask(_ context.Context, question string) error {
 }
 
 // Checkpoint keeps what the agent wants the next attempt to know.
-func (a *attempt) Checkpoint(_ context.Context, c json.RawMessage) error {
+func (a tools) Checkpoint(_ context.Context, c json.RawMessage) error {
 	a.mu.Lock()
 	a.agent = c
 	a.mu.Unlock()
@@ -83,7 +86,7 @@ func (a *attempt) Checkpoint(_ context.Context, c json.RawMessage) error {
 }
 
 // FileJob makes a job that follows from this one.
-func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, err error) {
+func (a tools) FileJob(ctx context.Context, n mcptools.NewJob) (key string, err error) {
 	once := random()
 	answer, err := a.w.api.CreateJobWithResponse(ctx, &api.CreateJobParams{IdempotencyKey: &once}, api.NewJob{
 		Title: n.Title, Body: text(n.Body), Kind: text(n.Kind), Priority: n.Priority, Repo: text(n.Repo),
@@ -105,7 +108,7 @@ func (a *attempt) FileJob(ctx context.Context, n mcptools.NewJob) (key string, e
 }
 
 // Answer answers the question of a job that was filed.
-func (a *attempt) Answer(ctx context.Context, job, answer string) error {
+func (a tools) Answer(ctx context.Context, job, answer string) error {
 	_, err := a.w.api.AnswerJobWithResponse(ctx, job, api.AnswerAction{Answer: a.told.secret.Text(answer)})
 	return err
 }

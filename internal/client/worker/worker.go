@@ -84,18 +84,12 @@ type Worker struct {
 	leaving context.Context // ends when the worker claims nothing more
 	leave   func()          // ends it
 
+	leases *leases
+
 	mu     sync.Mutex
-	held   map[leaseID]*lease
-	asking int            // calls that may bring jobs
 	token  string         // the one that the server gave last
 	group  sync.WaitGroup // of attempts
 	pushes sync.WaitGroup // of branches that the origin has not decided about
-}
-
-// leaseID names a lease.
-type leaseID struct {
-	job   string
-	epoch int64
 }
 
 // Run works until ctx ends; then it claims nothing more and returns when the attempts that
@@ -146,8 +140,9 @@ func (w *Worker) over(err error) error {
 }
 
 func newWorker(ctx, stop context.Context, o Options) (*Worker, error) {
-	w := &Worker{Options: o, held: map[leaseID]*lease{}, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
+	w := &Worker{Options: o, inbox: newInbox(o.Name), freed: signal.New(), beatNow: signal.New(), stopped: stop,
 		looks: make(chan struct{}, looksAtOnce)}
+	w.leases = newLeases(w.freed)
 	w.offer = newOffer(&w.Options, func() { w.freed.Set(); w.beatNow.Set() })
 	w.leaving, w.leave = context.WithCancel(ctx)
 	var errs [5]error
@@ -167,11 +162,11 @@ func (w *Worker) work(ctx context.Context) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer cancel()
-	if err := w.recover(background); err != nil {
+	if err := (recovery{w}).run(background); err != nil {
 		return err
 	}
 	loops.Go(func() { w.heartbeats(background) })
-	loops.Go(func() { w.watchLeases(background) })
+	loops.Go(func() { w.leases.watch(background) })
 	loops.Go(func() { w.cleanUps(background) })
 	loops.Go(func() { w.offer.keepLooking(background, w.namesOfProducts) })
 	loops.Go(func() { w.offer.retry(background) })
@@ -187,48 +182,4 @@ func (w *Worker) work(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// free returns how many seats are free. What follows a pull request takes none.
-func (w *Worker) free() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	free := w.Seats
-	for _, l := range w.held {
-		if !l.follows.Load() {
-			free--
-		}
-	}
-	return free
-}
-
-// hold takes a lease into account; it reports false where it is there already.
-func (w *Worker) hold(l *lease) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	id := leaseID{l.job, l.epoch}
-	if w.held[id] != nil {
-		return false
-	}
-	w.held[id] = l
-	return true
-}
-
-// letGo forgets a lease that has ended.
-func (w *Worker) letGo(l *lease) {
-	w.mu.Lock()
-	delete(w.held, leaseID{l.job, l.epoch})
-	w.mu.Unlock()
-	w.freed.Set()
-}
-
-// leases returns those held now.
-func (w *Worker) leases() []*lease {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	all := make([]*lease, 0, len(w.held))
-	for _, l := range w.held {
-		all = append(all, l)
-	}
-	return all
 }
