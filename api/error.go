@@ -45,6 +45,17 @@ func Refused(err error, codes ...ProblemCode) bool {
 	return ok && slices.Contains(codes, refusal.Code)
 }
 
+// TokenEnded reports whether a call was refused for its token, which registering again replaces.
+func TokenEnded(err error) bool {
+	return Refused(err, ProblemCodeTokenExpired, ProblemCodeTokenInvalid, ProblemCodeUnauthenticated)
+}
+
+// AgentEnded reports whether a refusal says that the agent can never claim again.
+func AgentEnded(err error) bool {
+	return Refused(err, ProblemCodeSuperseded, ProblemCodeTokenRevoked, ProblemCodeForbidden, ProblemCodeClientTooOld,
+		ProblemCodeFactoryElsewhere)
+}
+
 // Decided reports whether the server has said what became of a call, by carrying it out (err is
 // nil) or by a refusal that stays: sending the call again would bring the same answer.
 func Decided(err error) bool {

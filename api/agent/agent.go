@@ -156,7 +156,7 @@ func newAgent(o Options, work Work) (a *agent, left []Report, err error) {
 func (a *agent) enter(ctx context.Context) error {
 	for pause := time.Duration(0); ; {
 		err := a.register(ctx)
-		if err == nil || api.Decided(err) || api.Refused(err, ended...) || ctx.Err() != nil {
+		if err == nil || api.Decided(err) || api.TokenEnded(err) || ctx.Err() != nil {
 			return err
 		}
 		a.Log.Warn("registering failed: " + err.Error())
@@ -180,13 +180,10 @@ func (a *agent) setToken(token string) {
 	a.beats.SetToken(token)
 }
 
-// ended are the refusals of a token that registering again replaces.
-var ended = []api.ProblemCode{api.ProblemCodeTokenExpired, api.ProblemCodeTokenInvalid, api.ProblemCodeUnauthenticated}
-
 // enrolled calls, and once more with a new token where the old one has ended.
 func (a *agent) enrolled(ctx context.Context, call func() error) error {
 	err := call()
-	if !api.Refused(err, ended...) {
+	if !api.TokenEnded(err) {
 		return err
 	}
 	if err := a.register(ctx); err != nil {

@@ -10,10 +10,6 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 )
 
-// forGood are refusals after which the agent can never claim again.
-var forGood = []api.ProblemCode{api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeForbidden,
-	api.ProblemCodeClientTooOld, api.ProblemCodeFactoryElsewhere}
-
 // claims claims jobs for all free seats by one call at a time and starts the work on each, until
 // ctx ends. It returns the refusal after which the agent can never claim again.
 func (a *agent) claims(ctx, background context.Context) error {
@@ -32,7 +28,7 @@ func (a *agent) claims(ctx, background context.Context) error {
 		case ctx.Err() != nil:
 		case err == nil:
 			pause = 0
-		case api.Refused(err, forGood...):
+		case api.AgentEnded(err):
 			return err
 		default:
 			a.Log.Warn("claiming failed: " + err.Error())

@@ -16,10 +16,6 @@ const (
 	longestPause = 15 * time.Second
 )
 
-// forGood are refusals after which the worker can never claim again.
-var forGood = []api.ProblemCode{api.ProblemCodeSuperseded, api.ProblemCodeTokenRevoked, api.ProblemCodeForbidden,
-	api.ProblemCodeClientTooOld, api.ProblemCodeFactoryElsewhere}
-
 // claims claims jobs for all seats by one call at a time, and starts an attempt on each,
 // until ctx ends. The error says why the worker can never claim again.
 func (w *Worker) claims(ctx, background context.Context) error {
@@ -42,7 +38,7 @@ func (w *Worker) claims(ctx, background context.Context) error {
 		case ctx.Err() != nil:
 		case err == nil:
 			pause = 0
-		case api.Refused(err, forGood...):
+		case api.AgentEnded(err):
 			return err
 		default:
 			pause = min(max(2*pause, time.Second/4), longestPause)

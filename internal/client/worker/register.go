@@ -66,7 +66,7 @@ func (w *Worker) tellOffer(ctx context.Context) error {
 // replaced by registering again, once.
 func (w *Worker) enrolled(ctx context.Context, call func() error) error {
 	err := call()
-	if !api.Refused(err, api.ProblemCodeTokenExpired, api.ProblemCodeTokenInvalid, api.ProblemCodeUnauthenticated) {
+	if !api.TokenEnded(err) {
 		return err
 	}
 	if err := w.register(ctx); err != nil {
