@@ -7,22 +7,23 @@ import (
 
 // LeaseEnd is the body of a call that ends a lease: a *Completion, *Failure, *LeaseRelease or *Question.
 type LeaseEnd interface {
-	// Verb is the word for the call in what programs store.
-	Verb() string
-	// Shared points to the fields that all of them have.
-	Shared() LeaseEndFields
-	// Send makes the call, and returns the job as it is then.
-	Send(ctx context.Context, c *Client) (*Job, error)
+	// Call returns the call, which has the body's values when it is sent.
+	Call() LeaseEndCall
 }
 
-// LeaseEndFields are the fields of a LeaseEnd that its sender fills in, whichever it is.
-type LeaseEndFields struct {
+// LeaseEndCall is a call that ends a lease. It points to the fields of its body that the sender fills in,
+// whichever call it is.
+type LeaseEndCall struct {
+	// Verb is the word for the call in what programs store.
+	Verb  string
 	Job   *JobRef
 	Epoch *Epoch
 	Next  **NextRequest
 	// Checkpoint and CheckpointBlob are nil where no later attempt is to go on.
 	Checkpoint     *FreeForm
 	CheckpointBlob **CheckpointBlob
+	// Send makes the call, and returns the job as it is then.
+	Send func(context.Context, *Client) (*Job, error)
 }
 
 // The verbs of the calls that end a lease.
@@ -35,77 +36,43 @@ const (
 
 // NewLeaseEnd returns the empty body of the call with a verb.
 func NewLeaseEnd(verb string) (LeaseEnd, error) {
-	switch verb {
-	case VerbComplete:
-		return new(Completion), nil
-	case VerbFail:
-		return new(Failure), nil
-	case VerbRelease:
-		return new(LeaseRelease), nil
-	case VerbAsk:
-		return new(Question), nil
+	for _, body := range []LeaseEnd{&Completion{}, &Failure{}, &LeaseRelease{}, &Question{}} {
+		if body.Call().Verb == verb {
+			return body, nil
+		}
 	}
 	return nil, fmt.Errorf("no call ends a lease with %q", verb)
 }
 
-// Verb is VerbComplete.
-func (*Completion) Verb() string { return VerbComplete }
-
-// Verb is VerbFail.
-func (*Failure) Verb() string { return VerbFail }
-
-// Verb is VerbRelease.
-func (*LeaseRelease) Verb() string { return VerbRelease }
-
-// Verb is VerbAsk.
-func (*Question) Verb() string { return VerbAsk }
-
-// Shared points to the fields of a LeaseEnd.
-func (b *Completion) Shared() LeaseEndFields {
-	return LeaseEndFields{Job: &b.Job, Epoch: &b.Epoch, Next: &b.Next}
+// Call returns the call that completes the job.
+func (b *Completion) Call() LeaseEndCall {
+	return LeaseEndCall{VerbComplete, &b.Job, &b.Epoch, &b.Next, nil, nil, send(b, (*Client).CompleteJobWithResponse)}
 }
 
-// Shared points to the fields of a LeaseEnd.
-func (b *Failure) Shared() LeaseEndFields {
-	return LeaseEndFields{Job: &b.Job, Epoch: &b.Epoch, Next: &b.Next}
+// Call returns the call that fails the attempt.
+func (b *Failure) Call() LeaseEndCall {
+	return LeaseEndCall{VerbFail, &b.Job, &b.Epoch, &b.Next, nil, nil, send(b, (*Client).FailJobWithResponse)}
 }
 
-// Shared points to the fields of a LeaseEnd.
-func (b *LeaseRelease) Shared() LeaseEndFields {
-	return LeaseEndFields{Job: &b.Job, Epoch: &b.Epoch, Next: &b.Next,
-		Checkpoint: &b.Checkpoint, CheckpointBlob: &b.CheckpointBlob}
+// Call returns the call that gives the job back.
+func (b *LeaseRelease) Call() LeaseEndCall {
+	return LeaseEndCall{VerbRelease, &b.Job, &b.Epoch, &b.Next, &b.Checkpoint, &b.CheckpointBlob,
+		send(b, (*Client).ReleaseLeaseWithResponse)}
 }
 
-// Shared points to the fields of a LeaseEnd.
-func (b *Question) Shared() LeaseEndFields {
-	return LeaseEndFields{Job: &b.Job, Epoch: &b.Epoch, Next: &b.Next,
-		Checkpoint: &b.Checkpoint, CheckpointBlob: &b.CheckpointBlob}
+// Call returns the call that parks the job with the question.
+func (b *Question) Call() LeaseEndCall {
+	return LeaseEndCall{VerbAsk, &b.Job, &b.Epoch, &b.Next, &b.Checkpoint, &b.CheckpointBlob,
+		send(b, (*Client).AskQuestionWithResponse)}
 }
 
-// Send completes the job.
-func (b *Completion) Send(ctx context.Context, c *Client) (*Job, error) {
-	return readJob(c.CompleteJobWithResponse(ctx, *b))
-}
-
-// Send fails the attempt.
-func (b *Failure) Send(ctx context.Context, c *Client) (*Job, error) {
-	return readJob(c.FailJobWithResponse(ctx, *b))
-}
-
-// Send gives the job back.
-func (b *LeaseRelease) Send(ctx context.Context, c *Client) (*Job, error) {
-	return readJob(c.ReleaseLeaseWithResponse(ctx, *b))
-}
-
-// Send parks the job with the question.
-func (b *Question) Send(ctx context.Context, c *Client) (*Job, error) {
-	return readJob(c.AskQuestionWithResponse(ctx, *b))
-}
-
-// readJob returns the job of an answer.
-func readJob[A interface{ GetJSON200() *Job }](answer A, err error) (*Job, error) {
-	if err != nil {
-		return nil, err
+func send[B any, A interface{ GetJSON200() *Job }](body *B, call func(*Client, context.Context, B, ...RequestEditorFn) (A, error),
+) func(context.Context, *Client) (*Job, error) {
+	return func(ctx context.Context, c *Client) (*Job, error) {
+		answer, err := call(c, ctx, *body)
+		if err != nil {
+			return nil, err
+		}
+		return answer.GetJSON200(), nil
 	}
-	return answer.GetJSON200(), nil
 }

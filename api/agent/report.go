@@ -71,10 +71,10 @@ func (r *Report) body() api.LeaseEnd {
 
 // address fills in which attempt the report is about, and the checkpoint where it has none.
 func (r *Report) address(job string, epoch int64, checkpoint api.FreeForm) {
-	fields := r.body().Shared()
-	*fields.Job, *fields.Epoch = job, epoch
-	if fields.Checkpoint != nil && *fields.Checkpoint == nil && *fields.CheckpointBlob == nil {
-		*fields.Checkpoint = checkpoint
+	call := r.body().Call()
+	*call.Job, *call.Epoch = job, epoch
+	if call.Checkpoint != nil && *call.Checkpoint == nil && *call.CheckpointBlob == nil {
+		*call.Checkpoint = checkpoint
 	}
 }
 
@@ -86,7 +86,7 @@ func (r *Report) replace(refusal error) (Report, bool) {
 	}
 	text := "The server refused the report of this attempt for its form: " + refusal.Error()
 	failed := Report{Boot: r.Boot, replaces: true, Fail: &api.Failure{Error: fit(text, api.MaxFailureError), Retryable: new(false)}}
-	about := r.body().Shared()
+	about := r.body().Call()
 	failed.address(*about.Job, *about.Epoch, nil)
 	return failed, true
 }
@@ -106,7 +106,7 @@ func (a *agent) deliver(ctx context.Context, r Report) {
 	for pause := time.Duration(0); ctx.Err() == nil; {
 		// The same report gets the same answer however often it is sent.
 		err := a.enrolled(ctx, func() error {
-			_, err := r.body().Send(ctx, a.api)
+			_, err := r.body().Call().Send(ctx, a.api)
 			return err
 		})
 		if !api.Decided(err) {

@@ -33,11 +33,11 @@ type attempt struct {
 	scratch string
 	env     []string
 	*parts
-	unready error           // why it cannot have what it needs
-	tree    *repos.Worktree // nil where the job has no repository
-	told    *reporter
-	again   bool   // the process before this one was killed in it
-	commit  string // the newest on the branch
+	unready  error           // why it cannot have what it needs
+	tree     *repos.Worktree // nil where the job has no repository
+	reporter *reporter
+	again    bool   // the process before this one was killed in it
+	commit   string // the newest on the branch
 
 	mu       sync.Mutex
 	session  string
@@ -57,7 +57,7 @@ func (w *Worker) start(ctx context.Context, c claimed, again bool) {
 		defer w.leases.letGo(c.lease)
 		secretEnv, secret := readSecrets(c.Job, w.secrets()...)
 		a := &attempt{w: w, job: c.Job, request: c.request, lease: c.lease, at: attemptForJob(c.Job, c.lease.epoch),
-			told: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
+			reporter: newReporter(c.lease, w.api, secret, w.countRefused), again: again}
 		a.parts, a.unready, p.hide = p, unready, secret.Text
 		a.scratch = w.scratch(a.at.Name())
 		a.env = append(a.environment(), secretEnv...)
@@ -72,7 +72,7 @@ func (a *attempt) run(ctx context.Context) {
 	log.Info("begins: " + a.job.Title)
 	telling, stop := context.WithCancel(ctx)
 	var teller sync.WaitGroup
-	teller.Go(func() { a.told.run(telling) })
+	teller.Go(func() { a.reporter.run(telling) })
 	a.w.inbox.begin(a.job.Key)
 	end := a.ending(a.lease.work)
 	a.w.inbox.end(a.job.Key)
@@ -141,7 +141,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	}
 	a.w.inbox.files(a.job.Key, readFiled(a.scratch, a.job)...)
 	if a.job.Repo != "" && !a.isOrdered() {
-		a.told.step("makes a worktree of " + a.job.Repo)
+		a.reporter.step("makes a worktree of " + a.job.Repo)
 		err := a.openTree(ctx)
 		a.judgeRepo(ctx, err)
 		if err != nil {
@@ -170,7 +170,7 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 	}
 	a.tellNotes()
 	if left.Commit != "" && !a.tree.Continued {
-		a.told.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
+		a.reporter.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 // tellNotes reports what of the worktree is not as it should be.
 func (a *attempt) tellNotes() {
 	for _, note := range a.tree.Notes {
-		a.told.log("WARNING", "worktree", note)
+		a.reporter.log("WARNING", "worktree", note)
 	}
 }
 

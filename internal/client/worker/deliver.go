@@ -31,9 +31,9 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 	a.save(end)
 	end = a.withoutSecrets(ctx, end)
 	if end.body != nil {
-		a.told.checkpoint(a.checkpointNow())
+		a.reporter.checkpoint(a.checkpointNow())
 	}
-	if !a.told.flush(ctx) {
+	if !a.reporter.flush(ctx) {
 		a.w.Log.Warn("the last lines wait for the server", "job", a.job.Key)
 	}
 	r, err := a.report(end)
@@ -55,14 +55,14 @@ func (a *attempt) conclude(ctx context.Context, end ending) error {
 // has not got.
 func (a *attempt) report(end ending) (outbox.Report, error) {
 	r := outbox.Report{Job: a.job.Key, Epoch: a.lease.epoch, ID: a.at.ID, Repo: a.job.Repo, At: time.Now()}
-	lines, usage := a.told.rest()
+	lines, usage := a.reporter.rest()
 	if end.body != nil { // the log takes no lines of a lease that ended
 		a.address(end.body)
 		body, err := json.Marshal(end.body)
 		if err != nil {
 			return r, err
 		}
-		r.Verb, r.Body = end.body.Verb(), body
+		r.Verb, r.Body = end.body.Call().Verb, body
 		for part := range slices.Chunk(lines, maxSent) {
 			raw, err := json.Marshal(api.LogBatch{Job: a.at.ID, Epoch: a.lease.epoch, Lines: part})
 			if err != nil {
@@ -248,8 +248,9 @@ func (d *delivery) send(ctx context.Context, next *api.NextRequest) (*api.Job, e
 	if err := json.Unmarshal(d.r.Body, body); err != nil {
 		return nil, err
 	}
-	*body.Shared().Next = next
-	return body.Send(ctx, d.api)
+	end := body.Call()
+	*end.Next = next
+	return end.Send(ctx, d.api)
 }
 
 // call reads the body of a call and makes it.

@@ -91,12 +91,12 @@ func (a *attempt) stopped() (ending, bool) {
 
 // handIn checks the work and completes the job with it.
 func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
-	work := &api.Completion{Summary: text(a.told.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary))}
+	work := &api.Completion{Summary: text(a.reporter.secret.Cut(strings.TrimSpace(plainText(r.Summary)), api.MaxCompletionSummary))}
 	done := ending{said: "done", body: work}
 	if a.tree == nil {
 		return done
 	}
-	a.told.step("commits its work")
+	a.reporter.step("commits its work")
 	commit, changed, err := a.tree.Commit(ctx, a.job.Key+": "+a.job.Title)
 	if err != nil {
 		return a.stoppedOr(failure("other", "The work could not be committed: "+err.Error(), true))
@@ -107,7 +107,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 	a.commit = commit
 	a.tellNotes()
 	if a.w.Check != "" {
-		a.told.step("checks: " + a.w.Check)
+		a.reporter.step("checks: " + a.w.Check)
 		if said, err := a.check(ctx, a.w.Check, a.tree.Dir); err != nil {
 			return a.stoppedOr(failure("checks_failed", fmt.Sprintf("%s: %v\n\n%s", a.w.Check, err, said), true))
 		}
@@ -132,7 +132,7 @@ func (a *attempt) handIn(ctx context.Context, r engines.Result) ending {
 // and a doubt where the changes are too long to be shown whole.
 func (a *attempt) result(d repos.Diff) json.RawMessage {
 	said := map[string]any{"files_changed": d.Count, "insertions": d.Added, "deletions": d.Deleted,
-		"diff": a.told.secret.Text(d.Patch)}
+		"diff": a.reporter.secret.Text(d.Patch)}
 	if a.w.Check != "" {
 		said["check: "+a.w.Check] = true
 	}
@@ -158,7 +158,7 @@ func (a *attempt) result(d repos.Diff) json.RawMessage {
 		said["files_not_named"] = more
 	}
 	if len(a.tree.Notes) > 0 {
-		said["notes"] = a.told.secret.Lines(a.tree.Notes)
+		said["notes"] = a.reporter.secret.Lines(a.tree.Notes)
 	}
 	raw, err := json.Marshal(said)
 	if err != nil {
@@ -173,24 +173,24 @@ func (a *attempt) check(ctx context.Context, command, dir string) (said string, 
 	var printed []byte
 	exit, err := process.Run(ctx, process.Spec{Argv: []string{"sh", "-c", command}, Dir: dir, Env: a.env, Grace: engines.Grace,
 		Line: func(_ process.Stream, line []byte) {
-			a.told.log("INFO", "check", strings.ToValidUTF8(string(line), "?"))
+			a.reporter.log("INFO", "check", strings.ToValidUTF8(string(line), "?"))
 			printed = append(append(printed, line...), '\n')
 			printed = printed[max(0, len(printed)-maxCheckOutput):]
 		}})
 	if err == nil && exit.Status != 0 {
 		err = fmt.Errorf("it ended with status %d", exit.Status)
 	}
-	return a.told.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
+	return a.reporter.secret.Text(strings.ToValidUTF8(string(printed), "?")), err
 }
 
 // address fills in what all reports have: the lease, and what the next attempt needs. It names
 // the job by its id: a report that waits may reach a server that was begun anew, which may have
 // another job of that key.
 func (a *attempt) address(body api.LeaseEnd) {
-	fields := body.Shared()
-	*fields.Job, *fields.Epoch = a.at.ID, a.lease.epoch
-	if fields.Checkpoint != nil {
-		*fields.Checkpoint = a.checkpointNow()
+	call := body.Call()
+	*call.Job, *call.Epoch = a.at.ID, a.lease.epoch
+	if call.Checkpoint != nil {
+		*call.Checkpoint = a.checkpointNow()
 	}
 }
 
@@ -206,7 +206,7 @@ func (a *attempt) save(end ending) {
 	if err != nil {
 		said := "The work could not be saved: " + err.Error()
 		a.w.Log.Warn(said, "job", a.job.Key)
-		a.told.log("ERROR", "worktree", said)
+		a.reporter.log("ERROR", "worktree", said)
 		if body, ok := end.body.(*api.Failure); ok {
 			body.Error = redact.Cut(strings.TrimSpace(body.Error+"\n\n"+said), api.MaxFailureError)
 		}

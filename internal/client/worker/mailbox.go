@@ -29,7 +29,9 @@ type mailbox struct {
 	secret *redact.Redactor
 }
 
-func newMailbox(a *attempt) mailbox { return mailbox{w: a.w, job: a.job.Key, secret: a.told.secret} }
+func newMailbox(a *attempt) mailbox {
+	return mailbox{w: a.w, job: a.job.Key, secret: a.reporter.secret}
+}
 
 // Send sends a message of the attempt, for mcptools.Mailbox.
 func (b mailbox) Send(ctx context.Context, m mcptools.NewMessage) error {

@@ -35,7 +35,7 @@ func (a *attempt) obey(ctx context.Context) ending {
 // merge merges exactly what was approved. What a person must decide ends the job for good,
 // with the reason.
 func (a *attempt) merge(ctx context.Context, order api.MergeOrder) ending {
-	a.told.step("merges " + order.Job)
+	a.reporter.step("merges " + order.Job)
 	if order.By == api.OrderedByPullRequest {
 		return a.mergeByPullRequest(ctx, order)
 	}
@@ -44,7 +44,7 @@ func (a *attempt) merge(ctx context.Context, order api.MergeOrder) ending {
 	request.Message = fmt.Sprintf("Merge %s: %s\n\nFleetboard-Job: %s", order.Job, order.Title, order.Job)
 	if checks := said(order.Checks); checks != "" {
 		request.Check = func(ctx context.Context, dir string) (err error) {
-			a.told.step("checks: " + checks)
+			a.reporter.step("checks: " + checks)
 			printed, err = a.check(ctx, checks, dir)
 			return err
 		}

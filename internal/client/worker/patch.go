@@ -18,7 +18,7 @@ func (a *attempt) keepPatch(ctx context.Context, d repos.Diff) *string {
 	if !d.Truncated {
 		return nil
 	}
-	a.told.step("stores the whole patch")
+	a.reporter.step("stores the whole patch")
 	ctx, cancel := context.WithTimeout(ctx, patchTimeout)
 	defer cancel()
 	file, err := os.Open(d.Whole)
@@ -27,7 +27,7 @@ func (a *attempt) keepPatch(ctx context.Context, d repos.Diff) *string {
 		return nil
 	}
 	defer func() { _ = file.Close() }() // it was read
-	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream", &withoutSecrets{file: file, secret: a.told.secret})
+	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream", &withoutSecrets{file: file, secret: a.reporter.secret})
 	switch {
 	case err != nil:
 		a.w.Log.Warn("the whole patch could not be stored: "+err.Error(), "job", a.job.Key)

@@ -69,7 +69,7 @@ func keep(t *testing.T, server string) (blob *string, logged string) {
 	}
 	_, secret := readSecrets(job)
 	a := &attempt{w: &Worker{api: connection, Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}, job: job,
-		told: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), connection, secret, func(string, []string) {})}
+		reporter: newReporter(newLease("FB-1", 1, sinceBoot()+time.Minute), connection, secret, func(string, []string) {})}
 	blob = a.keepPatch(t.Context(), repos.Diff{Truncated: true, Whole: whole})
 	return blob, log.String()
 }

@@ -149,7 +149,7 @@ func (f *following) found(pull forge.PullRequest) {
 	f.a.pull = pull
 	f.a.mu.Unlock()
 	f.a.job.Checkpoint = f.a.checkpointNow()
-	f.a.told.checkpoint(f.a.job.Checkpoint)
+	f.a.reporter.checkpoint(f.a.job.Checkpoint)
 	if err := f.a.remember(); err != nil {
 		f.a.w.Log.Warn("the pull request is not written down: "+err.Error(), "url", pull.URL)
 	}
@@ -258,8 +258,8 @@ func (f *following) tell(step string) {
 		return
 	}
 	f.step = step
-	f.a.told.step(step)
-	f.a.told.log("INFO", canOpen, step)
+	f.a.reporter.step(step)
+	f.a.reporter.log("INFO", canOpen, step)
 }
 
 // patiently calls the forge again while it is busy or away, and returns its decision.

@@ -173,7 +173,7 @@ func TestTheReportHasAllUsageThatWaits(t *testing.T) {
 		r.event(engines.Event{Usage: []transcript.Entry{{ID: strconv.Itoa(i), Provider: "p", Model: "m", Output: 1}}})
 	}
 	for _, body := range []api.LeaseEnd{&api.Failure{}, nil} {
-		a := &attempt{told: r, lease: r.lease, at: repos.Attempt{ID: "job"}}
+		a := &attempt{reporter: r, lease: r.lease, at: repos.Attempt{ID: "job"}}
 		got, err := a.report(ending{body: body})
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func (a *attempt) leaked(ctx context.Context) (said string, found bool) {
 	if err != nil && ctx.Err() != nil { // stopped: what is saved then is searched again
 		return "The work was not searched for the values of secrets: " + err.Error(), true
 	}
-	said = "The value of a secret stands in " + a.told.secret.Text(plainLine(strings.Join(places, ", "))) +
+	said = "The value of a secret stands in " + a.reporter.secret.Text(plainLine(strings.Join(places, ", "))) +
 		". Nothing of the work has left the worker; another attempt begins without it."
 	if err != nil {
 		said = "The work could not be searched for the values of secrets, so nothing of it has left the worker: " + err.Error()

@@ -54,9 +54,9 @@ type tools struct{ *attempt }
 // Progress says what the agent does.
 func (a tools) Progress(_ context.Context, p mcptools.Progress) error {
 	if p.Percent != nil {
-		a.told.percent(*p.Percent)
+		a.reporter.percent(*p.Percent)
 	}
-	a.told.step(p.Step)
+	a.reporter.step(p.Step)
 	return nil
 }
 
@@ -81,7 +81,7 @@ func (a tools) Checkpoint(_ context.Context, c json.RawMessage) error {
 	a.mu.Lock()
 	a.agent = c
 	a.mu.Unlock()
-	a.told.checkpoint(a.checkpointNow())
+	a.reporter.checkpoint(a.checkpointNow())
 	return nil
 }
 
@@ -100,7 +100,7 @@ func (a tools) FileJob(ctx context.Context, n mcptools.NewJob) (key string, err 
 	}
 	key = cmp.Or(answer.JSON201, answer.JSON200).Key // 200 where the first answer was lost
 	a.w.inbox.files(a.job.Key, key)
-	a.told.checkpoint(a.checkpointNow())
+	a.reporter.checkpoint(a.checkpointNow())
 	if err := writeFiled(a.scratch, a.w.inbox.filedBy(a.job.Key)); err != nil {
 		a.w.Log.Warn("messages about filed jobs may be lost to this attempt: "+err.Error(), "job", a.job.Key)
 	}
@@ -109,7 +109,7 @@ func (a tools) FileJob(ctx context.Context, n mcptools.NewJob) (key string, err 
 
 // Answer answers the question of a job that was filed.
 func (a tools) Answer(ctx context.Context, job, answer string) error {
-	_, err := a.w.api.AnswerJobWithResponse(ctx, job, api.AnswerAction{Answer: a.told.secret.Text(answer)})
+	_, err := a.w.api.AnswerJobWithResponse(ctx, job, api.AnswerAction{Answer: a.reporter.secret.Text(answer)})
 	return err
 }
 

@@ -30,7 +30,7 @@ func (a *attempt) runEngine(ctx context.Context) (engines.Result, error) {
 	turns := turns{a, socket}
 	result, err := turns.first(ctx, a.session)
 	if err == nil && !result.OK && a.session != "" && !a.hasSpoken() && ctx.Err() == nil {
-		a.told.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
+		a.reporter.log("WARNING", "session", "The session of the last attempt cannot go on; the agent begins a new one.")
 		a.setSession("")
 		result, err = turns.first(ctx, "")
 	}
@@ -105,7 +105,7 @@ func (a turns) readMessages(ctx context.Context, result engines.Result) (engines
 
 // messages is a turn for messages. They are acknowledged once the engine does something.
 func (a turns) messages(ctx context.Context, session string, got []api.Message) (engines.Result, error) {
-	a.told.step("reads messages")
+	a.reporter.step("reads messages")
 	task, err := a.task(session, messagesPrompt(newMailbox(a.attempt).shown(ctx, got)))
 	if err != nil {
 		return engines.Result{}, err
@@ -128,7 +128,7 @@ func (a turns) messages(ctx context.Context, session string, got []api.Message) 
 func (a *attempt) handleEvent(e engines.Event) {
 	if e.Session != "" {
 		a.setSession(e.Session)
-		a.told.checkpoint(a.checkpointNow())
+		a.reporter.checkpoint(a.checkpointNow())
 		return
 	}
 	if hasTokens(e.Usage) {
@@ -139,7 +139,7 @@ func (a *attempt) handleEvent(e engines.Event) {
 		a.spoke = true
 		a.mu.Unlock()
 	}
-	a.told.event(e)
+	a.reporter.event(e)
 }
 
 // hasTokens reports whether a model has answered.
