@@ -42,26 +42,26 @@ func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ e
 	return body, said, nil
 }
 
-// answer reads what a call was answered and prints it, for people by print.
-func answer[T any](c *cli, print printer[T]) func(*http.Response, error) error {
+// answer reads what a call was answered and prints it, for people by show.
+func answer[T any](c *cli, show printer[T]) func(*http.Response, error) error {
 	return func(answer *http.Response, err error) error {
 		body, said, err := readInto[T](answer, err)
 		if err != nil {
 			return err
 		}
-		return c.show(body, func(w io.Writer) { print(&c.screen, w, said) })
+		return c.show(body, func(w io.Writer) { show(&c.screen, w, said) })
 	}
 }
 
 // printed returns a command's whole work: it calls and prints what came back.
 func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
-	print printer[T]) func(*cobra.Command, []string) error {
+	show printer[T]) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		to, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return answer(c, print)(ask(cmd.Context(), to, args))
+		return answer(c, show)(ask(cmd.Context(), to, args))
 	}
 }
 

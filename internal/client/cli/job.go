@@ -34,7 +34,7 @@ func (c *cli) showJob(response *http.Response, err error) error {
 }
 
 // printStatus says in a line how a job is.
-func printStatus(s *screen, w io.Writer, job api.Job) {
+func printStatus(_ *screen, w io.Writer, job api.Job) {
 	said := "is " + words(string(job.Status))
 	if job.Lease != nil && (job.Lease.Directive == "pause" || job.Lease.Directive == "cancel") {
 		said += fmt.Sprintf("; %s was asked to %s it", cleanLine(job.Lease.Agent), job.Lease.Directive)

@@ -56,7 +56,7 @@ func budgetTransfer(c *cli) *cobra.Command {
 }
 
 // getBudget calls for the budget that has a name or an id.
-func getBudget(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error) {
+var getBudget askName = func(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error) {
 	id, err := budgetID(ctx, to, name)
 	if err != nil {
 		return nil, err

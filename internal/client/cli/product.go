@@ -37,7 +37,7 @@ func yes(is bool) string {
 	return ""
 }
 
-func printProduct(s *screen, w io.Writer, one api.Product) {
+func printProduct(_ *screen, w io.Writer, one api.Product) {
 	fmt.Fprintln(w, cleanLine(one.Name))
 	say := facts{w}
 	say.say("repos", strings.Join(one.Repos, ", "))

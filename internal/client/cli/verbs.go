@@ -116,7 +116,7 @@ type request struct {
 	fields map[string]any // that flags set
 }
 
-// Calls of the API by what they take: nothing, a name, or fields below a name.
+// Calls of the API by what they take: nothing, a name, fields, or fields below a name.
 type (
 	editor           = api.RequestEditorFn // the last parameter of all calls; nothing passes one
 	ask              = func(to *api.Client, ctx context.Context, _ ...editor) (*http.Response, error)
@@ -127,37 +127,37 @@ type (
 )
 
 // showAll calls what takes nothing.
-func showAll[T any](ask ask, print printer[T]) call {
-	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, print)(ask(r.to, ctx)) }}
+func showAll[T any](ask ask, show printer[T]) call {
+	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, show)(ask(r.to, ctx)) }}
 }
 
 // showOne calls what takes a name.
-func showOne[T any](ask askName, print printer[T]) call {
-	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, print)(ask(r.to, ctx, r.args[0])) }}
+func showOne[T any](ask askName, show printer[T]) call {
+	return call{nil, func(ctx context.Context, r request) error { return answer(r.c, show)(ask(r.to, ctx, r.args[0])) }}
 }
 
 // listAll calls what takes the fields P.
-func listAll[P, T any](ask askFields[P], print printer[T]) call {
+func listAll[P, T any](ask askFields[P], show printer[T]) call {
 	return listBelow(func(to *api.Client, ctx context.Context, _ string, p *P, _ ...editor) (*http.Response, error) {
 		return ask(to, ctx, p)
-	}, print)
+	}, show)
 }
 
 // listBelow calls what takes a name and the fields P.
-func listBelow[P, T any](ask askBelow[P], print printer[T]) call {
+func listBelow[P, T any](ask askBelow[P], show printer[T]) call {
 	return call{reflect.TypeFor[P](), func(ctx context.Context, r request) error {
 		p, err := parameters[P](r.fields)
 		if err != nil {
 			return err
 		}
-		return answer(r.c, print)(ask(r.to, ctx, strings.Join(r.args, ""), p))
+		return answer(r.c, show)(ask(r.to, ctx, strings.Join(r.args, ""), p))
 	}}
 }
 
 // showEach calls what takes a name, for every argument.
-func showEach[T any](ask askName, print printer[T]) call {
+func showEach[T any](ask askName, show printer[T]) call {
 	return call{nil, func(ctx context.Context, r request) error {
-		return r.c.forEach(r.args, func(name string) error { return answer(r.c, print)(ask(r.to, ctx, name)) })
+		return r.c.forEach(r.args, func(name string) error { return answer(r.c, show)(ask(r.to, ctx, name)) })
 	}}
 }
 
