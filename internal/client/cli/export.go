@@ -21,7 +21,7 @@ import (
 
 func busCommand(c *cli) *cobra.Command {
 	return group("bus", "Messages and events, written elsewhere",
-		append(c.verbsBelow("bus"), busExport(c), busTail(c), busReset(c), busRemove(c), busArchives(c))...)
+		append(c.verbsBelow("bus"), busExport(c), busTail(c), busReset(c), busRemove(c))...)
 }
 
 func printExports(s *screen, w io.Writer, said api.ExportList) {
@@ -32,21 +32,12 @@ func printExports(s *screen, w io.Writer, said api.ExportList) {
 	t.print(w)
 }
 
-func busArchives(c *cli) *cobra.Command {
-	return &cobra.Command{Use: "archives", Args: cobra.NoArgs, Short: "List the archives of messages that were dropped after 90 days",
-		Annotations: calls("listArchives"),
-		Long: "Lists the archives of messages that were dropped, the newest first. `fleet blob get BLOB | zcat` prints one, a JSON\n" +
-			"object in each line. An archive is kept for a year.",
-		RunE: printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			most := 200
-			return to.ListArchives(ctx, &api.ListArchivesParams{Limit: &most})
-		}, func(s *screen, w io.Writer, said api.ArchiveList) {
-			t := s.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
-			for _, a := range said.Items {
-				t.row(a.FirstSeq, a.LastSeq, a.Messages, s.ago(a.At), a.Size, a.Blob)
-			}
-			t.print(w)
-		})}
+func printArchives(s *screen, w io.Writer, said api.ArchiveList) {
+	t := s.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
+	for _, a := range said.Items {
+		t.row(a.FirstSeq, a.LastSeq, a.Messages, s.ago(a.At), a.Size, a.Blob)
+	}
+	t.print(w)
 }
 
 func busReset(c *cli) *cobra.Command {

@@ -16,7 +16,7 @@ import (
 
 func messageCommand(c *cli) *cobra.Command {
 	return group("msg", "Messages between agents and people", append(c.verbsBelow("msg"), messageSend(c), messageAck(c), messageWatch(c),
-		messageSearch(c), group("dead", "Messages that an inbox gave up", c.verbsBelow("dead")...))...)
+		group("dead", "Messages that an inbox gave up", c.verbsBelow("dead")...))...)
 }
 
 // draft is a message as flags say it.
@@ -188,28 +188,13 @@ func listSeqs(items []api.Message) *[]int64 {
 	return &seqs
 }
 
-func messageSearch(c *cli) *cobra.Command {
-	var kind, from, job string
-	cmd := &cobra.Command{Use: "search WORDS...", Args: cobra.MinimumNArgs(1), Short: "Find messages by their words",
-		Annotations: calls("searchMessages"),
-		Long:        "Finds messages that have all the words; words in quotes stand together, the last one may be the beginning of a word."}
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-		return to.SearchMessages(
-			ctx,
-			&api.SearchMessagesParams{Q: strings.Join(args, " "), Type: some(kind), From: some(from), Job: some(job)},
-		)
-	}, func(s *screen, w io.Writer, said api.FoundMessages) {
-		t := s.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
-		for _, f := range said.Items {
-			passage := strings.NewReplacer("\x02", "", "\x03", "").Replace(f.Passage)
-			t.row(f.Message.Seq, s.ago(f.Message.At), addressText(f.Message.From), f.Message.Type, f.Message.CorrelationID, passage)
-		}
-		t.print(w)
-	})
-	cmd.Flags().StringVar(&kind, "type", "", "of this `type`")
-	cmd.Flags().StringVar(&from, "from", "", "from the sender of this `name`")
-	cmd.Flags().StringVar(&job, "job", "", "about this `job`")
-	return cmd
+func printFound(s *screen, w io.Writer, said api.FoundMessages) {
+	t := s.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
+	for _, f := range said.Items {
+		passage := strings.NewReplacer("\x02", "", "\x03", "").Replace(f.Passage)
+		t.row(f.Message.Seq, s.ago(f.Message.At), addressText(f.Message.From), f.Message.Type, f.Message.CorrelationID, passage)
+	}
+	t.print(w)
 }
 
 func printDeadLetters(s *screen, w io.Writer, said api.DeadLetterList) {

@@ -18,7 +18,9 @@ type verb struct {
 	// group is the command below which it stands, "" for fleet itself.
 	group string
 	// use is its name and its arguments: [X] may be left out, X… stands for one or more.
-	use, short string
+	use string
+	// help is a line, and what more is to be said below it.
+	help string
 	// calls are the operations of the API that it may call.
 	calls string
 	flags []flag
@@ -66,6 +68,15 @@ var verbs = []verb{
 	{"msg", "thread NAME", "Show a thread; that of a job has the job's key", "readThread", []flag{{"", "limit", "", 200}},
 		listBelow((*api.Client).ReadThread, printMessages)},
 
+	{"msg", "search WORDS...", "Find messages by their words\n" +
+		"Finds messages that have all the words; words in quotes stand together, the last one may be the beginning of a word.",
+		"searchMessages", []flag{{"type", "type", "of this `type`", nil}, {"from", "from", "from the sender of this `name`", nil},
+			{"job", "job", "about this `job`", nil}}, search("q", (*api.Client).SearchMessages, printFound)},
+
+	{"bus", "archives", "List the archives of messages that were dropped after 90 days\n" +
+		"Lists the archives of messages that were dropped, the newest first. `fleet blob get BLOB | zcat` prints one, a JSON\n" +
+		"object in each line. An archive is kept for a year.",
+		"listArchives", []flag{{"", "limit", "", 200}}, listAll((*api.Client).ListArchives, printArchives)},
 	{"bus", "exports", "List the exports and their positions", "listExports", nil,
 		showAll((*api.Client).ListExports, printExports)},
 
@@ -143,6 +154,15 @@ func listAll[P, T any](ask askFields[P], show printer[T]) call {
 	}, show)
 }
 
+// search is listAll with the arguments as a field.
+func search[P, T any](field string, ask askFields[P], show printer[T]) call {
+	found := listAll(ask, show)
+	return call{found.takes, func(ctx context.Context, r request) error {
+		r.fields[field] = strings.Join(r.args, " ")
+		return found.do(ctx, r)
+	}}
+}
+
 // listBelow calls what takes a name and the fields P.
 func listBelow[P, T any](ask askBelow[P], show printer[T]) call {
 	return call{reflect.TypeFor[P](), func(ctx context.Context, r request) error {
@@ -185,7 +205,9 @@ func (c *cli) verbsBelow(group string) (all []*cobra.Command) {
 }
 
 func (v verb) command(c *cli) *cobra.Command {
-	cmd := c.command(v.use, v.short, v.calls)
+	short, long, _ := strings.Cut(v.help, "\n")
+	cmd := c.command(v.use, short, v.calls)
+	cmd.Long = long
 	if v.call.takes != nil {
 		addFlags(cmd.Flags(), v.call.takes, v.flags)
 	}
