@@ -170,7 +170,8 @@ func (a *attempt) openTree(ctx context.Context) (err error) {
 	}
 	a.tellNotes()
 	if left.Commit != "" && !a.tree.Continued {
-		a.reporter.log("WARNING", "worktree", "The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
+		a.reporter.log("WARNING", "worktree",
+			"The work of the last attempt ("+left.Branch+") is not to be found here; this one begins anew.")
 	}
 	return nil
 }

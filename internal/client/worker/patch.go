@@ -27,7 +27,8 @@ func (a *attempt) keepPatch(ctx context.Context, d repos.Diff) *string {
 		return nil
 	}
 	defer func() { _ = file.Close() }() // it was read
-	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream", &withoutSecrets{file: file, secret: a.reporter.secret})
+	answer, err := a.w.api.PutBlobWithBodyWithResponse(ctx, "application/octet-stream",
+		&withoutSecrets{file: file, secret: a.reporter.secret})
 	switch {
 	case err != nil:
 		a.w.Log.Warn("the whole patch could not be stored: "+err.Error(), "job", a.job.Key)
