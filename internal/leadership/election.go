@@ -22,21 +22,23 @@ const (
 	retryEvery = time.Second
 	// requestTimeout bounds one request, so that another one fits before trust ends.
 	requestTimeout = 3 * time.Second
-	// pollEvery is how often a candidate checks whether the leader has resigned.
+	// pollEvery is how often a candidate checks whether the leader has resigned, minPause the
+	// shortest wait between two requests for the lease.
 	pollEvery = 5 * time.Second
+	minPause  = retryEvery / 4
 )
 
 var (
-	errRefused = errors.New("another process may lead")
-	errSilence = errors.New("the lease was not renewed in time")
+	errRefused    = errors.New("another process may lead")
+	errTrustEnded = errors.New("the lease was not renewed in time")
 )
 
-// leaseStore keeps the lease of an election.
+// leaseStore stores the lease of an election.
 type leaseStore interface {
 	// acquire begins a term and returns its number, or 0 and how long the leader's
 	// lease still lasts.
 	acquire(ctx context.Context) (term int64, left time.Duration, err error)
-	// renew reports whether the lease of a term goes on.
+	// renew reports whether it extended the lease of a term.
 	renew(ctx context.Context, term int64) (bool, error)
 	resign(ctx context.Context, term int64) error
 }
@@ -56,34 +58,35 @@ func New(d *db.DB, name, holder string, log *slog.Logger) *Election {
 		log: log.With("election", name)}
 }
 
-// Run stands as a candidate until ctx ends, and calls lead in each term that it wins. The
-// context of lead ends when this process no longer trusts its lease; lead must
-// return soon after, because the candidate waits for it. If lead returns earlier,
-// the process resigns. A database that is away is logged once and tried again after
-// 5, 10, 20 and then every 40 seconds. Run returns nil.
+// Run is a candidate until ctx ends, and calls lead in each term that it wins. The context of
+// lead ends when this process no longer trusts its lease; lead must return soon after, because
+// the candidate waits for it. If lead returns earlier, the process resigns. A database that
+// cannot be reached is logged once and tried again after 5, 10, 20 and then every 40 seconds.
+// Run returns nil.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, term *Term)) error {
 	failures := 0
 	for ctx.Err() == nil {
 		sent := time.Now()
 		term, left, err := e.acquire(ctx)
-		if ctx.Err() != nil && term == 0 {
+		if ctx.Err() != nil && term == 0 { // a lease that came in the last moment is given back by runTerm
 			break
 		}
-		if failures = e.logFailure(err, failures); failures > 0 {
+		if failures = e.noteAttempt(err, failures); failures > 0 {
 			_ = signal.Sleep(ctx, runloop.Backoff(failures))
 			continue
 		}
 		if term > 0 {
-			e.serve(ctx, term, sent, lead)
+			e.runTerm(ctx, term, sent, lead)
 			left = retryEvery // give the others a chance
 		}
-		_ = signal.Sleep(ctx, min(max(left, retryEvery/4), pollEvery))
+		_ = signal.Sleep(ctx, min(max(left, minPause), pollEvery))
 	}
 	return nil
 }
 
-// logFailure logs a failure when it begins and when it ends, and counts those in a row.
-func (e *Election) logFailure(err error, failures int) int {
+// noteAttempt returns how many attempts failed in a row, and logs the first failure and the end of
+// failures.
+func (e *Election) noteAttempt(err error, failures int) int {
 	switch {
 	case err == nil && failures > 0:
 		e.log.Info("leadership can be acquired again", "failures", failures)
@@ -102,34 +105,34 @@ func (e *Election) acquire(ctx context.Context) (term int64, left time.Duration,
 	return e.leases.acquire(limited)
 }
 
-// serve is one term, from its first lease to the end of its work.
-func (e *Election) serve(ctx context.Context, term int64, sent time.Time, lead func(context.Context, *Term)) {
-	leading, end := context.WithCancelCause(ctx)
-	t := newTerm(term, e.holder, sent, func() { end(errSilence) })
+// runTerm runs lead for one term, from its first lease until lead has returned.
+func (e *Election) runTerm(ctx context.Context, term int64, sent time.Time, lead func(context.Context, *Term)) {
+	leadCtx, end := context.WithCancelCause(ctx)
+	t := newTerm(term, e.holder, sent, func() { end(errTrustEnded) })
 	defer t.timer.Stop()
 	e.log.Info("leads", "term", t.Number)
-	over := make(chan struct{})
+	leadReturned := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(leadReturned)
 		defer end(nil)
-		lead(leading, t)
+		lead(leadCtx, t)
 	}()
-	e.keep(leading, t, end)
-	<-over
-	why := context.Cause(leading)
-	if errors.Is(why, errSilence) || errors.Is(why, errRefused) {
-		e.log.Warn("leads no longer", "term", t.Number, "error", why)
+	e.renewUntilEnd(leadCtx, t, end)
+	<-leadReturned
+	cause := context.Cause(leadCtx)
+	if errors.Is(cause, errTrustEnded) || errors.Is(cause, errRefused) {
+		e.log.Warn("leads no longer", "term", t.Number, "error", cause)
 		return
 	}
 	e.resign(ctx, t.Number)
 }
 
-// keep renews the lease of a term until leading ends.
-func (e *Election) keep(leading context.Context, t *Term, end context.CancelCauseFunc) {
+// renewUntilEnd renews the lease of a term until leadCtx ends.
+func (e *Election) renewUntilEnd(leadCtx context.Context, t *Term, end context.CancelCauseFunc) {
 	wait := renewEvery
-	for signal.Sleep(leading, wait) == nil {
+	for signal.Sleep(leadCtx, wait) == nil {
 		sent := time.Now()
-		limited, cancel := context.WithTimeout(leading, requestTimeout)
+		limited, cancel := context.WithTimeout(leadCtx, requestTimeout)
 		granted, err := e.leases.renew(limited, t.Number)
 		cancel()
 		switch {

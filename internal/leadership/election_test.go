@@ -15,63 +15,63 @@ import (
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
-// book is a leaseStore in memory. Its clock is the test's own time.
-type book struct {
+// memoryStore has the lease of an election in memory. Its clock is the test's own time.
+type memoryStore struct {
 	mu      sync.Mutex
 	holder  string
 	term    int64
 	expires time.Time
 }
 
-func (b *book) acquire(holder string) (int64, time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if left := time.Until(b.expires); left > 0 && b.holder != holder {
+func (m *memoryStore) acquire(holder string) (int64, time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if left := time.Until(m.expires); left > 0 && m.holder != holder {
 		return 0, left
 	}
-	b.holder, b.term, b.expires = holder, b.term+1, time.Now().Add(leaseDuration)
-	return b.term, 0
+	m.holder, m.term, m.expires = holder, m.term+1, time.Now().Add(leaseDuration)
+	return m.term, 0
 }
 
-func (b *book) renew(holder string, term int64) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.holder != holder || b.term != term || time.Until(b.expires) <= 0 {
+func (m *memoryStore) renew(holder string, term int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.holder != holder || m.term != term || time.Until(m.expires) <= 0 {
 		return false
 	}
-	b.expires = time.Now().Add(leaseDuration)
+	m.expires = time.Now().Add(leaseDuration)
 	return true
 }
 
-func (b *book) resign(holder string, term int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.holder == holder && b.term == term {
-		b.expires = time.Now()
+func (m *memoryStore) resign(holder string, term int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.holder == holder && m.term == term {
+		m.expires = time.Now()
 	}
 }
 
-// line is a process's way to the book, with what may go wrong on it: before is
-// called on the way there and after on the way back.
-type line struct {
-	book   *book
+// faultyStore is the leaseStore of one process: requests to store fail as before says on the way
+// there, and as after says on the way back.
+type faultyStore struct {
+	store  *memoryStore
 	holder string
 
 	mu            sync.Mutex
 	before, after func(ctx context.Context) error
 }
 
-// set changes what goes wrong from now on.
-func (l *line) set(before, after func(context.Context) error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.before, l.after = before, after
+// setFaults sets how requests fail from now on.
+func (f *faultyStore) setFaults(before, after func(context.Context) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before, f.after = before, after
 }
 
-func (l *line) ask(ctx context.Context, do func()) error {
-	l.mu.Lock()
-	before, after := l.before, l.after
-	l.mu.Unlock()
+func (f *faultyStore) request(ctx context.Context, do func()) error {
+	f.mu.Lock()
+	before, after := f.before, f.after
+	f.mu.Unlock()
 	if err := before(ctx); err != nil {
 		return err
 	}
@@ -79,83 +79,84 @@ func (l *line) ask(ctx context.Context, do func()) error {
 	return after(ctx)
 }
 
-func (l *line) acquire(ctx context.Context) (term int64, left time.Duration, err error) {
-	if err := l.ask(ctx, func() { term, left = l.book.acquire(l.holder) }); err != nil {
+func (f *faultyStore) acquire(ctx context.Context) (term int64, left time.Duration, err error) {
+	if err := f.request(ctx, func() { term, left = f.store.acquire(f.holder) }); err != nil {
 		return 0, 0, err
 	}
 	return term, left, nil
 }
 
-func (l *line) renew(ctx context.Context, term int64) (ok bool, err error) {
-	err = l.ask(ctx, func() { ok = l.book.renew(l.holder, term) })
+func (f *faultyStore) renew(ctx context.Context, term int64) (ok bool, err error) {
+	err = f.request(ctx, func() { ok = f.store.renew(f.holder, term) })
 	return ok, err
 }
 
-func (l *line) resign(ctx context.Context, term int64) error {
-	return l.ask(ctx, func() { l.book.resign(l.holder, term) })
+func (f *faultyStore) resign(ctx context.Context, term int64) error {
+	return f.request(ctx, func() { f.store.resign(f.holder, term) })
 }
 
-func fine(context.Context) error { return nil }
+func noFault(context.Context) error { return nil }
 
-// silent waits as on a line on which nothing comes back.
-func silent(ctx context.Context) error {
+// noAnswer waits until the request is given up.
+func noAnswer(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func candidate(b *book, name string) (*Election, *line, *bytes.Buffer) {
+func candidate(m *memoryStore, name string) (*Election, *faultyStore, *bytes.Buffer) {
 	var log bytes.Buffer
-	l := &line{book: b, holder: name, before: fine, after: fine}
-	return &Election{name: "election", holder: name, leases: l, log: slog.New(slog.NewTextHandler(&log, nil))}, l, &log
+	f := &faultyStore{store: m, holder: name, before: noFault, after: noFault}
+	return &Election{name: "election", holder: name, leases: f, log: slog.New(slog.NewTextHandler(&log, nil))}, f, &log
 }
 
-// reign is one term, as it was seen from inside.
-type reign struct {
+// observedTerm is one term, as lead observed it.
+type observedTerm struct {
 	holder     string
 	term       int64
 	begin, end time.Duration
 }
 
-// reigns gathers terms, and reports two at the same moment.
-type reigns struct {
+// observer records terms, and reports two at the same time.
+type observer struct {
 	t     *testing.T
 	start time.Time
 	mu    sync.Mutex
 	now   string
-	list  []reign
+	list  []observedTerm
 }
 
-func (r *reigns) lead(ctx context.Context, t *Term) {
-	r.mu.Lock()
-	if r.now != "" {
-		r.t.Errorf("%s begins term %d while %s leads", t.Holder, t.Number, r.now)
+func (o *observer) lead(ctx context.Context, t *Term) {
+	o.mu.Lock()
+	if o.now != "" {
+		o.t.Errorf("%s begins term %d while %s leads", t.Holder, t.Number, o.now)
 	}
-	r.now = t.Holder
-	begin := time.Since(r.start)
-	r.mu.Unlock()
+	o.now = t.Holder
+	begin := time.Since(o.start)
+	o.mu.Unlock()
 	<-ctx.Done()
-	if errors.Is(context.Cause(ctx), errSilence) && t.Trusted() {
-		r.t.Errorf("%s trusts itself after its time", t.Holder)
+	if errors.Is(context.Cause(ctx), errTrustEnded) && t.Trusted() {
+		o.t.Errorf("%s trusts itself after its time", t.Holder)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now = ""
-	r.list = append(r.list, reign{t.Holder, t.Number, begin, time.Since(r.start)})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now = ""
+	o.list = append(o.list, observedTerm{t.Holder, t.Number, begin, time.Since(o.start)})
 }
 
 func TestALeaderThatIsCutOffStopsBeforeTheOtherBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, seen := &book{}, &reigns{t: t, start: time.Now()}
-		first, way, log := candidate(b, "first")
-		second, _, _ := candidate(b, "second")
+		leases := &memoryStore{}
+		seen := &observer{t: t, start: time.Now()}
+		first, store, log := candidate(leases, "first")
+		second, _, _ := candidate(leases, "second")
 		ctx, cancel := context.WithCancel(t.Context())
 		var both sync.WaitGroup
 		both.Go(func() { _ = first.Run(ctx, seen.lead) })
 		synctest.Wait()
 		both.Go(func() { _ = second.Run(ctx, seen.lead) })
 		// Renewed at 5 and 10 s; from then on nothing comes back.
-		time.AfterFunc(11*time.Second, func() { way.set(silent, fine) })
-		time.AfterFunc(60*time.Second, func() { way.set(fine, fine) })
+		time.AfterFunc(11*time.Second, func() { store.setFaults(noAnswer, noFault) })
+		time.AfterFunc(60*time.Second, func() { store.setFaults(noFault, noFault) })
 		time.AfterFunc(120*time.Second, cancel)
 		both.Wait()
 		if len(seen.list) != 2 {
@@ -169,7 +170,7 @@ func TestALeaderThatIsCutOffStopsBeforeTheOtherBegins(t *testing.T) {
 			t.Errorf("the other: %+v; want it to begin at the lease's end, at 25 s, and to stay", z)
 		}
 		if n := strings.Count(log.String(), "cannot be acquired"); n != 1 || strings.Count(log.String(), "acquired again") != 1 {
-			t.Errorf("an outage is to be told when it begins and when it ends:\n%s", log)
+			t.Errorf("an outage must be logged when it begins and when it ends:\n%s", log)
 		}
 	})
 }
@@ -177,14 +178,15 @@ func TestALeaderThatIsCutOffStopsBeforeTheOtherBegins(t *testing.T) {
 // A renewal that was long under way counts from when it was sent.
 func TestTrustCountsFromBeforeTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, seen := &book{}, &reigns{t: t, start: time.Now()}
-		o, way, _ := candidate(b, "only")
+		leases := &memoryStore{}
+		seen := &observer{t: t, start: time.Now()}
+		election, store, _ := candidate(leases, "only")
 		slow := func(context.Context) error { return signal.Sleep(context.Background(), 2*time.Second) }
-		time.AfterFunc(time.Second, func() { way.set(fine, slow) }) // the renewal of 5 s is answered at 7 s
-		time.AfterFunc(8*time.Second, func() { way.set(silent, fine) })
+		time.AfterFunc(time.Second, func() { store.setFaults(noFault, slow) }) // the renewal of 5 s is answered at 7 s
+		time.AfterFunc(8*time.Second, func() { store.setFaults(noAnswer, noFault) })
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		_ = o.Run(ctx, seen.lead)
+		_ = election.Run(ctx, seen.lead)
 		if len(seen.list) != 1 || seen.list[0].end != 17*time.Second {
 			t.Errorf("terms: %+v; want one that ends 12 s after 5 s", seen.list)
 		}
@@ -193,16 +195,17 @@ func TestTrustCountsFromBeforeTheRequest(t *testing.T) {
 
 func TestARefusedRenewalEndsTheTermAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, seen := &book{}, &reigns{t: t, start: time.Now()}
-		o, _, _ := candidate(b, "only")
+		leases := &memoryStore{}
+		seen := &observer{t: t, start: time.Now()}
+		election, _, _ := candidate(leases, "only")
 		time.AfterFunc(6*time.Second, func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.holder, b.term, b.expires = "operator", 7, time.Now().Add(20*time.Second)
+			leases.mu.Lock()
+			defer leases.mu.Unlock()
+			leases.holder, leases.term, leases.expires = "operator", 7, time.Now().Add(20*time.Second)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
-		_ = o.Run(ctx, seen.lead)
+		_ = election.Run(ctx, seen.lead)
 		if len(seen.list) != 2 || seen.list[0].end != 10*time.Second || seen.list[1].term != 8 {
 			t.Errorf("terms: %+v; want the first to end with the refusal at 10 s, the next to be 8", seen.list)
 		}
@@ -211,9 +214,10 @@ func TestARefusedRenewalEndsTheTermAtOnce(t *testing.T) {
 
 func TestALeaderThatStopsResigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, seen := &book{}, &reigns{t: t, start: time.Now()}
-		first, _, _ := candidate(b, "first")
-		second, _, _ := candidate(b, "second")
+		leases := &memoryStore{}
+		seen := &observer{t: t, start: time.Now()}
+		first, _, _ := candidate(leases, "first")
+		second, _, _ := candidate(leases, "second")
 		short, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 		defer cancel()
 		long, end := context.WithTimeout(t.Context(), 20*time.Second)
@@ -233,7 +237,8 @@ func TestALeaderThatStopsResigns(t *testing.T) {
 // ever trusts itself while another does, and terms only rise.
 func TestNoTwoTrustThemselvesWhateverGoesWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, seen := &book{}, &reigns{t: t, start: time.Now()}
+		leases := &memoryStore{}
+		seen := &observer{t: t, start: time.Now()}
 		luck := rand.New(rand.NewPCG(7, 11))
 		var mu sync.Mutex
 		trouble := func(ctx context.Context) error {
@@ -255,9 +260,9 @@ func TestNoTwoTrustThemselvesWhateverGoesWrong(t *testing.T) {
 		defer cancel()
 		var all sync.WaitGroup
 		for _, name := range []string{"first", "second", "third"} {
-			o, way, _ := candidate(b, name)
-			way.set(trouble, trouble)
-			all.Go(func() { _ = o.Run(ctx, seen.lead) })
+			election, store, _ := candidate(leases, name)
+			store.setFaults(trouble, trouble)
+			all.Go(func() { _ = election.Run(ctx, seen.lead) })
 		}
 		all.Wait()
 		if len(seen.list) < 100 {

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Term is one unbroken time of leading.
+// Term is a time in which one process leads without a break.
 type Term struct {
 	// Number is higher than that of every term before.
 	Number int64
 	Holder string
 
 	began time.Time
-	until atomic.Int64 // nanoseconds after began
+	until atomic.Int64 // when trust ends, in nanoseconds after began
 	timer *time.Timer
 }
 
-// newTerm begins a term whose request was sent at that time; silence is called when
-// the trust in it ends.
-func newTerm(number int64, holder string, sent time.Time, silence func()) *Term {
+// newTerm begins a term whose request was sent at that time; trustEnded is called when
+// the process no longer trusts its lease.
+func newTerm(number int64, holder string, sent time.Time, trustEnded func()) *Term {
 	t := &Term{Number: number, Holder: holder, began: sent}
 	t.until.Store(int64(trustDuration))
-	t.timer = time.AfterFunc(time.Until(sent.Add(trustDuration)), silence)
+	t.timer = time.AfterFunc(time.Until(sent.Add(trustDuration)), trustEnded)
 	return t
 }
 
-// extendTrust moves the end of trust on, after a renewal that was sent at that time
-// was granted. A term whose trust has ended is not revived.
+// extendTrust sets a later end of trust, after a renewal that was sent at that time was
+// granted. A term whose trust has ended is not revived.
 func (t *Term) extendTrust(sent time.Time) {
 	if !t.Trusted() || !t.timer.Stop() {
 		return

@@ -11,22 +11,25 @@ import (
 )
 
 const (
-	// gatherFor is how long topics are gathered after something was sent. The
-	// first one after a quiet time goes at once.
+	// gatherFor is how long topics are gathered after something was sent. After a pause the
+	// first topic is sent at once.
 	gatherFor = 5 * time.Millisecond
-	// probeEvery is how often a quiet connection must prove that it is alive: a
-	// network may swallow it without a word.
+	// probeEvery is how often a connection without traffic is probed: a network may drop it
+	// without an error.
 	probeEvery   = 10 * time.Second
 	probeTimeout = 5 * time.Second
 	sendTimeout  = 5 * time.Second
-	lastTimeout  = time.Second
-	// firstWait is the wait after a connection that worked.
-	firstWait = 250 * time.Millisecond
+	closeTimeout = time.Second
+	// minWait is the shortest wait before a connection is made again. After failures in a row the
+	// wait grows from backoffFirst to backoffLongest.
+	minWait        = 250 * time.Millisecond
+	backoffFirst   = 5 * time.Second
+	backoffLongest = 40 * time.Second
 )
 
 // listen keeps a listening connection until ctx ends.
 func (n *Notifier) listen(ctx context.Context) {
-	n.persist(ctx, "listening for notifications", func(ctx context.Context, works func()) error {
+	n.keepConnected(ctx, "listening for notifications", func(ctx context.Context, connected func()) error {
 		conn, err := n.connect(ctx)
 		if err != nil {
 			return err
@@ -35,8 +38,8 @@ func (n *Notifier) listen(ctx context.Context) {
 		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 			return err
 		}
-		works()
-		n.deliver(everything)
+		connected()
+		n.deliver(allTopics)
 		return n.receive(ctx, conn)
 	})
 }
@@ -44,15 +47,17 @@ func (n *Notifier) listen(ctx context.Context) {
 // receive delivers what arrives until the connection breaks.
 func (n *Notifier) receive(ctx context.Context, conn *pgx.Conn) error {
 	for {
-		quiet, cancel := context.WithTimeout(ctx, probeEvery)
-		note, err := conn.WaitForNotification(quiet)
+		limited, cancel := context.WithTimeout(ctx, probeEvery)
+		notification, err := conn.WaitForNotification(limited)
 		cancel()
 		switch {
 		case err == nil:
-			if from, topics := decode(note.Payload); from != n.instance {
-				for _, t := range topics {
-					n.deliver(t)
-				}
+			sender, topics := decode(notification.Payload)
+			if sender == n.instance {
+				continue // delivered by Publish
+			}
+			for _, t := range topics {
+				n.deliver(t)
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			if err := probe(ctx, conn); err != nil {
@@ -66,13 +71,13 @@ func (n *Notifier) receive(ctx context.Context, conn *pgx.Conn) error {
 
 // send keeps a sending connection until ctx ends, and then sends what is left.
 func (n *Notifier) send(ctx context.Context) {
-	n.persist(ctx, "sending notifications", func(ctx context.Context, works func()) error {
+	n.keepConnected(ctx, "sending notifications", func(ctx context.Context, connected func()) error {
 		conn, err := n.connect(ctx)
 		if err != nil {
 			return err
 		}
 		defer closeConn(ctx, conn)
-		works()
+		connected()
 		for {
 			select {
 			case <-ctx.Done():
@@ -95,15 +100,15 @@ func (n *Notifier) send(ctx context.Context) {
 
 // sendLast sends what was published just before the end, if anything.
 func (n *Notifier) sendLast(ctx context.Context) {
-	if n.idle() {
+	if n.nothingPending() {
 		return
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	conn, err := n.connect(last)
+	conn, err := n.connect(limited)
 	if err == nil {
-		err = n.flush(last, conn)
-		closeConn(last, conn)
+		err = n.flush(limited, conn)
+		closeConn(limited, conn)
 	}
 	if err != nil {
 		n.log.Warn("the last notifications were not sent", "error", err)
@@ -112,7 +117,7 @@ func (n *Notifier) sendLast(ctx context.Context) {
 
 // flush sends all that is pending in one transaction, or keeps it pending.
 func (n *Notifier) flush(ctx context.Context, conn *pgx.Conn) error {
-	topics := n.take()
+	topics := n.takePending()
 	if len(topics) == 0 {
 		return nil
 	}
@@ -123,22 +128,22 @@ func (n *Notifier) flush(ctx context.Context, conn *pgx.Conn) error {
 		b.Queue("SELECT pg_notify($1, $2)", channel, m)
 	}
 	if err := conn.SendBatch(limited, &b).Close(); err != nil {
-		n.giveBack(topics)
+		n.putBack(topics)
 		n.toSend.Set()
 		return err
 	}
 	return nil
 }
 
-// persist runs fn again and again until ctx ends, with growing waits while it
-// fails. fn calls works once its connection stands. A loss is logged once, and
-// so is its end.
-func (n *Notifier) persist(ctx context.Context, what string, fn func(ctx context.Context, works func()) error) {
+// keepConnected runs fn again and again until ctx ends, with growing waits while it fails. fn
+// calls connected once it has its connection. An interruption is logged once, and so is its end,
+// with activity as the subject.
+func (n *Notifier) keepConnected(ctx context.Context, activity string, fn func(ctx context.Context, connected func()) error) {
 	failures := 0
 	for ctx.Err() == nil {
 		err := fn(ctx, func() {
 			if failures > 0 {
-				n.log.Info(what+" works again", "tries", failures)
+				n.log.Info(activity+" works again", "tries", failures)
 			}
 			failures = 0
 		})
@@ -146,9 +151,9 @@ func (n *Notifier) persist(ctx context.Context, what string, fn func(ctx context
 			return
 		}
 		if failures == 0 {
-			n.log.Warn(what+" was interrupted", "error", err)
+			n.log.Warn(activity+" was interrupted", "error", err)
 		}
-		_ = signal.Sleep(ctx, max(firstWait, signal.Backoff(5*time.Second, 40*time.Second, failures)))
+		_ = signal.Sleep(ctx, max(minWait, signal.Backoff(backoffFirst, backoffLongest, failures)))
 		failures++
 	}
 }
@@ -167,7 +172,7 @@ func probe(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func closeConn(ctx context.Context, conn *pgx.Conn) {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	_ = conn.Close(limited)
 }

@@ -1,7 +1,7 @@
 // Package notifier carries topics between the processes of one database, over
 // LISTEN and NOTIFY. A topic says "something changed here, look": it carries no
-// data, may arrive twice and is lost at worst together with a call that says
-// that something may have been lost.
+// data and may arrive twice. It may be lost, but then every subscriber is told to
+// look again.
 //
 // Each process has two connections of its own for it, one to listen and one to
 // notify: NOTIFY takes a lock of the whole database at commit, so topics are

@@ -6,19 +6,19 @@ const (
 	channel = "fleetboard"
 	// messageLimit keeps a message below the 8000 bytes that NOTIFY takes.
 	messageLimit = 7900
-	// everything is the topic that stands for all others.
-	everything = ""
+	// allTopics is the topic that stands for all others.
+	allTopics = ""
 )
 
 // encode packs topics into as few messages as they fit in. A message is the
-// sender's instance and the topics, each on a line. A topic that fits nowhere
-// becomes everything.
+// sender's instance and the topics, each on a line. A topic that is too
+// long for a message, or has a line break, becomes allTopics.
 func encode(instance string, topics []string) []string {
 	var messages []string
 	var b strings.Builder
 	for _, t := range topics {
 		if len(instance)+1+len(t) > messageLimit || strings.Contains(t, "\n") {
-			t = everything
+			t = allTopics
 		}
 		if b.Len() > 0 && b.Len()+1+len(t) > messageLimit {
 			messages = append(messages, b.String())

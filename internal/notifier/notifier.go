@@ -8,28 +8,26 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
-// pendingLimit bounds the topics that wait while the database is away. Beyond
-// it they are replaced by one that stands for all.
+// pendingLimit bounds the topics that wait while the database cannot be reached. Beyond it they
+// are replaced by allTopics.
 const pendingLimit = 20_000
 
 // Notifier sends and receives topics. It is safe for concurrent use.
 type Notifier struct {
 	db  *db.DB
 	log *slog.Logger
-	// instance marks our own messages when they come back.
+	// instance is in each message, so that a process knows its own.
 	instance string
 
 	mu          sync.Mutex
-	subscribers []*subscriber // replaced, never changed: it is read without the lock
+	subscribers []*subscriber // replaced, never changed: deliver reads it without the lock
 	pending     []string
 	queued      map[string]struct{} // the topics in pending
-	// toSend is set when there is something in pending.
+	// toSend is set when pending has topics.
 	toSend signal.Signal
 }
 
@@ -38,7 +36,7 @@ type subscriber struct {
 	fn     func(topic string)
 }
 
-// New makes a notifier. Until Run is called, topics reach only this process.
+// New returns a notifier. Until Run is called, topics reach only this process.
 func New(d *db.DB, log *slog.Logger) *Notifier {
 	return &Notifier{
 		db:       d,
@@ -49,13 +47,14 @@ func New(d *db.DB, log *slog.Logger) *Notifier {
 	}
 }
 
-// Run listens and sends until ctx ends, and then returns nil. Connections that
-// break are made again for as long as it takes.
+// Run listens and sends until ctx ends, and then returns nil. Broken connections are made again
+// for as long as it takes.
 func (n *Notifier) Run(ctx context.Context) error {
-	var g errgroup.Group
-	g.Go(func() error { n.listen(ctx); return nil })
-	g.Go(func() error { n.send(ctx); return nil })
-	return g.Wait()
+	var both sync.WaitGroup
+	both.Go(func() { n.listen(ctx) })
+	both.Go(func() { n.send(ctx) })
+	both.Wait()
+	return nil
 }
 
 // Publish sends topics to the subscribers of this process, at once and on the
@@ -82,7 +81,7 @@ func (n *Notifier) Subscribe(prefix string, fn func(topic string)) (cancel func(
 	s := &subscriber{prefix, fn}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.subscribers = append(n.subscribers[:len(n.subscribers):len(n.subscribers)], s)
+	n.subscribers = append(slices.Clone(n.subscribers), s)
 	return func() { n.unsubscribe(s) }
 }
 
@@ -92,14 +91,14 @@ func (n *Notifier) unsubscribe(s *subscriber) {
 	n.subscribers = slices.DeleteFunc(slices.Clone(n.subscribers), func(other *subscriber) bool { return other == s })
 }
 
-// deliver calls the subscribers of topic; everything calls them all.
+// deliver calls the subscribers of a topic; for allTopics all of them.
 func (n *Notifier) deliver(topic string) {
 	n.mu.Lock()
 	subscribers := n.subscribers
 	n.mu.Unlock()
 	for _, s := range subscribers {
 		switch {
-		case topic == everything:
+		case topic == allTopics:
 			s.fn(s.prefix)
 		case strings.HasPrefix(topic, s.prefix):
 			s.fn(topic)
@@ -115,14 +114,14 @@ func (n *Notifier) enqueue(topic string) {
 	if len(n.pending) >= pendingLimit {
 		clear(n.queued)
 		n.pending = n.pending[:0]
-		topic = everything
+		topic = allTopics
 	}
 	n.queued[topic] = struct{}{}
 	n.pending = append(n.pending, topic)
 }
 
-// take empties pending.
-func (n *Notifier) take() []string {
+// takePending returns the pending topics, of which none is left.
+func (n *Notifier) takePending() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	topics := n.pending
@@ -131,15 +130,14 @@ func (n *Notifier) take() []string {
 	return topics
 }
 
-// idle reports whether nothing is pending.
-func (n *Notifier) idle() bool {
+func (n *Notifier) nothingPending() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.pending) == 0
 }
 
-// giveBack returns topics that could not be sent.
-func (n *Notifier) giveBack(topics []string) {
+// putBack makes topics pending again that could not be sent.
+func (n *Notifier) putBack(topics []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, t := range topics {
