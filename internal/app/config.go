@@ -57,19 +57,28 @@ type Config struct {
 // each variable that is wrong and what it needs, and never a secret.
 func LoadConfig(environ map[string]string) (Config, error) {
 	var c Config
-	readErr := byVariable(env.ParseWithOptions(&c, env.Options{Environment: environ}))
-	dirErr := c.placeDataDir(environ)
-	if err := errors.Join(readErr, dirErr, checkAddress("FLEETBOARD_LISTEN", c.Listen), c.checkPublicURL(), c.checkDatabase(),
-		checkKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath), c.checkAdmin(),
-		c.OIDC.check(), c.Network.check(), c.Keys.check(), c.Blobs.check()); err != nil {
+	err := errors.Join(
+		readableErrors(env.ParseWithOptions(&c, env.Options{Environment: environ})),
+		c.setDataDir(environ),
+		checkAddress("FLEETBOARD_LISTEN", c.Listen),
+		c.checkPublicURL(),
+		c.checkDatabase(),
+		checkKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath),
+		c.checkAdmin(),
+		c.OIDC.load(),
+		c.Network.check(),
+		c.Keys.check(),
+		c.Blobs.check(),
+	)
+	if err != nil {
 		return Config{}, err
 	}
 	return c, nil
 }
 
-// placeDataDir applies the default: $XDG_DATA_HOME/fleetboard, else
+// setDataDir makes DataDir absolute. Its default is $XDG_DATA_HOME/fleetboard, else
 // ~/.local/share/fleetboard.
-func (c *Config) placeDataDir(environ map[string]string) error {
+func (c *Config) setDataDir(environ map[string]string) error {
 	if c.DataDir == "" {
 		base := environ["XDG_DATA_HOME"]
 		switch {
@@ -89,7 +98,7 @@ func (c *Config) placeDataDir(environ map[string]string) error {
 	return nil
 }
 
-// checkAddress finds what is wrong with an address to listen on.
+// checkAddress returns what is wrong with an address to listen on.
 func checkAddress(variable, address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -136,18 +145,18 @@ func (c *Config) checkAdmin() error {
 	return errors.Join(errs...)
 }
 
-// SecretKey gives the bytes that everything secret is derived from. They come from
-// the environment, else from the file it names, else from secret-key in the data
-// directory, which is made on the first start with mode 0600.
+// SecretKey returns the key from which all others are derived. It comes from the environment,
+// else from the file that the environment names, else from secret-key in the data directory,
+// which is made on the first start with mode 0600.
 func (c Config) SecretKey() ([]byte, error) {
 	if key, err := readKey(secretKeyVariable, c.SecretKeyText, c.SecretKeyPath); key != nil || err != nil {
 		return key, err
 	}
-	path := c.ownSecretKey()
+	path := c.generatedKeyPath()
 	key, err := readSecretKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeSecretKey(path); err == nil {
-			// What is on disk counts: another process may have made it first.
+			// Another process may have made the file first.
 			key, err = readSecretKey(path)
 		}
 	}

@@ -13,29 +13,29 @@ type BlobConfig struct {
 	// URL is a store for the blobs, s3://bucket/prefix?endpoint=https://host&region=r;
 	// empty keeps them in PostgreSQL.
 	URL string `env:"FLEETBOARD_BLOBS_URL"`
-	// Max is how many MB a blob may have, Total how many all of a workspace may.
-	Max   int `env:"FLEETBOARD_BLOB_MAX" envDefault:"64"`
-	Total int `env:"FLEETBOARD_BLOBS_TOTAL" envDefault:"5120"`
-	// AccessKey, SecretKey and SessionToken are those of AWS's programs. Without them it
-	// is their file, or the role of the machine.
+	// MaxMB is the largest size of a blob, TotalMB that of all blobs of a workspace.
+	MaxMB   int `env:"FLEETBOARD_BLOB_MAX" envDefault:"64"`
+	TotalMB int `env:"FLEETBOARD_BLOBS_TOTAL" envDefault:"5120"`
+	// AccessKey, SecretKey and SessionToken are what AWS's programs read too. Without them the
+	// store uses the file of those programs, or the role of the machine.
 	AccessKey    string `env:"AWS_ACCESS_KEY_ID"`
 	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY"`
 	SessionToken string `env:"AWS_SESSION_TOKEN"`
 }
 
-// maxBlob and maxBlobs bound the limits, in MB.
+// highestMaxMB and highestTotalMB are the highest values of MaxMB and TotalMB.
 const (
-	maxBlob  = 4096
-	maxBlobs = 100 << 20
+	highestMaxMB   = 4096
+	highestTotalMB = 100 << 20
 )
 
 func (c BlobConfig) check() error {
 	var errs []error
-	if c.Max < 1 || c.Max > maxBlob {
-		errs = append(errs, fmt.Errorf("FLEETBOARD_BLOB_MAX: must be a number of MB from 1 to %d", maxBlob))
+	if c.MaxMB < 1 || c.MaxMB > highestMaxMB {
+		errs = append(errs, fmt.Errorf("FLEETBOARD_BLOB_MAX: must be a number of MB from 1 to %d", highestMaxMB))
 	}
-	if c.Total < c.Max || c.Total > maxBlobs {
-		errs = append(errs, fmt.Errorf("FLEETBOARD_BLOBS_TOTAL: must be a number of MB from FLEETBOARD_BLOB_MAX to %d", maxBlobs))
+	if c.TotalMB < c.MaxMB || c.TotalMB > highestTotalMB {
+		errs = append(errs, fmt.Errorf("FLEETBOARD_BLOBS_TOTAL: must be a number of MB from FLEETBOARD_BLOB_MAX to %d", highestTotalMB))
 	}
 	if _, err := c.options(); err != nil {
 		errs = append(errs, fmt.Errorf("FLEETBOARD_BLOBS_URL: %w", err))
@@ -46,9 +46,9 @@ func (c BlobConfig) check() error {
 	return errors.Join(errs...)
 }
 
-// options returns those of the blobs.
+// options returns the options of the service of blobs.
 func (c BlobConfig) options() (blobs.Options, error) {
-	o := blobs.Options{MaxSize: int64(c.Max) << 20, MaxTotal: int64(c.Total) << 20}
+	o := blobs.Options{MaxSize: int64(c.MaxMB) << 20, MaxTotal: int64(c.TotalMB) << 20}
 	if c.URL == "" {
 		return o, nil
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/fleetboard/fleetboard/db/vault"
 )
 
-// KeyConfig is about changing the server's secret key.
+// KeyConfig is what a change of the server's secret key needs.
 type KeyConfig struct {
-	// PreviousSecretKey is the key before the present one, in base64: what it
-	// wraps is wrapped anew at the start.
+	// PreviousSecretKey is the key before the present one, in base64: what it encrypts is
+	// encrypted anew at the start.
 	PreviousSecretKey string `env:"FLEETBOARD_PREVIOUS_SECRET_KEY"`
 	// PreviousSecretKeyPath is a file with the same.
 	PreviousSecretKeyPath string `env:"FLEETBOARD_PREVIOUS_SECRET_KEY_FILE"`
-	// LogMarksURL is where a GET reads and a PUT writes how far the logs were sealed;
-	// empty keeps that in DataDir.
+	// LogMarksURL is where a GET reads and a PUT writes how far the logs were sealed; empty is a
+	// file in DataDir.
 	LogMarksURL string `env:"FLEETBOARD_LOG_MARKS_URL"`
 }
 
@@ -58,7 +58,7 @@ func (c Config) keys() (key []byte, earlier [][]byte, err error) {
 	return key, earlier, err
 }
 
-// checkKey finds what is wrong with a key that a variable holds, or else the file
+// checkKey returns what is wrong with a key that is the value of a variable, or else in the file
 // that the variable with _FILE names.
 func checkKey(variable, text, path string) error {
 	if text == "" {
@@ -87,6 +87,9 @@ func readKey(variable, text, path string) ([]byte, error) {
 	}
 	return key, nil
 }
+
+// generatedKeyPath returns the file of the key that the server makes itself.
+func (c Config) generatedKeyPath() string { return filepath.Join(c.DataDir, secretKeyFile) }
 
 // makeSecretKey writes a new key to path, whole or not at all. A key that is
 // there already stays.

@@ -8,10 +8,9 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// byVariable returns an error of reading the environment in the words of who wrote
-// the environment: with the names of variables instead of those of fields, and
-// without the values.
-func byVariable(err error) error {
+// readableErrors returns the errors of package env with the names of variables instead of
+// fields, and without values.
+func readableErrors(err error) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return err
@@ -32,10 +31,11 @@ func byVariable(err error) error {
 	return errors.Join(errs...)
 }
 
-// findVariable returns the variable that a field of the configuration, or of a part of
-// it, is read from.
-func findVariable(of reflect.Type, field string) string {
-	for f := range of.Fields() {
+// findVariable returns the environment variable of a field of the configuration, or of one of
+// its parts. An error of package env names a field and not its part: fields that can be
+// misread, which those of numbers are, need names that are unique in Config.
+func findVariable(config reflect.Type, field string) string {
+	for f := range config.Fields() {
 		if name := f.Tag.Get("env"); name != "" && f.Name == field {
 			return name
 		}

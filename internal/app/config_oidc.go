@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	providerName    = "single sign-on"
-	maxProviderName = 40
+	defaultName   = "single sign-on" // as the tag of Name has it
+	maxNameLength = 40
 )
 
-// OIDCConfig is the identity provider that people may log in with; without an
-// issuer there is none.
+// OIDCConfig describes the identity provider that people may log in with. Without an issuer
+// there is none.
 type OIDCConfig struct {
 	// Issuer is the provider's address, https://id.example.com, exactly as its
 	// description of itself names it.
@@ -28,20 +28,23 @@ type OIDCConfig struct {
 	ClientSecret string `env:"FLEETBOARD_OIDC_CLIENT_SECRET"`
 	// ClientSecretPath is a file with the same secret.
 	ClientSecretPath string `env:"FLEETBOARD_OIDC_CLIENT_SECRET_FILE"`
-	// Name is what the log-in button calls it.
+	// Name is what the log-in button calls the provider. The default is defaultName too.
 	Name string `env:"FLEETBOARD_OIDC_NAME" envDefault:"single sign-on"`
 }
 
-// check finds what is wrong, and reads the secret's file.
-func (c *OIDCConfig) check() error {
-	if *c == (OIDCConfig{Name: c.Name}) {
-		if c.Name != "" && c.Name != providerName {
+// load reads the secret's file, and returns what is wrong with the configuration.
+func (c *OIDCConfig) load() error {
+	if c.unset() {
+		if c.Name != "" && c.Name != defaultName {
 			return errors.New("FLEETBOARD_OIDC_NAME: needs FLEETBOARD_OIDC_ISSUER beside it")
 		}
 		return nil
 	}
-	return errors.Join(c.checkIssuer(), c.checkClient(), c.checkSecret(), c.checkName())
+	return errors.Join(c.checkIssuer(), c.checkClient(), c.loadSecret(), c.checkName())
 }
+
+// unset reports whether at most the name is set.
+func (c *OIDCConfig) unset() bool { return *c == OIDCConfig{Name: c.Name} }
 
 func (c *OIDCConfig) checkIssuer() error {
 	if c.Issuer == "" {
@@ -60,7 +63,7 @@ func (c *OIDCConfig) checkClient() error {
 	return nil
 }
 
-func (c *OIDCConfig) checkSecret() error {
+func (c *OIDCConfig) loadSecret() error {
 	switch {
 	case c.ClientSecret != "" && c.ClientSecretPath != "":
 		return errors.New("FLEETBOARD_OIDC_CLIENT_SECRET: set it or FLEETBOARD_OIDC_CLIENT_SECRET_FILE, not both")
@@ -80,22 +83,25 @@ func (c *OIDCConfig) checkSecret() error {
 
 func (c *OIDCConfig) checkName() error {
 	n := utf8.RuneCountInString(c.Name)
-	if n < 1 || n > maxProviderName || strings.TrimSpace(c.Name) != c.Name || strings.ContainsFunc(c.Name, unprintable) {
-		return fmt.Errorf("FLEETBOARD_OIDC_NAME: must have 1 to %d characters, without spaces around them", maxProviderName)
+	if n < 1 || n > maxNameLength || strings.TrimSpace(c.Name) != c.Name || strings.ContainsFunc(c.Name, unprintable) {
+		return fmt.Errorf("FLEETBOARD_OIDC_NAME: must have 1 to %d characters, without spaces around them", maxNameLength)
 	}
 	return nil
 }
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// Provider returns the identity provider of the configuration, nil for none. It sends
+// Provider returns the identity provider; nil where none is configured. It sends
 // browsers back to the callback below base, the address of this server.
 func (c *OIDCConfig) Provider(base string) *oidc.Provider {
 	if c.Issuer == "" {
 		return nil
 	}
 	return oidc.NewProvider(oidc.Config{
-		Issuer: c.Issuer, ClientID: c.ClientID, ClientSecret: c.ClientSecret, Name: c.Name,
-		RedirectURL: strings.TrimSuffix(base, "/") + links.IdentityCallback,
+		Issuer:       c.Issuer,
+		ClientID:     c.ClientID,
+		ClientSecret: c.ClientSecret,
+		Name:         c.Name,
+		RedirectURL:  strings.TrimSuffix(base, "/") + links.IdentityCallback,
 	})
 }

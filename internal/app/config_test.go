@@ -24,9 +24,32 @@ func TestConfigDefaults(t *testing.T) {
 		{map[string]string{"HOME": "/home/ada", "FLEETBOARD_DATA_DIR": "/srv/fb"}, "/srv/fb"},
 	} {
 		got, err := LoadConfig(c.environ)
-		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{Max: 64, Total: 5120}}, got); err != nil || diff != "" {
+		if diff := cmp.Diff(Config{Listen: "127.0.0.1:8080", DataDir: c.want, OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200}, Blobs: BlobConfig{MaxMB: 64, TotalMB: 5120}}, got); err != nil || diff != "" {
 			t.Errorf("%v: %v (-want +got):\n%s", c.environ, err, diff)
 		}
+	}
+}
+
+// Errors find the variable of a number by the name of its field alone.
+func TestFieldsOfNumbersHaveUniqueNames(t *testing.T) {
+	seen := map[string]bool{}
+	var walk func(part reflect.Type)
+	walk = func(part reflect.Type) {
+		for f := range part.Fields() {
+			switch {
+			case f.Type.Kind() == reflect.Struct && f.Tag.Get("env") == "":
+				walk(f.Type)
+			case f.Type.Kind() != reflect.String && f.Tag.Get("env") != "-":
+				if seen[f.Name] {
+					t.Errorf("two fields are called %s", f.Name)
+				}
+				seen[f.Name] = true
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config]())
+	if len(seen) < 3 {
+		t.Errorf("only %v were found", seen)
 	}
 }
 
@@ -43,7 +66,7 @@ func TestConfigReadsEveryVariable(t *testing.T) {
 	want := Config{Listen: ":9000", DatabaseURL: "postgres://owner@db/fb", AppDatabaseURL: "postgresql://app@pooler/fb",
 		DataDir: "/srv/fb", SecretKeyText: key, AdminEmail: "ada@example.com", AdminPassword: "quite long enough",
 		OIDC: OIDCConfig{Name: "single sign-on"}, Network: NetworkConfig{RateLimit: 200, MetricsListen: ":9090"},
-		Blobs: BlobConfig{URL: "s3://bucket?region=eu-1", Max: 10, Total: 100, AccessKey: "AK", SecretKey: "SK"}}
+		Blobs: BlobConfig{URL: "s3://bucket?region=eu-1", MaxMB: 10, TotalMB: 100, AccessKey: "AK", SecretKey: "SK"}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -13,11 +12,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
-// marksEvery is how often the marks of the logs move on.
+// marksEvery is how often the marks of the logs are brought up to date.
 const marksEvery = 15 * time.Second
-
-// ownSecretKey returns the file of the key that the server made itself.
-func (c Config) ownSecretKey() string { return filepath.Join(c.DataDir, secretKeyFile) }
 
 // sealKeys returns the keys of the server's secret key and of the one before it.
 func sealKeys(cfg Config) (*seal.Keys, error) {
@@ -28,7 +24,7 @@ func sealKeys(cfg Config) (*seal.Keys, error) {
 	return seal.NewKeys(key, earlier...), nil
 }
 
-// markStore is where the marks of the logs are kept.
+// markStore returns the store of the logs' marks.
 func (c Config) markStore() seal.Store {
 	if c.Keys.LogMarksURL != "" {
 		return seal.Address{URL: c.Keys.LogMarksURL}
@@ -36,31 +32,32 @@ func (c Config) markStore() seal.Store {
 	return seal.File{Dir: c.DataDir}
 }
 
-// keepMarks moves the marks of the logs on, and says of a log that was cut once
-// what is wrong with it.
+// keepMarks returns the task that brings the marks of the logs up to date. Of a log that was cut
+// it logs once what is wrong with it.
 func (a *App) keepMarks(cfg Config) runloop.Task {
-	told, store := map[ids.ID]string{}, cfg.markStore()
-	look := func(ctx context.Context) error {
+	store := cfg.markStore()
+	logged := map[ids.ID]string{}
+	keep := func(ctx context.Context) error {
 		cuts, err := seal.Keep(ctx, a.db, a.services.Seals, store)
 		for _, c := range cuts {
-			if told[c.Workspace] != c.Detail {
+			if logged[c.Workspace] != c.Detail {
 				a.log.ErrorContext(ctx, "the log of events is not the one that this server sealed; run fleetboard audit",
 					"workspace", c.Workspace, "detail", c.Detail)
-				told[c.Workspace] = c.Detail
+				logged[c.Workspace] = c.Detail
 			}
 		}
 		return err
 	}
 	return runloop.Task{Name: "log marks", Run: func(ctx context.Context) error {
-		return runloop.Run(ctx, a.log, runloop.Loop{Name: "log marks", Every: marksEvery, Jitter: time.Second, Do: look})
+		return runloop.Run(ctx, a.log, runloop.Loop{Name: "log marks", Every: marksEvery, Jitter: time.Second, Do: keep})
 	}}
 }
 
-// existingKeys returns the keys where the server's secret key is given or was made
-// before, and nil where there is none.
+// existingKeys returns the server's keys; nil where no secret key is configured and none was
+// made before.
 func existingKeys(cfg Config) (*seal.Keys, error) {
 	if cfg.SecretKeyText == "" && cfg.SecretKeyPath == "" {
-		if _, err := readSecretKey(cfg.ownSecretKey()); errors.Is(err, fs.ErrNotExist) {
+		if _, err := readSecretKey(cfg.generatedKeyPath()); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 	}
@@ -76,8 +73,8 @@ func SealVerifier(ctx context.Context, cfg Config, d *db.DB) (*seal.Verifier, er
 	return seal.NewVerifier(ctx, d, keys, cfg.markStore())
 }
 
-// AcceptLogs opens new chains of seals over the logs kept in d, and returns how
-// many: whatever happened to them before is no longer looked for.
+// AcceptLogs begins new chains of seals over the logs kept in d, and returns how many. What
+// happened to the logs before is no longer checked.
 func AcceptLogs(ctx context.Context, cfg Config, d *db.DB) (int, error) {
 	keys, err := existingKeys(cfg)
 	if err == nil && keys == nil {
