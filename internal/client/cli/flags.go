@@ -31,7 +31,7 @@ func addFlags(set *pflag.FlagSet, takes reflect.Type, list []flag) {
 		case is.Kind() == reflect.Bool:
 			set.BoolP(name, letter, false, f.help)
 		case is.Kind() == reflect.Int, is.Kind() == reflect.Int64:
-			set.IntP(name, letter, number, f.help)
+			set.Int64P(name, letter, int64(number), f.help)
 		case is.Kind() == reflect.Slice && field.Tag.Get("form") != "": // of a query, where commas separate
 			set.StringSliceP(name, letter, nil, f.help)
 		case is.Kind() == reflect.Slice:

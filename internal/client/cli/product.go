@@ -84,7 +84,7 @@ func productSet(c *cli) *cobra.Command {
 		if !flags.Changed("branch-retention-days") {
 			delete(changes, "branch_retention_days")
 		}
-		if limit, err := flags.GetInt("review-limit"); err == nil && limit == 0 && flags.Changed("review-limit") {
+		if limit, err := flags.GetInt64("review-limit"); err == nil && limit == 0 && flags.Changed("review-limit") {
 			changes["review_limit"] = nil
 		}
 		to, err := c.connect()
