@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
@@ -10,20 +11,43 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
+// Agent is an agent on the wire.
+type Agent struct {
+	fleet.Agent
+	BootID *string `json:"boot_id,omitempty"`
+}
+
+// Factory is a factory on the wire.
+type Factory struct {
+	fleet.Factory
+	Agents          []Agent      `json:"agents"`
+	LastHeartbeatAt *time.Time   `json:"last_heartbeat_at"`
+	Live            bool         `json:"live"`
+	Offers          []string     `json:"offers"`
+	SeatsFree       int          `json:"seats_free"`
+	State           FactoryState `json:"state"`
+}
+
+type (
+	// AgentPage is a page of agents.
+	AgentPage = part[Agent]
+	// FactoryPage is a page of factories.
+	FactoryPage = part[Factory]
+	// Registered is an agent and its token.
+	Registered struct {
+		Agent          Agent     `json:"agent"`
+		Token          string    `json:"token"`
+		TokenExpiresAt time.Time `json:"token_expires_at"`
+	}
+)
+
 // fleetOf says how agents and factories are shown to somebody: boot ids, by which a
 // process is known, to whoever runs the fleet.
 type fleetOf struct{ who tenancy.Principal }
 
 func (s fleetOf) agent(a fleet.Agent) Agent {
-	out := Agent{
-		ID: a.ID, Name: a.Name, Model: a.Model, Provider: a.Provider, HeldUntil: utcOrNil(a.HeldUntil),
-		Roles:   append([]string{}, a.Roles...),
-		Factory: a.Factory, Capabilities: list(a.Capabilities),
-		MaxConcurrentJobs: a.MaxConcurrentJobs, CurrentJobs: a.Taken, HeartbeatIntervalSeconds: a.HeartbeatIntervalSeconds,
-		StaleAfterSeconds: a.StaleAfterSeconds, Status: a.Status, MemoryMB: a.MemoryMB,
-		CPUPercent: a.CPUPercent, Health: Health(a.Health), LastHeartbeatAt: a.LastHeartbeatAt.UTC(), Terminated: a.Terminated,
-		TerminateReason: a.TerminateReason, CreatedAt: a.CreatedAt.UTC(), RegisteredAt: a.RegisteredAt.UTC(),
-	}
+	a.Roles, a.Capabilities = list(a.Roles), list(a.Capabilities)
+	out := Agent{Agent: a}
 	if s.who.Can(tenancy.RunFleet) {
 		out.BootID = &a.BootID
 	}
@@ -31,26 +55,10 @@ func (s fleetOf) agent(a fleet.Agent) Agent {
 }
 
 func (s fleetOf) factory(f fleet.Factory) Factory {
-	out := Factory{
-		ID: f.ID, Name: f.Name, OS: f.OS, Host: f.Host, State: factoryState(f), Engines: list(f.Engines),
-		Capabilities: list(f.Capabilities),
-		Offers:       list(f.Offers()), Repos: []Repo{},
-		Unavailable: mapSlice(f.Unavailable, unavailableModel), Rescued: mapSlice(f.Rescued, rescuedModel), Seats: f.Seats,
-		SeatsTaken: f.Taken, SeatsFree: f.Free(),
-		Draining: f.Draining, DrainedBy: f.DrainedBy, DrainedAt: utcOrNil(f.DrainedAt),
-		Live: f.Live(), Health: Health(f.Health),
-		Agents: []Agent{}, CreatedAt: f.CreatedAt.UTC(), UpdatedAt: f.UpdatedAt.UTC(),
-	}
-	if !f.LastBeatAt.IsZero() {
-		out.LastHeartbeatAt = utcOrNil(&f.LastBeatAt)
-	}
-	for _, r := range f.Repos {
-		out.Repos = append(out.Repos, Repo{Name: r.Name, URL: nilIfZero(r.URL), DefaultBranch: nilIfZero(r.DefaultBranch)})
-	}
-	for _, a := range f.Agents {
-		out.Agents = append(out.Agents, s.agent(a))
-	}
-	return out
+	f.Engines, f.Capabilities, f.Repos = list(f.Engines), list(f.Capabilities), list(f.Repos)
+	f.Unavailable, f.Rescued = list(f.Unavailable), list(f.Rescued)
+	return Factory{Factory: f, Offers: list(f.Offers()), SeatsFree: f.Free(), State: factoryState(f), Live: f.Live(),
+		Agents: mapSlice(f.Agents, s.agent), LastHeartbeatAt: nilIfZero(f.LastBeatAt)}
 }
 
 func factoryState(f fleet.Factory) FactoryState {
@@ -64,11 +72,7 @@ func factoryState(f fleet.Factory) FactoryState {
 }
 
 func unavailableModel(u fleet.Unavailable) Unavailable {
-	return Unavailable{Kind: UnavailableKind(u.Kind), Name: u.Name, Reason: u.Reason, Since: u.Since.UTC()}
-}
-
-func rescuedModel(r fleet.Rescued) Rescued {
-	return Rescued{Name: r.Name, Path: r.Path, Why: r.Why, Since: r.Since.UTC()}
+	return Unavailable{Kind: UnavailableKind(u.Kind), Name: u.Name, Reason: u.Reason, Since: u.Since}
 }
 
 // listAgents returns all agents of a fleet, by name.

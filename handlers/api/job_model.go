@@ -263,12 +263,6 @@ func eventModel(e eventlog.Event, key string) Event {
 		ActorID: e.Actor.ID, Epoch: e.Epoch, At: e.At.UTC(), Changes: changes, Payload: object(e.Payload)}
 }
 
-func productModel(p jobs.Product) Product {
-	return Product{Name: p.Name, Repos: list(p.Repos), ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo,
-		ReviewLimit: p.ReviewLimit, Paused: p.Paused, MergeBy: MergeBy(p.Merge.By), MergeMethod: MergeMethod(p.Merge.Method),
-		MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks, BranchRetentionDays: p.BranchRetention}
-}
-
 func statsModel(in jobs.Stats) Stats {
 	out := Stats{ByStatus: counts(in.ByStatus), ExpiredLeases: in.ExpiredLeases, Products: []ProductStats{}}
 	if in.OldestReadyAge != nil {

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/fleetboard/fleetboard/internal/bus"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -46,13 +48,57 @@ func parseAddressee(in NewMessageAddress) (to bus.Address, ok bool) {
 	return to, n == 1
 }
 
-func messageModel(m bus.Message) Message {
-	out := Message{Seq: m.Seq, ID: m.ID, Type: m.Type, From: addressModel(m.From), To: addressModel(m.To), CorrelationID: m.CorrelationID,
-		InReplyTo: idText(m.InReplyTo), Job: m.JobKey, Payload: m.Payload, Blob: m.Blob, At: m.At.UTC(), ExpiresAt: utcOrNil(m.ExpiresAt)}
-	if m.Deliveries > 0 {
-		out.Deliveries = &m.Deliveries
+// Message is a message on the wire.
+type Message struct {
+	bus.Message
+	From      MessageAddress `json:"from"`
+	To        MessageAddress `json:"to"`
+	InReplyTo string         `json:"in_reply_to"`
+}
+
+type (
+	// Archive is messages that were dropped.
+	Archive = bus.Archive
+	// ArchiveList is archives.
+	ArchiveList = whole[Archive]
+	// DeadLetter is a message that an inbox gave up.
+	DeadLetter struct {
+		Message Message   `json:"message"`
+		Inbox   string    `json:"inbox"`
+		Error   string    `json:"error"`
+		DeadAt  time.Time `json:"dead_at"`
 	}
-	return out
+	// DeadLetterList is dead letters.
+	DeadLetterList = whole[DeadLetter]
+	// MessageList is messages.
+	MessageList = whole[Message]
+	// Inbox is messages, and the position behind them.
+	Inbox struct {
+		Items     []Message `json:"items"`
+		NextAfter int64     `json:"next_after"`
+	}
+	// FoundMessage is a message that a search found.
+	FoundMessage struct {
+		Message Message `json:"message"`
+		Passage string  `json:"passage"`
+	}
+	// FoundMessages are the messages that a search found.
+	FoundMessages = whole[FoundMessage]
+	// ExportLine is a message or an event of an export.
+	ExportLine struct {
+		Position string   `json:"position"`
+		Message  *Message `json:"message,omitempty"`
+		Event    *Event   `json:"event,omitempty"`
+	}
+	// ExportPage is a part of an export.
+	ExportPage struct {
+		Items    []ExportLine `json:"items"`
+		Position string       `json:"position"`
+	}
+)
+
+func messageModel(m bus.Message) Message {
+	return Message{Message: m, From: addressModel(m.From), To: addressModel(m.To), InReplyTo: idText(m.InReplyTo)}
 }
 
 func addressModel(a bus.Address) MessageAddress {
@@ -68,9 +114,5 @@ func idText(id ids.ID) string {
 }
 
 func deadLetterModel(l bus.DeadLetter) DeadLetter {
-	return DeadLetter{Message: messageModel(l.Message), Inbox: l.Inbox, Error: l.Error, DeadAt: l.At.UTC()}
-}
-
-func archiveModel(a bus.Archive) Archive {
-	return Archive{FirstSeq: a.First, LastSeq: a.Last, Messages: a.Messages, Blob: a.Blob.String(), Size: a.Size, At: a.At.UTC()}
+	return DeadLetter{Message: messageModel(l.Message), Inbox: l.Inbox, Error: l.Error, DeadAt: l.At}
 }

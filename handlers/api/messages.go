@@ -113,8 +113,8 @@ func (s *messageHandlers) GetMessage(ctx context.Context, r GetMessageRequestObj
 
 // ListArchives lists archives of messages that were dropped.
 func (s *messageHandlers) ListArchives(ctx context.Context, r ListArchivesRequestObject) (ListArchivesResponseObject, error) {
-	list, err := s.Bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
-	return ListArchives200JSONResponse{Items: mapSlice(list, archiveModel)}, err
+	found, err := s.Bus.Archives(ctx, principal(ctx), value(r.Params.Before), limit(r.Params.Limit))
+	return ListArchives200JSONResponse{Items: list(found)}, err
 }
 
 // ListDeadLetters lists what inboxes gave up.

@@ -19,32 +19,37 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
 		func(p jobs.Product) string { return p.Name },
 		func(p jobs.Product, last string) bool { return p.Name > last })
-	return ListProducts200JSONResponse{Items: mapSlice(shown, productModel), NextCursor: next}, err
+	return ListProducts200JSONResponse{Items: list(shown), NextCursor: next}, err
 }
 
 // GetProduct reads one product.
 func (s *productHandlers) GetProduct(ctx context.Context, r GetProductRequestObject) (GetProductResponseObject, error) {
 	product, err := s.Jobs.Product(ctx, principal(ctx), r.Product)
-	return GetProduct200JSONResponse(productModel(product)), err
+	return GetProduct200JSONResponse(product), err
 }
 
 // PutProduct makes a product or replaces its settings.
 func (s *productHandlers) PutProduct(ctx context.Context, r PutProductRequestObject) (PutProductResponseObject, error) {
-	if name := value(r.Body.Name); name != "" && name != r.Product {
+	if name := r.Body.Name; name != "" && name != r.Product {
 		return nil, fault.Invalid("name", "It is %s here and %s in the address.", name, r.Product)
 	}
-	product, made, err := s.Jobs.PutProduct(ctx, principal(ctx), r.Product, jobs.ProductSettings{
-		Repos: value(r.Body.Repos), ReviewRequired: value(r.Body.ReviewRequired), OneJobPerRepo: value(r.Body.OneJobPerRepo),
-		ReviewLimit: r.Body.ReviewLimit, Paused: value(r.Body.Paused), BranchRetention: r.Body.BranchRetentionDays,
-		Merge: jobs.MergePolicy{By: string(value(r.Body.MergeBy)), Method: string(value(r.Body.MergeMethod)), Into: value(r.Body.MergeInto),
-			Checks: value(r.Body.MergeChecks)}})
+	product, made, err := s.Jobs.PutProduct(ctx, principal(ctx), r.Product, r.Body.ProductSettings)
 	if made {
-		return PutProduct201JSONResponse(productModel(product)), err
+		return PutProduct201JSONResponse(product), err
 	}
-	return PutProduct200JSONResponse(productModel(product)), err
+	return PutProduct200JSONResponse(product), err
 }
 
 // DeleteProduct takes a product without jobs away.
 func (s *productHandlers) DeleteProduct(ctx context.Context, r DeleteProductRequestObject) (DeleteProductResponseObject, error) {
 	return DeleteProduct204Response{}, s.Jobs.DeleteProduct(ctx, principal(ctx), r.Product)
 }
+
+type (
+	// Product is what jobs are billed to and shown under.
+	Product = jobs.Product
+	// ProductPage is a page of products.
+	ProductPage = part[Product]
+	// PutProductJSONRequestBody is a product with the settings that it is to have.
+	PutProductJSONRequestBody = jobs.Product
+)

@@ -11,13 +11,16 @@ import (
 
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // answered are the domain's types that answers are written from, by the name of their schema.
 var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}, "Attempt": Attempt{}, "Delivery": Delivery{}, "LogLine": LogLine{},
 	"CoordinatorLogLine": CoordinatorLogLine{}, "Export": Export{}, "EndedBranch": EndedBranch{}, "MergeOrder": lease.MergeOrder{},
-	"OpenedPullRequest": lease.OpenedPullRequest{}}
+	"OpenedPullRequest": lease.OpenedPullRequest{}, "Product": Product{}, "Agent": Agent{}, "Factory": Factory{}, "Repo": fleet.Repo{},
+	"Unavailable": fleet.Unavailable{}, "Rescued": fleet.Rescued{}, "Registered": Registered{}, "Message": Message{}, "Archive": Archive{},
+	"DeadLetter": DeadLetter{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{}}
 
 // A domain type that is answered says of each of its fields what it is called on the wire, or
 // that it is not for it; and the description knows each of these names.

@@ -162,7 +162,7 @@ func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
 	t.Helper()
 	d := handlertest.NewDesk(t)
 	_, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "books", jobs.ProductSettings{Repos: []string{"ledger-api"},
-		Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+		Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,8 +119,7 @@ func splitRepos(text string) []string { return web.Distinct(strings.Split(text, 
 
 // fillProduct returns the form of a product that is there.
 func fillProduct(p jobs.Product) ui.Form {
-	return productFields.Fill(productInput{name: p.Name, ProductSettings: jobs.ProductSettings{Repos: p.Repos, Merge: p.Merge,
-		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, BranchRetention: &p.BranchRetention}})
+	return productFields.Fill(productInput{name: p.Name, ProductSettings: p.ProductSettings})
 }
 
 // refuseProduct writes into the form why it was refused: what is wrong with repos[2] names
@@ -219,7 +218,7 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 	say(was.Method != now.Method, choose(now.Method == jobs.MergeFastForward, "merges by fast-forward only", "merges with a merge commit"))
 	say(was.Into != now.Into, "merges into "+cmp.Or(now.Into, "the default branch"))
 	say(was.Checks != now.Checks, choose(now.Checks == "", "no check after merges", "another check after merges"))
-	if now := in.BranchRetention; now != nil && *now != before.BranchRetention {
+	if now := in.BranchRetention; now != nil && *now != before.Retention() {
 		list = append(list, "branches stay "+retentionText(*now))
 	}
 	if was, now := limitText(before.ReviewLimit), limitText(in.ReviewLimit); was != now {

@@ -23,6 +23,9 @@ func ParseSum(text string) (sum Sum, err error) {
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
+// MarshalText is String, for JSON.
+func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Blob is a stored content.
 type Blob struct {
 	Sum       Sum

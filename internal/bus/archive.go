@@ -18,11 +18,12 @@ import (
 // Archive is a piece of dropped messages. Its blob has them in their order, a JSON object in
 // each line as readers of an inbox get it, packed with gzip.
 type Archive struct {
-	First, Last int64 // positions
-	Messages    int
-	Blob        blobs.Sum
-	Size        int64
-	At          time.Time
+	First    int64     `json:"first_seq"`
+	Last     int64     `json:"last_seq"`
+	Messages int       `json:"messages"`
+	Blob     blobs.Sum `json:"blob"`
+	Size     int64     `json:"size"`
+	At       time.Time `json:"at"`
 }
 
 // maxArchive is how large an archive grows, in bytes: below the least size that blobs may be

@@ -48,20 +48,21 @@ type Draft struct {
 
 // Message is one that was sent.
 type Message struct {
-	Seq           int64
-	ID            ids.ID
-	Type          string
-	From, To      Address
-	CorrelationID string
-	InReplyTo     ids.ID
-	JobID         ids.ID
-	JobKey        string
-	Payload       json.RawMessage
-	Blob          string
-	At            time.Time
-	ExpiresAt     *time.Time
+	Seq           int64           `json:"seq"`
+	ID            ids.ID          `json:"id"`
+	Type          string          `json:"type"`
+	From          Address         `json:"-"`
+	To            Address         `json:"-"`
+	CorrelationID string          `json:"correlation_id"`
+	InReplyTo     ids.ID          `json:"-"`
+	JobID         ids.ID          `json:"-"`
+	JobKey        string          `json:"job"`
+	Payload       json.RawMessage `json:"payload"`
+	Blob          string          `json:"blob"`
+	At            time.Time       `json:"at"`
+	ExpiresAt     *time.Time      `json:"expires_at"`
 	// Deliveries is how often it was handed out, in an inbox.
-	Deliveries int
+	Deliveries int `json:"deliveries,omitempty"`
 
 	subject subject
 }

@@ -32,7 +32,7 @@ func (w *world) forger(name string) tenancy.Principal {
 // approvedByPull is approved work that waits for a pull request.
 func (w *world) approvedByPull() jobs.Job {
 	w.T.Helper()
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{OneJobPerRepo: true, Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{OneJobPerRepo: true, Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.approved()
 	w.mergeCycle(1)
 	return j
@@ -182,7 +182,7 @@ func TestAnAgentFollowsOnlySoMany(t *testing.T) {
 // The address of a pull request holds no secret of the work: one that does is refused.
 func TestAPullRequestKeepsNoSecret(t *testing.T) {
 	w := newWorld(t)
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.Job("work", reviewed, inRepo("atlas"), func(n *jobs.New) {
 		n.InputContext, n.SecretKeys = json.RawMessage(`{"TOKEN":"correct-horse-battery"}`), []string{"TOKEN"}
 	})

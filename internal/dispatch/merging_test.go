@@ -21,7 +21,7 @@ func hasAtlas(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "at
 // byFactories is a product whose approved work factories merge.
 func (w *world) byFactories() {
 	w.T.Helper()
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByWorker, Into: "trunk", Checks: "make test"}})
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByWorker, Into: "trunk", Checks: "make test"}})
 }
 
 // merging returns what the coordinator has merge.
@@ -91,7 +91,7 @@ func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
 // what the pull request says, and leaves the address with the work.
 func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
 	w := newWorld(t)
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByPullRequest}})
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.approved()
 	w.mergeCycle(1)
 	w.Nothing(w.Agent("smith", hasAtlas), claim.ReasonEmpty)

@@ -60,7 +60,7 @@ func TestLaterSettingsDoNotChangeAnOrder(t *testing.T) {
 	w.byFactories()
 	w.approved()
 	w.mergeCycle(1)
-	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.MergePolicy{By: jobs.MergeByWorker, Into: "evil", Checks: "id",
+	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByWorker, Into: "evil", Checks: "id",
 		Method: jobs.MergeFastForward}})
 	if _, order := w.order(w.Agent("smith", hasAtlas)); order.Into != "trunk" || order.Checks != "make test" || order.Method != jobs.MergeCommit {
 		t.Errorf("the order is %+v", order)

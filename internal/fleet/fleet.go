@@ -39,35 +39,35 @@ type Repo struct {
 
 // Agent is a registered worker identity inside a factory.
 type Agent struct {
-	ID       ids.ID
-	Name     string
-	Model    string
-	Provider string // whose models it works with, "" where that is unknown
+	ID       ids.ID `json:"id"`
+	Name     string `json:"name"`
+	Model    string `json:"model"`
+	Provider string `json:"provider"` // whose models it works with, "" where that is unknown
 	// HeldUntil is when its provider takes requests again, nil where it does now.
-	HeldUntil                *time.Time
-	Roles                    []string // what messages address it as
-	Factory                  string
-	Capabilities             []string
-	Products                 []string // whose jobs it may have; none is all
-	MaxConcurrentJobs        int
-	HeartbeatIntervalSeconds int
-	StaleAfterSeconds        *int
-	BootID                   string
-	Status                   string // idle, working or blocked, as it said itself
-	MemoryMB                 *int
-	CPUPercent               *float64
-	LastHeartbeatAt          time.Time
-	Host                     string // where it registered, "" where that is unknown
-	Terminated               bool   // by a person
-	HasEnded                 bool   // it said so or lost its factory, and is given nothing until it registers again
-	Graceful                 bool   // it was, and may end its jobs
-	TerminateReason          string
-	CutOff                   bool // ended with all its tokens
-	Taken                    int  // of its seats
-	Follows                  int  // pull requests, which take no seat
-	Health                   Health
-	CreatedAt                time.Time
-	RegisteredAt             time.Time
+	HeldUntil                *time.Time `json:"held_until"`
+	Roles                    []string   `json:"roles"` // what messages address it as
+	Factory                  string     `json:"factory"`
+	Capabilities             []string   `json:"capabilities"`
+	Products                 []string   `json:"-"` // whose jobs it may have; none is all
+	MaxConcurrentJobs        int        `json:"max_concurrent_jobs"`
+	HeartbeatIntervalSeconds int        `json:"heartbeat_interval_seconds"`
+	StaleAfterSeconds        *int       `json:"stale_after_seconds"`
+	BootID                   string     `json:"-"`
+	Status                   string     `json:"status"` // idle, working or blocked, as it said itself
+	MemoryMB                 *int       `json:"memory_mb"`
+	CPUPercent               *float64   `json:"cpu_percent"`
+	LastHeartbeatAt          time.Time  `json:"last_heartbeat_at"`
+	Host                     string     `json:"-"`          // where it registered, "" where that is unknown
+	Terminated               bool       `json:"terminated"` // by a person
+	HasEnded                 bool       `json:"-"`          // it said so or lost its factory, and is given nothing until it registers again
+	Graceful                 bool       `json:"-"`          // it was, and may end its jobs
+	TerminateReason          string     `json:"terminate_reason"`
+	CutOff                   bool       `json:"-"`            // ended with all its tokens
+	Taken                    int        `json:"current_jobs"` // of its seats
+	Follows                  int        `json:"-"`            // pull requests, which take no seat
+	Health                   Health     `json:"health"`
+	CreatedAt                time.Time  `json:"created_at"`
+	RegisteredAt             time.Time  `json:"registered_at"`
 }
 
 // HealthAt returns the agent's health at a time of the database's clock. An agent
@@ -117,26 +117,26 @@ func (a Agent) hasSeat() bool { return a.TakesJobs() && a.Taken < a.MaxConcurren
 
 // Factory is a worker host, as its agents last described it.
 type Factory struct {
-	ID           ids.ID
-	Name         string
-	OS           string
-	Host         string
-	Engines      []string
-	Capabilities []string
-	Repos        []Repo
-	Unavailable  []Unavailable
-	Rescued      []Rescued
-	Seats        int
-	Taken        int // seats with a job
-	Draining     bool
-	DrainedBy    string
-	DrainedAt    *time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Agents       []Agent
-	LastBeatAt   time.Time  // of its agent that was seen last
-	EndedAt      *time.Time // when the last of its agents that lived ended
-	Health       Health     // that of the best of its agents that live; else Dead, or Ended where EndedAt is set
+	ID           ids.ID        `json:"id"`
+	Name         string        `json:"name"`
+	OS           string        `json:"os"`
+	Host         string        `json:"host"`
+	Engines      []string      `json:"engines"`
+	Capabilities []string      `json:"capabilities"`
+	Repos        []Repo        `json:"repos"`
+	Unavailable  []Unavailable `json:"unavailable"`
+	Rescued      []Rescued     `json:"rescued"`
+	Seats        int           `json:"seats"`
+	Taken        int           `json:"seats_taken"` // seats with a job
+	Draining     bool          `json:"draining"`
+	DrainedBy    string        `json:"drained_by"`
+	DrainedAt    *time.Time    `json:"drained_at"`
+	CreatedAt    time.Time     `json:"created_at"`
+	UpdatedAt    time.Time     `json:"updated_at"`
+	Agents       []Agent       `json:"-"`
+	LastBeatAt   time.Time     `json:"-"`      // of its agent that was seen last
+	EndedAt      *time.Time    `json:"-"`      // when the last of its agents that lived ended
+	Health       Health        `json:"health"` // that of the best of its agents that live; else Dead, or Ended where EndedAt is set
 }
 
 // Live reports whether one of the factory's agents is not dead and did not end.

@@ -16,25 +16,17 @@ import (
 
 // Product is what jobs are billed to and shown under.
 type Product struct {
-	ID             ids.ID
-	Name           string
-	Repos          []string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int
-	Paused         bool
-	Merge          MergePolicy
-	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
-	// for ever.
-	BranchRetention int
+	ID   ids.ID `json:"-"`
+	Name string `json:"name"`
+	ProductSettings
 }
 
-// MergePolicy is how approved work of a product is merged.
-type MergePolicy struct {
-	By     string // MergeByPerson, the zero value's meaning too, or one of the others
-	Method string // MergeCommit, the zero value's meaning too, or MergeFastForward
-	Into   string // a branch; "" is the repository's default one
-	Checks string // a command that the merged work must pass; "" for none
+// Merge is how approved work of a product is merged.
+type Merge struct {
+	By     string `json:"merge_by"`     // MergeByPerson, the zero value's meaning too, or one of the others
+	Method string `json:"merge_method"` // MergeCommit, the zero value's meaning too, or MergeFastForward
+	Into   string `json:"merge_into"`   // a branch; "" is the repository's default one
+	Checks string `json:"merge_checks"` // a command that the merged work must pass; "" for none
 }
 
 // Who merges, and how.
@@ -47,12 +39,12 @@ const (
 )
 
 // orDefault returns the policy with what was left out.
-func (m MergePolicy) orDefault() MergePolicy {
+func (m Merge) orDefault() Merge {
 	m.By, m.Method = cmp.Or(m.By, MergeByPerson), cmp.Or(m.Method, MergeCommit)
 	return m
 }
 
-func (m MergePolicy) check(p fault.Problems) {
+func (m Merge) check(p fault.Problems) {
 	m = m.orDefault()
 	if m.By != MergeByPerson && m.By != MergeByWorker && m.By != MergeByPullRequest {
 		p.Add("merge_by", "It must be person, worker or pull_request.")
@@ -70,18 +62,19 @@ func (m MergePolicy) check(p fault.Problems) {
 
 // ProductSettings is what a product allows and owns.
 type ProductSettings struct {
-	Repos          []string
-	ReviewRequired bool
-	OneJobPerRepo  bool
-	ReviewLimit    *int // 1 or more; nil is no limit
-	Paused         bool
-	Merge          MergePolicy
-	// BranchRetention is as in Product; nil is DefaultBranchRetention.
-	BranchRetention *int
+	Repos          []string `json:"repos"`
+	ReviewRequired bool     `json:"review_required"`
+	OneJobPerRepo  bool     `json:"one_job_per_repo"`
+	ReviewLimit    *int     `json:"review_limit"` // 1 or more; nil is no limit
+	Paused         bool     `json:"paused"`
+	Merge
+	// BranchRetention is how many days the branches of an ended job stay at the origin; 0 is
+	// for ever, nil DefaultBranchRetention. A product that is read has it.
+	BranchRetention *int `json:"branch_retention_days"`
 }
 
-// retention is for how many days branches stay.
-func (in ProductSettings) retention() int {
+// Retention returns for how many days branches stay.
+func (in ProductSettings) Retention() int {
 	if in.BranchRetention == nil {
 		return DefaultBranchRetention
 	}
@@ -128,9 +121,8 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 		return Product{}, false, err
 	}
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
-		p := Product{ID: before.ID, Name: name, Repos: set(in.Repos), ReviewRequired: in.ReviewRequired,
-			OneJobPerRepo: in.OneJobPerRepo, ReviewLimit: in.ReviewLimit, Paused: in.Paused, Merge: in.Merge.orDefault(),
-			BranchRetention: in.retention()}
+		p := Product{ID: before.ID, Name: name, ProductSettings: in}
+		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.Merge.orDefault(), new(in.Retention())
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -209,7 +201,7 @@ func (in ProductSettings) check(name string) error {
 		}
 	}
 	optional(p, "review_limit", in.ReviewLimit, MinReviewLimit, MaxReviewLimit)
-	p.Number("branch_retention_days", in.retention(), 0, MaxBranchRetention)
+	p.Number("branch_retention_days", in.Retention(), 0, MaxBranchRetention)
 	in.Merge.check(p)
 	return p.Err()
 }
@@ -278,8 +270,10 @@ func (p Product) changes(before Product) []eventlog.Change {
 	note("merge_method", was.Method != p.Merge.Method, was.Method, p.Merge.Method)
 	note("merge_into", was.Into != p.Merge.Into, was.Into, p.Merge.Into)
 	note("merge_checks", was.Checks != p.Merge.Checks, was.Checks, p.Merge.Checks)
-	if before.ID != ids.Nil || p.BranchRetention != DefaultBranchRetention {
-		note("branch_retention_days", before.BranchRetention != p.BranchRetention, before.BranchRetention, p.BranchRetention)
+	if was, now := before.Retention(), p.Retention(); before.ID != ids.Nil {
+		note("branch_retention_days", was != now, was, now)
+	} else {
+		note("branch_retention_days", now != DefaultBranchRetention, 0, now)
 	}
 	note("paused", before.Paused != p.Paused, before.Paused, p.Paused)
 	return list

@@ -15,10 +15,10 @@ func productsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Product, err
 	}
 	list := make([]Product, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, Product{ID: r.ID, Name: r.Name, Repos: r.Repos, ReviewRequired: r.ReviewRequired,
-			OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit, Paused: r.Paused,
-			Merge:           MergePolicy{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
-			BranchRetention: r.BranchRetentionDays})
+		list = append(list, Product{ID: r.ID, Name: r.Name, ProductSettings: ProductSettings{Repos: r.Repos,
+			ReviewRequired: r.ReviewRequired, OneJobPerRepo: r.OneJobPerRepo, ReviewLimit: r.ReviewLimit, Paused: r.Paused,
+			Merge:           Merge{By: r.MergeBy, Method: r.MergeMethod, Into: r.MergeInto, Checks: r.MergeChecks},
+			BranchRetention: &r.BranchRetentionDays}})
 	}
 	return list, nil
 }
@@ -55,7 +55,7 @@ func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) 
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, Paused: p.Paused,
 		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks,
-		BranchRetentionDays: p.BranchRetention})
+		BranchRetentionDays: p.Retention()})
 	if err != nil {
 		return err
 	}
