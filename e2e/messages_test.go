@@ -107,7 +107,7 @@ func send(t *testing.T, from *api.ClientWithResponses, m api.NewMessage) {
 	t.Helper()
 	answer, err := from.SendMessageWithResponse(t.Context(), m)
 	if err != nil || answer.JSON201 == nil {
-		t.Fatalf("send: %v %s", err, body(answer))
+		t.Fatalf("send: %v %s", err, answer.Body)
 	}
 }
 

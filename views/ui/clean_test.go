@@ -55,7 +55,7 @@ func TestWords(t *testing.T) {
 	if err := ui.Words(s).Render(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	want := `Waits for <a class="tlink" href="/jobs/FB-1">FB-1</a>, needs <span class="key">has:&lt;b&gt;</span>.`
+	want := `Waits for <a class="tlink" href="/jobs/FB-1">FB-1</a>, needs <span class="key nm">has:&lt;b&gt;</span>.`
 	if b.String() != want {
 		t.Errorf("got  %s\nwant %s", b.String(), want)
 	}
