@@ -27,8 +27,8 @@ func (c Config) Secure() bool {
 	return err == nil && u.Scheme == "https"
 }
 
-// hosts returns the names that the server answers to: those of its public address, of
-// the addresses it listens on, and those that are allowed beside them.
+// hosts returns the host names that the server answers to: those of its public address and of the
+// addresses that it listens on, and the further ones that are allowed.
 func (c Config) hosts() []string {
 	names := []string{c.Listen, c.Network.MetricsListen}
 	if u, err := url.Parse(c.PublicURL); err == nil {
@@ -40,5 +40,5 @@ func (c Config) hosts() []string {
 	return names
 }
 
-// EnrolmentTokenFile is where the first enrolment token lies.
+// EnrolmentTokenFile returns the path of the file with the first enrolment token.
 func (c Config) EnrolmentTokenFile() string { return filepath.Join(c.DataDir, enrolmentTokenFile) }

@@ -49,34 +49,38 @@ type App struct {
 	listener   net.Listener
 	metrics    net.Listener // nil where /metrics has no address of its own
 	server     *http.Server
-	setup      string
+	setupURL   string
 	turns      *quota.Turns // of expensive requests
 
-	done     chan struct{} // closed when streams are to end
-	stop     context.CancelFunc
-	work     *errgroup.Group
-	closing  sync.Once
-	closeErr error
+	done      chan struct{} // closed to end streams
+	stop      context.CancelFunc
+	work      *errgroup.Group
+	closeOnce sync.Once
+	closeErr  error
 
-	// ballast is never touched, so that no memory is used for it. The collector runs
-	// when the heap has grown by a share: with a few MB in use that would be a hundred
-	// times a second under load, and a fifth of the server's time.
+	// ballast is never touched, so that it uses no memory. The garbage collector runs when the
+	// heap has grown by a share of itself: with a few MB in use that would be a hundred times
+	// a second under load, and a fifth of the server's time.
 	ballast []byte
 }
 
 const (
 	ballastSize = 28 << 20 // bytes
-	// heapGrowth is by how many percent the heap grows until the collector runs:
-	// less than Go's 100, since ten thousand waiting agents are 300 MB, and as much
-	// again that nobody uses.
+	// heapGrowth is by how many percent the heap grows until the garbage collector runs:
+	// less than Go's 100, since ten thousand waiting agents use 300 MB, and 100 would let
+	// as much garbage collect beside it.
 	heapGrowth = 75
 )
 
-// Start brings the server up: database, migrations, first workspace, loops,
-// listener. It returns once requests are answered; Close ends it. ctx bounds
-// the start only.
+// Start starts the server: database, migrations, first workspace, loops, listener. It
+// returns once requests are answered; Close ends it. ctx bounds the start only.
 func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error) {
-	a := &App{log: log, done: make(chan struct{}), turns: quota.NewTurns(runtime.GOMAXPROCS(0)), ballast: make([]byte, ballastSize)}
+	a := &App{
+		log:     log,
+		done:    make(chan struct{}),
+		turns:   quota.NewTurns(runtime.GOMAXPROCS(0)),
+		ballast: make([]byte, ballastSize),
+	}
 	debug.SetGCPercent(heapGrowth)
 	defer func() {
 		if err != nil {
@@ -101,14 +105,14 @@ func Start(ctx context.Context, cfg Config, log *slog.Logger) (_ *App, err error
 		return nil, err
 	}
 	if boot.SetupToken != "" {
-		a.setup = a.URL() + "/setup/" + boot.SetupToken
+		a.setupURL = a.URL() + "/setup/" + boot.SetupToken
 	}
 	a.serve(cfg)
 	return a, nil
 }
 
-// build makes the services, and wraps the vault's data keys anew where an earlier secret key of
-// the server wrapped them.
+// build makes the services, and encrypts data keys anew that an earlier secret key of the server
+// has encrypted.
 func (a *App) build(ctx context.Context, cfg Config) error {
 	o := Options{HashCost: cfg.HashCost, PublicURL: cfg.PublicURL, Log: a.log}
 	var err error
@@ -142,7 +146,8 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 		if a.embedded, err = db.StartEmbedded(ctx, cfg.DataDir, a.log); err != nil {
 			return err
 		}
-		url, a.clusterDir = a.embedded.URL(), a.embedded.Dir()
+		url = a.embedded.URL()
+		a.clusterDir = a.embedded.Dir()
 	}
 	if err := db.Migrate(ctx, url); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -151,51 +156,72 @@ func (a *App) openDatabase(ctx context.Context, cfg Config) (err error) {
 		return fmt.Errorf("open database: %w", err)
 	}
 	advice, err := a.db.Advice(ctx)
-	for _, lack := range advice {
-		a.log.WarnContext(ctx, "the database server should be set up otherwise", "lack", lack)
+	for _, text := range advice {
+		a.log.WarnContext(ctx, "the database server should be set up otherwise", "lack", text)
 	}
 	return err
 }
 
-// serve sets everything going.
+// serve makes the handlers and starts all tasks.
 func (a *App) serve(cfg Config) {
-	limits, client := quota.New(cfg.Network.RateLimit), cfg.Network.ClientAddress()
+	limits := quota.New(cfg.Network.RateLimit)
+	clientAddress := cfg.Network.ClientAddress()
+
 	pages := a.services.Pages()
-	pages.Sessions, pages.Secure = web.NewSessions(sessions.NewStore(a.db), cfg.Secure()), cfg.Secure()
-	pages.Provider, pages.EnrolmentTokenFile = cfg.OIDC.Provider(a.publicURL(cfg)), cfg.EnrolmentTokenFile()
-	pages.Ready, pages.Done, pages.Quota, pages.Turns, pages.ClientAddress = a.readiness(), a.done, limits, a.turns, client
+	pages.Sessions = web.NewSessions(sessions.NewStore(a.db), cfg.Secure())
+	pages.Secure = cfg.Secure()
+	pages.Provider = cfg.OIDC.Provider(a.publicURL(cfg))
+	pages.EnrolmentTokenFile = cfg.EnrolmentTokenFile()
+	pages.Ready = a.readiness()
+	pages.Done = a.done
+	pages.Quota = limits
+	pages.Turns = a.turns
+	pages.ClientAddress = clientAddress
+
 	calls := a.services.API()
-	calls.Build, calls.Done, calls.Quota, calls.Turns, calls.ClientAddress = build(), a.done, limits, a.turns, client
-	machines := api.New(calls)
+	calls.Build = build()
+	calls.Done = a.done
+	calls.Quota = limits
+	calls.Turns = a.turns
+	calls.ClientAddress = clientAddress
+	apiServer := api.New(calls)
 
 	mux := http.NewServeMux()
-	mux.Handle("/api/", machines)
+	mux.Handle("/api/", apiServer)
 	mux.Handle("/", handlers.New(pages))
 	guard := func(next http.Handler) http.Handler {
-		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), machines.Refuse, next))
+		return edge.Headers(cfg.Secure(), edge.AllowedHosts(cfg.hosts(), apiServer.Refuse, next))
 	}
 	a.server = a.httpServer(guard(mux))
-	a.run(append(a.answerMetrics(mux, guard), runloop.Task{Name: "notifier", Run: a.services.Wake.Run},
-		runloop.Task{Name: "revocations", Run: a.services.Accounts.Tokens.Watch}, a.keepMarks(cfg),
-		runloop.Task{Name: "coordinator", Run: a.services.Coordinator.Run})...)
+	tasks := []runloop.Task{
+		{Name: "notifier", Run: a.services.Wake.Run},
+		{Name: "revocations", Run: a.services.Accounts.Tokens.Watch},
+		a.keepMarks(cfg),
+		{Name: "coordinator", Run: a.services.Coordinator.Run},
+	}
+	a.run(append(tasks, a.answerMetrics(mux, guard)...)...)
 }
 
-// httpServer returns a server whose clients cannot keep it waiting.
+// httpServer returns a server with time limits for its clients.
 func (a *App) httpServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		// OPTIONS of the whole server ("*") pass the handler too.
-		DisableGeneralOptionsHandler: true,
-		IdleTimeout:                  idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		Handler:                      handler,
+		DisableGeneralOptionsHandler: true, // OPTIONS of the whole server ("*") pass the handler too
+		ReadHeaderTimeout:            readHeaderTimeout,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		ErrorLog:                     slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
 	}
 }
 
-// run sets going what goes on until the end: the tasks, the supervision of an
-// embedded database, the listener.
+// run starts what runs until Close: the tasks, the supervision of an embedded database,
+// the server.
 func (a *App) run(tasks ...runloop.Task) {
 	ctx, stop := context.WithCancel(context.Background())
-	a.stop, a.work = stop, &errgroup.Group{}
+	a.stop = stop
+	a.work = &errgroup.Group{}
 	if a.embedded != nil {
 		tasks = append(tasks, runloop.Task{Name: "embedded database", Run: a.embedded.Supervise})
 	}
@@ -218,23 +244,23 @@ func (a *App) URL() string {
 	return "http://" + net.JoinHostPort(host, fmt.Sprint(address.Port))
 }
 
-// Services returns those that the server is made of.
+// Services returns the services of the server.
 func (a *App) Services() *Services { return a.services }
 
-// publicURL returns the address that people know the server by.
+// publicURL returns the address by which people reach the server.
 func (a *App) publicURL(cfg Config) string { return cmp.Or(cfg.PublicURL, a.URL()) }
 
-// SetupURL returns the link by which the first owner is set up, "" once that is done.
-func (a *App) SetupURL() string { return a.setup }
+// SetupURL returns the link by which the first owner is set up; "" once that is done.
+func (a *App) SetupURL() string { return a.setupURL }
 
-// Wait returns when the server has ended, with the reason if nobody ended it.
+// Wait returns when the server has ended, with the reason unless Close ended it.
 func (a *App) Wait() error { return a.work.Wait() }
 
 // Close ends the server in order: streams and waiting claims first, then
 // requests under way, loops, connections, and last an embedded database that
 // this process started.
 func (a *App) Close() error {
-	a.closing.Do(func() { a.closeErr = a.close() })
+	a.closeOnce.Do(func() { a.closeErr = a.close() })
 	return a.closeErr
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/api"
 )
 
-// build returns what runs: the version that the program was built with, and the newest
-// schema that it knows, which it brought the database to.
+// build returns the version that the program was built as, and the newest schema that it knows,
+// to which it has migrated the database.
 func build() api.Build {
 	b := api.Build{Server: "unknown"}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

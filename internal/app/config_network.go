@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// NetworkConfig is what stands between the server and its clients.
+// NetworkConfig is about how clients reach the server.
 type NetworkConfig struct {
 	// TrustedProxies are the networks, as CIDR, whose X-Forwarded-For is believed.
 	// Without any, a client's address is that of its connection.
@@ -29,7 +29,7 @@ type NetworkConfig struct {
 	MetricsListen string `env:"FLEETBOARD_METRICS_LISTEN"`
 }
 
-// maxRateLimit is beyond what one process can answer.
+// maxRateLimit is more than one process can answer.
 const maxRateLimit = 1_000_000
 
 func (c NetworkConfig) check() error {
@@ -83,8 +83,8 @@ func (c NetworkConfig) proxies() ([]netip.Prefix, error) {
 	return networks, errors.Join(errs...)
 }
 
-// ClientAddress gives the function that says where a request comes from: the
-// connection's address or, where that is a trusted proxy's, the last address in
+// ClientAddress returns the function that finds the address from which a request comes: the
+// connection's address or, where that is of a trusted proxy, the last address in
 // X-Forwarded-For that is not.
 func (c NetworkConfig) ClientAddress() func(*http.Request) string {
 	networks, err := c.proxies()

@@ -12,16 +12,17 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 )
 
-// inspectConns is the pool of an inspection, which reads one page after another.
+// inspectConns is the size of the connection pool of an inspection, which reads one page after
+// another.
 const inspectConns = 2
 
-// Inspect lets what read the database that the configuration names, beside the
-// servers that use it or while none does. It makes no database and changes no
-// schema. The error is what's own, or says why there was nothing to read.
-func Inspect(ctx context.Context, cfg Config, log *slog.Logger, what func(*db.DB) error) (err error) {
+// Inspect calls read with the database that the configuration names, whether servers use
+// it or not. It makes no database and changes no schema. The error is that of read, or
+// says why there was nothing to read.
+func Inspect(ctx context.Context, cfg Config, log *slog.Logger, read func(*db.DB) error) (err error) {
 	url := cfg.DatabaseURL
 	if url == "" {
-		if err := hasDatabase(cfg.DataDir); err != nil {
+		if err := requireDatabase(cfg.DataDir); err != nil {
 			return err
 		}
 		embedded, err := db.StartEmbedded(ctx, cfg.DataDir, log)
@@ -29,10 +30,9 @@ func Inspect(ctx context.Context, cfg Config, log *slog.Logger, what func(*db.DB
 			return err
 		}
 		defer func() {
-			// Its own time: ctx may have ended.
-			stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout) // ctx may have ended
 			defer cancel()
-			err = errors.Join(err, embedded.Stop(stopping))
+			err = errors.Join(err, embedded.Stop(limited))
 		}()
 		url = embedded.URL()
 	}
@@ -44,12 +44,11 @@ func Inspect(ctx context.Context, cfg Config, log *slog.Logger, what func(*db.DB
 		return fmt.Errorf("open database: %w", err)
 	}
 	defer d.Close()
-	return what(d)
+	return read(d)
 }
 
-// hasDatabase refuses a data directory without a database: a new one would have
-// nothing to show.
-func hasDatabase(dataDir string) error {
+// requireDatabase refuses a data directory without a database: a new one would be empty.
+func requireDatabase(dataDir string) error {
 	for _, name := range []string{"postgres", "postgres.location"} {
 		if _, err := os.Stat(filepath.Join(dataDir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return err

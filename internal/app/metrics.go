@@ -13,8 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
-// listenForMetrics opens the address that only the monitor reaches, where one is
-// configured.
+// listenForMetrics listens on the address of /metrics where one is configured.
 func (a *App) listenForMetrics(ctx context.Context, address string) (err error) {
 	if address == "" {
 		return nil
@@ -25,20 +24,20 @@ func (a *App) listenForMetrics(ctx context.Context, address string) (err error) 
 	return nil
 }
 
-// answerMetrics answers /metrics: on the address of its own to whoever reaches it,
-// as the task that is returned, behind guard; else beside all else, to this machine
-// only.
+// answerMetrics answers /metrics. With an address of its own it does so to whoever reaches it,
+// behind guard, in the task that it returns; else on mux, to this machine only.
 func (a *App) answerMetrics(mux *http.ServeMux, guard func(http.Handler) http.Handler) []runloop.Task {
 	metrics := handlers.Metrics(edge.NewProbe(0, vitals.New(a.db).Sample).Get, a.log)
 	if a.metrics == nil {
 		mux.Handle("/metrics", handlers.OnlyLocal(metrics))
 		return nil
 	}
-	own := http.NewServeMux()
-	own.Handle("/metrics", metrics)
-	server := a.httpServer(guard(own))
+	metricsMux := http.NewServeMux()
+	metricsMux.Handle("/metrics", metrics)
+	server := a.httpServer(guard(metricsMux))
 	return []runloop.Task{{Name: "metrics", Run: func(ctx context.Context) error {
-		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+		defer stop()
 		if err := server.Serve(a.metrics); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}

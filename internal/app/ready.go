@@ -8,10 +8,10 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/edge"
 )
 
-// readyFor is how long an answer of /readyz counts.
+// readyFor is how long an answer of /readyz is cached.
 const readyFor = time.Second
 
-// readiness says whether requests can be answered, changes included.
+// readiness returns the check whether requests can be answered, also those that write.
 func (a *App) readiness() func(context.Context) error {
 	probe := edge.NewProbe(readyFor, func(ctx context.Context) (struct{}, error) {
 		if a.embedded != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Serve runs the server as its environment ("NAME=value") says until ctx ends. What
-// a person needs is written to out, the log to logs.
+// Serve runs the server, configured by its environment ("NAME=value"), until ctx ends. It
+// writes what a person needs to out, and the log to logs.
 func Serve(ctx context.Context, environ []string, out, logs io.Writer) error {
 	cfg, err := LoadConfig(env.ToMap(environ))
 	if err != nil {

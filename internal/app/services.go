@@ -33,21 +33,21 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
 )
 
-// Options are what services are made of beside their database.
+// Options are what Build needs beside the database.
 type Options struct {
 	// Key is the server's secret key, Earlier are those that it had before.
 	Key     []byte
 	Earlier [][]byte
 	// HashCost is the cost of a new password hash; the zero value is the default.
 	HashCost passwords.Cost
-	// Blobs say where contents are and how large they may be.
+	// Blobs says where contents are stored and how large they may be.
 	Blobs blobs.Options
 	// PublicURL is where people reach the server.
 	PublicURL string
 	Log       *slog.Logger
 }
 
-// Services are those of one server on one database.
+// Services are the services of one server on one database.
 type Services struct {
 	Wake        *notifier.Notifier
 	Accounts    *accounts.Parts
@@ -78,26 +78,57 @@ type Services struct {
 // Accounts.Tokens.Watch and Coordinator.Run. Close ends their subscriptions.
 func Build(d *db.DB, o Options) *Services {
 	wake := notifier.New(d, o.Log)
-	people := accounts.New(accounts.Config{DB: d, Key: o.Key, Earlier: o.Earlier, Wake: wake, Log: o.Log, Now: time.Now,
-		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost)})
-	s := &Services{Wake: wake, Accounts: people, Vault: vault.New(d, o.Key, o.Earlier...),
-		Seals: seal.NewKeys(o.Key, o.Earlier...), log: o.Log}
-	sealer := seal.New(d, s.Seals)
-	s.Events = eventlog.New(d, sealer)
-	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
-	s.Attempts, s.JobLogs = attempts.NewService(d), joblog.NewService(d)
-	s.JobSearch, s.Words = jobsearch.New(d), jobsearch.NewIndex(d, wake)
-	s.Fleet = fleet.NewService(d, wake)
-	o.Blobs.Jobs, o.Blobs.Messages = lease.Scopes{}, bus.Scopes{}
+	sealKeys := seal.NewKeys(o.Key, o.Earlier...)
+	sealer := seal.New(d, sealKeys)
+	people := accounts.New(accounts.Config{
+		DB:       d,
+		Key:      o.Key,
+		Earlier:  o.Earlier,
+		Wake:     wake,
+		Log:      o.Log,
+		Now:      time.Now,
+		HashCost: cmp.Or(o.HashCost, passwords.DefaultCost),
+	})
+	s := &Services{
+		Wake:      wake,
+		Accounts:  people,
+		Vault:     vault.New(d, o.Key, o.Earlier...),
+		Seals:     sealKeys,
+		Events:    eventlog.New(d, sealer),
+		Attempts:  attempts.NewService(d),
+		JobLogs:   joblog.NewService(d),
+		JobSearch: jobsearch.New(d),
+		Words:     jobsearch.NewIndex(d, wake),
+		Fleet:     fleet.NewService(d, wake),
+		Estimates: estimates.New(d),
+		Prices:    prices.NewService(d, wake),
+		Usage:     usage.NewService(d),
+		log:       o.Log,
+	}
+	o.Blobs.Jobs = lease.Scopes{}
+	o.Blobs.Messages = bus.Scopes{}
 	s.Blobs = blobs.New(d, s.Vault, o.Blobs)
+	s.Jobs = jobs.NewService(d, wake, s.Vault, sealer)
 	s.Dispatch = dispatch.New(d, s.Jobs, wake, people.Tokens, s.Blobs, o.Log)
 	s.Screens = screens.New(d, s.Events, wake, o.Log)
 	s.Bus = bus.NewService(d, wake, s.Jobs.Secrets, s.Blobs)
-	s.Estimates, s.Budgets = estimates.New(d), budgets.NewService(d, wake, s.Dispatch)
-	s.Prices, s.Usage = prices.NewService(d, wake), usage.NewService(d)
-	s.Coordinator = coordinator.New(d, coordinator.Work{Recovery: s.Dispatch, Promotion: s.Dispatch, People: people, Events: s.Events,
-		JobLogs: s.JobLogs, Words: s.Words, Secrets: s.Jobs.Secrets, Seals: sealer, Costs: s.Estimates, Prices: s.Dispatch,
-		Budgets: s.Budgets, Merges: merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log), Messages: s.Bus, Blobs: s.Blobs}, wake, o.Log)
+	s.Budgets = budgets.NewService(d, wake, s.Dispatch)
+	s.Coordinator = coordinator.New(d, coordinator.Work{
+		Recovery:  s.Dispatch,
+		Promotion: s.Dispatch,
+		People:    people,
+		Events:    s.Events,
+		JobLogs:   s.JobLogs,
+		Words:     s.Words,
+		Secrets:   s.Jobs.Secrets,
+		Seals:     sealer,
+		Costs:     s.Estimates,
+		Prices:    s.Dispatch,
+		Budgets:   s.Budgets,
+		Merges:    merging.New(d, s.Jobs, s.Dispatch, o.PublicURL, o.Log),
+		Blobs:     s.Blobs,
+		Messages:  s.Bus,
+	}, wake, o.Log)
 	return s
 }
 
@@ -108,7 +139,7 @@ func (s *Services) Pages() handlers.Deps {
 		Usage: s.Usage, Estimates: s.Estimates, Coordinator: s.Coordinator, Blobs: s.Blobs, Log: s.log}
 }
 
-// API returns what the API needs of them.
+// API returns what the API needs of the services.
 func (s *Services) API() api.Deps {
 	return api.Deps{Tokens: s.Accounts.Tokens, Jobs: s.Jobs, Attempts: s.Attempts, JobLogs: s.JobLogs, JobSearch: s.JobSearch,
 		Fleet: s.Fleet, Dispatch: s.Dispatch, Screens: s.Screens, Bus: s.Bus, Events: s.Events, Budgets: s.Budgets, Prices: s.Prices,
