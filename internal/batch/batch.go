@@ -21,14 +21,14 @@ const (
 	maxBatch = 64
 	// maxQueued is how many requests of one queue may wait in one workspace.
 	maxQueued = 16_384
-	// maxRetries is how many requests of one queue run alone at the same time: each
-	// takes a connection, and may wait for a lock with it.
+	// maxRetries is how many requests of one queue run alone at the same time: each holds
+	// a connection while it waits for its locks.
 	maxRetries = 8
 	// A batch of at least lingerAbove items makes the next one wait up to linger for
 	// as many more.
 	lingerAbove = 8
 	linger      = 5 * time.Millisecond
-	// timeout bounds the transaction of several requests, which is no caller's own.
+	// timeout bounds the transaction of several requests, which has no caller's context.
 	timeout = 15 * time.Second
 )
 
@@ -46,19 +46,19 @@ type Handler[Req, Res any] struct {
 	// Lock takes the locks that a request run alone needs, waiting for whoever has
 	// them, in the order in which everybody locks. nil takes none.
 	Lock func(ctx context.Context, tx db.Tx, workspace ids.ID, req Req) error
-	// Exec answers the items, each by its Res and Err, and waits for no lock: an item
-	// that needs one which somebody else has is marked with Retry. An error of Exec is
-	// that of all items. done runs after the commit; it may be nil.
+	// Exec answers the items, each by its Res and Err, and waits for no lock: an item whose
+	// lock somebody else has is marked with Retry. An error of Exec is the error of all
+	// items. done runs after the commit; it may be nil.
 	Exec func(ctx context.Context, tx db.Tx, workspace ids.ID, items []*Item[Req, Res]) (done func(), err error)
 }
 
 // Item is one request of a batch.
 type Item[Req, Res any] struct {
-	Ctx context.Context // the caller's, who waits for the answer
+	Ctx context.Context // of the caller, who waits for the answer
 	Req Req
 	Res Res
 	Err error
-	// Alone is set where the item is a batch of its own, under the locks of Lock.
+	// Alone is set where the item is a batch of one, with the locks of Lock.
 	Alone bool
 
 	retry    bool
@@ -86,15 +86,15 @@ func (i *Item[Req, Res]) Wait() (Res, error) {
 // Queue gathers the requests of one kind, by workspace. The zero value is not usable;
 // see New.
 type Queue[Req, Res any] struct {
-	// MinInterval is how far apart the beginnings of two batches of one workspace are
-	// at least: requests that come one after another cost one transaction in this time.
+	// MinInterval is the shortest time between the beginnings of two batches of a workspace:
+	// requests that come one after another cost one transaction in this time.
 	MinInterval time.Duration
 
 	db      Transactor
 	handler Handler[Req, Res]
 	linger  time.Duration
 	retries chan struct{}
-	began   atomic.Int64
+	began   atomic.Int64 // transactions
 
 	mu      sync.Mutex
 	pending map[ids.ID]*pending[Req, Res] // of the workspaces whose batches are being run
@@ -117,9 +117,9 @@ func New[Req, Res any](d Transactor, h Handler[Req, Res]) *Queue[Req, Res] {
 // Transactions returns how many transactions the queue has begun.
 func (q *Queue[Req, Res]) Transactions() int64 { return q.began.Load() }
 
-// Do answers a request in a batch with others. If ctx ends before the batch begins,
-// the request is not answered; afterwards Do waits for the answer, for only that says
-// what became of it. Fault: Unavailable where too many requests wait.
+// Do answers a request in a batch with others. If ctx ends before the batch begins, the
+// request is not answered; once it has begun, Do waits for the answer, for only the answer
+// tells whether something was saved. Fault: Unavailable where too many requests wait.
 func (q *Queue[Req, Res]) Do(ctx context.Context, workspace ids.ID, req Req) (Res, error) {
 	i := NewItem[Req, Res](ctx, req)
 	if !q.add(workspace, i) {
@@ -135,8 +135,8 @@ func (q *Queue[Req, Res]) Do(ctx context.Context, workspace ids.ID, req Req) (Re
 	return i.Wait()
 }
 
-// Alone answers a request as a batch of its own, in the caller's context: Lock, which
-// may wait, then Exec.
+// Alone answers a request as a batch of one, in the caller's context: Lock, which may wait,
+// then Exec.
 func (q *Queue[Req, Res]) Alone(ctx context.Context, workspace ids.ID, req Req) (Res, error) {
 	i := NewItem[Req, Res](ctx, req)
 	q.runAlone(workspace, i)
@@ -151,7 +151,7 @@ func (q *Queue[Req, Res]) add(workspace ids.ID, i *Item[Req, Res]) bool {
 	if !running {
 		p = &pending[Req, Res]{}
 		q.pending[workspace] = p
-		go q.work(workspace)
+		go q.runBatches(workspace)
 	}
 	if len(p.items) >= maxQueued {
 		return false
@@ -172,21 +172,21 @@ func (q *Queue[Req, Res]) remove(workspace ids.ID, i *Item[Req, Res]) bool {
 	if !running {
 		return false
 	}
-	at := slices.Index(p.items, i)
-	if at < 0 {
+	n := slices.Index(p.items, i)
+	if n < 0 {
 		return false
 	}
-	p.items = slices.Delete(p.items, at, at+1)
+	p.items = slices.Delete(p.items, n, n+1)
 	return true
 }
 
-// work runs the batches of a workspace until no request waits.
-func (q *Queue[Req, Res]) work(workspace ids.ID) {
-	for items := q.next(workspace); items != nil; items = q.next(workspace) {
+// runBatches runs the batches of a workspace until no request waits.
+func (q *Queue[Req, Res]) runBatches(workspace ids.ID) {
+	for items := q.nextBatch(workspace); items != nil; items = q.nextBatch(workspace) {
 		began := time.Now()
 		q.Flush(workspace, items)
 		if len(items) >= lingerAbove {
-			q.waitFor(workspace, len(items))
+			q.lingerFor(workspace, len(items))
 		}
 		if left := q.MinInterval - time.Since(began); left > 0 {
 			<-time.After(left)
@@ -194,9 +194,9 @@ func (q *Queue[Req, Res]) work(workspace ids.ID) {
 	}
 }
 
-// waitFor waits a moment after a large batch for n requests: they come back one by
-// one, and a batch of the first few costs nearly as much as one of all.
-func (q *Queue[Req, Res]) waitFor(workspace ids.ID, n int) {
+// lingerFor waits a moment after a large batch for n requests: its callers send their next
+// requests one by one, and a batch of the first few costs nearly as much as one of all.
+func (q *Queue[Req, Res]) lingerFor(workspace ids.ID, n int) {
 	q.mu.Lock()
 	p := q.pending[workspace]
 	if len(p.items) >= n {
@@ -204,7 +204,8 @@ func (q *Queue[Req, Res]) waitFor(workspace ids.ID, n int) {
 		return
 	}
 	enough := make(chan struct{})
-	p.enough, p.want = enough, n
+	p.enough = enough
+	p.want = n
 	q.mu.Unlock()
 	select {
 	case <-enough:
@@ -215,7 +216,7 @@ func (q *Queue[Req, Res]) waitFor(workspace ids.ID, n int) {
 	}
 }
 
-func (q *Queue[Req, Res]) next(workspace ids.ID) []*Item[Req, Res] {
+func (q *Queue[Req, Res]) nextBatch(workspace ids.ID) []*Item[Req, Res] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p := q.pending[workspace]
@@ -230,9 +231,9 @@ func (q *Queue[Req, Res]) next(workspace ids.ID) []*Item[Req, Res] {
 }
 
 // Flush answers requests as one batch. Where the batch fails as a whole, each of its
-// requests is run alone: the fault of one is not the others'. A batch of which nobody
-// knows whether it was saved is never repeated. Flush does not wait for those that run
-// alone.
+// requests is run alone, so that one that fails does not fail the others. A batch of which
+// nobody knows whether it was saved is never repeated. Flush does not wait for requests
+// that run alone.
 func (q *Queue[Req, Res]) Flush(workspace ids.ID, items []*Item[Req, Res]) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -240,9 +241,9 @@ func (q *Queue[Req, Res]) Flush(workspace ids.ID, items []*Item[Req, Res]) {
 		ctx = items[0].Ctx
 	}
 	err := q.run(ctx, workspace, items, nil, db.NoWait)
-	repeats := err != nil && !errors.Is(err, db.ErrOutcomeUnknown) && (len(items) > 1 || db.IsLockTimeout(err))
+	repeat := err != nil && !errors.Is(err, db.ErrOutcomeUnknown) && (len(items) > 1 || db.IsLockTimeout(err))
 	for _, i := range items {
-		if repeats || err == nil && i.retry {
+		if repeat || err == nil && i.retry {
 			go q.retryAlone(workspace, i)
 			continue
 		}
@@ -250,7 +251,7 @@ func (q *Queue[Req, Res]) Flush(workspace ids.ID, items []*Item[Req, Res]) {
 	}
 }
 
-// retryAlone runs an item alone, as soon as few enough others do.
+// retryAlone runs an item alone, once fewer than maxRetries others run alone.
 func (q *Queue[Req, Res]) retryAlone(workspace ids.ID, i *Item[Req, Res]) {
 	select {
 	case q.retries <- struct{}{}:
@@ -263,8 +264,11 @@ func (q *Queue[Req, Res]) retryAlone(workspace ids.ID, i *Item[Req, Res]) {
 
 // runAlone runs one item in its caller's context, under its locks.
 func (q *Queue[Req, Res]) runAlone(workspace ids.ID, i *Item[Req, Res]) {
-	var none Res
-	i.Res, i.Err, i.retry, i.Alone = none, nil, false, true
+	var empty Res
+	i.Res = empty
+	i.Err = nil
+	i.retry = false
+	i.Alone = true
 	err := q.run(i.Ctx, workspace, []*Item[Req, Res]{i}, q.handler.Lock)
 	if err == nil && i.retry {
 		err = fault.New(fault.Unavailable, "Somebody else is changing the same thing. Try again in a moment.")

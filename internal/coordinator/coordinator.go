@@ -27,9 +27,7 @@ const (
 )
 
 // Publisher wakes whoever waits for a topic, in every process.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
 // Service runs the loops of the one process that leads.
 type Service struct {
@@ -48,8 +46,8 @@ func New(d *db.DB, work Work, wake Publisher, log *slog.Logger) *Service {
 	return &Service{db: d, election: leadership.New(d, election, instance, log), work: work, wake: wake, log: log, instance: instance}
 }
 
-// instanceID names this process so that no other has the name: host, process and
-// a few letters by chance.
+// instanceID returns a name that no other process has: host, process id and a few random
+// letters.
 func instanceID() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -58,8 +56,8 @@ func instanceID() string {
 	return fmt.Sprintf("%.64s/%d/%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 }
 
-// Run stands as a candidate until ctx ends, and does the coordinator's work while this
-// process leads. It returns nil.
+// Run is a candidate until ctx ends, and does the coordinator's work while this process leads.
+// It returns nil.
 func (s *Service) Run(ctx context.Context) error { return s.election.Run(ctx, s.lead) }
 
 // Status is who coordinates and what was done in this term.
@@ -75,11 +73,11 @@ func (s Status) Healthy() bool {
 
 // Status reads who leads.
 func (s *Service) Status(ctx context.Context) (Status, error) {
-	is, err := s.election.Leader(ctx)
-	return Status(is), err
+	leader, err := s.election.Leader(ctx)
+	return Status(leader), err
 }
 
-// LogLine is one thing that the coordinator did.
+// LogLine is a line of the coordinator's log.
 type LogLine struct {
 	ID         int64           `json:"id"`
 	At         time.Time       `json:"at"`
@@ -90,20 +88,20 @@ type LogLine struct {
 	Details    json.RawMessage `json:"details"`
 }
 
-// LogFilter says which lines are read.
+// LogFilter selects the lines that Logs reads.
 type LogFilter struct {
 	Level  string // this level and those above; "" is every level
 	Before int64  // lines older than the one with this id; 0 begins with the newest
 	Limit  int
 }
 
-// levels are those of the log, from the least grave.
+// levels are the levels of the log, the least severe first.
 var levels = []string{"DEBUG", levelInfo, levelWarning, "ERROR", "CRITICAL"}
 
 // Logs reads what was done for a workspace and for the server as a whole,
-// newest first, and the id before which to go on, 0 at the end. Where few lines
-// have the level there may be fewer than the limit, even none, with an id from
-// which to go on. Forbidden unless who may run the fleet.
+// newest first, and the id before which the next page begins, 0 at the end. Where few
+// lines have the level there may be fewer than the limit, even none, with the id of a
+// next page. Fault: Forbidden unless who may run the fleet.
 func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) (list []LogLine, next int64, err error) {
 	if !who.Can(tenancy.RunFleet) {
 		return nil, 0, fault.New(fault.Forbidden, "Only owners and admins read what the coordinator did.")
@@ -111,14 +109,15 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 	if f.Before <= 0 {
 		f.Before = math.MaxInt64
 	}
-	limit, from := min(max(f.Limit, 1), maxLines), max(slices.Index(levels, f.Level), 0)
+	limit := min(max(f.Limit, 1), maxLines)
+	lowest := max(slices.Index(levels, f.Level), 0)
 	scan := limit + 1
-	if from > 0 {
+	if lowest > 0 {
 		scan = scanLines
 	}
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[from:], scan, limit)
-		list, next = page(lines, levels[from:], limit, scan)
+		lines, err := linesTx(ctx, tx, who.Workspace, f.Before, levels[lowest:], scan, limit)
+		list, next = pageOfLines(lines, levels[lowest:], limit, scan)
 		return err
 	})
 	if err != nil {
@@ -127,8 +126,9 @@ func (s *Service) Logs(ctx context.Context, who tenancy.Principal, f LogFilter) 
 	return list, next, nil
 }
 
-// page returns those of the lines that have the levels, and where to go on.
-func page(lines []scannedLine, levels []string, limit, scan int) (list []LogLine, next int64) {
+// pageOfLines returns the lines that have one of the levels, and the id before which the next
+// page begins.
+func pageOfLines(lines []scannedLine, levels []string, limit, scan int) (list []LogLine, next int64) {
 	for _, l := range lines {
 		if len(list) == limit {
 			return list, list[limit-1].ID

@@ -279,17 +279,17 @@ func TestWhatIsOldIsDeletedToTheLast(t *testing.T) {
 		left = left[1:]
 		return n, nil
 	}
-	if n, err := m.exhausted(part)(t.Context()); n != 20_007 || err != nil || len(left) != 1 {
+	if n, err := m.untilNothingIsLeft(part)(t.Context()); n != 20_007 || err != nil || len(left) != 1 {
 		t.Errorf("deleted %d, %v; %v is left", n, err, left)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := m.exhausted(part)(over); n != 0 || err != nil {
+	if n, err := m.untilNothingIsLeft(part)(over); n != 0 || err != nil {
 		t.Errorf("after its time it deleted %d, %v", n, err)
 	}
 	dbfactory.Exec(t, d, `INSERT INTO coordinator_log (instance_id, term, level, message, at)
 		SELECT 'x', 1, 'INFO', 'old', now() - interval '31 days' FROM generate_series(1, $1)`, expireBatch*2+1)
-	if n, err := m.exhausted(m.expireLog)(t.Context()); n != expireBatch*2+1 || err != nil {
+	if n, err := m.untilNothingIsLeft(m.expireLog)(t.Context()); n != expireBatch*2+1 || err != nil {
 		t.Errorf("%d lines, %v", n, err)
 	}
 }
@@ -300,21 +300,21 @@ func TestReportsThatFailAreMadeAgain(t *testing.T) {
 	d := dbtest.New(t)
 	owner := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
 	m := termOf(t, d, &topics{})
-	m.counters.cycled()
-	m.counters.did(takenBack, 1)
+	m.counters.addCycle()
+	m.counters.add(takenBack, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := m.report(ended); err == nil {
 		t.Fatal("a report without a database was made")
 	}
-	m.counters.did(takenBack, 2)
-	m.counters.did(promoted, 1)
+	m.counters.add(takenBack, 2)
+	m.counters.add(promoted, 1)
 	for range 2 {
 		if err := m.report(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.counters.cycled()
+	m.counters.addCycle()
 	if err := m.report(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,8 @@ const (
 	secretsMoved  counter = "secrets_moved"
 )
 
-// countersInOrder are all of them, in the order of a sentence, for one and for many.
+// countersInOrder are all counters in the order in which describe names them, each with its
+// words for one and for many.
 var countersInOrder = []struct {
 	counter   counter
 	one, many string
@@ -41,8 +42,8 @@ var countersInOrder = []struct {
 	{secretsMoved, "1 secret encrypted anew", "%d secrets encrypted anew"},
 }
 
-// sentence says what was done: "3 leases taken back, 1 job made ready."
-func sentence(done map[counter]int64) string {
+// describe returns what was done as a sentence: "3 leases taken back, 1 job made ready."
+func describe(done map[counter]int64) string {
 	var parts []string
 	for _, c := range countersInOrder {
 		switch n := done[c.counter]; n {
@@ -56,24 +57,24 @@ func sentence(done map[counter]int64) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// counters count what is done in a term.
+// counters count what was done in a term.
 type counters struct {
 	// firstCycle is set once, by the first cycle.
 	firstCycle signal.Signal
 
 	mu       sync.Mutex
 	cycles   int64
-	last     time.Time // of the last cycle
+	last     time.Time // when the last cycle ended
 	all      map[counter]int64
-	fresh    map[counter]int64 // not reported yet
-	reported int64             // cycles that were reported
+	fresh    map[counter]int64 // the part of all that is not reported yet
+	reported int64             // how many cycles were reported
 }
 
 func newCounters() *counters {
 	return &counters{firstCycle: signal.New(), all: map[counter]int64{}, fresh: map[counter]int64{}}
 }
 
-func (c *counters) did(what counter, n int) {
+func (c *counters) add(what counter, n int) {
 	if n <= 0 {
 		return
 	}
@@ -83,7 +84,7 @@ func (c *counters) did(what counter, n int) {
 	c.fresh[what] += int64(n)
 }
 
-func (c *counters) cycled() {
+func (c *counters) addCycle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cycles++
@@ -93,7 +94,8 @@ func (c *counters) cycled() {
 	}
 }
 
-// unreported is what the counters have to report.
+// unreported is what the next report says: cycles and all since the term began, fresh since the
+// last report.
 type unreported struct {
 	cycles int64
 	last   time.Time
@@ -101,8 +103,9 @@ type unreported struct {
 	fresh  map[counter]int64
 }
 
-// take returns what was not reported yet; false if there is nothing.
-func (c *counters) take() (unreported, bool) {
+// takeUnreported returns what the next report says, and counts it as reported; false where there
+// is nothing new.
+func (c *counters) takeUnreported() (unreported, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cycles == c.reported && len(c.fresh) == 0 {
@@ -116,7 +119,7 @@ func (c *counters) take() (unreported, bool) {
 	return n, true
 }
 
-// restore takes back what could not be reported.
+// restore counts as unreported again what could not be reported.
 func (c *counters) restore(n unreported) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

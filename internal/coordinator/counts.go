@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// countBatch is how many changes of the counts one transaction sums up, and
-	// countRounds how many times one cycle does so in a workspace at most.
+	// countBatch is how many changes of the counts one transaction sums up, countRounds how
+	// many such transactions a cycle has in a workspace at most.
 	countBatch  = 5000
 	countRounds = 20
-	// share is how much longer a sweep that found nothing rests than it took.
-	share = 100
+	// idleRestFactor is how many times as long as it took a sweep rests that found nothing.
+	idleRestFactor = 100
 )
 
-// sumUp adds what changed in the counts of jobs to the sums, in every workspace,
-// so that whoever queries them reads a few rows. It returns how many changes.
-// Numbers are right without it, too; two at once take different changes.
+// sumUp adds the changes of the counts of jobs to their sums, in every workspace, so that
+// queries read a few rows. It returns how many changes it added. Queries are right without
+// it, too; two processes at once take different changes.
 func (t *term) sumUp(ctx context.Context) (total int, failed error) {
 	workspaces, err := withChangedCounts(ctx, t.db)
 	if err != nil {
@@ -29,7 +29,8 @@ func (t *term) sumUp(ctx context.Context) (total int, failed error) {
 	}
 	for _, w := range workspaces {
 		n, err := t.sumUpIn(ctx, w)
-		total, failed = total+n, errors.Join(failed, err)
+		total += n
+		failed = errors.Join(failed, err)
 	}
 	return total, failed
 }
@@ -49,19 +50,19 @@ func (t *term) sumUpIn(ctx context.Context, workspace ids.ID) (total int, err er
 	return total, nil
 }
 
-// sparing returns a sweep that looks at all that waits. Where it found nothing it rests
-// a hundred times as long as that took: it takes a hundredth of one connection's
-// time at most, however much waits.
-func sparing(do func(context.Context) (int, error)) func(context.Context) (int, error) {
-	var rests time.Time
+// restingWhenIdle returns a sweep that reads everything that waits. After it found nothing it rests
+// a hundred times as long as that took: it uses a hundredth of one connection's time at most,
+// however much waits.
+func restingWhenIdle(do func(context.Context) (int, error)) func(context.Context) (int, error) {
+	var restUntil time.Time
 	return func(ctx context.Context) (int, error) {
 		began := time.Now()
-		if began.Before(rests) {
+		if began.Before(restUntil) {
 			return 0, nil
 		}
 		n, err := do(ctx)
 		if n == 0 {
-			rests = time.Now().Add(share * time.Since(began))
+			restUntil = time.Now().Add(idleRestFactor * time.Since(began))
 		}
 		return n, err
 	}

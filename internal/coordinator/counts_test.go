@@ -173,7 +173,7 @@ func TestASweepTakesAHundredthOfTheTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls, found := 0, 0
-		sweep := sparing(func(context.Context) (int, error) {
+		sweep := restingWhenIdle(func(context.Context) (int, error) {
 			calls++
 			<-time.After(2 * time.Second)
 			return found, nil

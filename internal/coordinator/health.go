@@ -16,8 +16,8 @@ import (
 // maxHealthChanges bounds the agents of a workspace whose changes one cycle records.
 const maxHealthChanges = 1000
 
-// healthLoop is the actor of events about an agent's health.
-const healthLoop = "health"
+// healthActor is the actor of events about an agent's health.
+const healthActor = "health"
 
 // healthChange is a change of an agent's health, as the logs record it.
 type healthChange struct {
@@ -28,8 +28,8 @@ type healthChange struct {
 	before, after fleet.Health
 }
 
-// event returns the type of the event to append; "" for a change that only pages show.
-func (c healthChange) event() eventlog.Type {
+// eventType returns the type of the event to append; "" for a change that only pages show.
+func (c healthChange) eventType() eventlog.Type {
 	gone := func(h fleet.Health) bool { return h == fleet.Stale || h == fleet.Dead }
 	switch {
 	case c.after == fleet.Dead:
@@ -43,9 +43,9 @@ func (c healthChange) event() eventlog.Type {
 }
 
 // checkHealth finds agents whose health is not the recorded one, and records each
-// change once, however many processes check. Pages are drawn again, and changes that
-// matter become events. It returns how many agents died; the reaper takes back their
-// jobs. Heartbeats that arrive cost nothing here.
+// change once, however many processes check. Pages show it, and changes that matter
+// become events. It returns how many agents died; the reaper takes back their jobs.
+// Agents whose heartbeats arrive cost nothing here.
 func (t *term) checkHealth(ctx context.Context) (int, error) {
 	workspaces, err := withChangedHealth(ctx, t.db)
 	if err != nil {
@@ -55,7 +55,8 @@ func (t *term) checkHealth(ctx context.Context) (int, error) {
 	var failed error
 	for _, w := range workspaces {
 		n, err := t.recordHealth(ctx, w)
-		died, failed = died+n, errors.Join(failed, err)
+		died += n
+		failed = errors.Join(failed, err)
 	}
 	return died, failed
 }
@@ -76,7 +77,7 @@ func (t *term) recordHealth(ctx context.Context, workspace ids.ID) (int, error) 
 				died = append(died, c)
 			}
 		}
-		return t.lineOfDeaths(ctx, tx, workspace, died)
+		return t.writeDeaths(ctx, tx, workspace, died)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("record the health of agents: %w", err)
@@ -89,16 +90,16 @@ func (t *term) recordHealth(ctx context.Context, workspace ids.ID) (int, error) 
 
 // appendTx appends the change to the log of events.
 func (c healthChange) appendTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
-	kind := c.event()
-	if kind == "" {
+	event := c.eventType()
+	if event == "" {
 		return nil
 	}
-	return eventlog.RecordTx(ctx, tx, tenancy.System(workspace, healthLoop), kind, c,
+	return eventlog.RecordTx(ctx, tx, tenancy.System(workspace, healthActor), event, c,
 		eventlog.Change{Field: "health", Old: c.before, New: c.after})
 }
 
-// lineOfDeaths writes one line about the agents of a workspace that died.
-func (t *term) lineOfDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, died []healthChange) error {
+// writeDeaths writes a line of the log about the agents of a workspace that died.
+func (t *term) writeDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, died []healthChange) error {
 	if len(died) == 0 {
 		return nil
 	}
@@ -106,5 +107,5 @@ func (t *term) lineOfDeaths(ctx context.Context, tx db.Tx, workspace ids.ID, die
 	if len(died) > 1 {
 		message = fmt.Sprintf("%d agents are dead: no heartbeat came in time.", len(died))
 	}
-	return t.line(ctx, tx, &workspace, levelWarning, message, map[string][]healthChange{"agents": died})
+	return t.writeLine(ctx, tx, &workspace, levelWarning, message, map[string][]healthChange{"agents": died})
 }

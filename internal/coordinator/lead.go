@@ -8,7 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/runloop"
 )
 
-// Work is what a coordinator has others do. Each call does a bounded part of it,
+// Work is the services that the coordinator calls. Each call does a bounded part of the work,
 // in all workspaces, and is safe in any number of processes at once.
 type Work struct {
 	Recovery  Recovery
@@ -27,7 +27,7 @@ type Work struct {
 	Messages  Messages
 }
 
-// Recovery takes jobs back from agents; each returns how many.
+// Recovery takes jobs back from agents. Each call returns how many it changed.
 type Recovery interface {
 	Reap(ctx context.Context) (int, error)
 	Warn(ctx context.Context) (int, error)
@@ -35,29 +35,29 @@ type Recovery interface {
 	FailCycles(ctx context.Context) (int, error)
 }
 
-// Promotion makes waiting jobs ready; each returns how many.
+// Promotion makes waiting jobs ready. Each call returns how many.
 type Promotion interface {
 	Promote(ctx context.Context) (int, error)
 	SweepDependencies(ctx context.Context) (int, error)
 }
 
-// People forgets sessions and links that are over.
+// People deletes expired sessions and links.
 type People interface {
 	Expire(ctx context.Context) error
 }
 
-// Events folds what is old in the log of events.
+// Events compacts old events. Compact returns of how many jobs.
 type Events interface {
 	Compact(ctx context.Context) (int, error)
 }
 
-// JobLogs deletes what is old in the logs of jobs.
+// JobLogs deletes old lines of the logs of jobs, and returns how many.
 type JobLogs interface {
 	ExpireLogs(ctx context.Context) (int, error)
 }
 
 // Words writes the words by which jobs are found: those of their texts, and those of the logs
-// of attempts that have ended. Each returns how much it looked at.
+// of attempts that have ended. Each call returns how many it read.
 type Words interface {
 	IndexTexts(ctx context.Context) (int, error)
 	IndexLogs(ctx context.Context) (int, error)
@@ -74,14 +74,14 @@ type Seals interface {
 	Seal(ctx context.Context) (int, error)
 }
 
-// Costs takes what finished jobs cost into the history that estimates go by, and
-// returns how many jobs it looked at.
+// Costs adds what finished jobs cost to the history on which estimates are based, and
+// returns how many jobs it read.
 type Costs interface {
 	Extend(ctx context.Context) (int, error)
 }
 
-// Prices prices what was used without a known cost, once there is a price for it, and
-// returns how many usage entries.
+// Prices prices usage without a known cost, once its model has a price, and returns how many
+// usage entries.
 type Prices interface {
 	PriceUsage(ctx context.Context) (int, error)
 }
@@ -93,37 +93,37 @@ type Merges interface {
 }
 
 // Messages sends agents and people messages of what happened, writes the words by which
-// messages are found, and drops old ones. Each returns how many.
+// messages are found, and deletes old messages. Each call returns how many.
 type Messages interface {
 	IndexWords(ctx context.Context) (int, error)
 	Bridge(ctx context.Context) (int, error)
 	DropOld(ctx context.Context) (int, error)
 }
 
-// Budgets opens the periods of budgets and takes back raises that have ended; and
-// foresees whether money lasts. Each returns how many.
+// Budgets begins the periods of budgets and ends raises whose time is over, and forecasts
+// whether the money lasts. Each call returns how many budgets.
 type Budgets interface {
 	Sweep(ctx context.Context) (int, error)
 	Foresee(ctx context.Context) (int, error)
 }
 
-// Blobs collects contents that nothing refers to any more, and seals the keys of others
-// with the present keys of their workspaces. Each returns how many.
+// Blobs deletes contents that nothing refers to any more, and encrypts the keys of the others
+// with the present keys of their workspaces. Each call returns how many.
 type Blobs interface {
 	Collect(ctx context.Context) (int, error)
 	RotateKeys(ctx context.Context) (int, error)
 }
 
 const (
-	// reportEvery is how often what was done is written down, at most.
+	// reportEvery is the shortest time between two reports of what was done.
 	reportEvery = 5 * time.Second
-	// lastWordTimeout bounds what is written down when a term is over.
-	lastWordTimeout = 2 * time.Second
-	// slowTimeout is for loops that go through all workspaces.
+	// lastReportTimeout bounds the report at the end of a term.
+	lastReportTimeout = 2 * time.Second
+	// slowTimeout bounds a cycle that goes through all workspaces.
 	slowTimeout = 5 * time.Minute
 )
 
-// term is one term of this process.
+// term is one term in which this process leads.
 type term struct {
 	*Service
 	*leadership.Term
@@ -132,16 +132,16 @@ type term struct {
 
 // lead does the coordinator's work until ctx ends.
 func (s *Service) lead(ctx context.Context, t *leadership.Term) {
-	m := &term{Service: s, Term: t, counters: newCounters()}
-	m.note(ctx, levelInfo, "Leads from now on.")
-	_ = runloop.Run(ctx, s.log, m.loops()...)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
+	led := &term{Service: s, Term: t, counters: newCounters()}
+	led.writeServerLine(ctx, levelInfo, "Leads from now on.")
+	_ = runloop.Run(ctx, s.log, led.loops()...)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastReportTimeout)
 	defer cancel()
-	if err := m.report(last); err != nil {
+	if err := led.report(limited); err != nil {
 		s.log.Warn("the last cycles were not written down", "term", t.Number, "error", err)
 		return
 	}
-	m.note(last, levelInfo, "Leads no longer.")
+	led.writeServerLine(limited, levelInfo, "Leads no longer.")
 }
 
 func (t *term) loops() []runloop.Loop {
@@ -153,9 +153,9 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},
 		{Name: "dependencies", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(promoted, sparing(w.Promotion.SweepDependencies))},
+			Do: t.counted(promoted, restingWhenIdle(w.Promotion.SweepDependencies))},
 		{Name: "cycles", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(cyclesFailed, sparing(w.Recovery.FailCycles))},
+			Do: t.counted(cyclesFailed, restingWhenIdle(w.Recovery.FailCycles))},
 		{Name: "counts", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(func(ctx context.Context) error {
 			_, err := t.sumUp(ctx)
 			return err
@@ -166,7 +166,7 @@ func (t *term) loops() []runloop.Loop {
 			return err
 		})},
 		{Name: "costs", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout, Do: t.cycle(func(ctx context.Context) error {
-			_, err := t.exhausted(w.Costs.Extend)(ctx)
+			_, err := t.untilNothingIsLeft(w.Costs.Extend)(ctx)
 			return err
 		})},
 		{Name: "prices", Every: 5 * time.Second, Jitter: time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Prices.PriceUsage))},
@@ -174,42 +174,42 @@ func (t *term) loops() []runloop.Loop {
 		{Name: "messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Messages.Bridge))},
 		{Name: "old messages", Every: time.Hour, Jitter: 10 * time.Minute, Timeout: slowTimeout,
-			Do: t.cycle(uncounted(t.exhausted(w.Messages.DropOld)))},
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Messages.DropOld)))},
 		{Name: "budgets", Every: 10 * time.Second, Jitter: 2 * time.Second, Do: t.cycle(uncounted(w.Budgets.Sweep))},
 		{Name: "projections", Every: time.Minute, Jitter: 5 * time.Second, Timeout: slowTimeout, Do: t.cycle(uncounted(w.Budgets.Foresee))},
 		{Name: "sessions", Every: 10 * time.Minute, Jitter: time.Minute, Do: t.cycle(w.People.Expire)},
 		{Name: "compaction", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
 			Do: t.counted(jobsCompacted, w.Events.Compact)},
 		{Name: "job logs", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
-			Do: t.counted(linesExpired, t.exhausted(w.JobLogs.ExpireLogs))},
+			Do: t.counted(linesExpired, t.untilNothingIsLeft(w.JobLogs.ExpireLogs))},
 		{Name: "words of jobs", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Words.IndexTexts))},
 		{Name: "words of messages", Every: 500 * time.Millisecond, Jitter: 100 * time.Millisecond, Timeout: slowTimeout,
 			Do: t.cycle(uncounted(w.Messages.IndexWords))},
 		{Name: "words of logs", Every: 10 * time.Second, Jitter: 2 * time.Second, Timeout: slowTimeout,
-			Do: t.cycle(uncounted(t.exhausted(w.Words.IndexLogs)))},
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Words.IndexLogs)))},
 		{Name: "coordinator log", Every: 10 * time.Minute, Jitter: time.Minute, Timeout: slowTimeout,
-			Do: t.counted(linesExpired, t.exhausted(t.expireLog))},
+			Do: t.counted(linesExpired, t.untilNothingIsLeft(t.expireLog))},
 		{Name: "key rotation", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(secretsMoved, t.exhausted(w.Secrets.RotateSecrets))},
+			Do: t.counted(secretsMoved, t.untilNothingIsLeft(w.Secrets.RotateSecrets))},
 		{Name: "blob keys", Every: 15 * time.Second, Jitter: 5 * time.Second, Timeout: slowTimeout,
-			Do: t.counted(secretsMoved, t.exhausted(w.Blobs.RotateKeys))},
+			Do: t.counted(secretsMoved, t.untilNothingIsLeft(w.Blobs.RotateKeys))},
 		{Name: "blobs", Every: time.Minute, Jitter: 10 * time.Second, Timeout: slowTimeout,
-			Do: t.cycle(uncounted(t.exhausted(w.Blobs.Collect)))},
+			Do: t.cycle(uncounted(t.untilNothingIsLeft(w.Blobs.Collect)))},
 		{Name: "report", Every: reportEvery, Kick: t.counters.firstCycle.C(), Do: t.report},
 	}
 }
 
-// counted returns a cycle that returns how much of something it did.
-func (t *term) counted(what counter, do func(context.Context) (int, error)) func(context.Context) error {
+// counted returns a cycle whose result is added to a counter.
+func (t *term) counted(c counter, do func(context.Context) (int, error)) func(context.Context) error {
 	return t.cycle(func(ctx context.Context) error {
 		n, err := do(ctx)
-		t.counters.did(what, n)
+		t.counters.add(c, n)
 		return err
 	})
 }
 
-// uncounted returns a cycle of what nobody counts.
+// uncounted returns a cycle whose result is not counted.
 func uncounted(do func(context.Context) (int, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := do(ctx)
@@ -217,10 +217,9 @@ func uncounted(do func(context.Context) (int, error)) func(context.Context) erro
 	}
 }
 
-// exhausted does a part of something again and again, until nothing is left or
-// the cycle's time is over: what is written faster than one part in a cycle would
-// never be caught up with.
-func (t *term) exhausted(do func(context.Context) (int, error)) func(context.Context) (int, error) {
+// untilNothingIsLeft repeats a bounded part of the work until nothing is left or the cycle's time
+// is over: one part in each cycle would not keep up with what is written faster.
+func (t *term) untilNothingIsLeft(do func(context.Context) (int, error)) func(context.Context) (int, error) {
 	return func(ctx context.Context) (total int, err error) {
 		for n := 1; n > 0 && err == nil && t.Trusted() && ctx.Err() == nil; total += n {
 			n, err = do(ctx)
@@ -229,8 +228,8 @@ func (t *term) exhausted(do func(context.Context) (int, error)) func(context.Con
 	}
 }
 
-// cycle returns one cycle of a loop, where this process still leads: one that was
-// stopped for a while goes on here before it knows that its context has ended.
+// cycle returns a cycle of a loop that does nothing where this process does not lead any more:
+// a process that was stopped for a while goes on here before its context has ended.
 func (t *term) cycle(do func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if !t.Trusted() {
@@ -238,7 +237,7 @@ func (t *term) cycle(do func(context.Context) error) func(context.Context) error
 		}
 		err := do(ctx)
 		if err == nil {
-			t.counters.cycled()
+			t.counters.addCycle()
 		}
 		return err
 	}

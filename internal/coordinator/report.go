@@ -21,9 +21,9 @@ const (
 	expireBatch = 5000
 )
 
-// line writes one line of the log. A nil workspace is the server as a whole; the
-// transaction must be one of that workspace, or of none.
-func (t *term) line(ctx context.Context, tx db.Tx, workspace *ids.ID, level, message string, details any) error {
+// writeLine writes a line of the coordinator's log, about a workspace or, where it is nil, about the
+// server as a whole. The transaction must be of that workspace, or of none.
+func (t *term) writeLine(ctx context.Context, tx db.Tx, workspace *ids.ID, level, message string, details any) error {
 	encoded, err := json.Marshal(details)
 	if err != nil {
 		return fmt.Errorf("encode details: %w", err)
@@ -31,25 +31,25 @@ func (t *term) line(ctx context.Context, tx db.Tx, workspace *ids.ID, level, mes
 	return addLineTx(ctx, tx, workspace, LogLine{InstanceID: t.instance, Term: t.Number, Level: level, Message: message, Details: encoded})
 }
 
-// note writes a line about the server as a whole, if it can be had.
-func (t *term) note(ctx context.Context, level, message string) {
-	err := t.db.In(ctx, db.None, func(tx db.Tx) error { return t.line(ctx, tx, nil, level, message, struct{}{}) })
+// writeServerLine writes a line about the server as a whole. Where that fails the line is lost.
+func (t *term) writeServerLine(ctx context.Context, level, message string) {
+	err := t.db.In(ctx, db.None, func(tx db.Tx) error { return t.writeLine(ctx, tx, nil, level, message, struct{}{}) })
 	if err != nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "a line of the coordinator's log is lost", slog.Any("error", err))
 	}
 }
 
-// report writes down what was done since the last report: the counters in the
-// leader's row, and one line if anything was done.
+// report writes what was done since the last report: the counters to the leader's row, and
+// a line to the log where anything was done.
 func (t *term) report(ctx context.Context) error {
-	n, ok := t.counters.take()
+	n, ok := t.counters.takeUnreported()
 	if !ok {
 		return nil
 	}
 	err := t.db.In(ctx, db.None, func(tx db.Tx) error {
 		if n.cycles > 0 {
 			r := leadership.Report{LastCycle: n.last, Cycles: n.cycles, Stats: n.all}
-			// The row may be that of a later term by now; the line below reports it even so.
+			// The row may be of a later term by now; then only the log's line has it.
 			if _, err := t.election.ReportTx(ctx, tx, t.Number, r); err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func (t *term) report(ctx context.Context) error {
 		if len(n.fresh) == 0 {
 			return nil
 		}
-		return t.line(ctx, tx, nil, levelInfo, sentence(n.fresh), n.fresh)
+		return t.writeLine(ctx, tx, nil, levelInfo, describe(n.fresh), n.fresh)
 	})
 	if err != nil {
 		// Better reported twice than never.
@@ -65,7 +65,7 @@ func (t *term) report(ctx context.Context) error {
 		return err
 	}
 	if len(n.fresh) > 0 {
-		t.log.InfoContext(ctx, sentence(n.fresh), "term", t.Number)
+		t.log.InfoContext(ctx, describe(n.fresh), "term", t.Number)
 	}
 	return nil
 }

@@ -37,9 +37,10 @@ func addLineTx(ctx context.Context, tx db.Tx, workspace *ids.ID, l LogLine) erro
 		Term: l.Term, Level: l.Level, Message: l.Message, Details: l.Details})
 }
 
-// workspacesWith lists the workspaces in which a statement finds work.
-func workspacesWith(ctx context.Context, d *db.DB, what string, find func(context.Context, dbsqlc.DBTX) ([]ids.ID, error)) (list []ids.ID,
-	err error) {
+// workspacesWith returns the workspaces that a query finds. what names their work in errors.
+func workspacesWith(
+	ctx context.Context, d *db.DB, what string, find func(context.Context, dbsqlc.DBTX) ([]ids.ID, error),
+) (list []ids.ID, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		list, err = find(ctx, tx)
 		return err
@@ -70,8 +71,7 @@ func withChangedCounts(ctx context.Context, d *db.DB) ([]ids.ID, error) {
 
 // sumUpTx sums up a batch of changes, and returns how many there were.
 func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
-	n, err := q.JobCountSettle(ctx, tx, workspace, countBatch)
-	return n, err
+	return q.JobCountSettle(ctx, tx, workspace, countBatch)
 }
 
 // withChangedHealth lists workspaces with agents whose health is not the recorded one.
@@ -90,7 +90,7 @@ func recordHealthTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]healthCh
 	return list, err
 }
 
-// analyzeGrownTables counts tables that have grown; see the function in the database.
+// analyzeGrownTables analyzes tables that have grown; see the function in the database.
 func analyzeGrownTables(ctx context.Context, d *db.DB) (n int, err error) {
 	err = d.In(ctx, db.System, func(tx db.Tx) error {
 		counted, err := q.AnalyzeGrownTables(ctx, tx)
@@ -98,7 +98,7 @@ func analyzeGrownTables(ctx context.Context, d *db.DB) (n int, err error) {
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("count tables that have grown: %w", err)
+		return 0, fmt.Errorf("analyze tables that have grown: %w", err)
 	}
 	return n, nil
 }

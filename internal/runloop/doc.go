@@ -1,5 +1,4 @@
-// Package runloop starts and stops what goes on in the background: loops, which
-// do something every now and then, and tasks, which go on until they are
-// stopped. Each has a name, ends with its context, survives its own panics, and
-// says once, not every second, that it fails.
+// Package runloop runs background work: loops, which do something at intervals, and
+// tasks, which run until they are stopped. Each has a name, ends with its context,
+// survives its own panics, and logs a failure once, not every second.
 package runloop

@@ -13,24 +13,23 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// defaultTimeout bounds a cycle that names no timeout of its own.
+// defaultTimeout bounds a cycle of a loop without a timeout.
 const defaultTimeout = 30 * time.Second
 
-// Loop does something every now and then.
+// Loop does something at intervals.
 type Loop struct {
 	Name string
 	// Every is the wait between the end of one cycle and the start of the next.
-	// After cycles that failed it is 5, 10, 20 and then 40 seconds, if that is longer.
+	// After failures in a row it is 5, 10, 20 and then 40 seconds, if that is longer.
 	Every time.Duration
 	// Jitter is added to each wait, at random between zero and it, so that
 	// processes that started together do not stay together.
 	Jitter time.Duration
 	// Timeout ends a cycle's context; zero means 30 seconds.
 	Timeout time.Duration
-	// Kick starts the next cycle at once, after one that did not fail; nil means
-	// that nothing does.
+	// Kick starts the next cycle at once, except after a failure. It may be nil.
 	Kick <-chan struct{}
-	// Do is one cycle: bounded work that returns when its context ends.
+	// Do is a cycle: bounded work that returns when its context ends.
 	Do func(ctx context.Context) error
 }
 
@@ -47,18 +46,18 @@ func Run(ctx context.Context, log *slog.Logger, loops ...Loop) error {
 }
 
 func (l Loop) run(ctx context.Context, log *slog.Logger) {
-	report := reporter{log: log}
+	outcomes := reporter{log: log}
 	for ctx.Err() == nil {
 		err := l.cycle(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		report.outcome(err)
+		outcomes.note(err)
 		kick := l.Kick
 		if err != nil {
 			kick = nil
 		}
-		if !wait(ctx, max(l.Every, Backoff(report.failures))+jitter(l.Jitter), kick) {
+		if !wait(ctx, max(l.Every, Backoff(outcomes.failures))+jitter(l.Jitter), kick) {
 			return
 		}
 	}
@@ -71,7 +70,7 @@ func (l Loop) cycle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return guarded(ctx, l.Do)
+	return callSafely(ctx, l.Do)
 }
 
 // wait returns false when ctx ended first.
@@ -87,40 +86,40 @@ func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	return true
 }
 
-func jitter(most time.Duration) time.Duration {
-	if most <= 0 {
+func jitter(longest time.Duration) time.Duration {
+	if longest <= 0 {
 		return 0
 	}
-	return rand.N(most)
+	return rand.N(longest)
 }
 
-// panicked is a panic that became an error.
-type panicked struct {
+// panicError is a panic as an error.
+type panicError struct {
 	value any
 	stack []byte
 }
 
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// guarded calls fn and turns its panic into an error.
-func guarded(ctx context.Context, fn func(context.Context) error) (err error) {
+// callSafely calls fn, and returns its panic as an error.
+func callSafely(ctx context.Context, fn func(context.Context) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &panicked{v, debug.Stack()}
+			err = &panicError{v, debug.Stack()}
 		}
 	}()
 	return fn(ctx)
 }
 
-// reporter logs a failure when it begins or changes, and its end. A database that
-// is away is one failure, in whatever words it shows.
+// reporter logs a failure when it begins or changes, and its end. Errors of a database that
+// cannot be reached are one failure, whatever their texts.
 type reporter struct {
 	log      *slog.Logger
 	last     string
 	failures int
 }
 
-func (r *reporter) outcome(err error) {
+func (r *reporter) note(err error) {
 	if err == nil {
 		if r.failures > 0 {
 			r.log.Info("works again", "failures", r.failures)
@@ -129,16 +128,16 @@ func (r *reporter) outcome(err error) {
 		return
 	}
 	r.failures++
-	what := err.Error()
+	failure := err.Error()
 	if fault.Is(err, fault.Unavailable) {
-		what = string(fault.Unavailable)
+		failure = string(fault.Unavailable)
 	}
-	if what == r.last {
+	if failure == r.last {
 		return
 	}
-	r.last = what
+	r.last = failure
 	attrs := []any{"error", err}
-	var p *panicked
+	var p *panicError
 	if errors.As(err, &p) {
 		attrs = append(attrs, "stack", string(p.stack))
 	}

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// restShare is how many times as long as a page of a backlog took a loop rests before the
-// next one: work that can wait takes a seventh of a core from work that people wait for.
-const restShare = 6
+// restFactor is how many times as long as a page of a backlog took a loop rests before the
+// next one: work that can wait uses at most a seventh of a core.
+const restFactor = 6
 
-// Rest lets others work before the next page of a backlog: six times as long as since began,
-// or until ctx ends.
+// Rest waits before the next page of a backlog, six times as long as since began or until ctx
+// ends, so that other work comes first.
 func Rest(ctx context.Context, began time.Time) {
-	wait(ctx, restShare*time.Since(began), nil)
+	wait(ctx, restFactor*time.Since(began), nil)
 }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	firstRestart = 250 * time.Millisecond
-	lastRestart  = 30 * time.Second
-	// steadyAfter is how long a task must have run for its next failure to count as the first.
-	steadyAfter = time.Minute
+	firstRestart   = 250 * time.Millisecond
+	longestRestart = 30 * time.Second
+	// healthyAfter is how long a task must have run for its next failure to count as the first.
+	healthyAfter = time.Minute
 )
 
-// errEnded is the failure of a task that returned although nobody stopped it.
+// errEnded is the failure of a task that returned nil before its context ended.
 var errEnded = errors.New("ended by itself")
 
-// Task goes on until its context ends.
+// Task runs until its context ends.
 type Task struct {
 	Name string
 	Run  func(ctx context.Context) error
@@ -37,25 +37,25 @@ func Keep(ctx context.Context, log *slog.Logger, tasks ...Task) error {
 }
 
 func (t Task) keep(ctx context.Context, log *slog.Logger) {
-	report := reporter{log: log}
+	outcomes := reporter{log: log}
 	restart := firstRestart
 	for {
 		started := time.Now()
-		err := guarded(ctx, t.Run)
+		err := callSafely(ctx, t.Run)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(started) >= steadyAfter {
+		if time.Since(started) >= healthyAfter {
 			restart = firstRestart
-			report.outcome(nil)
+			outcomes.note(nil)
 		}
 		if err == nil {
 			err = errEnded
 		}
-		report.outcome(err)
+		outcomes.note(err)
 		if !wait(ctx, restart+jitter(restart/4), nil) {
 			return
 		}
-		restart = min(2*restart, lastRestart)
+		restart = min(2*restart, longestRestart)
 	}
 }
