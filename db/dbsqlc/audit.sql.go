@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -325,7 +326,7 @@ ORDER BY j.id
 type AuditJobsRow struct {
 	ID               uuid.UUID
 	Key              string
-	Status           string
+	Status           status.Status
 	WaitReason       string
 	Epoch            int64
 	Attempts         int

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -573,7 +574,7 @@ ORDER BY x.job_id, d.key
 type BoardOpenDependenciesRow struct {
 	JobID  uuid.UUID
 	Key    string
-	Status string
+	Status status.Status
 }
 
 // What jobs still wait for.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -304,7 +305,7 @@ WHERE j.workspace_id = $2 AND j.id = ANY($3::uuid[])
 type LeasesLockRow struct {
 	ID              uuid.UUID
 	Key             string
-	Status          string
+	Status          status.Status
 	AgentID         uuid.UUID
 	Epoch           int64
 	Live            bool

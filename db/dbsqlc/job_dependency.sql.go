@@ -9,6 +9,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -398,7 +399,7 @@ type JobNodesRow struct {
 	ID     uuid.UUID
 	Key    string
 	Title  string
-	Status string
+	Status status.Status
 }
 
 func (q *Queries) JobNodes(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobNodesRow, error) {

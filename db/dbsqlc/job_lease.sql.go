@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -256,7 +257,7 @@ WHERE j.workspace_id = $1 AND (j.key = $2::text OR j.id = $3::uuid)
 type LeaseStateRow struct {
 	ID              uuid.UUID
 	Key             string
-	Status          string
+	Status          status.Status
 	Epoch           int64
 	LeaseEpoch      *int64
 	AgentID         *uuid.UUID

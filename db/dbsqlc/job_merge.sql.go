@@ -8,6 +8,7 @@ package dbsqlc
 import (
 	"context"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -82,7 +83,7 @@ WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_
 
 type JobMergeLastRow struct {
 	Key    string
-	Status string
+	Status status.Status
 	Url    string
 }
 
@@ -141,12 +142,12 @@ type JobMergeOpenRow struct {
 	JobID        uuid.UUID
 	Commit       string
 	MergeKey     string
-	MergeStatus  string
+	MergeStatus  status.Status
 	LastError    string
 	MergedCommit string
 	Url          string
 	Key          string
-	Status       string
+	Status       status.Status
 	Version      int
 	ApprovedHead string
 }

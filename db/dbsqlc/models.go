@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -402,7 +403,7 @@ type Job struct {
 	Factory             string
 	LaneID              int64
 	Tags                []string
-	Status              string
+	Status              status.Status
 	WaitReason          string
 	BlockedReason       string
 	Question            string
@@ -517,7 +518,7 @@ type JobFull struct {
 	Factory              string
 	LaneID               int64
 	Tags                 []string
-	Status               string
+	Status               status.Status
 	WaitReason           string
 	BlockedReason        string
 	Question             string

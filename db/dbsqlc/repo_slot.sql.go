@@ -8,6 +8,7 @@ package dbsqlc
 import (
 	"context"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -196,7 +197,7 @@ WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
 type SlotListRow struct {
 	Repo     string
 	JobID    uuid.UUID
-	Status   string
+	Status   status.Status
 	Priority int
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -115,7 +116,7 @@ type ReviewQueueRow struct {
 	Repo     string
 	Product  string
 	Priority int
-	Status   string
+	Status   status.Status
 	StatusAt time.Time
 	Result   json.RawMessage
 	Agent    string

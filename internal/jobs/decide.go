@@ -61,13 +61,13 @@ func (j Job) Block(reason string) (Decision, error) {
 
 // Unblock ends a block; the job is claimable again unless something holds it. A
 // question that nobody answered is dropped.
-func (j Job) Unblock(now time.Time, dependencyOpen bool) (Decision, error) {
-	return j.decide(ByUnblock, Ready, eventlog.JobUnblocked, func(d *Decision) {
+func (l Locked) Unblock(dependencyOpen bool) (Decision, error) {
+	return l.decide(ByUnblock, Ready, eventlog.JobUnblocked, func(d *Decision) {
 		d.After.BlockedReason = ""
-		if j.Asks() {
+		if l.Asks() {
 			d.After.Question = ""
 		}
-	}, readyOrHeld(now, dependencyOpen))
+	}, readyOrHeld(l.Now, dependencyOpen))
 }
 
 // Ask parks a job with its holder's question and frees the seat. A person's
@@ -81,14 +81,14 @@ func (j Job) Ask(question string) (Decision, error) {
 
 // Reply answers the question that parked the job; the next attempt is given
 // both. InvalidTransition where nothing was asked, or the answer was given before.
-func (j Job) Reply(now time.Time, dependencyOpen bool, answer string) (Decision, error) {
-	if j.Status == Blocked && !j.Asks() {
+func (l Locked) Reply(dependencyOpen bool, answer string) (Decision, error) {
+	if l.Status == Blocked && !l.Asks() {
 		return Decision{}, fault.New(fault.InvalidTransition,
-			"%s is blocked by a person; no question is open. Unblock it instead.", j.Key).With("status", string(j.Status))
+			"%s is blocked by a person; no question is open. Unblock it instead.", l.Key).With("status", string(l.Status))
 	}
-	return j.decide(ByAnswer, Ready, eventlog.JobAnswered, func(d *Decision) {
+	return l.decide(ByAnswer, Ready, eventlog.JobAnswered, func(d *Decision) {
 		d.After.BlockedReason, d.After.Answer = "", answer
-	}, readyOrHeld(now, dependencyOpen))
+	}, readyOrHeld(l.Now, dependencyOpen))
 }
 
 // Pause holds a job until somebody resumes it.
@@ -97,8 +97,8 @@ func (j Job) Pause() (Decision, error) {
 }
 
 // Resume ends a pause; the job is claimable again unless something holds it.
-func (j Job) Resume(now time.Time, dependencyOpen bool) (Decision, error) {
-	return j.decide(ByResume, Ready, eventlog.JobResumed, readyOrHeld(now, dependencyOpen))
+func (l Locked) Resume(dependencyOpen bool) (Decision, error) {
+	return l.decide(ByResume, Ready, eventlog.JobResumed, readyOrHeld(l.Now, dependencyOpen))
 }
 
 // Cancel ends a job for good.
@@ -111,16 +111,16 @@ func (j Job) Cancel(reason string) (Decision, error) {
 
 // Retry gives a finished job a new life: both counters start again, the epoch
 // never does. InvalidTransition for a job of a system kind: its order is decided about.
-func (j Job) Retry(now time.Time, dependencyOpen bool) (Decision, error) {
-	if err := j.requireNotSystem(ByRetry); err != nil {
+func (l Locked) Retry(dependencyOpen bool) (Decision, error) {
+	if err := l.requireNotSystem(ByRetry); err != nil {
 		return Decision{}, err
 	}
-	return j.decide(ByRetry, Ready, eventlog.JobRetried, func(d *Decision) {
+	return l.decide(ByRetry, Ready, eventlog.JobRetried, func(d *Decision) {
 		d.After.FailureCount, d.After.LostCount = 0, 0
 		d.After.NotBefore = nil
 		d.After.ProgressPercent, d.After.CurrentStep = nil, ""
 		d.After.ApprovedHead, d.After.MergedCommit = "", ""
-	}, readyOrHeld(now, dependencyOpen))
+	}, readyOrHeld(l.Now, dependencyOpen))
 }
 
 // Approve accepts work that was handed in; head is the commit that was looked
@@ -277,40 +277,40 @@ func (d *Decision) dropForNext() {
 }
 
 // GiveBack ends an attempt without a result and without blame.
-func (j Job) GiveBack(now time.Time, reason string) (Decision, error) {
-	return j.decide(ByRelease, Ready, eventlog.JobReleased, func(d *Decision) {
+func (l Locked) GiveBack(reason string) (Decision, error) {
+	return l.decide(ByRelease, Ready, eventlog.JobReleased, func(d *Decision) {
 		d.Payload["reason"] = reason
-	}, readyOrHeld(now, false))
+	}, readyOrHeld(l.Now, false))
 }
 
 // Fail ends an attempt that went wrong. A failure that may be retried waits for
 // the backoff; the job fails for good when retries are used up or make no sense.
-func (j Job) Fail(now time.Time, retryable bool, of FailureKind, message string) (Decision, error) {
-	failures := j.FailureCount + 1
+func (l Locked) Fail(retryable bool, of FailureKind, message string) (Decision, error) {
+	failures := l.FailureCount + 1
 	to, kind := Waiting, eventlog.JobAttemptFailed
-	if !retryable || failures > j.MaxRetries {
+	if !retryable || failures > l.MaxRetries {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	return j.decide(ByFailure, to, kind, func(d *Decision) {
+	return l.decide(ByFailure, to, kind, func(d *Decision) {
 		if retryable && to == Failed {
 			d.exhausted(retryLimit)
 		}
 		d.After.FailureCount = failures
 		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
 		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
-		d.backOff(now, failures)
+		d.backOff(l.Now, failures)
 	})
 }
 
 // HandBack ends an attempt for what is its host's: a provider that takes no requests, a key
 // that is not valid, a repository that cannot be read. The job waits for the time, or for its
 // first backoff where wait is 0; it counts neither as a failure nor as a loss.
-func (j Job) HandBack(now time.Time, of FailureKind, wait time.Duration, message string) (Decision, error) {
-	return j.decide(ByFailure, Waiting, eventlog.JobAttemptFailed, func(d *Decision) {
+func (l Locked) HandBack(of FailureKind, wait time.Duration, message string) (Decision, error) {
+	return l.decide(ByFailure, Waiting, eventlog.JobAttemptFailed, func(d *Decision) {
 		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
 		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, true
-		d.backOff(now, 1)
-		if until := now.Add(wait); wait > 0 {
+		d.backOff(l.Now, 1)
+		if until := l.Now.Add(wait); wait > 0 {
 			d.After.NotBefore = &until
 		}
 	})
@@ -320,13 +320,13 @@ func (j Job) HandBack(now time.Time, of FailureKind, wait time.Duration, message
 // failure: it has its own counter and its own limit. It waits for wait, which
 // spreads the return of many jobs that were lost at once, and for the time that a
 // person set meanwhile.
-func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, error) {
-	losses := j.LostCount + 1
+func (l Locked) Lose(reason string, wait time.Duration) (Decision, error) {
+	losses := l.LostCount + 1
 	to, kind := Ready, eventlog.JobLost
-	if losses > j.MaxLost {
+	if losses > l.MaxLost {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	return j.decide(ByLoss, to, kind, func(d *Decision) {
+	return l.decide(ByLoss, to, kind, func(d *Decision) {
 		d.After.LostCount = losses
 		d.Payload["reason"] = reason
 		if to == Failed {
@@ -334,9 +334,9 @@ func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, e
 			d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
 			return
 		}
-		*d = d.claimable(now, false)
+		*d = d.claimable(l.Now, false)
 		if d.After.Status == Ready && wait > 0 {
-			until := now.Add(wait)
+			until := l.Now.Add(wait)
 			d.After.Status, d.After.WaitReason, d.After.NotBefore = Waiting, WaitRetryBackoff, &until
 		}
 	})
@@ -345,13 +345,13 @@ func (j Job) Lose(now time.Time, reason string, wait time.Duration) (Decision, e
 // TimeOut takes a job from a holder that is long past its estimate and makes no
 // progress. It goes back at once, one step more urgent; each time counts as a
 // failure, so that it ends (ADR 0014).
-func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
-	failures := j.FailureCount + 1
+func (l Locked) TimeOut(reason string) (Decision, error) {
+	failures := l.FailureCount + 1
 	to, kind := Ready, eventlog.JobTimedOut
-	if failures > j.MaxRetries {
+	if failures > l.MaxRetries {
 		to, kind = Failed, eventlog.JobFailed
 	}
-	return j.decide(ByTimeout, to, kind, func(d *Decision) {
+	return l.decide(ByTimeout, to, kind, func(d *Decision) {
 		d.After.FailureCount = failures
 		d.After.LastError, d.After.FailureKind = reason, FailedTimeout
 		d.Payload["reason"] = reason
@@ -359,8 +359,8 @@ func (j Job) TimeOut(now time.Time, reason string) (Decision, error) {
 			d.exhausted(retryLimit)
 			return
 		}
-		d.After.Priority = min(j.Priority+1, MaxPriority)
-		*d = d.claimable(now, false)
+		d.After.Priority = min(l.Priority+1, MaxPriority)
+		*d = d.claimable(l.Now, false)
 	})
 }
 

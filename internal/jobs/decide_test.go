@@ -33,28 +33,28 @@ func TestBackoffDoublesWithinItsSpread(t *testing.T) {
 func TestDecisionsFollowTheTable(t *testing.T) {
 	decisions := map[Trigger]func(Job) (Decision, error){
 		ByBlock:     func(j Job) (Decision, error) { return j.Block("later") },
-		ByUnblock:   func(j Job) (Decision, error) { return j.Unblock(noon, false) },
+		ByUnblock:   func(j Job) (Decision, error) { return Locked{j, noon}.Unblock(false) },
 		ByPause:     Job.Pause,
-		ByResume:    func(j Job) (Decision, error) { return j.Resume(noon, true) },
+		ByResume:    func(j Job) (Decision, error) { return Locked{j, noon}.Resume(true) },
 		ByCancel:    func(j Job) (Decision, error) { return j.Cancel("enough") },
-		ByRetry:     func(j Job) (Decision, error) { return j.Retry(noon, false) },
+		ByRetry:     func(j Job) (Decision, error) { return Locked{j, noon}.Retry(false) },
 		ByApprove:   func(j Job) (Decision, error) { return j.Approve("abc") },
 		ByReject:    func(j Job) (Decision, error) { return j.Reject("no") },
 		ByMerge:     func(j Job) (Decision, error) { return j.Merge("abc", "") },
 		ByArchive:   Job.Archive,
 		ByStart:     Job.Start,
 		ByComplete:  func(j Job) (Decision, error) { return j.HandIn(Work{Result: []byte("{}")}) },
-		ByRelease:   func(j Job) (Decision, error) { return j.GiveBack(noon, "") },
-		ByFailure:   func(j Job) (Decision, error) { return j.Fail(noon, true, FailedOther, "x") },
-		ByLoss:      func(j Job) (Decision, error) { return j.Lose(noon, "x", time.Minute) },
+		ByRelease:   func(j Job) (Decision, error) { return Locked{j, noon}.GiveBack("") },
+		ByFailure:   func(j Job) (Decision, error) { return Locked{j, noon}.Fail(true, FailedOther, "x") },
+		ByLoss:      func(j Job) (Decision, error) { return Locked{j, noon}.Lose("x", time.Minute) },
 		ByHold:      func(j Job) (Decision, error) { return j.Hold(WaitRepoBusy) },
 		ByAsk:       func(j Job) (Decision, error) { return j.Ask("which one?") },
-		ByTimeout:   func(j Job) (Decision, error) { return j.TimeOut(noon, "x") },
+		ByTimeout:   func(j Job) (Decision, error) { return Locked{j, noon}.TimeOut("x") },
 		ByCycle:     func(j Job) (Decision, error) { return j.FailCycle([]string{"FB-1", "FB-2", "FB-1"}) },
 		ByMergeFail: func(j Job) (Decision, error) { return j.FailMerge("conflict") },
 		ByAnswer: func(j Job) (Decision, error) {
 			j.Question = "which one?"
-			return j.Reply(noon, false, "the first")
+			return Locked{j, noon}.Reply(false, "the first")
 		},
 	}
 	for by, decide := range decisions {
@@ -113,7 +113,7 @@ func TestOnlyAnOpenQuestionIsAnswered(t *testing.T) {
 		"blocked by a person":       {"", "", false},
 		"answered and then blocked": {"which one?", "the first", false},
 	} {
-		d, err := Job{Key: "FB-1", Status: Blocked, Question: c.question, Answer: c.answer}.Reply(noon, false, "the second")
+		d, err := Locked{Job{Key: "FB-1", Status: Blocked, Question: c.question, Answer: c.answer}, noon}.Reply(false, "the second")
 		if c.open && (err != nil || d.After.Answer != "the second") || !c.open && !fault.Is(err, fault.InvalidTransition) {
 			t.Errorf("%s: answer %q, %v", name, d.After.Answer, err)
 		}
@@ -139,7 +139,7 @@ func TestAPromotionSaysWhatHoldsTheJobNow(t *testing.T) {
 		"repo free, linked meanwhile":     {WaitRepoBusy, nil, true, true, WaitDependency},
 		"place in review, time set since": {WaitReviewBacklog, &later, false, true, WaitNotBefore},
 	} {
-		d, changed := Job{Status: Waiting, WaitReason: c.was, Spec: Spec{NotBefore: c.notBefore}}.Promote(noon, c.open)
+		d, changed := Locked{Job{Status: Waiting, WaitReason: c.was, Spec: Spec{NotBefore: c.notBefore}}, noon}.Promote(c.open)
 		if changed != c.changed || changed && d.After.WaitReason != c.want {
 			t.Errorf("%s: changed %t to %q; want %t, %q", name, changed, d.After.WaitReason, c.changed, c.want)
 		}
@@ -163,7 +163,7 @@ func TestWhatHoldsAJobDecidesWhereItGoes(t *testing.T) {
 		"both":           {&later, true, Waiting, WaitDependency},
 		"a time gone by": {&noon, false, Ready, NoWait},
 	} {
-		d, err := Job{Status: Paused, Spec: Spec{NotBefore: c.notBefore}}.Resume(noon, c.dependency)
+		d, err := Locked{Job{Status: Paused, Spec: Spec{NotBefore: c.notBefore}}, noon}.Resume(c.dependency)
 		if err != nil || d.After.Status != c.want || d.After.WaitReason != c.reason {
 			t.Errorf("%s: %s %q, %v; want %s %q", name, d.After.Status, d.After.WaitReason, err, c.want, c.reason)
 		}
@@ -171,20 +171,20 @@ func TestWhatHoldsAJobDecidesWhereItGoes(t *testing.T) {
 }
 
 func TestLimitsOfFailureAndLoss(t *testing.T) {
-	job := Job{Status: Running, Spec: Spec{MaxRetries: 2}, MaxLost: 2, RetryBackoffSeconds: 10}
+	job := Locked{Job{Status: Running, Spec: Spec{MaxRetries: 2}, MaxLost: 2, RetryBackoffSeconds: 10}, noon}
 	for failures, want := range []Status{Waiting, Waiting, Failed} {
 		job.FailureCount = failures
-		if d, err := job.Fail(noon, true, FailedOther, "x"); err != nil || d.After.Status != want {
+		if d, err := job.Fail(true, FailedOther, "x"); err != nil || d.After.Status != want {
 			t.Errorf("failure %d: %s, %v; want %s", failures+1, d.After.Status, err, want)
 		}
 	}
 	job.FailureCount = 0
-	if d, _ := job.Fail(noon, false, FailedOther, "x"); d.After.Status != Failed {
+	if d, _ := job.Fail(false, FailedOther, "x"); d.After.Status != Failed {
 		t.Errorf("not retryable: %s; want failed", d.After.Status)
 	}
 	for losses, want := range []Status{Ready, Ready, Failed} {
 		job.LostCount = losses
-		d, err := job.Lose(noon, "silent", 0)
+		d, err := job.Lose("silent", 0)
 		if err != nil || d.After.Status != want || d.After.FailureCount != 0 {
 			t.Errorf("loss %d: %s, failures %d, %v; want %s", losses+1, d.After.Status, d.After.FailureCount, err, want)
 		}

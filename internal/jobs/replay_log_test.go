@@ -52,7 +52,7 @@ func TestTheStoredEventsTellWhatIsStored(t *testing.T) {
 	}
 	b.link(edited, bare, jobs.Blocks)
 	b.decide(full, func(l jobs.Locked) (jobs.Decision, error) { return l.Block("later") })
-	b.decide(full, func(l jobs.Locked) (jobs.Decision, error) { return l.Unblock(l.Now, true) })
+	b.decide(full, func(l jobs.Locked) (jobs.Decision, error) { return l.Unblock(true) })
 	b.pause(bare)
 	b.promote(held.ID)
 	for _, j := range []jobs.Job{full, bare, held} {

@@ -181,13 +181,13 @@ func (l *life) step() {
 	open := l.coin("dependency open")
 	decisions := []func() (Decision, error){
 		func() (Decision, error) { return j.Block(l.word("reason")) },
-		func() (Decision, error) { return j.Unblock(l.now, open) },
+		func() (Decision, error) { return locked.Unblock(open) },
 		func() (Decision, error) { return j.Ask(l.word("question") + "?") },
-		func() (Decision, error) { return j.Reply(l.now, open, l.word("answer")) },
+		func() (Decision, error) { return locked.Reply(open, l.word("answer")) },
 		j.Pause,
-		func() (Decision, error) { return j.Resume(l.now, open) },
+		func() (Decision, error) { return locked.Resume(open) },
 		func() (Decision, error) { return j.Cancel(l.word("reason")) },
-		func() (Decision, error) { return j.Retry(l.now, open) },
+		func() (Decision, error) { return locked.Retry(open) },
 		func() (Decision, error) { return j.Approve("abc") },
 		func() (Decision, error) { return j.Reject(l.word("feedback")) },
 		func() (Decision, error) { return j.Merge("abc", "") },
@@ -199,15 +199,15 @@ func (l *life) step() {
 		func() (Decision, error) {
 			return j.HandIn(Work{Result: l.object(), FilesTouched: l.words(), URL: l.word("url")})
 		},
-		func() (Decision, error) { return j.GiveBack(l.now, "") },
-		func() (Decision, error) { return j.Fail(l.now, l.coin("retryable"), FailedOther, "x") },
-		func() (Decision, error) { return j.Lose(l.now, "x", time.Duration(l.number(60))*time.Second) },
-		func() (Decision, error) { return j.TimeOut(l.now, "x") },
+		func() (Decision, error) { return locked.GiveBack("") },
+		func() (Decision, error) { return locked.Fail(l.coin("retryable"), FailedOther, "x") },
+		func() (Decision, error) { return locked.Lose("x", time.Duration(l.number(60))*time.Second) },
+		func() (Decision, error) { return locked.TimeOut("x") },
 		func() (Decision, error) { return locked.edit(l.patch()) },
 		func() (Decision, error) { return locked.linked(Blocks, "FB-2", open), nil },
 		func() (Decision, error) { return locked.unlinked("blocks", "FB-2", open), nil },
 		func() (Decision, error) {
-			if d, ok := j.Promote(l.now, open); ok {
+			if d, ok := locked.Promote(open); ok {
 				return d, nil
 			}
 			return Decision{}, j.Refuse(ByPromote)

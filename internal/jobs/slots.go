@@ -337,7 +337,7 @@ func PromoteTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) 
 	if err != nil {
 		return Job{}, Job{}, false, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
 	}
-	d, ok := locked.Promote(locked.Now, open)
+	d, ok := locked.Promote(open)
 	if !ok {
 		return locked.Job, locked.Job, false, nil
 	}

@@ -49,7 +49,7 @@ func (b *bundle) pause(j jobs.Job) jobs.Job {
 }
 
 func (b *bundle) resume(j jobs.Job) jobs.Job {
-	return b.decide(j, func(l jobs.Locked) (jobs.Decision, error) { return l.Resume(l.Now, false) })
+	return b.decide(j, func(l jobs.Locked) (jobs.Decision, error) { return l.Resume(false) })
 }
 
 // promote returns what the flows do with a held job.
@@ -62,7 +62,7 @@ func (b *bundle) promote(id ids.ID) jobs.Job {
 			return err
 		}
 		saved = locked.Job
-		d, ok := locked.Promote(locked.Now, false)
+		d, ok := locked.Promote(false)
 		if !ok {
 			return nil
 		}
@@ -353,7 +353,7 @@ func TestManyWantOneRepoAtOnce(t *testing.T) {
 					if err := jobs.WithdrawTx(t.Context(), tx, who.Workspace, l); err != nil {
 						return jobs.Job{}, err
 					}
-					d, err := l.Resume(l.Now, false)
+					d, err := l.Resume(false)
 					if l.Status != jobs.Paused {
 						d, err = l.Pause()
 					}

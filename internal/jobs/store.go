@@ -93,7 +93,8 @@ func FindManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, keysOrIDs []str
 	return LoadManyTx(ctx, tx, workspace, found)
 }
 
-// Locked is a job that no other transaction can change until this one ends.
+// Locked is a job that no other transaction can change until this one ends. What is decided
+// about it by the clock is decided here.
 type Locked struct {
 	Job
 	// Now is the database's clock after the lock was had.
@@ -194,7 +195,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 			NotBefore: r.NotBefore,
 		}, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
 		LaneID: r.LaneID, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
-		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
+		Status: r.Status, WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
 		Question: r.Question, Answer: r.Answer, StatusBy: tenancy.ParseActor(r.StatusByKind, r.StatusByID, r.StatusBy),
 		StatusAt: r.StatusAt,
 		Epoch:    r.Epoch, Attempts: r.Attempts, FailureCount: r.FailureCount, LostCount: r.LostCount,

@@ -26,7 +26,7 @@ func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([
 	}
 	list := make([]slot, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, slot{repo: r.Repo, job: r.JobID, status: Status(r.Status), priority: r.Priority})
+		list = append(list, slot{repo: r.Repo, job: r.JobID, status: r.Status, priority: r.Priority})
 	}
 	return list, nil
 }

@@ -11,7 +11,7 @@ func TestATimeOutRaisesThePriorityWithinItsBounds(t *testing.T) {
 	now := time.Now()
 	for before, want := range map[int]int{0: 1, 5: 6, 9: 10, 10: 10} {
 		j := Job{Status: Running, Spec: Spec{Priority: before, MaxRetries: 3}}
-		d, err := j.TimeOut(now, "slow")
+		d, err := Locked{j, now}.TimeOut("slow")
 		if err != nil || d.After.Priority != want || d.After.Status != Ready || d.After.FailureCount != 1 || d.After.NotBefore != nil {
 			t.Errorf("from %d: %+v, %v; want priority %d", before, d.After, err, want)
 		}

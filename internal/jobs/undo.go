@@ -62,31 +62,31 @@ func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog
 // one that changed it. What was ready or waiting is claimable again unless something
 // holds it. InvalidTransition where the act was another one, was long ago, or took the
 // job from an agent: a lease does not come back.
-func (j Job) Undo(act eventlog.Event, contents map[string]json.RawMessage, now time.Time, dependencyOpen bool) (Decision, error) {
+func (l Locked) Undo(act eventlog.Event, contents map[string]json.RawMessage, dependencyOpen bool) (Decision, error) {
 	refused := func(why string) (Decision, error) {
-		return Decision{}, fault.New(fault.InvalidTransition, "%s %s. Nothing was undone.", j.Key, why).With("status", string(j.Status))
+		return Decision{}, fault.New(fault.InvalidTransition, "%s %s. Nothing was undone.", l.Key, why).With("status", string(l.Status))
 	}
 	by, ok := undoneBy[act.Type]
 	if !ok {
 		return refused("has moved on")
 	}
-	if act.SavedAt == nil || now.Sub(*act.SavedAt) > UndoFor {
+	if act.SavedAt == nil || l.Now.Sub(*act.SavedAt) > UndoFor {
 		return refused("was changed too long ago")
 	}
-	was, err := j.before(act, contents)
+	was, err := l.before(act, contents)
 	if err != nil {
 		return Decision{}, err
 	}
-	if was.Status.Leased() || !Allowed(was.Status, by, j.Status) {
+	if was.Status.Leased() || !Allowed(was.Status, by, l.Status) {
 		return refused("was taken from its agent, which cannot be undone")
 	}
-	return j.decide(ByUndo, was.Status, eventlog.JobUndone, func(d *Decision) {
+	return l.decide(ByUndo, was.Status, eventlog.JobUndone, func(d *Decision) {
 		d.After.restore(was)
 		d.Payload["undid"] = string(act.Type)
 		if was.Status != Ready && was.Status != Waiting {
 			return
 		}
-		*d = d.claimable(now, dependencyOpen)
+		*d = d.claimable(l.Now, dependencyOpen)
 		switch {
 		case was.WaitReason == WaitBudget:
 			d.After.Status, d.After.WaitReason = Waiting, WaitBudget

@@ -91,15 +91,15 @@ func readyOrHeld(now time.Time, dependencyOpen bool) func(*Decision) {
 // Promote makes a waiting job claimable once nothing holds it any more, or says
 // what it waits for now where that has changed. The second result is false where
 // it waits for the same as before.
-func (j Job) Promote(now time.Time, dependencyOpen bool) (Decision, bool) {
-	d, err := j.decide(ByPromote, Ready, eventlog.JobPromoted, readyOrHeld(now, dependencyOpen))
+func (l Locked) Promote(dependencyOpen bool) (Decision, bool) {
+	d, err := l.decide(ByPromote, Ready, eventlog.JobPromoted, readyOrHeld(l.Now, dependencyOpen))
 	if err != nil {
 		return Decision{}, false
 	}
 	switch {
 	case d.After.Status == Ready:
 		d.After.NotBefore = nil
-	case d.After.WaitReason == j.WaitReason, d.After.WaitReason == WaitNotBefore && j.WaitReason == WaitRetryBackoff:
+	case d.After.WaitReason == l.WaitReason, d.After.WaitReason == WaitNotBefore && l.WaitReason == WaitRetryBackoff:
 		return Decision{}, false
 	default:
 		d.Type = eventlog.JobHeld

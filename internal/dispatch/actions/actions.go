@@ -180,17 +180,17 @@ func decide(job jobs.Locked, a Action, dependencyOpen bool) (jobs.Decision, erro
 	case jobs.ByBlock:
 		return job.Block(reason)
 	case jobs.ByUnblock:
-		return job.Unblock(job.Now, dependencyOpen)
+		return job.Unblock(dependencyOpen)
 	case jobs.ByAnswer:
-		return job.Reply(job.Now, dependencyOpen, reason)
+		return job.Reply(dependencyOpen, reason)
 	case jobs.ByPause:
 		return job.Pause()
 	case jobs.ByResume:
-		return job.Resume(job.Now, dependencyOpen)
+		return job.Resume(dependencyOpen)
 	case jobs.ByCancel:
 		return job.Cancel(reason)
 	case jobs.ByRetry:
-		return job.Retry(job.Now, dependencyOpen)
+		return job.Retry(dependencyOpen)
 	case jobs.ByApprove:
 		return job.Approve(a.Commit)
 	case jobs.ByReject:
@@ -215,7 +215,7 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 	}
 	switch a.Verb {
 	case jobs.ByRelease:
-		d, err := job.GiveBack(job.Now, strings.TrimSpace(a.Reason))
+		d, err := job.GiveBack(strings.TrimSpace(a.Reason))
 		if err != nil {
 			return jobs.Job{}, err
 		}
@@ -242,7 +242,7 @@ func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.L
 	var err error
 	switch a.Verb {
 	case jobs.ByRelease:
-		d, err = job.GiveBack(job.Now, reason)
+		d, err = job.GiveBack(reason)
 	case jobs.ByCancel:
 		outcome = lease.Cancelled
 		d, err = job.Cancel(reason)

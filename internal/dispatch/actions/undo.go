@@ -66,7 +66,7 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, locked jobs.Lo
 	if err != nil {
 		return jobs.Job{}, nil, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
 	}
-	d, err := locked.Undo(act, contents, locked.Now, open)
+	d, err := locked.Undo(act, contents, open)
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}

@@ -81,10 +81,8 @@ type claimBatch struct {
 	items     []*claimItem
 
 	agents   map[ids.ID]claimant
-	locked   map[ids.ID]bool    // agents that are locked with their factories
-	closed   map[ids.ID]string  // products that give nothing now, and why
-	products map[string]ids.ID  // those that tokens are limited to
-	held     []int64            // lanes with jobs that wait for a place in review
+	locked   map[ids.ID]bool // agents that are locked with their factories
+	products products
 	hinted   []int64            // lanes that the agents served last
 	ready    []head             // the heads of the lanes, until something is taken
 	from     map[int64]readyKey // watermarks of lanes, from which jobs are looked for
@@ -214,7 +212,10 @@ func (b *claimBatch) read(before ...func(db.Tx) error) error {
 	}
 	return b.tx.Pipeline(b.ctx, append(before,
 		func(tx db.Tx) error { return b.readAgents(tx, agents) },
-		func(tx db.Tx) error { return b.readProducts(tx, names) },
+		func(tx db.Tx) (err error) {
+			b.products, err = readProducts(b.ctx, tx, b.workspace, names)
+			return err
+		},
 		func(tx db.Tx) (err error) {
 			b.budgets, err = budgeting.ActiveTx(b.ctx, tx, b.workspace)
 			return err
@@ -277,7 +278,7 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 	c.Res.factory = c.agent.factoryID
 	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
 	for _, l := range lanes {
-		if b.reaches(c, l.product) && offer.Serves(l.needs, l.factory) && c.agent.mayFollow(l.needs) {
+		if b.products.inScope(c.Req.who.Scope, l.product) && offer.Serves(l.needs, l.factory) && c.agent.mayFollow(l.needs) {
 			c.Res.lanes, c.products[l.id] = append(c.Res.lanes, l.id), l.product
 		}
 	}
@@ -302,7 +303,7 @@ func (b *claimBatch) replay() error {
 	}
 	for _, g := range given {
 		c := g.claim
-		if !b.reaches(c, g.product) {
+		if !b.products.inScope(c.Req.who.Scope, g.product) {
 			continue
 		}
 		l, err := b.s.lanes.one(b.ctx, b.tx, b.workspace, g.lane)
@@ -329,13 +330,13 @@ func (b *claimBatch) resolve() error {
 		switch {
 		case err != nil:
 			c.Err = err
-		case !b.reaches(c, job.ProductID):
+		case !b.products.inScope(c.Req.who.Scope, job.ProductID):
 			c.Err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.name, job.Product)
 		case !slices.Contains(c.Res.lanes, job.LaneID):
 			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.name,
 				c.agent.factory)
 		default:
-			if c.Err = b.requireOpen(job); c.Err == nil {
+			if c.Err = b.products.requireOpen(job); c.Err == nil {
 				c.Err = b.requirePrice(c, job)
 			}
 		}

@@ -77,7 +77,7 @@ func (b *claimBatch) takeNamed(c *claimItem) error {
 	if c.crowded {
 		return nil
 	}
-	c.Err = b.requireOpen(*c.named)
+	c.Err = b.products.requireOpen(*c.named)
 	if c.Err != nil {
 		return nil //nolint:nilerr // the refusal of this claim, not of the batch
 	}

@@ -75,7 +75,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 		if !served {
 			continue
 		}
-		why := b.closed[product]
+		why := b.products.closed[product]
 		if why == "" && c.heldFrom(product) {
 			why = ReasonBudget
 		}
@@ -85,9 +85,9 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 			c.closed = why
 		}
 	}
-	for _, lane := range b.held {
+	for _, lane := range b.products.held {
 		if product, served := c.products[lane]; served && c.closed == "" {
-			c.closed = b.closed[product]
+			c.closed = b.products.closed[product]
 		}
 	}
 	return left

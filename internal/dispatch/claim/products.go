@@ -3,42 +3,31 @@ package claim
 import (
 	"slices"
 
-	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// readProducts reads which products give nothing now and in which lanes their jobs
-// wait for that, and the products with these names.
-func (b *claimBatch) readProducts(tx db.Tx, names []string) error {
-	list, err := readProducts(b.ctx, tx, b.workspace, names)
-	if err != nil {
-		return err
-	}
-	b.closed, b.products, b.held = map[ids.ID]string{}, map[string]ids.ID{}, nil
-	for _, p := range list {
-		b.products[p.name] = p.id
-		b.held = append(b.held, p.heldLanes...)
-		if p.closed != "" {
-			b.closed[p.id] = p.closed
-		}
-	}
-	return nil
+// products are what a batch has to know of the workspace's products.
+type products struct {
+	closed map[ids.ID]string // those that give nothing now, and why
+	named  map[string]ids.ID // those that tokens are limited to
+	held   []int64           // lanes with jobs that wait for a place in review
 }
 
-// reaches reports whether the token of an agent reaches a product.
-func (b *claimBatch) reaches(c *claimItem, product ids.ID) bool {
-	return len(c.Req.who.Scope.Products) == 0 || slices.ContainsFunc(c.Req.who.Scope.Products, func(name string) bool {
-		id, known := b.products[name]
+// inScope reports whether a token with the scope reaches a product.
+func (p products) inScope(of tenancy.Scope, product ids.ID) bool {
+	return len(of.Products) == 0 || slices.ContainsFunc(of.Products, func(name string) bool {
+		id, known := p.named[name]
 		return known && id == product
 	})
 }
 
 // requireOpen refuses a named job whose product gives nothing now.
-func (b *claimBatch) requireOpen(job jobs.Job) error {
-	switch b.closed[job.ProductID] {
+func (p products) requireOpen(job jobs.Job) error {
+	switch p.closed[job.ProductID] {
 	case ReasonPaused:
 		return fault.New(fault.NotClaimable, "The product %s is paused; %s waits until it goes on.", job.Product, job.Key).
 			With("status", string(job.Status))

@@ -83,7 +83,7 @@ func (b *claimBatch) failGiven(j jobs.Job, loop, why string) error {
 	if err != nil {
 		return err
 	}
-	d, err := job.Fail(job.Now, false, jobs.FailedOther, why)
+	d, err := job.Fail(false, jobs.FailedOther, why)
 	if err != nil {
 		return err
 	}

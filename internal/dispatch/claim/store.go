@@ -100,32 +100,24 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	return claimants, nil
 }
 
-// product is what a claim has to know of a product.
-type product struct {
-	id        ids.ID
-	name      string
-	closed    string  // why it gives nothing now, "" where it does
-	heldLanes []int64 // with jobs that wait for a place in review
-}
-
 // readProducts reads the products that give nothing now, and those with these names.
-func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) ([]product, error) {
+func readProducts(ctx context.Context, tx db.Tx, workspace ids.ID, names []string) (products, error) {
 	rows, err := q.ProductsForClaim(ctx, tx, workspace, names)
 	if err != nil {
-		return nil, err
+		return products{}, err
 	}
-	list := make([]product, 0, len(rows))
+	p := products{closed: map[ids.ID]string{}, named: map[string]ids.ID{}}
 	for _, r := range rows {
-		p := product{id: r.ID, name: r.Name, heldLanes: r.HeldLanes}
+		p.named[r.Name] = r.ID
+		p.held = append(p.held, r.HeldLanes...)
 		switch {
 		case r.Paused:
-			p.closed = ReasonPaused
+			p.closed[r.ID] = ReasonPaused
 		case r.IsFull:
-			p.closed = ReasonReviewBacklog
+			p.closed[r.ID] = ReasonReviewBacklog
 		}
-		list = append(list, p)
 	}
-	return list, nil
+	return p, nil
 }
 
 // head is the first ready job of a lane, after so many blocks of jobs that were taken

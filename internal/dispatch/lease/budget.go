@@ -173,7 +173,7 @@ func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (re
 		if err != nil {
 			return err
 		}
-		d, err := job.Resume(job.Now, open)
+		d, err := job.Resume(open)
 		if err != nil {
 			return err
 		}

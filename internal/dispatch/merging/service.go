@@ -88,7 +88,7 @@ func (s *Service) inWorkspace(ctx context.Context, workspace ids.ID) (n int, err
 	for _, m := range open {
 		did, failed := s.look(ctx, workspace, m)
 		if failed != nil {
-			did, failed = true, s.hold(ctx, workspace, m.job, m.key, failed)
+			did, failed = true, s.hold(ctx, workspace, m.JobID, m.Key, failed)
 		}
 		if did {
 			n++
@@ -100,7 +100,7 @@ func (s *Service) inWorkspace(ctx context.Context, workspace ids.ID) (n int, err
 	for _, w := range wanted {
 		did, failed := s.begin(ctx, workspace, w)
 		if failed != nil {
-			did, failed = true, s.hold(ctx, workspace, w.job, w.key, failed)
+			did, failed = true, s.hold(ctx, workspace, w.ID, w.Key, failed)
 		}
 		if did {
 			n++
@@ -156,35 +156,24 @@ func refusal(err error) string {
 	return strings.Join(said, " ")
 }
 
-// openMerge is a merge about which something is to be decided.
-type openMerge struct {
-	merge, job             ids.ID
-	commit                 string // that it merges
-	mergeKey, key          string
-	mergeStatus, jobStatus jobs.Status
-	version                int    // of the job
-	approved               string // the commit that is approved now
-	lastError, merged, url string
-}
-
 // isWanted reports whether what it merges is still what is approved.
 func (m openMerge) isWanted() bool {
-	return m.jobStatus == jobs.Approved && m.approved == m.commit
+	return m.Status == jobs.Approved && m.ApprovedHead == m.Commit
 }
 
 // look decides about a merge.
 func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
-	if m.mergeStatus.Finished() {
+	if m.MergeStatus.Finished() {
 		return s.conclude(ctx, workspace, m)
 	}
-	return s.act(ctx, workspace, m.mergeKey, actions.Action{Verb: jobs.ByCancel,
-		Reason: "What it merges is not approved any more: " + m.key + "."})
+	return s.act(ctx, workspace, m.MergeKey, actions.Action{Verb: jobs.ByCancel,
+		Reason: "What it merges is not approved any more: " + m.Key + "."})
 }
 
 // conclude decides about the job and closes the merge.
 func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
 	if m.isWanted() {
-		if decided, err := s.act(ctx, workspace, m.key, m.decision()); err != nil || !decided {
+		if decided, err := s.act(ctx, workspace, m.Key, m.decision()); err != nil || !decided {
 			return false, err
 		}
 	}
@@ -193,16 +182,16 @@ func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (
 
 // decision returns what becomes of the job.
 func (m openMerge) decision() actions.Action {
-	a := actions.Action{Verb: jobs.ByMergeFail, Version: &m.version}
+	a := actions.Action{Verb: jobs.ByMergeFail, Version: &m.Version}
 	switch {
-	case m.mergeStatus == jobs.Completed && isCommit(m.merged):
-		return actions.Action{Verb: jobs.ByMerge, Version: &m.version, Commit: m.merged, URL: address(m.url)}
-	case m.mergeStatus == jobs.Completed:
-		a.Reason = "The merge job " + m.mergeKey + " ended without a commit that the work was merged as."
-	case m.lastError != "" && m.mergeStatus == jobs.Failed:
-		a.Reason = short(m.lastError, actions.MaxReason)
+	case m.MergeStatus == jobs.Completed && isCommit(m.MergedCommit):
+		return actions.Action{Verb: jobs.ByMerge, Version: &m.Version, Commit: m.MergedCommit, URL: address(m.Url)}
+	case m.MergeStatus == jobs.Completed:
+		a.Reason = "The merge job " + m.MergeKey + " ended without a commit that the work was merged as."
+	case m.LastError != "" && m.MergeStatus == jobs.Failed:
+		a.Reason = short(m.LastError, actions.MaxReason)
 	default:
-		a.Reason = "The merge job " + m.mergeKey + " was ended."
+		a.Reason = "The merge job " + m.MergeKey + " was ended."
 	}
 	return a
 }
@@ -234,36 +223,27 @@ func (s *Service) act(ctx context.Context, workspace ids.ID, key string, a actio
 	return err == nil, err
 }
 
-// wantedMerge is approved work that a factory is to merge.
-type wantedMerge struct {
-	job                       ids.ID
-	key, title, repo, product string
-	version, priority         int
-	commit, branch            string
-	by, method, into, checks  string
-}
-
 // errBegun is work that has an open merge, or is not approved as that commit, by now.
 var errBegun = errors.New("the work has changed meanwhile")
 
 // begin makes the merge job with what it merges. Work without a commit has nothing to merge
 // and is done.
 func (s *Service) begin(ctx context.Context, workspace ids.ID, w wantedMerge) (did bool, err error) {
-	if w.commit == "" {
-		return s.act(ctx, workspace, w.key, actions.Action{Verb: jobs.ByMerge, Version: &w.version})
+	if w.ApprovedHead == "" {
+		return s.act(ctx, workspace, w.Key, actions.Action{Verb: jobs.ByMerge, Version: &w.Version})
 	}
 	var needs []string
-	if w.by == jobs.MergeByPullRequest {
+	if w.MergeBy == jobs.MergeByPullRequest {
 		needs = []string{Capability}
 	}
-	priority, review := max(w.priority, urgent), false
+	priority, review := max(w.Priority, urgent), false
 	_, err = s.jobs.CreateSystem(ctx, tenancy.System(workspace, loop), jobs.System{
-		New: jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("Merge %s: %s", w.key, short(w.title, maxShort-len(w.key))), Repo: w.repo,
+		New: jobs.New{Spec: jobs.Spec{Title: fmt.Sprintf("Merge %s: %s", w.Key, short(w.Title, maxShort-len(w.Key))), Repo: w.Repo,
 			Capabilities: needs, ReviewOverride: &review}, Kind: jobs.KindMerge,
-			Product: w.product, Priority: &priority},
+			Product: w.Product, Priority: &priority},
 		Permit: func(ctx context.Context, tx db.Tx) error { return lockWantedTx(ctx, tx, workspace, w) },
 		Record: func(ctx context.Context, tx db.Tx, made jobs.Job) error {
-			return recordTx(ctx, tx, workspace, made.ID, w, s.pageURL(w.key))
+			return recordTx(ctx, tx, workspace, made.ID, w, s.pageURL(w.Key))
 		},
 	})
 	if errors.Is(err, errBegun) {

@@ -7,10 +7,15 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 var q = dbsqlc.New()
+
+// openMerge is a merge about which something is to be decided.
+type openMerge dbsqlc.JobMergeOpenRow
+
+// wantedMerge is approved work that a factory is to merge.
+type wantedMerge = dbsqlc.JobMergeWantedRow
 
 // workspaces returns those in which factories merge.
 func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
@@ -28,11 +33,8 @@ func workspaces(ctx context.Context, d *db.DB) (list []ids.ID, err error) {
 func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge, err error) {
 	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		rows, err := q.JobMergeOpen(ctx, tx, workspace, atOnce)
-		list = make([]openMerge, 0, len(rows))
 		for _, r := range rows {
-			list = append(list, openMerge{merge: r.MergeJobID, job: r.JobID, commit: r.Commit, mergeKey: r.MergeKey, key: r.Key,
-				mergeStatus: jobs.Status(r.MergeStatus), jobStatus: jobs.Status(r.Status), version: r.Version,
-				approved: r.ApprovedHead, lastError: r.LastError, merged: r.MergedCommit, url: r.Url})
+			list = append(list, openMerge(r))
 		}
 		return err
 	})
@@ -45,13 +47,7 @@ func (s *Service) open(ctx context.Context, workspace ids.ID) (list []openMerge,
 // wanted is approved work without an open merge.
 func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMerge, err error) {
 	err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
-		rows, err := q.JobMergeWanted(ctx, tx, workspace, atOnce)
-		list = make([]wantedMerge, 0, len(rows))
-		for _, r := range rows {
-			list = append(list, wantedMerge{job: r.ID, key: r.Key, title: r.Title, repo: r.Repo, product: r.Product,
-				version: r.Version, priority: r.Priority, commit: r.ApprovedHead, branch: r.Branch, by: r.MergeBy,
-				method: r.MergeMethod, into: r.MergeInto, checks: r.MergeChecks})
-		}
+		list, err = q.JobMergeWanted(ctx, tx, workspace, atOnce)
 		return err
 	})
 	if err != nil {
@@ -63,7 +59,7 @@ func (s *Service) wanted(ctx context.Context, workspace ids.ID) (list []wantedMe
 // lockWantedTx keeps work approved as the commit until the transaction ends. The error is
 // errBegun where it is not so any more.
 func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge) error {
-	rows, err := q.JobMergeLock(ctx, tx, workspace, w.job, w.commit)
+	rows, err := q.JobMergeLock(ctx, tx, workspace, w.ID, w.ApprovedHead)
 	if err != nil {
 		return err
 	}
@@ -76,24 +72,24 @@ func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge
 // recordTx writes what a merge job merges, and how. The error is errBegun where another one
 // does already.
 func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMerge, page string) error {
-	n, err := q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: w.job,
-		Commit: w.commit, Branch: w.branch, MergeBy: w.by, Method: w.method, IntoBranch: w.into, Checks: w.checks, Url: page})
+	n, err := q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: w.ID,
+		Commit: w.ApprovedHead, Branch: w.Branch, MergeBy: w.MergeBy, Method: w.MergeMethod, IntoBranch: w.MergeInto, Checks: w.MergeChecks, Url: page})
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return errBegun
 	}
-	return q.JobMergeRelease(ctx, tx, workspace, w.job)
+	return q.JobMergeRelease(ctx, tx, workspace, w.ID)
 }
 
 // close notes that a merge is decided.
 func (s *Service) close(ctx context.Context, workspace ids.ID, m openMerge) error {
 	err := s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
-		if err := q.JobMergeDecide(ctx, tx, workspace, m.merge); err != nil {
+		if err := q.JobMergeDecide(ctx, tx, workspace, m.MergeJobID); err != nil {
 			return err
 		}
-		return q.JobMergeRelease(ctx, tx, workspace, m.job)
+		return q.JobMergeRelease(ctx, tx, workspace, m.JobID)
 	})
 	if err != nil {
 		return fmt.Errorf("close a merge: %w", err)

@@ -136,7 +136,7 @@ func ifTimeIsOut(job jobs.Locked, l lockedLease) (jobs.Decision, lease.AttemptEn
 	if d, e, ok, err := lease.ApplyDirective(job.Job, why); ok {
 		return d, e, true, err
 	}
-	d, err := job.TimeOut(job.Now, why)
+	d, err := job.TimeOut(why)
 	return d, lease.AttemptEnd{Outcome: lease.TimedOut, Error: why}, true, err
 }
 

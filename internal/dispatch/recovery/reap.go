@@ -219,6 +219,6 @@ func lost(job jobs.Locked, why string, wait time.Duration) (jobs.Decision, lease
 	if d, e, ok, err := lease.ApplyDirective(job.Job, why); ok {
 		return d, e, err
 	}
-	d, err := job.Lose(job.Now, why, wait)
+	d, err := job.Lose(why, wait)
 	return d, lease.AttemptEnd{Outcome: lease.Lost, Error: why}, err
 }

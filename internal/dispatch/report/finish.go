@@ -272,7 +272,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 		if d, e, ok, err := lease.ApplyDirective(job.Job, ""); ok {
 			return d, e, err
 		}
-		d, err := job.GiveBack(job.Now, reason)
+		d, err := job.GiveBack(reason)
 		return d, lease.AttemptEnd{Outcome: lease.Released, Error: reason}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		return digestWords("release", []any{red.Text(r.Reason), red.JSON(r.Checkpoint)})

@@ -38,7 +38,7 @@ func (s *Service) learnProvider(ctx context.Context, who tenancy.Principal, ref 
 func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.Locked, f Failure) (jobs.Decision, error) {
 	kind := jobs.ParseFailureKind(f.Kind)
 	if !kind.IsHosts() {
-		return job.Fail(job.Now, f.Retryable, kind, f.Error)
+		return job.Fail(f.Retryable, kind, f.Error)
 	}
 	wait := f.RetryAfter
 	if !f.isRateLimit() {
@@ -48,7 +48,7 @@ func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 		}
 		wait = jobs.HostWait(before)
 	}
-	d, err := job.HandBack(job.Now, kind, wait, f.Error)
+	d, err := job.HandBack(kind, wait, f.Error)
 	if err != nil || !f.holdsProvider() {
 		return d, err
 	}

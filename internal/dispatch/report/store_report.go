@@ -40,7 +40,7 @@ func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportI
 	}
 	leases := make(map[ids.ID]reportedLease, len(rows))
 	for _, l := range rows {
-		leases[l.ID] = reportedLease{key: l.Key, status: jobs.Status(l.Status), agent: l.AgentID, epoch: l.Epoch, live: l.Live,
+		leases[l.ID] = reportedLease{key: l.Key, status: l.Status, agent: l.AgentID, epoch: l.Epoch, live: l.Live,
 			busy: l.Busy, percent: l.ProgressPercent, step: l.CurrentStep}
 	}
 	return leases, nil
