@@ -13,10 +13,11 @@ import (
 )
 
 const branchesEnded = `-- name: BranchesEnded :many
-SELECT j.id, j.key, a.epoch, coalesce(a.result ->> 'branch', a.checkpoint -> 'fleet_worker' ->> 'branch', a.delivery_branch)::text AS branch,
+SELECT j.id AS job_id, j.key, a.epoch, coalesce(a.result ->> 'branch', a.checkpoint -> 'fleet_worker' ->> 'branch', a.delivery_branch)::text AS branch,
     coalesce(a.result ->> 'commit', a.checkpoint -> 'fleet_worker' ->> 'commit', a.delivery_commit)::text AS commit,
+    (j.merged_commit <> '')::boolean AS merged,
     (a.outcome = 'completed' AND j.completed_at IS NOT NULL AND j.merged_commit = '')::boolean AS unmerged,
-    (j.merged_commit <> '')::boolean AS merged, j.approved_head, coalesce(j.completed_at, j.failed_at, j.status_at)::timestamptz AS ended_at
+    j.approved_head AS approved, coalesce(j.completed_at, j.failed_at, j.status_at)::timestamptz AS ended_at
 FROM job j JOIN product p ON p.workspace_id = j.workspace_id AND p.id = j.product_id
 CROSS JOIN LATERAL (SELECT x.epoch, x.result, x.checkpoint, x.outcome, x.delivery_branch, x.delivery_commit FROM attempt x
     WHERE x.workspace_id = j.workspace_id AND x.job_id = j.id AND x.ended_at IS NOT NULL ORDER BY x.epoch DESC LIMIT $1) a
@@ -28,15 +29,15 @@ ORDER BY j.key, a.epoch DESC
 `
 
 type BranchesEndedRow struct {
-	ID           uuid.UUID
-	Key          string
-	Epoch        int64
-	Branch       string
-	Commit       string
-	Unmerged     bool
-	Merged       bool
-	ApprovedHead string
-	EndedAt      time.Time
+	JobID    uuid.UUID
+	Key      string
+	Epoch    int64
+	Branch   string
+	Commit   string
+	Merged   bool
+	Unmerged bool
+	Approved string
+	EndedAt  time.Time
 }
 
 // The branches of the last attempts of jobs that ended in a repo longer ago than their product
@@ -57,14 +58,14 @@ func (q *Queries) BranchesEnded(ctx context.Context, db DBTX, maxAttempts int, w
 	for rows.Next() {
 		var i BranchesEndedRow
 		if err := rows.Scan(
-			&i.ID,
+			&i.JobID,
 			&i.Key,
 			&i.Epoch,
 			&i.Branch,
 			&i.Commit,
-			&i.Unmerged,
 			&i.Merged,
-			&i.ApprovedHead,
+			&i.Unmerged,
+			&i.Approved,
 			&i.EndedAt,
 		); err != nil {
 			return nil, err

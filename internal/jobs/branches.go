@@ -57,8 +57,7 @@ func endedBranchesTx(ctx context.Context, tx db.Tx, workspace ids.ID, repo strin
 	}
 	list := make([]EndedBranch, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, EndedBranch{JobID: r.ID, Key: r.Key, Epoch: r.Epoch, Branch: r.Branch, Commit: r.Commit, Merged: r.Merged,
-			Unmerged: r.Unmerged, Approved: r.ApprovedHead, EndedAt: r.EndedAt})
+		list = append(list, EndedBranch(r))
 	}
 	return list, nil
 }

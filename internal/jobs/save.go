@@ -137,7 +137,7 @@ func (s Change) written(w written) Job {
 	if by, carriedOut := s.actors(); s.Before.Status != j.Status {
 		j.StatusBy, j.CarriedOutBy = by, orDefault(carriedOut, tenancy.Actor{})
 	}
-	j.Version, j.StatusAt, j.UpdatedAt = w.version, w.statusAt, w.updatedAt
-	j.ReadyAt, j.StartedAt, j.CompletedAt, j.FailedAt = w.readyAt, w.startedAt, w.completedAt, w.failedAt
+	j.Version, j.StatusAt, j.UpdatedAt = w.Version, w.StatusAt, w.UpdatedAt
+	j.ReadyAt, j.StartedAt, j.CompletedAt, j.FailedAt = w.ReadyAt, w.StartedAt, w.CompletedAt, w.FailedAt
 	return j
 }

@@ -147,18 +147,18 @@ func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]b
 	}
 	free := slices.Clone(repos)
 	for _, s := range taken {
-		free = slices.DeleteFunc(free, func(repo string) bool { return repo == s.repo })
-		j := first[s.repo]
+		free = slices.DeleteFunc(free, func(repo string) bool { return repo == s.Repo })
+		j := first[s.Repo]
 		switch {
-		case s.job == j.ID:
+		case s.JobID == j.ID:
 			delete(busy, j.ID)
-		case s.status == Ready && s.priority < j.Priority:
-			yielded, err := a.preempt(s.job, j.Priority)
+		case s.Status == Ready && s.Priority < j.Priority:
+			yielded, err := a.preempt(s.JobID, j.Priority)
 			if err != nil {
 				return nil, err
 			}
 			if yielded {
-				a.take(s.repo, j, busy)
+				a.take(s.Repo, j, busy)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]b
 
 // take notes that the job is to have the slot.
 func (a *admission) take(repo string, j *Job, busy map[ids.ID]bool) {
-	a.slots = append(a.slots, slot{repo: repo, job: j.ID})
+	a.slots = append(a.slots, slot{Repo: repo, JobID: j.ID})
 	delete(busy, j.ID)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -34,11 +33,7 @@ type jobRow struct {
 }
 
 // written is what the database decided when it wrote a jobRow.
-type written struct {
-	version                                   int
-	statusAt, updatedAt                       time.Time
-	readyAt, startedAt, completedAt, failedAt *time.Time
-}
+type written = dbsqlc.JobsSaveRow
 
 // saveRowsTx writes decisions. A job whose status or epoch is not what was decided on is
 // not written, and not among the result.
@@ -57,8 +52,7 @@ func saveRowsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []jobRow) 
 	}
 	found := make(map[ids.ID]written, len(saved))
 	for _, r := range saved {
-		found[r.ID] = written{version: r.Version, statusAt: r.StatusAt, updatedAt: r.UpdatedAt,
-			readyAt: r.ReadyAt, startedAt: r.StartedAt, completedAt: r.CompletedAt, failedAt: r.FailedAt}
+		found[r.ID] = r
 	}
 	return found, nil
 }

@@ -4,19 +4,16 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // slot is the right of one job to its repo; status and priority are the job's, where it
 // was read.
-type slot struct {
-	repo     string
-	job      ids.ID
-	status   Status
-	priority int
-}
+// slot is that of a repo, and whose it is.
+type slot dbsqlc.SlotListRow
 
-func (s slot) String() string { return s.repo }
+func (s slot) String() string { return s.Repo }
 
 // slotsTx reads whose the slots of repos are. One that is nobody's is left out.
 func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([]slot, error) {
@@ -26,7 +23,7 @@ func slotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, repos []string) ([
 	}
 	list := make([]slot, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, slot{repo: r.Repo, job: r.JobID, status: r.Status, priority: r.Priority})
+		list = append(list, slot(r))
 	}
 	return list, nil
 }
@@ -53,7 +50,7 @@ func insertSlotsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []slot)
 		in    []ids.ID
 	)
 	for _, s := range list {
-		repos, in = append(repos, s.repo), append(in, s.job)
+		repos, in = append(repos, s.Repo), append(in, s.JobID)
 	}
 	n, err := q.SlotInsert(ctx, tx, workspace, repos, in)
 	if err != nil {

@@ -278,8 +278,8 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 	c.Res.factory = c.agent.factoryID
 	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
 	for _, l := range lanes {
-		if b.products.inScope(c.Req.who.Scope, l.product) && offer.Serves(l.needs, l.factory) && c.agent.mayFollow(l.needs) {
-			c.Res.lanes, c.products[l.id] = append(c.Res.lanes, l.id), l.product
+		if b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Serves(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs) {
+			c.Res.lanes, c.products[l.ID] = append(c.Res.lanes, l.ID), l.ProductID
 		}
 	}
 	c.Res.version = min(c.Res.began, b.s.waiters.Version(b.workspace, c.Res.lanes))
@@ -310,7 +310,7 @@ func (b *claimBatch) replay() error {
 		if err != nil {
 			return err
 		}
-		if fleet.Allows(c.Req.who.Scope, l.needs, l.factory) {
+		if fleet.Allows(c.Req.who.Scope, l.Needs, l.Factory) {
 			c.given, c.done = append(c.given, g.job), true
 		}
 	}

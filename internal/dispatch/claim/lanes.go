@@ -11,14 +11,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// lane is a set of needs that jobs share.
-type lane struct {
-	id      int64
-	product ids.ID
-	needs   []string // sorted
-	factory string
-}
-
 // laneCache keeps the lanes of each workspace in memory. Lanes are never changed
 // or taken away, so that a list can only be too short.
 type laneCache struct {
@@ -71,7 +63,7 @@ func holds(list []lane, id int64) bool {
 }
 
 func findLane(list []lane, id int64) (int, bool) {
-	return slices.BinarySearchFunc(list, id, func(l lane, id int64) int { return cmp.Compare(l.id, id) })
+	return slices.BinarySearchFunc(list, id, func(l lane, id int64) int { return cmp.Compare(l.ID, id) })
 }
 
 func (b *laneCache) knows(workspace ids.ID, id int64) bool {

@@ -190,17 +190,12 @@ func takeJob(ctx context.Context, tx db.Tx, job jobs.Job, workspace ids.ID) (boo
 	return n > 0, nil
 }
 
+// lane is a set of needs that jobs share; they are sorted.
+type lane = dbsqlc.LaneListRow
+
 // readLanes reads a workspace's lanes, by their ids.
 func readLanes(ctx context.Context, tx db.Tx, workspace ids.ID) ([]lane, error) {
-	rows, err := q.LaneList(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]lane, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, lane{id: r.ID, product: r.ProductID, needs: r.Needs, factory: r.Factory})
-	}
-	return list, nil
+	return q.LaneList(ctx, tx, workspace)
 }
 
 // readyLanes returns the first jobs of those of the lanes that have a claimable one, and

@@ -41,7 +41,7 @@ func (r *registering) takeOver() error {
 		}
 	}
 	for _, h := range others {
-		if h.id == r.agent.id {
+		if h.id == r.agent.ID {
 			continue // a new boot of it is superseded anyway
 		}
 		if err := r.outdate(h); err != nil {

@@ -44,18 +44,18 @@ func belongingsTx(ctx context.Context, tx db.Tx, r *registering) (b belongings, 
 	if b.factoryOwner, err = ownerTx(ctx, tx, r.who.Workspace, b.factory.enrolment); err != nil {
 		return b, err
 	}
-	b.agentOwner, err = ownerTx(ctx, tx, r.who.Workspace, b.agent.enrolment)
+	b.agentOwner, err = ownerTx(ctx, tx, r.who.Workspace, b.agent.EnrolmentID)
 	return b, err
 }
 
 // check refuses what belongs to another token that reaches further, and a boot that
 // a person ended at once.
 func (b belongings) check(who tenancy.Principal, name, factory, boot string) error {
-	known := b.agent.id != ids.Nil
+	known := b.agent.ID != ids.Nil
 	switch {
-	case known && b.agent.ended && b.agent.boot == boot:
+	case known && b.agent.Ended && b.agent.BootID == boot:
 		return fault.New(fault.Superseded, "%s was ended by a person; this process is to stop.", name)
-	case known && !b.agent.ended && !b.agentOwner.yields(who, b.agent.factory):
+	case known && !b.agent.Ended && !b.agentOwner.yields(who, b.agent.Factory):
 		return fault.New(fault.Forbidden, "The agent %s belongs to another enrolment token that reaches further than this one. "+
 			"Take another name, or have that token revoked or the agent cut off.", name)
 	case !b.describes(who, factory) && !b.joins(who, factory):
@@ -73,6 +73,6 @@ func (b belongings) describes(who tenancy.Principal, factory string) bool {
 // joins reports whether a token's agents may work in a factory that it may not
 // describe: it was made for it, or the agent is there already.
 func (b belongings) joins(who tenancy.Principal, factory string) bool {
-	isThere := b.agent.factoryID == b.factory.id && b.agentOwner.token == who.Token && who.Token != ids.Nil
+	isThere := b.agent.FactoryID == b.factory.id && b.agentOwner.token == who.Token && who.Token != ids.Nil
 	return who.Scope.Factory == factory || isThere
 }

@@ -15,13 +15,13 @@ import (
 // is known already reveals nothing new. Where no job with secrets is held it costs
 // nothing.
 func (r *registering) redact() error {
-	if slices.Contains(bootForms(r.jobs, r.in.BootID), r.agent.boot) {
-		r.in.BootID = r.agent.boot
+	if slices.Contains(bootForms(r.jobs, r.in.BootID), r.agent.BootID) {
+		r.in.BootID = r.agent.BootID
 	}
-	if !r.factory.secretHeld && !r.agent.secretHeld {
+	if !r.factory.secretHeld && !r.agent.SecretHeld {
 		return nil
 	}
-	of := secrets.Holders{Agents: []ids.ID{r.agent.id}, Factories: []ids.ID{r.factory.id}}
+	of := secrets.Holders{Agents: []ids.ID{r.agent.ID}, Factories: []ids.ID{r.factory.id}}
 	held, err := r.jobs.Secrets.HeldTx(r.ctx, r.tx, r.who.Workspace, of)
 	if err != nil {
 		return err
@@ -30,13 +30,13 @@ func (r *registering) redact() error {
 	r.in = r.in.Clone()
 	held.HideAll(append(r.in.Texts(), &agent, &factory, &boot)...)
 	p := fault.Problems{}
-	if r.agent.id == ids.Nil && agent != r.in.Agent {
+	if r.agent.ID == ids.Nil && agent != r.in.Agent {
 		p.Add("agent", "%s", secretName)
 	}
 	if r.factory.isNew && factory != r.in.Factory.Name {
 		p.Add("factory.name", "%s", secretName)
 	}
-	if boot != r.in.BootID && r.in.BootID != r.agent.boot {
+	if boot != r.in.BootID && r.in.BootID != r.agent.BootID {
 		r.in.BootID = bootForms(r.jobs, r.in.BootID)[0]
 	}
 	return p.Err()

@@ -136,15 +136,15 @@ func (r *registering) describe() error {
 func (r *registering) supersede() error {
 	old := r.agent
 	switch {
-	case old.id == ids.Nil, old.boot == r.in.BootID && old.enrolledBy(r.who):
+	case old.ID == ids.Nil, old.BootID == r.in.BootID && old.enrolledBy(r.who):
 		return nil
-	case old.boot == r.in.BootID:
+	case old.BootID == r.in.BootID:
 		r.endsTokens = true
-		_, err := r.release(old.id, r.in.Agent+" registered with another token", r.outOfReach)
+		_, err := r.release(old.ID, r.in.Agent+" registered with another token", r.outOfReach)
 		return err
 	}
 	r.endsTokens = true
-	given, err := r.release(old.id, r.in.Agent+" was started again", lease.All)
+	given, err := r.release(old.ID, r.in.Agent+" was started again", lease.All)
 	if err != nil {
 		return err
 	}
@@ -160,10 +160,10 @@ func (r *registering) release(agent ids.ID, why string, concerned func(jobs.Job)
 
 // enrolledBy reports whether the agent registered with this token before.
 func (a agentRow) enrolledBy(who tenancy.Principal) bool {
-	if a.enrolment == nil {
+	if a.EnrolmentID == nil {
 		return who.Token == ids.Nil
 	}
-	return *a.enrolment == who.Token
+	return *a.EnrolmentID == who.Token
 }
 
 // outOfReach reports whether the token does not reach a job.
@@ -172,7 +172,7 @@ func (r *registering) outOfReach(j jobs.Job) bool { return !lease.InScope(r.who.
 // upsertAgent reports false where an agent of this name was made by somebody else
 // since it was looked for.
 func (r *registering) upsertAgent() (bool, error) {
-	id := r.agent.id
+	id := r.agent.ID
 	if id == ids.Nil {
 		id = ids.New()
 	}

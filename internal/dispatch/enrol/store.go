@@ -26,14 +26,8 @@ type factoryRow struct {
 	secretHeld bool // its agents hold a job with secrets
 }
 
-type agentRow struct {
-	id, factoryID ids.ID
-	factory       string
-	boot          string
-	enrolment     *ids.ID
-	ended         bool // at once, by a person
-	secretHeld    bool // it holds a job with secrets
-}
+// agentRow is an agent that is locked.
+type agentRow dbsqlc.AgentLockRow
 
 // enrolmentToken returns the enrolment token that somebody calls with.
 func enrolmentToken(who tenancy.Principal) *ids.ID {
@@ -115,11 +109,7 @@ func lockAgentTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string) (
 	if errors.Is(err, pgx.ErrNoRows) {
 		return agentRow{}, nil
 	}
-	if err != nil {
-		return agentRow{}, err
-	}
-	return agentRow{id: row.ID, factoryID: row.FactoryID, factory: row.Factory, boot: row.BootID,
-		enrolment: row.EnrolmentID, ended: row.Ended, secretHeld: row.SecretHeld}, nil
+	return agentRow(row), err
 }
 
 // ownerTx reads an enrolment token as an owner.

@@ -96,20 +96,20 @@ func warnTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID) (bo
 		return false, err
 	}
 	reason := fmt.Sprintf("The estimate of %d minutes is exceeded by %d. Without progress within %d minutes the job goes to somebody else.",
-		*job.EstimatedMinutes, int(held.now.Sub(held.claimedAt).Minutes())-*job.EstimatedMinutes, timeOutAfter)
+		*job.EstimatedMinutes, int(held.Now.Sub(held.ClaimedAt).Minutes())-*job.EstimatedMinutes, timeOutAfter)
 	if warned, err := writeWarning(ctx, tx, who, id, reason); err != nil || !warned {
 		return false, err
 	}
-	return true, lease.AppendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobWarned, JobID: &id, Epoch: &held.epoch,
-		Changes: []eventlog.Change{{Field: "directive", Old: held.directive, New: lease.Warn}}})
+	return true, lease.AppendEvent(ctx, tx, who, eventlog.Event{Type: eventlog.JobWarned, JobID: &id, Epoch: &held.Epoch,
+		Changes: []eventlog.Change{{Field: "directive", Old: held.Directive, New: lease.Warn}}})
 }
 
 // overdue reports whether a holder is to be warned: it is not directed to stop, and the
 // estimate is exceeded by more than is overlooked.
 func overdue(job jobs.Job, l lockedLease) bool {
-	return job.EstimatedMinutes != nil && l.warnedAt == nil &&
-		(l.directive == "" || l.directive == lease.Warn) && l.expiresAt.After(l.now) &&
-		l.now.Sub(l.claimedAt) >= time.Duration(*job.EstimatedMinutes+warnAfter)*time.Minute
+	return job.EstimatedMinutes != nil && l.WarnedAt == nil &&
+		(l.Directive == "" || l.Directive == lease.Warn) && l.ExpiresAt.After(l.Now) &&
+		l.Now.Sub(l.ClaimedAt) >= time.Duration(*job.EstimatedMinutes+warnAfter)*time.Minute
 }
 
 // timeOut takes back each lease whose time is still out.
@@ -132,7 +132,7 @@ func ifTimeIsOut(job jobs.Locked, l lockedLease) (jobs.Decision, lease.AttemptEn
 	if !timeIsOut(l) {
 		return jobs.Decision{}, lease.AttemptEnd{}, false, nil
 	}
-	why := fmt.Sprintf("%s went over the estimate and made no progress in %d minutes after the warning", l.agent, timeOutAfter)
+	why := fmt.Sprintf("%s went over the estimate and made no progress in %d minutes after the warning", l.Agent, timeOutAfter)
 	if d, e, ok, err := lease.ApplyDirective(job.Job, why); ok {
 		return d, e, true, err
 	}
@@ -141,12 +141,12 @@ func ifTimeIsOut(job jobs.Locked, l lockedLease) (jobs.Decision, lease.AttemptEn
 }
 
 func timeIsOut(l lockedLease) bool {
-	if l.warnedAt == nil {
+	if l.WarnedAt == nil {
 		return false
 	}
-	last := *l.warnedAt
-	if l.progressAt != nil && l.progressAt.After(last) {
-		last = *l.progressAt
+	last := *l.WarnedAt
+	if l.ProgressAt != nil && l.ProgressAt.After(last) {
+		last = *l.ProgressAt
 	}
-	return l.now.Sub(last) >= timeOutAfter*time.Minute
+	return l.Now.Sub(last) >= timeOutAfter*time.Minute
 }

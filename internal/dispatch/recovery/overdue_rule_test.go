@@ -20,17 +20,17 @@ func TestWhoIsWarned(t *testing.T) {
 		lease    lockedLease
 		want     bool
 	}{
-		"30 minutes over the estimate":  {&twenty, lockedLease{claimedAt: *ago(50)}, true},
-		"29 minutes over the estimate":  {&twenty, lockedLease{claimedAt: *ago(49)}, false},
-		"no estimate":                   {nil, lockedLease{claimedAt: *ago(5000)}, false},
-		"warned already":                {&twenty, lockedLease{claimedAt: *ago(50), warnedAt: ago(1)}, false},
-		"asked to pause":                {&twenty, lockedLease{claimedAt: *ago(50), directive: lease.Pause}, false},
-		"its lease has ended meanwhile": {&twenty, lockedLease{claimedAt: *ago(50), expiresAt: *ago(1)}, false},
+		"30 minutes over the estimate":  {&twenty, lockedLease{ClaimedAt: *ago(50)}, true},
+		"29 minutes over the estimate":  {&twenty, lockedLease{ClaimedAt: *ago(49)}, false},
+		"no estimate":                   {nil, lockedLease{ClaimedAt: *ago(5000)}, false},
+		"warned already":                {&twenty, lockedLease{ClaimedAt: *ago(50), WarnedAt: ago(1)}, false},
+		"asked to pause":                {&twenty, lockedLease{ClaimedAt: *ago(50), Directive: lease.Pause}, false},
+		"its lease has ended meanwhile": {&twenty, lockedLease{ClaimedAt: *ago(50), ExpiresAt: *ago(1)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.lease.now = now
-			if c.lease.expiresAt.IsZero() {
-				c.lease.expiresAt = now.Add(time.Minute)
+			c.lease.Now = now
+			if c.lease.ExpiresAt.IsZero() {
+				c.lease.ExpiresAt = now.Add(time.Minute)
 			}
 			if got := overdue(jobs.Job{Spec: jobs.Spec{EstimatedMinutes: c.estimate}}, c.lease); got != c.want {
 				t.Errorf("overdue = %t", got)
@@ -53,7 +53,7 @@ func TestWhoseTimeIsOut(t *testing.T) {
 		"no progress, only word of a pulse": {ago(60), nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := timeIsOut(lockedLease{warnedAt: c.warned, progressAt: c.progressed, now: now}); got != c.want {
+			if got := timeIsOut(lockedLease{WarnedAt: c.warned, ProgressAt: c.progressed, Now: now}); got != c.want {
 				t.Errorf("timeIsOut = %t", got)
 			}
 		})

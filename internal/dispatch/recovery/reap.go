@@ -203,12 +203,12 @@ func (s *Service) revokeLease(ctx context.Context, who tenancy.Principal, id ids
 // lapse says why a lease is to be taken back, if it is.
 func lapse(l lockedLease) (why string, ok bool) {
 	switch {
-	case l.graceOver:
-		return "asked to " + l.directive + " and did not answer", true
-	case l.expired:
-		return "the lease of " + l.agent + " ended without a word", true
-	case l.agentDead:
-		return l.agent + " sends no heartbeat any more", true
+	case l.GraceOver:
+		return "asked to " + l.Directive + " and did not answer", true
+	case l.Expired:
+		return "the lease of " + l.Agent + " ended without a word", true
+	case l.AgentDead:
+		return l.Agent + " sends no heartbeat any more", true
 	}
 	return "", false
 }

@@ -3,7 +3,6 @@ package recovery
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,20 +18,7 @@ import (
 var q = dbsqlc.New()
 
 // lockedLease is a lease that is locked with its job, as it is then.
-type lockedLease struct {
-	epoch     int64
-	agent     string
-	directive string
-	claimedAt time.Time
-	expiresAt time.Time
-	now       time.Time
-
-	warnedAt, progressAt *time.Time // nil: never
-
-	graceOver bool // the time to answer a directive is over
-	expired   bool
-	agentDead bool
-}
+type lockedLease = dbsqlc.LeaseLockRow
 
 // lockLease locks a job and the lease that it has; nil where there is none.
 func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked, *lockedLease, error) {
@@ -47,8 +33,7 @@ func lockLease(ctx context.Context, tx db.Tx, workspace, id ids.ID) (jobs.Locked
 	if err != nil {
 		return job, nil, err
 	}
-	return job, &lockedLease{epoch: l.Epoch, agent: l.Agent, directive: l.Directive, claimedAt: l.ClaimedAt, expiresAt: l.ExpiresAt,
-		now: l.Now, warnedAt: l.WarnedAt, progressAt: l.ProgressAt, graceOver: l.GraceOver, expired: l.Expired, agentDead: l.AgentDead}, nil
+	return job, &l, nil
 }
 
 // lapsedLeases returns the jobs whose leases are to be taken back, the oldest first, at

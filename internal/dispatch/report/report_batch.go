@@ -121,9 +121,9 @@ func (b *reportBatch) lock() error {
 	}
 	for _, t := range b.open() {
 		l := leases[t.job]
-		t.key, t.percent, t.step, t.retry = l.key, l.percent, l.step, l.busy
-		t.refused = !l.live || l.agent != t.who.Agent || l.epoch != t.ref.Epoch
-		t.begins = t.starts && !t.refused && l.status == jobs.Assigned
+		t.key, t.percent, t.step, t.retry = l.Key, l.ProgressPercent, l.CurrentStep, l.Busy
+		t.refused = !l.Live || l.AgentID != t.who.Agent || l.Epoch != t.ref.Epoch
+		t.begins = t.starts && !t.refused && l.Status == jobs.Assigned
 	}
 	return b.prepare(b.open())
 }

@@ -14,16 +14,7 @@ import (
 
 // reportedLease is a lease that is reported on, as it was before; the zero value where
 // the job has none.
-type reportedLease struct {
-	key     string
-	status  jobs.Status
-	agent   ids.ID
-	epoch   int64
-	live    bool
-	busy    bool // somebody else has locked it
-	percent int  // below 0 where there was none
-	step    string
-}
+type reportedLease = dbsqlc.LeasesLockRow
 
 // lockLeases locks the leases that are reported on, and returns them by their jobs.
 func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportItem) (map[ids.ID]reportedLease, error) {
@@ -40,8 +31,7 @@ func lockLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []*reportI
 	}
 	leases := make(map[ids.ID]reportedLease, len(rows))
 	for _, l := range rows {
-		leases[l.ID] = reportedLease{key: l.Key, status: l.Status, agent: l.AgentID, epoch: l.Epoch, live: l.Live,
-			busy: l.Busy, percent: l.ProgressPercent, step: l.CurrentStep}
+		leases[l.ID] = l
 	}
 	return leases, nil
 }
