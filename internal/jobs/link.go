@@ -94,6 +94,11 @@ type linking struct {
 	gate   *linking // of its parent, where that changed too
 }
 
+// with returns another linking of the same transaction, of links of that kind.
+func (l *linking) with(kind LinkType) *linking {
+	return &linking{ctx: l.ctx, tx: l.tx, who: l.who, kind: kind}
+}
+
 func (l *linking) add(job, dependsOn string) (Job, error) {
 	if err := lockLinksTx(l.ctx, l.tx, l.who.Workspace); err != nil {
 		return Job{}, err

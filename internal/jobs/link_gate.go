@@ -43,7 +43,7 @@ func (l *linking) addParent(child, parent string, gate bool) (Job, error) {
 		return Job{}, err
 	}
 	if gate {
-		l.gate = &linking{ctx: l.ctx, tx: l.tx, who: l.who, kind: Gate}
+		l.gate = l.with(Gate)
 		if _, err := l.gate.add(parent, child); err != nil {
 			return Job{}, err
 		}
@@ -76,7 +76,7 @@ func (l *linking) removeGate(child ids.ID, parent Job) error {
 	if err != nil || !gated {
 		return err
 	}
-	l.gate = &linking{ctx: l.ctx, tx: l.tx, who: l.who, kind: Gate}
+	l.gate = l.with(Gate)
 	_, err = l.gate.remove(parent.ID.String(), child.String())
 	return err
 }

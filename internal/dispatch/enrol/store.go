@@ -124,7 +124,7 @@ func ownerTx(ctx context.Context, tx db.Tx, workspace ids.ID, enrolment *ids.ID)
 	if err != nil {
 		return owner{}, err
 	}
-	return owner{token: *enrolment, reach: tenancy.Scope{Products: row.Products, Capabilities: row.Capabilities, Factory: row.Factory}}, nil
+	return owner{token: *enrolment, reach: tenancy.Scope(row)}, nil
 }
 
 // saveAgent writes an agent, new or known, and returns its generation; ok is false

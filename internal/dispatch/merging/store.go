@@ -73,7 +73,8 @@ func lockWantedTx(ctx context.Context, tx db.Tx, workspace ids.ID, w wantedMerge
 // does already.
 func recordTx(ctx context.Context, tx db.Tx, workspace, merge ids.ID, w wantedMerge, page string) error {
 	n, err := q.JobMergeInsert(ctx, tx, dbsqlc.JobMergeInsertParams{WorkspaceID: workspace, MergeJobID: merge, JobID: w.ID,
-		Commit: w.ApprovedHead, Branch: w.Branch, MergeBy: w.MergeBy, Method: w.MergeMethod, IntoBranch: w.MergeInto, Checks: w.MergeChecks, Url: page})
+		Commit: w.ApprovedHead, Branch: w.Branch, MergeBy: w.MergeBy, Method: w.MergeMethod, IntoBranch: w.MergeInto,
+		Checks: w.MergeChecks, Url: page})
 	if err != nil {
 		return err
 	}

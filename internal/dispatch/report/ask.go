@@ -63,7 +63,8 @@ func (s *Service) keepCheckpoint(ctx context.Context, tx db.Tx, who tenancy.Prin
 	if err := s.nameBlobTx(ctx, tx, who, job.ID, checkpointBlob, findCheckpointBlob(checkpoint)); err != nil {
 		return job, err
 	}
-	kept := &reportItem{who: who, ref: lease.Ref{Epoch: job.Epoch}, report: report{Progress: Progress{Checkpoint: checkpoint}}, job: job.ID}
+	kept := &reportItem{job: job.ID,
+		reportCall: reportCall{who, lease.Ref{Epoch: job.Epoch}, report{Progress: Progress{Checkpoint: checkpoint}}}}
 	if _, err := writeReports(ctx, tx, who.Workspace, []*reportItem{kept}); err != nil {
 		return job, fmt.Errorf("keep checkpoint: %w", err)
 	}

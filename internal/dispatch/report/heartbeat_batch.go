@@ -180,8 +180,8 @@ func (b *beatBatch) sortLeases() error {
 func (h *beatItem) sortLeases() (starts int) {
 	said := map[ids.ID]*reportItem{}
 	for _, l := range h.in.Leases {
-		t := &reportItem{who: h.who, ref: lease.Ref{Job: l.Job, Epoch: l.Epoch},
-			report: report{Progress: l.progress(), starts: l.says(), isProgress: l.says()}}
+		t := &reportItem{reportCall: reportCall{h.who, lease.Ref{Job: l.Job, Epoch: l.Epoch},
+			report{Progress: l.progress(), starts: l.says(), isProgress: l.says()}}}
 		at := slices.IndexFunc(h.agent.leases, l.is)
 		if at < 0 {
 			h.unknown = append(h.unknown, t)

@@ -37,7 +37,7 @@ func (s *Service) execReports(ctx context.Context, tx db.Tx, workspace ids.ID, i
 	error) {
 	b := &reportBatch{leaseReports: leaseReports{ctx: ctx, tx: tx, s: s, workspace: workspace, alone: items[0].Alone}}
 	for _, i := range items {
-		b.all = append(b.all, &reportItem{who: i.Req.who, ref: i.Req.ref, report: i.Req.report})
+		b.all = append(b.all, &reportItem{reportCall: i.Req})
 	}
 	if err := b.exec(); err != nil {
 		return nil, err

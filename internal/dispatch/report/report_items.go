@@ -10,14 +10,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/redact"
-	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // reportItem is what an agent says of one of its leases.
 type reportItem struct {
-	who tenancy.Principal
-	ref lease.Ref
-	report
+	reportCall
 
 	job     ids.ID
 	key     string
