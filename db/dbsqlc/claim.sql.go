@@ -18,17 +18,18 @@ WITH asked AS MATERIALIZED (
     SELECT unnest($2::uuid[]) AS id, unnest($3::bigint[]) AS from_number,
         unnest($4::uuid[]) AS factory_id, unnest($5::bigint[]) AS factory_number
 )
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs AS seats, a.name,
     coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
         WHERE h.workspace_id = $1 AND h.provider = a.provider
             AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
-    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
+    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats AS factory_seats,
+    (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining, own.taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = $1 AND l.agent_id = a.id AND l.follows)::int AS agent_follows,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = $1 AND l.agent_id = a.id AND l.follows)::int AS follows,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = $1 AND l.factory_id = a.factory_id AND l.follows)::int AS factory_follows,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
-        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
+        AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
+    (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = $1), 0)::bigint AS newest_lane
 FROM agent a JOIN asked ON asked.id = a.id
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id
@@ -58,8 +59,7 @@ type AgentsForClaimRow struct {
 	Model               string
 	Provider            string
 	Capabilities        []string
-	MaxConcurrentJobs   int
-	TerminatedAt        *time.Time
+	Seats               int
 	Name                string
 	HeldSeconds         float64
 	Factory             string
@@ -67,16 +67,16 @@ type AgentsForClaimRow struct {
 	Engines             []string
 	FactoryCapabilities []string
 	Repos               json.RawMessage
-	Seats               int
+	FactorySeats        int
 	Draining            bool
-	AgentTaken          int
+	Taken               int
 	OldestLease         int64
 	FactoryTaken        int
 	FactoryOldestLease  int64
-	AgentFollows        int
+	Follows             int
 	FactoryFollows      int
 	EnrolmentRevoked    bool
-	CutOffAt            *time.Time
+	CutOff              bool
 	NewestLane          int64
 }
 
@@ -111,8 +111,7 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.Model,
 			&i.Provider,
 			&i.Capabilities,
-			&i.MaxConcurrentJobs,
-			&i.TerminatedAt,
+			&i.Seats,
 			&i.Name,
 			&i.HeldSeconds,
 			&i.Factory,
@@ -120,16 +119,16 @@ func (q *Queries) AgentsForClaim(ctx context.Context, db DBTX, arg AgentsForClai
 			&i.Engines,
 			&i.FactoryCapabilities,
 			&i.Repos,
-			&i.Seats,
+			&i.FactorySeats,
 			&i.Draining,
-			&i.AgentTaken,
+			&i.Taken,
 			&i.OldestLease,
 			&i.FactoryTaken,
 			&i.FactoryOldestLease,
-			&i.AgentFollows,
+			&i.Follows,
 			&i.FactoryFollows,
 			&i.EnrolmentRevoked,
-			&i.CutOffAt,
+			&i.CutOff,
 			&i.NewestLane,
 		); err != nil {
 			return nil, err

@@ -11,17 +11,18 @@ WITH asked AS MATERIALIZED (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@from_numbers::bigint[]) AS from_number,
         unnest(@factories::uuid[]) AS factory_id, unnest(@factory_numbers::bigint[]) AS factory_number
 )
-SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs, a.terminated_at, a.name,
+SELECT a.id, a.factory_id, a.boot_id, a.generation, a.model, a.provider, a.capabilities, a.max_concurrent_jobs AS seats, a.name,
     coalesce((SELECT extract(epoch FROM h.until - clock_timestamp()) FROM provider_hold h
         WHERE h.workspace_id = @workspace_id AND h.provider = a.provider
             AND h.enrolment_id = coalesce(a.enrolment_id, '00000000-0000-0000-0000-000000000000')), 0)::double precision AS held_seconds,
-    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats, f.draining,
-    own.taken AS agent_taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
+    f.name AS factory, f.os, f.engines, f.capabilities AS factory_capabilities, f.repos, f.seats AS factory_seats,
+    (f.draining OR a.terminated_at IS NOT NULL)::boolean AS draining, own.taken, coalesce(own.oldest, 0)::bigint AS oldest_lease,
     beside.taken AS factory_taken, coalesce(beside.oldest, 0)::bigint AS factory_oldest_lease,
-    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent_id = a.id AND l.follows)::int AS agent_follows,
+    (SELECT count(*) FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.agent_id = a.id AND l.follows)::int AS follows,
     (SELECT count(*) FROM job_lease l WHERE l.workspace_id = @workspace_id AND l.factory_id = a.factory_id AND l.follows)::int AS factory_follows,
     EXISTS (SELECT FROM access_token e WHERE e.workspace_id = a.workspace_id AND e.id = a.enrolment_id
-        AND e.revoked_at IS NOT NULL) AS enrolment_revoked, a.cut_off_at,
+        AND e.revoked_at IS NOT NULL) AS enrolment_revoked,
+    (a.cut_off_at IS NOT NULL)::boolean AS cut_off,
     coalesce((SELECT max(n.id) FROM lane n WHERE n.workspace_id = @workspace_id), 0)::bigint AS newest_lane
 FROM agent a JOIN asked ON asked.id = a.id
 JOIN factory f ON f.workspace_id = a.workspace_id AND f.id = a.factory_id

@@ -232,7 +232,7 @@ func (b *claimBatch) readAgents(tx db.Tx, agents []ids.ID) (err error) {
 func (b *claimBatch) lockAgents(claims []*claimItem) func(db.Tx) error {
 	agents, factories := make([]ids.ID, 0, len(claims)), make([]ids.ID, 0, len(claims))
 	for _, c := range claims {
-		factory := c.agent.factoryID
+		factory := c.agent.FactoryID
 		if factory == ids.Nil {
 			factory = c.Req.hint.Factory
 		}
@@ -255,12 +255,12 @@ func (b *claimBatch) refuseEnded(c *claimItem) error {
 	switch {
 	case !known:
 		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")
-	case agent.enrolmentRevoked:
-		return fault.New(fault.TokenRevoked, "The enrolment token of %s was revoked.", agent.name)
-	case agent.cutOff:
-		return fault.New(fault.TokenRevoked, "%s was cut off by a person.", agent.name)
-	case agent.boot != c.Req.who.Boot || agent.generation > c.Req.who.Generation:
-		return lease.Superseded(agent.name)
+	case agent.EnrolmentRevoked:
+		return fault.New(fault.TokenRevoked, "The enrolment token of %s was revoked.", agent.Name)
+	case agent.CutOff:
+		return fault.New(fault.TokenRevoked, "%s was cut off by a person.", agent.Name)
+	case agent.BootID != c.Req.who.Boot || agent.Generation > c.Req.who.Generation:
+		return lease.Superseded(agent.Name)
 	}
 	return nil
 }
@@ -271,11 +271,11 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 	if err != nil {
 		return err
 	}
-	lanes, err := b.s.lanes.of(b.ctx, b.tx, b.workspace, c.agent.newestLane)
+	lanes, err := b.s.lanes.of(b.ctx, b.tx, b.workspace, c.agent.NewestLane)
 	if err != nil {
 		return err
 	}
-	c.Res.factory = c.agent.factoryID
+	c.Res.factory = c.agent.FactoryID
 	c.Res.lanes, c.products = []int64{}, map[int64]ids.ID{}
 	for _, l := range lanes {
 		if b.products.inScope(c.Req.who.Scope, l.ProductID) && offer.Serves(l.Needs, l.Factory) && c.agent.mayFollow(l.Needs) {
@@ -331,10 +331,10 @@ func (b *claimBatch) resolve() error {
 		case err != nil:
 			c.Err = err
 		case !b.products.inScope(c.Req.who.Scope, job.ProductID):
-			c.Err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.name, job.Product)
+			c.Err = fault.New(fault.NotClaimable, "The token of %s does not reach the product %s.", c.agent.Name, job.Product)
 		case !slices.Contains(c.Res.lanes, job.LaneID):
-			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.name,
-				c.agent.factory)
+			c.Err = fault.New(fault.NotClaimable, "%s needs something that %s on %s does not offer.", job.Key, c.agent.Name,
+				c.agent.Factory)
 		default:
 			if c.Err = b.products.requireOpen(job); c.Err == nil {
 				c.Err = b.requirePrice(c, job)

@@ -46,10 +46,10 @@ func (c *claimItem) explainNothing(all []*claimItem) {
 	default:
 		own, factory := c.ownSeats(), c.factorySeats()
 		for _, other := range all {
-			if other.agent.factoryID == c.agent.factoryID {
+			if other.agent.FactoryID == c.agent.FactoryID {
 				factory -= len(other.taken)
 			}
-			if other.agent.id == c.agent.id {
+			if other.agent.ID == c.agent.ID {
 				own -= len(other.taken)
 			}
 		}

@@ -65,7 +65,7 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 				continue
 			}
 			c.given = append(c.given, id)
-			for _, holder := range []ids.ID{c.agent.id, c.agent.factoryID} {
+			for _, holder := range []ids.ID{c.agent.ID, c.agent.FactoryID} {
 				if first[holder] == 0 || number < first[holder] {
 					first[holder] = number
 				}
@@ -74,7 +74,7 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 	}
 	for _, c := range b.items {
 		if len(c.given) > 0 && len(c.taken) > 0 {
-			b.counted = append(b.counted, c.agent.with(first[c.agent.id], first[c.agent.factoryID]))
+			b.counted = append(b.counted, c.agent.with(first[c.agent.ID], first[c.agent.FactoryID]))
 		}
 	}
 	return nil

@@ -60,20 +60,20 @@ func (m *leaseWatermarks) from(agent ids.ID) int64 {
 // locked, once the transaction has committed: a lease that ended in it counts as long as
 // it has not.
 func (m *leaseWatermarks) advance(agent claimant) {
-	own, _ := m.known.Get(agent.id)
-	m.known.Add(agent.id, leaseWatermark{max(own.number, agent.oldestLease), agent.factoryID})
-	beside, _ := m.known.Get(agent.factoryID)
-	m.known.Add(agent.factoryID, leaseWatermark{number: max(beside.number, agent.factoryOldestLease)})
+	own, _ := m.known.Get(agent.ID)
+	m.known.Add(agent.ID, leaseWatermark{max(own.number, agent.OldestLease), agent.FactoryID})
+	beside, _ := m.known.Get(agent.FactoryID)
+	m.known.Add(agent.FactoryID, leaseWatermark{number: max(beside.number, agent.FactoryOldestLease)})
 }
 
 // with returns the agent with the first leases that a batch has given to it and in its
 // factory, the oldest where it counted none before.
 func (agent claimant) with(first, firstOfFactory int64) claimant {
-	if agent.taken == 0 {
-		agent.oldestLease = first
+	if agent.Taken == 0 {
+		agent.OldestLease = first
 	}
-	if agent.factoryTaken == 0 {
-		agent.factoryOldestLease = firstOfFactory
+	if agent.FactoryTaken == 0 {
+		agent.FactoryOldestLease = firstOfFactory
 	}
 	return agent
 }

@@ -139,7 +139,7 @@ func (w *world) blocksOfSeats(params dbsqlc.AgentsForClaimParams) (blocks int) {
 		if err != nil {
 			return err
 		}
-		if len(rows) != 1 || rows[0].AgentTaken != 1 || rows[0].FactoryTaken != 1 {
+		if len(rows) != 1 || rows[0].Taken != 1 || rows[0].FactoryTaken != 1 {
 			w.T.Errorf("seats are %+v", rows)
 		}
 		err = tx.QueryRow(w.Ctx, read).Scan(&blocks)

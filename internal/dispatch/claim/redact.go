@@ -35,8 +35,8 @@ func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 			continue
 		}
 		said[c] = claimWords{session: c.Req.in.SessionKey, request: c.Req.in.RequestID}
-		if c.agent.taken > 0 && cmp.Or(c.Req.in.SessionKey, c.Req.in.RequestID) != "" {
-			holders = append(holders, c.agent.id)
+		if c.agent.Taken > 0 && cmp.Or(c.Req.in.SessionKey, c.Req.in.RequestID) != "" {
+			holders = append(holders, c.agent.ID)
 		}
 	}
 	if len(holders) == 0 {
@@ -47,7 +47,7 @@ func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
 		return nil, err
 	}
 	for c, words := range said {
-		held.Hide(c.agent.id, &words.session, &words.request)
+		held.Hide(c.agent.ID, &words.session, &words.request)
 		words.session, words.request = redact.Cut(words.session, lease.MaxClaimWord), redact.Cut(words.request, lease.MaxClaimWord)
 		if words.request != c.Req.in.RequestID {
 			words.digest = c.requestDigests(b.s.jobs)[0]

@@ -33,11 +33,11 @@ func (b *claimBatch) reserve() error {
 		if c.done = c.full(); c.done {
 			continue
 		}
-		free := min(c.ownSeats()-ofAgent[c.agent.id], c.factorySeats()-ofFactory[c.agent.factoryID])
+		free := min(c.ownSeats()-ofAgent[c.agent.ID], c.factorySeats()-ofFactory[c.agent.FactoryID])
 		c.crowded = free <= 0
 		c.reserved = max(0, min(free, c.Req.in.Max, share))
-		ofAgent[c.agent.id] += c.reserved
-		ofFactory[c.agent.factoryID] += c.reserved
+		ofAgent[c.agent.ID] += c.reserved
+		ofFactory[c.agent.FactoryID] += c.reserved
 	}
 	return nil
 }
@@ -48,12 +48,12 @@ func (b *claimBatch) reserve() error {
 // moment.
 func (b *claimBatch) lockOpen() error {
 	claims := b.open()
-	if !slices.ContainsFunc(claims, func(c *claimItem) bool { return !b.locked[c.agent.id] }) {
+	if !slices.ContainsFunc(claims, func(c *claimItem) bool { return !b.locked[c.agent.ID] }) {
 		return nil
 	}
 	err := b.read(b.lockAgents(claims))
 	for _, c := range claims {
-		if !b.locked[c.agent.id] {
+		if !b.locked[c.agent.ID] {
 			c.Retry()
 		}
 	}
@@ -61,18 +61,18 @@ func (b *claimBatch) lockOpen() error {
 }
 
 // ownSeats and factorySeats are those that are free. What follows a pull request takes none.
-func (c *claimItem) ownSeats() int { return c.agent.seats - (c.agent.taken - c.agent.follows) }
+func (c *claimItem) ownSeats() int { return c.agent.Seats - (c.agent.Taken - c.agent.Follows) }
 func (c *claimItem) factorySeats() int {
-	return c.agent.factorySeats - (c.agent.factoryTaken - c.agent.factoryFollows)
+	return c.agent.FactorySeats - (c.agent.FactoryTaken - c.agent.FactoryFollows)
 }
 
 // full reports whether the agent may take nothing, and notes why.
 func (c *claimItem) full() bool {
 	switch {
-	case c.agent.draining:
+	case c.agent.Draining:
 		c.Res.claimed.Reason = ReasonDraining
-	case c.agent.held > 0:
-		c.Res.claimed.Reason, c.Res.held = ReasonRateLimited, c.agent.held
+	case c.agent.heldFor() > 0:
+		c.Res.claimed.Reason, c.Res.held = ReasonRateLimited, c.agent.heldFor()
 	case c.ownSeats() <= 0 || c.factorySeats() <= 0:
 		c.Res.claimed.Reason = ReasonNoSeats
 	default:

@@ -32,43 +32,31 @@ func lockAgents(ctx context.Context, tx db.Tx, workspace ids.ID, factories, agen
 	return q.AgentsLock(ctx, tx, workspace, factories, agents)
 }
 
-// claimant is an agent as a claim has to know it, with its factory.
-type claimant struct {
-	id, factoryID    ids.ID
-	name, factory    string
-	boot             string
-	generation       int64
-	model, provider  string
-	os               string
-	engines          []string
-	capabilities     []string        // its own and its factory's
-	repos            json.RawMessage // of its factory
-	newestLane       int64           // of the workspace
-	draining         bool            // it, or its factory, takes no new jobs
-	held             time.Duration   // until its provider takes requests again, 0 where it does now
-	cutOff           bool
-	enrolmentRevoked bool
+// claimant is an agent as a claim has to know it, with its factory: the seats of both, the
+// leases that they have, and the number of the oldest one, 0 where there is none. Draining is
+// set where either takes no new jobs.
+type claimant dbsqlc.AgentsForClaimRow
 
-	seats, taken, follows                      int // leases, and those of them that follow a pull request
-	factorySeats, factoryTaken, factoryFollows int
-	// The numbers of the oldest leases that are left, 0 where there is none.
-	oldestLease, factoryOldestLease int64
+// heldFor returns how long its provider takes no requests, 0 where it does now.
+func (c claimant) heldFor() time.Duration {
+	return time.Duration(max(0, c.HeldSeconds) * float64(time.Second))
 }
 
 // offer returns what the agent offers, within the scope of its token: another agent with
 // another token may have described the factory since.
 func (c claimant) offer(scope tenancy.Scope) (fleet.Offer, error) {
 	var repos []fleet.Repo
-	if err := json.Unmarshal(c.repos, &repos); err != nil {
+	if err := json.Unmarshal(c.Repos, &repos); err != nil {
 		return fleet.Offer{}, fmt.Errorf("repos of factory: %w", err)
 	}
-	return fleet.Offer{Factory: c.factory, Tokens: fleet.Within(scope, fleet.Offers(c.os, c.engines, c.capabilities, repos))}, nil
+	all := fleet.Offers(c.Os, c.Engines, slices.Concat(c.FactoryCapabilities, c.Capabilities), repos)
+	return fleet.Offer{Factory: c.Factory, Tokens: fleet.Within(scope, all)}, nil
 }
 
 // mayFollow reports whether the agent may take a job with these needs although it follows so
 // many pull requests already: one that follows as many as it may takes no further ones.
 func (c claimant) mayFollow(needs []string) bool {
-	return c.follows < fleet.MaxFollowed || !slices.Contains(needs, fleet.OpensPullRequests)
+	return c.Follows < fleet.MaxFollowed || !slices.Contains(needs, fleet.OpensPullRequests)
 }
 
 // readClaimants reads agents, without a lock, and counts the seats that they and their
@@ -85,17 +73,7 @@ func readClaimants(ctx context.Context, tx db.Tx, workspace ids.ID, list []seatC
 	}
 	claimants := make(map[ids.ID]claimant, len(rows))
 	for _, a := range rows {
-		claimants[a.ID] = claimant{
-			id: a.ID, factoryID: a.FactoryID, name: a.Name, factory: a.Factory, boot: a.BootID, generation: a.Generation,
-			model: a.Model, provider: a.Provider,
-			os: a.Os, engines: a.Engines, capabilities: slices.Concat(a.FactoryCapabilities, a.Capabilities), repos: a.Repos,
-			newestLane: a.NewestLane, draining: a.Draining || a.TerminatedAt != nil,
-			held: time.Duration(max(0, a.HeldSeconds) * float64(time.Second)), cutOff: a.CutOffAt != nil,
-			enrolmentRevoked: a.EnrolmentRevoked, seats: a.MaxConcurrentJobs, taken: a.AgentTaken,
-			factorySeats: a.Seats, factoryTaken: a.FactoryTaken,
-			follows: a.AgentFollows, factoryFollows: a.FactoryFollows,
-			oldestLease: a.OldestLease, factoryOldestLease: a.FactoryOldestLease,
-		}
+		claimants[a.ID] = claimant(a)
 	}
 	return claimants, nil
 }

@@ -59,9 +59,9 @@ type newLease struct {
 func insertLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []newLease) (map[ids.ID]int64, error) {
 	p := dbsqlc.LeasesInsertParams{WorkspaceID: workspace}
 	for _, l := range list {
-		p.JobIds, p.AgentIds, p.Agents = append(p.JobIds, l.job), append(p.AgentIds, l.id), append(p.Agents, l.name)
-		p.FactoryIds, p.Factories = append(p.FactoryIds, l.factoryID), append(p.Factories, l.factory)
-		p.Models, p.SessionKeys = append(p.Models, l.model), append(p.SessionKeys, l.session)
+		p.JobIds, p.AgentIds, p.Agents = append(p.JobIds, l.job), append(p.AgentIds, l.ID), append(p.Agents, l.Name)
+		p.FactoryIds, p.Factories = append(p.FactoryIds, l.FactoryID), append(p.Factories, l.Factory)
+		p.Models, p.SessionKeys = append(p.Models, l.Model), append(p.SessionKeys, l.session)
 		p.RequestIds, p.RequestDigests = append(p.RequestIds, l.request), append(p.RequestDigests, l.digest)
 		p.TtlSeconds = append(p.TtlSeconds, l.ttlSeconds)
 	}

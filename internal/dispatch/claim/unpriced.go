@@ -23,8 +23,8 @@ func (b *claimBatch) holdUnpriced() error {
 		return nil
 	}
 	doubtful := slices.DeleteFunc(b.open(), func(c *claimItem) bool {
-		_, known := prices.Builtin.Find(c.agent.provider, c.agent.model, time.Now())
-		return known || c.agent.model == ""
+		_, known := prices.Builtin.Find(c.agent.Provider, c.agent.Model, time.Now())
+		return known || c.agent.Model == ""
 	})
 	if len(doubtful) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func (b *claimBatch) holdUnpriced() error {
 }
 
 // uses returns the model that an agent works with.
-func (c claimant) uses() prices.Model { return prices.Model{Provider: c.provider, Name: c.model} }
+func (c claimant) uses() prices.Model { return prices.Model{Provider: c.Provider, Name: c.Model} }
 
 // heldFrom reports whether all jobs of a product are held from the agent of a claim, and
 // notes by which budget.
@@ -87,7 +87,7 @@ func (b *claimBatch) requirePrice(c *claimItem, job jobs.Job) error {
 		return nil
 	}
 	c.holder = &h
-	return fault.New(fault.NotClaimable, "%s waits for a price. %s.", job.Key, h.Refusal(c.agent.model).Reason()).
+	return fault.New(fault.NotClaimable, "%s waits for a price. %s.", job.Key, h.Refusal(c.agent.Model).Reason()).
 		With("status", string(job.Status))
 }
 
@@ -104,11 +104,11 @@ func (b *claimBatch) ask() error {
 			_, held := c.unpriced.FindHolderForAll(c.products[lane])
 			return held
 		})
-		if c.holder != nil && c.holder.Asks && !c.unpriced.Prices.WasAsked(c.agent.model) {
+		if c.holder != nil && c.holder.Asks && !c.unpriced.Prices.WasAsked(c.agent.Model) {
 			list = append(list, prices.Unpriced{
 				ModelDecision: prices.ModelDecision{Model: c.agent.uses()},
 				Budget:        c.holder.Name,
-				Source:        c.agent.name,
+				Source:        c.agent.Name,
 			})
 		}
 	}
