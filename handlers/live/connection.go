@@ -61,13 +61,13 @@ func (f *connection) Begin(ctx context.Context, out *Writer) error {
 		return err
 	}
 	n.frame(u)
-	bytes, err := n.message(ctx, u.Cursor)
+	message, err := n.message(ctx, u.Cursor)
 	if err != nil {
 		return err
 	}
-	if bytes == nil {
+	if message == nil {
 		f.pending = u.Cursor
-	} else if err := f.out.send(bytes); err != nil {
+	} else if err := f.out.send(message); err != nil {
 		return err
 	}
 	if !n.Later {
@@ -131,13 +131,13 @@ func (f *connection) Take(ctx context.Context, m message, ok bool) (more bool, e
 	if m.cursor != "" {
 		f.pending = m.cursor
 	}
-	if m.bytes == nil {
+	if m.text == nil {
 		return true, nil
 	}
 	if m.cursor != "" {
 		f.pending = ""
 	}
-	return true, f.out.send(m.bytes)
+	return true, f.out.send(m.text)
 }
 
 // Beat keeps the connection open.

@@ -171,10 +171,10 @@ func (s *stream) listen(ctx context.Context) error {
 		return err
 	}
 	shown, err := partsMessage(ctx, "", parts)
-	if err != nil || bytes.Equal(shown, s.heard) {
+	if err != nil || bytes.Equal(shown.plain, s.heard) {
 		return err
 	}
-	s.heard = shown
+	s.heard = shown.plain
 	return s.subscribers.publish(ctx, Update{Parts: parts}, "")
 }
 
@@ -204,7 +204,7 @@ func (n *Update) frame(u *screens.Update) {
 }
 
 // message returns what goes out to a reader; nil where there is nothing to show.
-func (n Update) message(ctx context.Context, cursor string) ([]byte, error) {
+func (n Update) message(ctx context.Context, cursor string) (*piece, error) {
 	if n.Reset {
 		return namedMessage("reset", cursor), nil
 	}

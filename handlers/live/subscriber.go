@@ -13,7 +13,7 @@ const queueSize = 32
 // message is made once for many readers.
 type message struct {
 	cursor string // place in the log after it, "" where it has none
-	bytes  []byte // nil where nothing changed that shows
+	text   *piece // nil where nothing changed that shows
 }
 
 // subscriber is one reader of a stream.
@@ -77,11 +77,11 @@ func (s *subscribers) publish(ctx context.Context, n Update, cursor string) erro
 			if kind == 1 {
 				asked = WithDiffOnly(ctx)
 			}
-			bytes, err := n.message(asked, cursor)
+			text, err := n.message(asked, cursor)
 			if err != nil {
 				return err
 			}
-			made[kind] = &message{cursor: cursor, bytes: bytes}
+			made[kind] = &message{cursor: cursor, text: text}
 		}
 		select {
 		case one.queue <- *made[kind]:

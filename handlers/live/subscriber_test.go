@@ -62,7 +62,7 @@ func TestAColumnGoesOutWholeOnceAndThenAsADiff(t *testing.T) {
 	}
 	has := func(who string, s *subscriber, want string) {
 		t.Helper()
-		if got := string((<-s.queue).bytes); got != "data: "+want+"\n\n" {
+		if got := string((<-s.queue).text.plain); got != "data: "+want+"\n\n" {
 			t.Errorf("%s got %q, want %s", who, got, want)
 		}
 	}

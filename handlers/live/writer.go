@@ -9,17 +9,19 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+
+	"github.com/fleetboard/fleetboard/handlers/web"
 )
 
 // writeTime is how long a reader may take for one message. Tests have it shorter.
 var writeTime = 10 * time.Second
 
-// Writer writes server-sent events. Each message is made completely before
-// its first byte goes out.
+// Writer writes server-sent events, compressed for those who can read that. Each message
+// is made completely before its first byte goes out.
 type Writer struct {
 	response *echo.Response
 	control  *http.ResponseController
-	buf      bytes.Buffer
+	gzip     *gzipTail // nil where the answer is not compressed
 }
 
 // openWriter sends the head of the answer.
@@ -29,34 +31,37 @@ func openWriter(c echo.Context) (*Writer, error) {
 	h.Set(echo.HeaderContentType, "text/event-stream; charset=utf-8")
 	h.Set(echo.HeaderCacheControl, "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
 	s := &Writer{response: w, control: http.NewResponseController(w)}
+	var head []byte
+	if web.AcceptsGzip(c.Request()) {
+		h.Set(echo.HeaderContentEncoding, "gzip")
+		s.gzip, head = &gzipTail{}, gzipHead
+	}
+	w.WriteHeader(http.StatusOK)
+	if err := s.write(head); err != nil {
+		return s, err
+	}
 	return s, s.Comment()
 }
 
 // end gives the last bytes of the answer a time of their own: that of the last
 // message may be over, and an answer cut short is a network error to the page.
-func (w *Writer) end() { _ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) }
+func (w *Writer) end() {
+	var tail []byte
+	if w.gzip != nil {
+		tail = w.gzip.bytes()
+	}
+	_ = w.write(tail) // whoever has gone misses nothing
+}
+
+var comment = piece{plain: []byte(":\n\n")}
 
 // Comment keeps the connection open and detects a dead one.
-func (w *Writer) Comment() error {
-	w.buf.Reset()
-	w.buf.WriteString(":\n\n")
-	return w.flush()
-}
+func (w *Writer) Comment() error { return w.send(&comment) }
 
 // place sends where to go on after a break, with nothing to show.
 func (w *Writer) place(cursor string) error {
-	w.buf.Reset()
-	w.buf.WriteString("id: " + cursor + "\n\n")
-	return w.flush()
-}
-
-// send sends a message that was made before.
-func (w *Writer) send(message []byte) error {
-	w.buf.Reset()
-	w.buf.Write(message)
-	return w.flush()
+	return w.send(&piece{plain: []byte("id: " + cursor + "\n\n")})
 }
 
 // Parts sends pieces of a page as one unnamed message.
@@ -69,45 +74,52 @@ func (w *Writer) Parts(ctx context.Context, cursor string, parts []templ.Compone
 }
 
 // namedMessage returns an event that the page's scripts listen to.
-func namedMessage(event, cursor string) []byte {
-	var s Writer
-	s.buf.WriteString("event: " + event + "\n")
-	s.message(cursor, event)
-	return s.buf.Bytes()
+func namedMessage(event, cursor string) *piece {
+	return &piece{plain: append([]byte("event: "+event+"\n"), lines(cursor, event)...)}
 }
 
 // partsMessage is pieces of a page as one unnamed message.
-func partsMessage(ctx context.Context, cursor string, parts []templ.Component) ([]byte, error) {
+func partsMessage(ctx context.Context, cursor string, parts []templ.Component) (*piece, error) {
 	var html strings.Builder
 	if err := templ.Join(parts...).Render(ctx, &html); err != nil {
 		return nil, err
 	}
-	var s Writer
-	s.message(cursor, html.String())
-	return s.buf.Bytes(), nil
+	return &piece{plain: lines(cursor, html.String())}, nil
 }
 
 // lineEnds are all that a reader of events takes for the end of a line. Text
 // from agents may hold each of them; none may begin a field of its own.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-func (w *Writer) message(cursor, data string) {
+// lines returns the data of a message, and its place.
+func lines(cursor, data string) []byte {
+	var out bytes.Buffer
 	if cursor != "" {
-		w.buf.WriteString("id: " + cursor + "\n")
+		out.WriteString("id: " + cursor + "\n")
 	}
 	for line := range strings.SplitSeq(lineEnds.Replace(data), "\n") {
-		w.buf.WriteString("data: ")
-		w.buf.WriteString(line)
-		w.buf.WriteByte('\n')
+		out.WriteString("data: ")
+		out.WriteString(line)
+		out.WriteByte('\n')
 	}
-	w.buf.WriteByte('\n')
+	out.WriteByte('\n')
+	return out.Bytes()
 }
 
-func (w *Writer) flush() error {
+// send sends a piece.
+func (w *Writer) send(t *piece) error {
+	if w.gzip == nil {
+		return w.write(t.plain)
+	}
+	w.gzip.add(t.plain)
+	return w.write(t.block())
+}
+
+func (w *Writer) write(bytes []byte) error {
 	if err := w.control.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return err
 	}
-	if _, err := w.response.Write(w.buf.Bytes()); err != nil {
+	if _, err := w.response.Write(bytes); err != nil {
 		return err
 	}
 	return w.control.Flush()

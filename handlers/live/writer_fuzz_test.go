@@ -17,10 +17,7 @@ func FuzzWriter(f *testing.F) {
 		if strings.ContainsAny(cursor, "\r\n") {
 			return // cursors are the server's own
 		}
-		var s Writer
-		s.message(cursor, data)
-		s.message("", "next")
-		messages, ids := readEvents(s.buf.String())
+		messages, ids := readEvents(string(lines(cursor, data)) + string(lines("", "next")))
 		if len(messages) != 2 || messages[0] != lineEnds.Replace(data) || messages[1] != "next" {
 			t.Errorf("%q was read as %q", data, messages)
 		}

@@ -21,15 +21,11 @@ func TestMessageLines(t *testing.T) {
 		"a\nb":                         "id: 7-1\ndata: a\ndata: b\n\n",
 		"a\r\n\r\nid: 9\revent: reset": "id: 7-1\ndata: a\ndata: \ndata: id: 9\ndata: event: reset\n\n",
 	} {
-		var s Writer
-		s.message("7-1", data)
-		if diff := cmp.Diff(want, s.buf.String()); diff != "" {
+		if diff := cmp.Diff(want, string(lines("7-1", data))); diff != "" {
 			t.Errorf("%q: %s", data, diff)
 		}
 	}
-	var s Writer
-	s.message("", "a")
-	if got := s.buf.String(); got != "data: a\n\n" {
+	if got := string(lines("", "a")); got != "data: a\n\n" {
 		t.Errorf("without a place: %q", got)
 	}
 }

@@ -41,7 +41,7 @@ func (p *Pages) invitationPage(c echo.Context, status int, typed joinForm) error
 	if m.Guest, err = p.guest(c, in); err != nil {
 		return err
 	}
-	return web.Render(c, status, view.InvitationView(m))
+	return web.RenderSecret(c, status, view.InvitationView(m))
 }
 
 // guest returns who is logged in, also one who is in no workspace; nil for nobody.

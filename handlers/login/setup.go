@@ -24,7 +24,7 @@ func (p *Pages) setupForm(c echo.Context, _ tenancy.Principal) error {
 		return fault.New(fault.NotFound,
 			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
 	}
-	return web.Render(c, http.StatusOK, view.SetupView(view.Setup{Theme: web.ReadTheme(c), URL: links.Setup(c.Param("token"))}))
+	return web.RenderSecret(c, http.StatusOK, view.SetupView(view.Setup{Theme: web.ReadTheme(c), URL: links.Setup(c.Param("token"))}))
 }
 
 // setup makes the owner and logs him in, or shows the form again with what was
@@ -39,7 +39,7 @@ func (p *Pages) setup(c echo.Context, _ tenancy.Principal) error {
 	account, err := p.Accounts.Setup.SetUp(c.Request().Context(), token, typed)
 	if fault.Is(err, fault.Validation) {
 		f := fault.From(err)
-		return web.Render(c, status.Of(f.Code), view.SetupView(view.Setup{
+		return web.RenderSecret(c, status.Of(f.Code), view.SetupView(view.Setup{
 			Theme: web.ReadTheme(c), URL: links.Setup(token), Errors: f.Fields,
 			Workspace: typed.Workspace, Name: typed.Name, Email: typed.Email,
 		}))

@@ -63,13 +63,13 @@ func (p *accountPages) factorPage(c echo.Context, who tenancy.Principal, status 
 	}
 	if who.NeedsFactor {
 		m := factorPage(layout.Shell{}, secret, text)
-		return web.Render(c, status, view.FactorDutySecretView(web.ReadTheme(c), m))
+		return web.RenderSecret(c, status, view.FactorDutySecretView(web.ReadTheme(c), m))
 	}
 	shell, err := p.accountShell(c, who, "Second factor")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, status, view.FactorView(factorPage(shell, secret, text)))
+	return web.RenderSecret(c, status, view.FactorView(factorPage(shell, secret, text)))
 }
 
 // factorConfirm turns the second factor on and shows the recovery codes, once.
@@ -138,11 +138,11 @@ func (p *accountPages) recoveryCodes(c echo.Context, who tenancy.Principal) erro
 
 func (p *accountPages) codesPage(c echo.Context, who tenancy.Principal, codes []string, first bool) error {
 	if who.NeedsFactor {
-		return web.Render(c, http.StatusOK, view.FactorDutyCodesView(web.ReadTheme(c), view.CodesPage{Codes: codes, First: first}))
+		return web.RenderSecret(c, http.StatusOK, view.FactorDutyCodesView(web.ReadTheme(c), view.CodesPage{Codes: codes, First: first}))
 	}
 	shell, err := p.accountShell(c, who, "Recovery codes")
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.CodesView(view.CodesPage{Shell: shell, Codes: codes, First: first}))
+	return web.RenderSecret(c, http.StatusOK, view.CodesView(view.CodesPage{Shell: shell, Codes: codes, First: first}))
 }

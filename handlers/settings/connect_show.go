@@ -49,5 +49,5 @@ func (p *tokenPages) connectPage(c echo.Context, who tenancy.Principal, status i
 	}
 	m := view.Connect{Server: p.ServerURL(c), TokenFile: p.EnrolmentFile(c.Request().Context(), who), Made: made,
 		CanEnrol: who.Can(tenancy.RunFleet), Form: sheet.model(), Agent: "agent-1", Factory: "here"}
-	return web.Render(c, status, view.ConnectView(view.ConnectPage{Shell: shell, Connect: m}))
+	return web.RenderSecret(c, status, view.ConnectView(view.ConnectPage{Shell: shell, Connect: m}))
 }

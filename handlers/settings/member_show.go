@@ -44,5 +44,5 @@ func (p *memberPages) membersPage(c echo.Context, who tenancy.Principal, status 
 	sheet.now = shell.Now
 	m := sheet.model()
 	m.Shell = shell
-	return web.Render(c, status, view.MembersView(m))
+	return web.RenderSecret(c, status, view.MembersView(m))
 }

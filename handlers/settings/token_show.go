@@ -30,7 +30,7 @@ func (p *tokenPages) tokensPage(c echo.Context, who tenancy.Principal, made *vie
 	if m.Shell, err = p.shell(c, who, "Tokens", links.Tokens); err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.TokensView(m))
+	return web.RenderSecret(c, http.StatusOK, view.TokensView(m))
 }
 
 // tokenNew answers with the empty form.

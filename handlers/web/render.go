@@ -14,15 +14,38 @@ var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // Render shows a component. It is made completely before the first byte goes
 // out, so an error in the middle is an error page and not half a page.
 func Render(c echo.Context, status int, component templ.Component) error {
+	return render(c, status, component, AcceptsGzip(c.Request()))
+}
+
+// RenderSecret is Render for a page with a secret in it. It is never compressed, so that its
+// length tells nothing of the secret.
+func RenderSecret(c echo.Context, status int, component templ.Component) error {
+	return render(c, status, component, false)
+}
+
+func render(c echo.Context, status int, component templ.Component, compressed bool) error {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()
 	if err := component.Render(c.Request().Context(), buf); err != nil {
 		return err
 	}
+	h := c.Response().Header()
 	// A page and its fragment have one address.
-	c.Response().Header().Add(echo.HeaderVary, "HX-Request")
-	return c.HTMLBlob(status, buf.Bytes())
+	for _, name := range []string{"HX-Request", echo.HeaderAcceptEncoding, "Sec-Fetch-Site"} {
+		h.Add(echo.HeaderVary, name)
+	}
+	if !compressed || buf.Len() < leastPacked {
+		return c.HTMLBlob(status, buf.Bytes())
+	}
+	packed := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(packed)
+	packed.Reset()
+	if err := pack(packed, buf.Bytes()); err != nil {
+		return err
+	}
+	h.Set(echo.HeaderContentEncoding, "gzip")
+	return c.HTMLBlob(status, packed.Bytes())
 }
 
 // IsHX reports whether the request is htmx's, for a fragment.
