@@ -67,7 +67,11 @@ func TestACardMovesByHandByMenuAndByKey(t *testing.T) {
 	v.settled("FB-1", "ready")
 
 	v.drag(card("FB-1", "ready"), "#col-review")
+	v.sees("#toasts:has-text('A job comes to Review when an agent hands it in.')")
 	v.sees(card("FB-1", "ready"))
+	v.drag(card("FB-1", "ready"), "#col-running")
+	v.sees("#toasts:has-text('nobody can start one by hand')")
+	v.settled("FB-1", "ready")
 	if status := s.job("FB-1").Status; status != "ready" {
 		t.Errorf("FB-1 is %s after a move that nothing allows", status)
 	}
@@ -83,6 +87,17 @@ func TestACardMovesByHandByMenuAndByKey(t *testing.T) {
 	v.must("press 1", v.tab.Keyboard().Press("1"))
 	v.sees(card("FB-3", "waiting"))
 	eventually(t, "FB-3 paused", func() bool { return s.job("FB-3").Status == "paused" })
+	v.must("focus", v.tab.Locator(card("FB-3", "waiting")+" .job-link").Focus())
+	v.must("press m", v.tab.Keyboard().Press("m"))
+	v.sees("#menu-fb-3:popover-open")
+	v.must("press 5", v.tab.Keyboard().Press("5"))
+	v.sees("#toasts:has-text('A job is done when its work was handed in and accepted.')")
+	v.settled("FB-3", "waiting")
+	v.open("/jobs/FB-3")
+	v.must("press m", v.tab.Keyboard().Press("m"))
+	v.sees("#job-menu:popover-open")
+	v.must("press 3", v.tab.Keyboard().Press("3"))
+	v.sees("#toasts:has-text('nobody can start one by hand')")
 }
 
 // A move that comes too late is taken back, and the page says why.

@@ -86,15 +86,9 @@ func (s pageData) merge() *viewparts.Merge {
 
 // moves leaves out those that the buttons of the page do, with their questions.
 func (s pageData) moves() []viewparts.Move {
-	var list []screens.Move
-	for column := range jobparts.ColumnTitles {
-		by, ok := screens.MoveVerb(s.job.Status, column)
-		if _, asks := jobparts.AskedAction(s.job, by); ok && !asks {
-			list = append(list, screens.Move{To: column, Verb: by})
-		}
-	}
-	slices.SortFunc(list, func(a, b screens.Move) int {
-		return slices.Index(screens.Columns, a.To) - slices.Index(screens.Columns, b.To)
+	list := slices.DeleteFunc(screens.ListMoves(s.job), func(m screens.Move) bool {
+		_, asks := jobparts.AskedAction(s.job, m.Verb)
+		return asks
 	})
 	return jobparts.Moves(s.job, list)
 }

@@ -39,9 +39,9 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if from == to {
 		return p.moved(c, who, job, from, nil)
 	}
-	by, ok := screens.MoveVerb(job.Status, to)
-	if !ok {
-		return p.refused(c, who, job, wayOut(job, to))
+	by, whyNot := screens.FindMove(job, to)
+	if whyNot != "" {
+		return p.refused(c, who, job, wayOut(job, to, whyNot))
 	}
 	if _, asks := jobparts.AskedAction(job, by); asks {
 		return web.SeeOther(c, links.JobDialog(job.Key, string(by)))
@@ -87,10 +87,13 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 	return ui.Toast{Tone: ui.Warn, Title: job.Key + " is in " + columnOrGone(job.Status), Text: why}
 }
 
-// wayOut is cameBack with what can be done instead: work in review is judged on
-// its page, where sending it back requires the reason.
-func wayOut(job jobs.Job, to screens.Column) ui.Toast {
-	t := cameBack(job, whyNot(job.Status, to))
+// wayOut is cameBack with what can be done instead: a question is answered on the job's
+// page, and work in review is judged on its own, where sending it back requires the reason.
+func wayOut(job jobs.Job, to screens.Column, whyNot string) ui.Toast {
+	t := cameBack(job, whyNot)
+	if job.Asks() {
+		t.ActionLabel, t.ActionURL = "Answer", links.Job(job.Key)+"#answer"
+	}
 	if job.Status == jobs.InReview {
 		t.ActionLabel, t.ActionURL = "Review it", links.ReviewJob(job.Key, "")
 		if to == screens.Ready {
@@ -98,33 +101,6 @@ func wayOut(job jobs.Job, to screens.Column) ui.Toast {
 		}
 	}
 	return t
-}
-
-// whyNot says why a job of a status does not go to a column by hand, and what
-// would bring it there.
-func whyNot(status jobs.Status, to screens.Column) string {
-	switch {
-	case to == screens.Running:
-		return "A job runs when an agent claims it; nobody can start one by hand."
-	case to == screens.Review:
-		return "A job comes to Review when an agent hands it in."
-	case to == screens.Done && status == jobs.InReview:
-		return "It is still to be approved."
-	case to == screens.Done:
-		return "A job is done when its work was handed in and accepted."
-	case to == screens.Ready && status == jobs.InReview:
-		return "Sending it back needs a reason."
-	case to == screens.Ready && status == jobs.Waiting:
-		return "It becomes ready by itself when what it waits for is over."
-	case to == screens.Waiting && status == jobs.Blocked, to == screens.Waiting && status == jobs.Paused:
-		return "It waits already."
-	case to == screens.Waiting:
-		return "Only a job that is ready or runs can be paused."
-	case to == screens.Failed:
-		return "A job that is over cannot be cancelled."
-	default:
-		return "It cannot go there from where it is."
-	}
 }
 
 // askedToast says that the agent got a request and was not forced, nil where it was not.

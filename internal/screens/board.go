@@ -1,8 +1,6 @@
 package screens
 
 import (
-	"slices"
-
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/spend"
@@ -111,43 +109,4 @@ type Card struct {
 	Why   Reason
 	Moves []Move
 	Spent spend.Spent // on it so far
-}
-
-// Move is what dragging a card to a column means for it now.
-type Move struct {
-	To   Column
-	Verb jobs.Trigger
-}
-
-// moves are the triggers that need nothing but the will, by status.
-var moves = map[jobs.Status][]Move{
-	jobs.Waiting:   {{Failed, jobs.ByCancel}},
-	jobs.Blocked:   {{Ready, jobs.ByUnblock}, {Failed, jobs.ByCancel}},
-	jobs.Paused:    {{Ready, jobs.ByResume}, {Failed, jobs.ByCancel}},
-	jobs.Ready:     {{Waiting, jobs.ByPause}, {Failed, jobs.ByCancel}},
-	jobs.Assigned:  {{Waiting, jobs.ByPause}, {Ready, jobs.ByRelease}, {Failed, jobs.ByCancel}},
-	jobs.Running:   {{Waiting, jobs.ByPause}, {Ready, jobs.ByRelease}, {Failed, jobs.ByCancel}},
-	jobs.InReview:  {{Failed, jobs.ByCancel}},
-	jobs.Approved:  {{Done, jobs.ByMerge}, {Failed, jobs.ByCancel}},
-	jobs.Completed: {{Ready, jobs.ByRetry}},
-	jobs.Failed:    {{Ready, jobs.ByRetry}},
-	jobs.Aborted:   {{Ready, jobs.ByRetry}},
-}
-
-// listMoves returns the moves of a job. One that waits for an answer is not dragged
-// out of its wait, for that drops the question.
-func listMoves(j jobs.Job) []Move {
-	return slices.DeleteFunc(slices.Clone(moves[j.Status]), func(m Move) bool {
-		return j.Asks() && m.Verb == jobs.ByUnblock || !j.Can(m.Verb)
-	})
-}
-
-// MoveVerb returns what moving a card to a column means; false where it means nothing.
-func MoveVerb(status jobs.Status, to Column) (jobs.Trigger, bool) {
-	for _, m := range moves[status] {
-		if m.To == to {
-			return m.Verb, true
-		}
-	}
-	return "", false
 }

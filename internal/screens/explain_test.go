@@ -194,12 +194,12 @@ func TestAnExplanationNamesAllThatStandsInTheWay(t *testing.T) {
 
 // An unanswered question is not dragged away.
 func TestAQuestionIsNotDropped(t *testing.T) {
-	for _, m := range listMoves(jobs.Job{Status: jobs.Blocked, Question: "24 hours?"}) {
+	for _, m := range ListMoves(jobs.Job{Status: jobs.Blocked, Question: "24 hours?"}) {
 		if m.Verb == jobs.ByUnblock {
 			t.Error("a card that waits for an answer may be moved to ready")
 		}
 	}
-	if len(listMoves(jobs.Job{Status: jobs.Blocked})) != len(moves[jobs.Blocked]) {
+	if len(ListMoves(jobs.Job{Status: jobs.Blocked})) != len(moves[jobs.Blocked]) {
 		t.Error("a blocked card lacks a move")
 	}
 }
@@ -207,16 +207,21 @@ func TestAQuestionIsNotDropped(t *testing.T) {
 // A move on the board is never one that the status table refuses.
 func TestMovesFollowTheStatusTable(t *testing.T) {
 	for status, list := range moves {
-		for _, m := range list {
-			if !jobs.Can(status, m.Verb) {
-				t.Errorf("a %s card can be moved to %s by %s, which the table refuses", status, m.To, m.Verb)
+		for to, by := range list {
+			if !jobs.Can(status, by) {
+				t.Errorf("a %s card can be moved to %s by %s, which the table refuses", status, to, by)
 			}
-			if verb, ok := MoveVerb(status, m.To); !ok || verb != m.Verb {
-				t.Errorf("%s to %s is %s; want %s", status, m.To, verb, m.Verb)
+			if verb, whyNot := FindMove(jobs.Job{Status: status}, to); whyNot != "" || verb != by {
+				t.Errorf("%s to %s is %s (%s); want %s", status, to, verb, whyNot, by)
 			}
 		}
 	}
 	for _, status := range jobs.Statuses {
+		for _, to := range Columns {
+			if by, whyNot := FindMove(jobs.Job{Status: status}, to); (by == "") == (whyNot == "") {
+				t.Errorf("%s to %s is both or neither: %q, %q", status, to, by, whyNot)
+			}
+		}
 		if status != jobs.Archived && StatusColumn(status) == "" {
 			t.Errorf("%s is in no column", status)
 		}

@@ -89,7 +89,7 @@ func (r *reader) cards(list []ids.ID) ([]Card, error) {
 	cards := make([]Card, 0, len(found))
 	for _, j := range found {
 		if j.Status != jobs.Archived {
-			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: listMoves(j), Spent: spent[j.ID]})
+			cards = append(cards, Card{Job: j, Why: known.findReason(j), Moves: ListMoves(j), Spent: spent[j.ID]})
 		}
 	}
 	return cards, nil

@@ -1,6 +1,7 @@
 // Dragging a card to another column. The same moves are in the card's menu.
 // The server says which columns accept a card (data-moves) and decides again;
-// its answer holds the card or the columns as they are then.
+// its answer holds the card or the columns as they are then. A card that is let go over
+// another column goes back, and the server says why.
 import { hold } from "./live.js";
 import { recall, remember } from "./memory.js";
 import { announce } from "./toast.js";
@@ -14,7 +15,7 @@ function attach() {
   for (const list of lists()) {
     if (Sortable.get(list)) continue;
     Sortable.create(list, {
-      group: { name: "board", put: accepts },
+      group: "board",
       draggable: "[data-card]",
       filter: "[popover], .job-menu, .tlink, .job-act",
       preventOnFilter: false,
@@ -35,10 +36,6 @@ function attach() {
 }
 
 const accepted = (card) => card.dataset.moves.split(" ").filter(Boolean);
-
-function accepts(to, from, card) {
-  return accepted(card).includes(to.el.dataset.list);
-}
 
 function started(event) {
   const card = event.item;
@@ -62,8 +59,10 @@ async function ended(event) {
   release = null;
   const asking = moved && card.querySelector(`[data-to="${event.to.dataset.list}"][data-ask]`);
   try {
-    if (asking) settle(card, back);
-    else if (moved) await move(card, event.to.dataset.list, back);
+    const refused = moved && !accepted(card).includes(event.to.dataset.list);
+    if (asking || refused) settle(card, back);
+    if (refused) await post(card, event.to.dataset.list);
+    else if (moved && !asking) await move(card, event.to.dataset.list, back);
   } finally {
     letGo?.();
   }
@@ -92,16 +91,15 @@ async function move(card, to, back) {
   const title = document.getElementById("h-" + to).textContent;
   const id = card.id;
   pending(card, title);
-  await htmx.ajax("POST", card.dataset.url, {
-    source: card,
-    swap: "none",
-    values: { to, version: card.dataset.version },
-  });
+  await post(card, to);
   const now = document.getElementById(id);
   if (!now) return;
   settle(now, back);
   if (now.dataset.column === to) announce(`${now.dataset.card} moved to ${title}`);
 }
+
+const post = (card, to) =>
+  htmx.ajax("POST", card.dataset.url, { source: card, swap: "none", values: { to, version: card.dataset.version } });
 
 function pending(card, title) {
   const box = card.querySelector(".job") ?? card;

@@ -158,12 +158,24 @@ function focusCard(card) {
   card?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
+const columns = ["waiting", "ready", "running", "review", "done", "failed"];
 const items = (menu) => [...menu.querySelectorAll(".pop-i")].filter((i) => i.offsetParent !== null);
+
+// askWhy sends a move that a menu does not have: the server says why there is none.
+function askWhy(menu, to) {
+  const form = menu.querySelector("form:has([name=version])[action$='/move']");
+  if (!form) return;
+  menu.hidePopover();
+  const about = document.getElementById("card-" + menu.id.replace(/^menu-/, "")) ?? form;
+  htmx.ajax("POST", form.action, { source: about, swap: "none", values: { to, version: form.elements.version.value } });
+}
 
 // In an open menu: arrows walk, a digit moves the card to that column.
 function inMenu(menu, event) {
   if (/^[1-6]$/.test(event.key)) {
-    menu.querySelector(`[data-n="${event.key}"]`)?.click();
+    const item = menu.querySelector(`[data-n="${event.key}"]`);
+    if (item) item.click();
+    else askWhy(menu, columns[event.key - 1]);
     return true;
   }
   const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
