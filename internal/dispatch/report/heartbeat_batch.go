@@ -137,9 +137,9 @@ func (b *beatBatch) renew() error {
 		agent, found := agents[h.who.Agent] // not where it is locked, or not there
 		h.agent = agent
 		switch {
-		case !found && !b.alone, agent.busy:
+		case !found && !b.alone, agent.Busy:
 			h.retry = true
-		case !agent.heard:
+		case !agent.Heard:
 			h.err = lease.Superseded(h.who.Name)
 		}
 	}
@@ -191,15 +191,15 @@ func (h *beatItem) sortLeases() (starts int) {
 		if !l.says() {
 			continue
 		}
-		if earlier := said[k.job]; earlier != nil {
+		if earlier := said[k.JobID]; earlier != nil {
 			earlier.Progress = earlier.and(t.Progress)
 			continue
 		}
-		t.job, t.key, t.percent, t.step = k.job, k.key, k.percent, k.step
-		if t.begins = k.status == jobs.Assigned; t.begins {
+		t.job, t.key, t.percent, t.step = k.JobID, k.Key, k.ProgressPercent, k.CurrentStep
+		if t.begins = jobs.Status(k.Status) == jobs.Assigned; t.begins {
 			starts++
 		}
-		said[k.job] = t
+		said[k.JobID] = t
 		h.withProgress = append(h.withProgress, t)
 	}
 	return starts
@@ -207,7 +207,7 @@ func (h *beatItem) sortLeases() (starts int) {
 
 // is reports whether the lease is the one that the server knows.
 func (l HeartbeatLease) is(known beatLease) bool {
-	return known.epoch == l.Epoch && (known.key == l.Job || known.job.String() == l.Job)
+	return known.Epoch == l.Epoch && (known.Key == l.Job || known.JobID.String() == l.Job)
 }
 
 // writeProgress writes what is said of the leases: all that one heartbeat says, or
@@ -263,11 +263,11 @@ func (b *beatBatch) refuseUnknown() error {
 
 // result fills in the answer to a heartbeat that was written.
 func (h *beatItem) result() {
-	h.answer = HeartbeatResult{Now: h.agent.now, IntervalSeconds: h.agent.intervalSeconds}
-	slices.SortFunc(h.agent.leases, func(x, y beatLease) int { return cmp.Compare(x.key, y.key) })
+	h.answer = HeartbeatResult{Now: h.agent.Now, IntervalSeconds: h.agent.HeartbeatIntervalSeconds}
+	slices.SortFunc(h.agent.leases, func(x, y beatLease) int { return cmp.Compare(x.Key, y.Key) })
 	for _, l := range h.agent.leases {
-		h.answer.Leases = append(h.answer.Leases, lease.Status{Job: l.key, Epoch: l.epoch, Reason: l.reason,
-			Directive: cmp.Or(l.directive, lease.Unasked(h.agent.draining)), ExpiresAt: &l.expiresAt, Answer: l.answer})
+		h.answer.Leases = append(h.answer.Leases, lease.Status{Job: l.Key, Epoch: l.Epoch, Reason: l.DirectiveReason,
+			Directive: cmp.Or(l.Directive, lease.Unasked(h.agent.Draining)), ExpiresAt: &l.ExpiresAt, Answer: l.Answer})
 	}
 	for _, t := range h.unknown {
 		h.answer.Leases = append(h.answer.Leases, lease.Status{Job: t.ref.Job, Epoch: t.ref.Epoch, Directive: lease.Fenced,

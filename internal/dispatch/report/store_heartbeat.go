@@ -3,36 +3,21 @@ package report
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/jobs"
 )
+
+// beatLease is a row of an agent after its heartbeat: with one of its leases, or without a job
+// where it has none. Heard is set for the agent's present boot, and Busy where somebody else has
+// locked it, or one of its leases. ProgressPercent is below 0 where there is none.
+type beatLease = dbsqlc.AgentsBeatRow
 
 // beatAgent is an agent after its heartbeat, with its leases.
 type beatAgent struct {
-	heard           bool // it is the agent's present boot
-	busy            bool // somebody else has locked it, or one of its leases
-	draining        bool
-	intervalSeconds int
-	now             time.Time
-	leases          []beatLease
-}
-
-// beatLease is one of its leases.
-type beatLease struct {
-	job       ids.ID
-	key       string
-	epoch     int64
-	status    jobs.Status
-	answer    string
-	directive string
-	reason    string
-	expiresAt time.Time
-	percent   int // below 0 where there is none
-	step      string
+	beatLease
+	leases []beatLease
 }
 
 // writeBeats writes signs of life, extends the leases that the agents list, and returns the
@@ -63,12 +48,9 @@ func writeBeats(ctx context.Context, tx db.Tx, workspace ids.ID, list []*beatIte
 	for _, row := range rows {
 		leases := agents[row.AgentID].leases
 		if row.JobID != ids.Nil {
-			leases = append(leases, beatLease{job: row.JobID, key: row.Key, epoch: row.Epoch, status: jobs.Status(row.Status),
-				answer: row.Answer, directive: row.Directive, reason: row.DirectiveReason, expiresAt: row.ExpiresAt,
-				percent: row.ProgressPercent, step: row.CurrentStep})
+			leases = append(leases, row)
 		}
-		agents[row.AgentID] = beatAgent{heard: row.Heard, busy: row.Busy, draining: row.Draining,
-			intervalSeconds: row.HeartbeatIntervalSeconds, now: row.Now, leases: leases}
+		agents[row.AgentID] = beatAgent{row, leases}
 	}
 	return agents, nil
 }
