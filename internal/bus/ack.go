@@ -15,17 +15,16 @@ import (
 const (
 	// MaxAck is how many messages one call acknowledges one by one.
 	MaxAck = 500
-	// MaxError bounds what a reader says of a message that it could not process.
+	// MaxError bounds the text of a reader's error with a message.
 	MaxError = 1000
-	// MaxRetry is how long a message may be put off.
+	// MaxRetry is the longest time until a message is handed out again.
 	MaxRetry = 24 * time.Hour
-	// firstRetry is when a message is tried again where the reader does not say.
-	firstRetry = 5 * time.Second
+	// defaultRetry is when a message is handed out again unless the reader chooses a time.
+	defaultRetry = 5 * time.Second
 )
 
-// AckUpTo takes out of the caller's inbox all that it was given up to a position, and
-// returns how many messages that were. A position that was acknowledged before does
-// nothing.
+// AckUpTo removes from the caller's inbox all messages that were handed out to it up to a
+// position, and returns how many. Repeating it has no effect.
 func (s *Service) AckUpTo(ctx context.Context, who tenancy.Principal, seq int64) (n int64, err error) {
 	if err := mayRead(who); err != nil {
 		return 0, err
@@ -41,7 +40,7 @@ func (s *Service) AckUpTo(ctx context.Context, who tenancy.Principal, seq int64)
 	return n, err
 }
 
-// Ack takes single messages out of the caller's inbox and returns how many were there.
+// Ack removes single messages from the caller's inbox, and returns how many were there.
 func (s *Service) Ack(ctx context.Context, who tenancy.Principal, seqs []int64) (n int64, err error) {
 	if err := mayRead(who); err != nil {
 		return 0, err
@@ -60,8 +59,8 @@ func (s *Service) Ack(ctx context.Context, who tenancy.Principal, seqs []int64) 
 	return n, err
 }
 
-// Nack says that a message could not be processed: it is handed out again after a time, 0
-// for five seconds, or becomes a dead letter where that was its last delivery.
+// Nack reports that a message could not be processed: it is handed out again after a time (0
+// is five seconds), or becomes a dead letter where that was its last delivery.
 //
 // Fault: NotFound where the caller does not have the message.
 func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, reason string, retry time.Duration) (dead bool, err error) {
@@ -77,7 +76,7 @@ func (s *Service) Nack(ctx context.Context, who tenancy.Principal, seq int64, re
 		return false, err
 	}
 	if retry == 0 {
-		retry = firstRetry
+		retry = defaultRetry
 	}
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, err := findReader(ctx, tx, who)

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Kind is what sort of sender or addressee somebody is.
+// Kind is the kind of a sender or addressee.
 type Kind string
 
 // The kinds. Messages come from agents, people and the system.
@@ -43,14 +43,14 @@ func isShared(inbox string) bool {
 	return strings.HasPrefix(inbox, string(ToRole)+":") || strings.HasPrefix(inbox, string(ToFactory)+":")
 }
 
-// lane returns an inbox as those who wait for it name it.
-func lane(inbox string) int64 {
+// inboxLane returns the lane of the waitlist in which readers of an inbox wait.
+func inboxLane(inbox string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(inbox))
 	return int64(h.Sum64()) //nolint:gosec // only told apart
 }
 
-// sender is who sends, as others see it.
+// sender returns the address of who sends.
 func sender(who tenancy.Principal) Address {
 	switch who.Kind {
 	case tenancy.KindAgent:
@@ -61,8 +61,8 @@ func sender(who tenancy.Principal) Address {
 	return Address{Kind: System, Name: who.Name}
 }
 
-// mayAddress refuses those to whom somebody must not write; docs/concepts.md has the
-// table. roles are those of an agent.
+// mayAddress refuses an addressee to whom the sender may not write; docs/concepts.md has the
+// table. roles are the roles of a sender that is an agent.
 func mayAddress(who tenancy.Principal, roles []string, to Address) error {
 	switch who.Kind {
 	case tenancy.KindSystem:

@@ -17,17 +17,17 @@ import (
 const (
 	// bridgePage is how many events become messages in one transaction.
 	bridgePage = 200
-	// bridgeScan is how many events one transaction looks at where routine is passed over.
+	// bridgeScan is how many events one transaction reads where routine events are passed over.
 	bridgeScan = 2000
-	// bridgeKeeps is how long an inbox keeps what the server sent.
-	bridgeKeeps = 7 * 24 * time.Hour
-	// maxSaid bounds a text of an event in its message, in characters.
-	maxSaid = 700
+	// noticeLife is how long an inbox keeps a message of the server.
+	noticeLife = 7 * 24 * time.Hour
+	// maxNoticeText bounds each text of a notice, in characters.
+	maxNoticeText = 700
 )
 
-// Bridge makes messages of what happened since the last call: of changes of jobs' statuses,
-// reviews, questions and answers, and of agents that start and stop. Each event is sent
-// once. It returns how many messages it sent.
+// Bridge sends the events since the last call as messages: changes of jobs' statuses, reviews,
+// questions and answers, and agents that start and stop. Each event is sent once. It returns
+// how many messages it sent.
 func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 	list, all := s.logs.Take(time.Now())
 	if all {
@@ -46,8 +46,8 @@ func (s *Service) Bridge(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// bridgeWorkspace works the log of a workspace off, page by page. What a transaction that
-// still runs keeps back is looked for again at the next call.
+// bridgeWorkspace sends the events of a workspace, page by page. Events that a running transaction
+// holds back are read by the next call.
 func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total int, err error) {
 	held := false
 	for more := true; more && ctx.Err() == nil; {
@@ -55,7 +55,7 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 		err = s.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 			p.tx = tx
 			var end eventlog.Cursor
-			if end, more, err = p.bridge(); err != nil || more {
+			if end, more, err = p.bridgeEvents(); err != nil || more {
 				return err
 			}
 			held, err = eventlog.HeldBackTx(ctx, tx, workspace, end)
@@ -66,7 +66,7 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 		}
 		total += p.written
 		if p.written > 0 {
-			s.tell(workspace, p.inboxes)
+			s.notifyReaders(workspace, p.inboxes)
 		}
 	}
 	if held {
@@ -75,9 +75,9 @@ func (s *Service) bridgeWorkspace(ctx context.Context, workspace ids.ID) (total 
 	return total, ctx.Err()
 }
 
-// bridge makes messages of one page of events, and gives the place after it; more is false
+// bridgeEvents makes messages of one page of events, and gives the place after it; more is false
 // at the log's end.
-func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
+func (p *publishing) bridgeEvents() (end eventlog.Cursor, more bool, err error) {
 	after, err := lockBridgeTx(p.ctx, p.tx, p.workspace)
 	if err != nil {
 		return after, false, err
@@ -94,19 +94,19 @@ func (p *publishing) bridge() (end eventlog.Cursor, more bool, err error) {
 	if err != nil || page.End == after {
 		return after, false, err
 	}
-	if err := p.tellAll(page.Events, lives); err != nil {
+	if err := p.sendNotices(page.Events, lives); err != nil {
 		return after, false, err
 	}
 	return page.End, page.More, saveBridgeTx(p.ctx, p.tx, p.workspace, page.End)
 }
 
-// tellAll sends the messages of events; lives says whether an orchestrator reads them.
-func (p *publishing) tellAll(events []eventlog.Event, lives bool) error {
+// sendNotices sends the messages of events; lives says whether an orchestrator reads them.
+func (p *publishing) sendNotices(events []eventlog.Event, lives bool) error {
 	list, err := draftNotices(p.ctx, p.tx, p.workspace, events, lives)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	call := batch.NewItem[sending, []Sent](p.ctx, sending{who: tenancy.System(p.workspace, "fleetboard"), list: list, drop: true,
-		silent: map[Kind]bool{ToRole: !lives}})
+		unheard: map[Kind]bool{ToRole: !lives}})
 	return cmp.Or(p.run(call), call.Err)
 }

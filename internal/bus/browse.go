@@ -19,8 +19,8 @@ type Filter struct {
 	Job   string // key
 }
 
-// Found is a message with the passage that has the words looked for, in which they stand
-// between fulltext.MarkBegin and fulltext.MarkEnd.
+// Found is a message with the passage that has the words of a search, each between
+// fulltext.MarkBegin and fulltext.MarkEnd.
 type Found struct {
 	Message
 
@@ -28,7 +28,7 @@ type Found struct {
 	Rank    float32
 }
 
-// Get reads a message. An agent reads what it sent and what was for it.
+// Get returns a message. An agent reads what it sent and what was sent to it.
 func (s *Service) Get(ctx context.Context, who tenancy.Principal, id ids.ID) (m Message, err error) {
 	err = s.browse(ctx, who, func(tx db.Tx, mine func([]Message) []Message) error {
 		if m, err = byIDTx(ctx, tx, who.Workspace, id); err != nil {

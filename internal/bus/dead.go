@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// DeadLetter is a message that an inbox gave up.
+// DeadLetter is a message that an inbox hands out no more, since each delivery failed.
 type DeadLetter struct {
 	Message
 
@@ -21,8 +21,8 @@ type DeadLetter struct {
 	At    time.Time
 }
 
-// DeadLetters reads those before a position, 0 for the newest, the newest first. They are
-// for people who run the fleet.
+// DeadLetters returns the dead letters before a position, 0 for the newest, the newest first. They
+// are for people who run the fleet.
 func (s *Service) DeadLetters(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []DeadLetter, err error) {
 	if err := mayRunFleet(who); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Service) DeadLetters(ctx context.Context, who tenancy.Principal, before
 	return list, err
 }
 
-// Redrive lets the dead letters of a message be handed out again; once is nil where the
+// Redrive puts the dead letters of a message back into their inboxes; once is nil where the
 // request is not sent again. Fault: NotFound where it has none.
 func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error {
 	if err := mayRunFleet(who); err != nil {
@@ -51,13 +51,13 @@ func (s *Service) Redrive(ctx context.Context, who tenancy.Principal, id ids.ID,
 		return inboxes, err
 	})
 	if err == nil {
-		s.tell(who.Workspace, inboxes)
+		s.notifyReaders(who.Workspace, inboxes)
 	}
 	return err
 }
 
 // Discard removes the dead letters of a message; the message itself stays in its thread.
-// once is as of Redrive. Fault: NotFound where it has none.
+// once is as for Redrive. Fault: NotFound where it has none.
 func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID, once *idempotency.Key) error {
 	if err := mayRunFleet(who); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Service) Discard(ctx context.Context, who tenancy.Principal, id ids.ID,
 		return n, err
 	})
 	if err == nil {
-		s.tell(who.Workspace, nil)
+		s.notifyReaders(who.Workspace, nil)
 	}
 	return err
 }

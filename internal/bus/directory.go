@@ -11,18 +11,19 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// directory is what has to be known to address messages.
+// directory is what addressing messages needs: agents, factories, people, jobs and threads by
+// their names.
 type directory struct {
-	readers   map[ids.ID]readerRow // the agents that send
-	known     map[ids.ID]knownMessage
-	agents    map[string]agentRow
-	live      []agentRow
-	factories map[string]ids.ID
-	people    map[string]personRow
-	jobs      map[string]jobRow
-	answered  map[ids.ID]Message
-	begins    map[string]ids.ID // products of threads, by their first messages
-	reach     map[string]reach  // of agents, by their inboxes
+	readers        map[ids.ID]readerRow // the agents that send
+	known          map[ids.ID]knownMessage
+	agents         map[string]agentRow
+	liveAgents     []agentRow
+	factories      map[string]ids.ID
+	people         map[string]personRow
+	jobs           map[string]jobRow
+	answered       map[ids.ID]Message
+	threadProducts map[string]ids.ID // products of threads, by their first messages
+	reach          map[string]reach  // of agents, by their inboxes
 }
 
 type agentRow struct {
@@ -40,23 +41,23 @@ type jobRow struct {
 	key           string
 }
 
-// knownMessage is one that was sent before.
+// knownMessage is a message that was sent before.
 type knownMessage struct {
 	Message
 
 	digest string
 }
 
-// wanted is what of a directory some messages need.
-type wanted struct {
+// lookups are the entries of a directory that some messages need.
+type lookups struct {
 	agents, factories, emails, jobKeys, threads []string
 	senders, people, jobs, replies              []ids.ID
 	named                                       []ids.ID
 	everybody                                   bool
 }
 
-// add adds what a call needs.
-func (w *wanted) add(call sending) {
+// add adds the entries that a call needs.
+func (w *lookups) add(call sending) {
 	if call.who.Kind == tenancy.KindAgent && !slices.Contains(w.senders, call.who.Agent) {
 		w.senders = append(w.senders, call.who.Agent)
 	}
@@ -87,8 +88,8 @@ func (w *wanted) add(call sending) {
 	}
 }
 
-// addJob adds a job by its key or id, or a thread that a job may have given its name to.
-func (w *wanted) addJob(name string) {
+// addJob adds a job by its key or id, or a thread that may have the name of a job.
+func (w *lookups) addJob(name string) {
 	if id, ok := ids.Parse(name); ok {
 		w.jobs = append(w.jobs, id)
 	} else if name != "" {
@@ -96,11 +97,18 @@ func (w *wanted) addJob(name string) {
 	}
 }
 
-// lookUp reads, in one round trip, what the messages of the calls need to be addressed.
-func (p *publishing) lookUp() (directory, secrets.Held, error) {
-	d := directory{agents: map[string]agentRow{}, factories: map[string]ids.ID{}, people: map[string]personRow{}, jobs: map[string]jobRow{},
-		answered: map[ids.ID]Message{}, begins: map[string]ids.ID{}, reach: map[string]reach{}}
-	var w wanted
+// readDirectory reads, in one round trip, what the messages of the calls need to be addressed.
+func (p *publishing) readDirectory() (directory, secrets.Held, error) {
+	d := directory{
+		agents:         map[string]agentRow{},
+		factories:      map[string]ids.ID{},
+		people:         map[string]personRow{},
+		jobs:           map[string]jobRow{},
+		answered:       map[ids.ID]Message{},
+		threadProducts: map[string]ids.ID{},
+		reach:          map[string]reach{},
+	}
+	var w lookups
 	for _, c := range p.calls {
 		w.add(c.Req)
 	}
@@ -135,7 +143,7 @@ func (p *publishing) lookUp() (directory, secrets.Held, error) {
 	return d, held, p.tx.Pipeline(p.ctx, steps...)
 }
 
-// resolve finds whom an address names, and the inboxes that its messages go to.
+// resolve finds the addressee that an address names, and the inboxes that its messages go to.
 func (d *directory) resolve(to Address) (Address, []string, error) {
 	switch to.Kind {
 	case ToAgent:
@@ -155,10 +163,11 @@ func (d *directory) resolve(to Address) (Address, []string, error) {
 		if !ok {
 			return to, nil, fault.Invalid("to.person", "Nobody in this workspace has this e-mail address or id.")
 		}
-		to.ID, to.Name = p.id, p.name
+		to.ID = p.id
+		to.Name = p.name
 	case ToAll:
-		inboxes := make([]string, 0, len(d.live))
-		for _, a := range d.live {
+		inboxes := make([]string, 0, len(d.liveAgents))
+		for _, a := range d.liveAgents {
 			inboxes = append(inboxes, inboxName(Address{Kind: ToAgent, ID: a.id}))
 		}
 		return to, inboxes, nil

@@ -15,9 +15,10 @@ import (
 // moveLarge stores each payload that is larger than a message carries as a blob, without
 // the values that its sender must not reveal, and returns the messages with the names of the
 // blobs instead. It comes before the transaction that writes the messages, since an upload
-// has transactions of its own. What was said before under a known id is not stored again.
+// has transactions of its own. A message that was sent before is not stored again.
 //
-// Faults: Validation where messages name no blobs; Forbidden; those of blobs.Service.Keep.
+// Faults: Validation where messages cannot have blobs; Forbidden; and the faults of
+// blobs.Service.Keep.
 func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 	who, list := c.who, c.list
 	large := findLarge(list)
@@ -29,7 +30,7 @@ func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 	case !who.Can(tenancy.SendMessages):
 		return nil, mayNotSend()
 	}
-	known, held, err := c.beforeMoving(ctx, s, large)
+	known, held, err := c.readBeforeMoving(ctx, s, large)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +40,14 @@ func (c sending) moveLarge(ctx context.Context, s *Service) ([]Draft, error) {
 		if _, there := known[n.ID]; there {
 			continue
 		}
-		said := n.digest()
-		kept, err := s.blobs.Keep(ctx, who, bytes.NewReader(held.Redactor(who.Agent).JSON(n.Payload)))
+		digest := n.digest()
+		blob, err := s.blobs.Keep(ctx, who, bytes.NewReader(held.Redactor(who.Agent).JSON(n.Payload)))
 		if err != nil {
-			return nil, InBatch(noRoom(err), i, len(list))
+			return nil, InBatch(noSpaceForBlob(err), i, len(list))
 		}
-		n.said, n.Payload, n.Blob = said, nil, kept.Sum.String()
+		n.originalDigest = digest
+		n.Payload = nil
+		n.Blob = blob.Sum.String()
 	}
 	return list, nil
 }
@@ -59,16 +62,16 @@ func findLarge(list []Draft) (large []int) {
 	return large
 }
 
-// beforeMoving reads which of the large messages were sent already, and what their sender
-// must not reveal.
-func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (known map[ids.ID]knownMessage, held secrets.Held, err error) {
+// readBeforeMoving reads which of the large messages were sent already, and the secrets that their
+// sender must not reveal.
+func (c sending) readBeforeMoving(ctx context.Context, s *Service, large []int) (known map[ids.ID]knownMessage, held secrets.Held, err error) {
 	who := c.who
-	wanted := make([]ids.ID, 0, len(large))
+	messages := make([]ids.ID, 0, len(large))
 	for _, i := range large {
-		wanted = append(wanted, c.list[i].ID)
+		messages = append(messages, c.list[i].ID)
 	}
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		if known, err = knownTx(ctx, tx, who.Workspace, wanted); err != nil || who.Kind != tenancy.KindAgent {
+		if known, err = knownTx(ctx, tx, who.Workspace, messages); err != nil || who.Kind != tenancy.KindAgent {
 			return err
 		}
 		held, err = s.secrets.HeldTx(ctx, tx, who.Workspace, secrets.Holders{Agents: []ids.ID{who.Agent}})
@@ -77,9 +80,8 @@ func (c sending) beforeMoving(ctx context.Context, s *Service, large []int) (kno
 	return known, held, err
 }
 
-// noRoom says at the payload that the workspace's blobs have no space for it; other errors
-// stay.
-func noRoom(err error) error {
+// noSpaceForBlob returns StorageFull as a problem of the payload, and other errors as they are.
+func noSpaceForBlob(err error) error {
 	if !fault.Is(err, fault.StorageFull) {
 		return err
 	}

@@ -22,7 +22,7 @@ const (
 	MaxThread = 128
 	// MaxDeliveries is how often a message is handed out before it is a dead letter.
 	MaxDeliveries = 5
-	// MaxInbox is how many messages of others than the server an inbox holds, and how many
+	// MaxInbox is how many messages an inbox holds of all senders but the server, and how many
 	// of the server beside them; MaxFromOne is the share of one sender.
 	MaxInbox   = 10_000
 	MaxFromOne = MaxInbox / 5
@@ -33,7 +33,7 @@ const (
 // Draft is a message to send. To has the name of its addressee; of a person that is the
 // e-mail address or the id.
 type Draft struct {
-	ID            ids.ID // Nil takes a fresh one; the same id again is the same message
+	ID            ids.ID // Nil takes a new one; the same id again is the same message
 	Type          string
 	To            Address
 	CorrelationID string // names the thread; "" takes that of the message answered, or the job's key
@@ -43,10 +43,10 @@ type Draft struct {
 	Blob          string // SHA-256 of a payload that is a blob, as hexadecimal digits
 	ExpiresAt     *time.Time
 
-	said string // the digest from before its payload became a blob
+	originalDigest string // the digest from before its payload became a blob
 }
 
-// Message is one that was sent.
+// Message is a message that was sent.
 type Message struct {
 	Seq           int64           `json:"seq"`
 	ID            ids.ID          `json:"id"`
@@ -67,7 +67,7 @@ type Message struct {
 	subject subject
 }
 
-// check refuses what a message must not have.
+// check returns what is wrong with a message, by field.
 func (n Draft) check() error {
 	p := fault.Problems{}
 	if n.To.Kind == ToRole && !tenancy.IsAgentRole(n.To.Name) {
@@ -92,12 +92,12 @@ func isSHA256(s string) bool {
 
 // digest distinguishes a repeat of the message from another one with its id.
 func (n Draft) digest() string {
-	if n.said != "" {
-		return n.said
+	if n.originalDigest != "" {
+		return n.originalDigest
 	}
-	said, err := json.Marshal([]any{n.Type, n.To.Kind, n.To.Name, n.CorrelationID, n.InReplyTo, n.Job, n.Payload, n.Blob, n.ExpiresAt})
+	fields, err := json.Marshal([]any{n.Type, n.To.Kind, n.To.Name, n.CorrelationID, n.InReplyTo, n.Job, n.Payload, n.Blob, n.ExpiresAt})
 	if err != nil {
-		said = nil // Payload was checked to be JSON
+		fields = nil // Payload was checked to be JSON
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(said))
+	return fmt.Sprintf("%x", sha256.Sum256(fields))
 }

@@ -107,7 +107,7 @@ func (s *storm) publish(sender string, to []Address) {
 			s.sent[d.ID] = d.To.Name
 		}
 		s.mu.Unlock()
-		s.bus.tell(s.w.Workspace, p.inboxes)
+		s.bus.notifyReaders(s.w.Workspace, p.inboxes)
 	}
 }
 
@@ -232,7 +232,7 @@ func lateCommit(t *testing.T, w *dispatchtest.World, want int) (before, after []
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tell(w.Workspace, p.inboxes)
+		s.notifyReaders(w.Workspace, p.inboxes)
 	}
 	read := func(at int64, wait time.Duration) Inbox {
 		in, err := s.Read(w.Ctx, ada, Query{After: at, Wait: wait, Limit: 10})

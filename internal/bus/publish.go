@@ -11,31 +11,30 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Sent is what became of a message.
+// Sent is the result for one message.
 type Sent struct {
 	Message
 
-	New bool // it was not there before
+	New bool // it was not sent before
 }
 
-// sharedMost is how many messages of one call are written together with those of others; a
-// longer list has a transaction of its own.
-const sharedMost = 15
+// maxTogether is the longest list of one call that is written in one transaction with other calls.
+const maxTogether = 15
 
-// Publish sends messages, all or none, and gives them with their positions. One whose id
-// is known is not sent again. A payload that is larger than a message carries is kept as a
-// blob, which the message names.
+// Publish sends messages, all or none, and returns them with their positions. A message whose id
+// is known is not sent again. A payload larger than MaxPayload is stored as a blob, to which
+// the message refers.
 //
 // Faults: Validation; Forbidden for an addressee that who may not write to, and for a job
 // outside an agent's scope; IdempotencyKeyReused for another message under a known id;
-// TooMany where an inbox is full, or the workspace's share is; StorageFull where a large
-// payload finds no space.
+// TooMany where an inbox is full, or the workspace has too many calls under way; StorageFull
+// where there is no space for a large payload.
 func (s *Service) Publish(ctx context.Context, who tenancy.Principal, list ...Draft) ([]Sent, error) {
 	return s.PublishOnce(ctx, who, nil, list...)
 }
 
-// PublishOnce is Publish for a request that may be sent again; it gives the messages that
-// were sent then. IdempotencyKeyReused also for another request with the key.
+// PublishOnce is Publish for a request that may be sent again; then it returns the messages that
+// the first one sent. Fault: IdempotencyKeyReused also for another request with the key.
 func (s *Service) PublishOnce(ctx context.Context, who tenancy.Principal, once *idempotency.Key, list ...Draft) ([]Sent, error) {
 	call, err := newSending(who, list)
 	if err != nil {
@@ -60,16 +59,16 @@ func (s *Service) PublishOnce(ctx context.Context, who tenancy.Principal, once *
 type sending struct {
 	who  tenancy.Principal
 	list []Draft
-	// named are the ids that the caller gave: only those may be known already.
+	// named are the ids that the caller chose: only those may be known already.
 	named []ids.ID
-	// drop leaves out inboxes that are full or gone, where others are refused; silent are
-	// kinds of addressees of whom nobody is there.
-	drop   bool
-	silent map[Kind]bool
-	once   *idempotency.Key // nil where the request is not sent again
+	// drop leaves out inboxes that are full or gone instead of refusing the call; unheard are
+	// kinds of addressees that have no reader.
+	drop    bool
+	unheard map[Kind]bool
+	once    *idempotency.Key // nil where the request is not sent again
 }
 
-// newSending checks messages and gives those an id that have none.
+// newSending checks messages, and sets the ids of those that have none.
 func newSending(who tenancy.Principal, list []Draft) (sending, error) {
 	call := sending{who: who, list: list}
 	if len(list) == 0 || len(list) > MaxBatch {
@@ -91,23 +90,25 @@ func newSending(who tenancy.Principal, list []Draft) (sending, error) {
 			n.ID = ids.New()
 			continue
 		}
-		seen[n.ID], call.named = true, append(call.named, n.ID)
+		seen[n.ID] = true
+		call.named = append(call.named, n.ID)
 	}
 	return call, nil
 }
 
-// alone reports whether a call has a transaction of its own: a long list, one that locks
-// blobs or is large, and one that may come again.
+// alone reports whether a call has a transaction of its own: for a long list, for one with blobs
+// or large payloads, and for a request that may be sent again.
 func (c sending) alone() bool {
-	return c.once != nil || len(c.list) > sharedMost || slices.ContainsFunc(c.list, func(n Draft) bool {
+	return c.once != nil || len(c.list) > maxTogether || slices.ContainsFunc(c.list, func(n Draft) bool {
 		return n.Blob != "" || len(n.Payload) > MaxPayload
 	})
 }
 
-// InBatch names the place of a message of which something is wrong.
-func InBatch(err error, i, of int) error {
+// InBatch returns the error of message i with the message's place in the names of its fields,
+// unless the call has that message only.
+func InBatch(err error, i, count int) error {
 	f := fault.From(err)
-	if of == 1 || f == nil || len(f.Fields) == 0 {
+	if count == 1 || f == nil || len(f.Fields) == 0 {
 		return err
 	}
 	fields := map[string]string{}

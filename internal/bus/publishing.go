@@ -22,12 +22,12 @@ import (
 const (
 	// maxWritten is how many messages one transaction writes: their numbers have ten bits.
 	maxWritten = 1<<seqBits - 1
-	// retryFull is how many seconds a sender waits for a full inbox.
+	// retryFull is after how many seconds a sender may try a full inbox again.
 	retryFull = 5
 )
 
-// errOvertaken says that somebody else wrote a message with the same id meanwhile.
-var errOvertaken = errors.New("bus: a message was written by somebody else meanwhile")
+// errWrittenMeanwhile means that somebody else wrote a message with the same id meanwhile.
+var errWrittenMeanwhile = errors.New("bus: a message was written by somebody else meanwhile")
 
 type sendItem = batch.Item[sending, []Sent]
 
@@ -37,16 +37,16 @@ type publishing struct {
 	tx        db.Tx
 	s         *Service
 	workspace ids.ID
-	calls     []*addressed
+	calls     []*addressedCall
 
-	names   directory
-	held    secrets.Held
-	inboxes []string // that got something
-	written int
+	directory   directory
+	heldSecrets secrets.Held
+	inboxes     []string // that got messages
+	written     int
 }
 
-// addressed is one call with what is written of it.
-type addressed struct {
+// addressedCall is one call with the rows that it writes.
+type addressedCall struct {
 	*sendItem
 
 	rows    []row
@@ -66,34 +66,35 @@ func (s *Service) execSends(ctx context.Context, tx db.Tx, workspace ids.ID, ite
 	if p.written == 0 {
 		return nil, batch.ErrNothingWritten
 	}
-	return func() { s.tell(workspace, p.inboxes) }, nil
+	return func() { s.notifyReaders(workspace, p.inboxes) }, nil
 }
 
-// run writes what can be written of the calls. An error is that of all of them.
+// run writes the messages of the calls. The error is one of all of them; each call has its own in
+// Err.
 func (p *publishing) run(items ...*sendItem) (err error) {
-	p.choose(items)
-	if p.names, p.held, err = p.lookUp(); err != nil {
+	p.chooseCalls(items)
+	if p.directory, p.heldSecrets, err = p.readDirectory(); err != nil {
 		return err
 	}
-	p.each(p.address)
-	if err := p.findRoom(); err != nil {
+	p.forEachCall(p.addressCall)
+	if err := p.limitInboxes(); err != nil {
 		return err
 	}
 	places, err := p.write()
-	if errors.Is(err, errOvertaken) && len(p.calls) == 1 {
-		err = p.compare(p.calls[0], places)
+	if errors.Is(err, errWrittenMeanwhile) && len(p.calls) == 1 {
+		err = p.compareWithKnown(p.calls[0], places)
 	}
 	if err != nil {
 		return err
 	}
-	if err := p.refer(places); err != nil {
+	if err := p.referToBlobs(places); err != nil {
 		return err
 	}
-	p.each(func(c *addressed) error { return p.answer(c, places) })
+	p.forEachCall(func(c *addressedCall) error { return p.setResult(c, places) })
 	return nil
 }
 
-// runOnce is run for the only call, which may have been carried out before.
+// runOnce is run for a single call that may have been carried out before.
 func (p *publishing) runOnce(items ...*sendItem) error {
 	call := items[0]
 	sent, err := idempotency.OnceTx(p.ctx, p.tx, call.Req.who, call.Req.once, func() ([]ids.ID, error) {
@@ -117,8 +118,8 @@ func (p *publishing) runOnce(items ...*sendItem) error {
 	return err
 }
 
-// each does something for each call in which nothing was wrong so far.
-func (p *publishing) each(do func(c *addressed) error) {
+// forEachCall calls do for each call that has not failed so far.
+func (p *publishing) forEachCall(do func(c *addressedCall) error) {
 	for _, c := range p.calls {
 		if c.Err == nil {
 			c.Err = do(c)
@@ -126,10 +127,11 @@ func (p *publishing) each(do func(c *addressed) error) {
 	}
 }
 
-// choose takes the calls that one transaction can write; those that do not fit, or name
-// a message which another one names too, are run alone.
-func (p *publishing) choose(items []*sendItem) {
-	seen, total := map[ids.ID]bool{}, 0
+// chooseCalls adds the calls that one transaction can write. The others, which would exceed it or
+// have the id of another call's message, are run alone.
+func (p *publishing) chooseCalls(items []*sendItem) {
+	seen := map[ids.ID]bool{}
+	total := 0
 	for _, i := range items {
 		if total+len(i.Req.list) > maxWritten || slices.ContainsFunc(i.Req.named, func(id ids.ID) bool { return seen[id] }) {
 			i.Retry()
@@ -139,71 +141,87 @@ func (p *publishing) choose(items []*sendItem) {
 			seen[id] = true
 		}
 		total += len(i.Req.list)
-		p.calls = append(p.calls, &addressed{sendItem: i, targets: map[ids.ID][]string{}})
+		p.calls = append(p.calls, &addressedCall{sendItem: i, targets: map[ids.ID][]string{}})
 	}
 }
 
-// address finds out whom the messages of a call are for, and what is written of them. What
-// is known already is compared and left out.
-func (p *publishing) address(c *addressed) error {
+// addressCall makes the rows of a call's messages and finds their inboxes. Messages that are known
+// already are compared and left out.
+func (p *publishing) addressCall(c *addressedCall) error {
 	if who := c.Req.who; who.Kind == tenancy.KindAgent {
-		if err := p.names.readers[who.Agent].answersTo(who); err != nil {
+		if err := p.directory.readers[who.Agent].requireCurrent(who); err != nil {
 			return err
 		}
 	}
 	for i, n := range c.Req.list {
-		if old, known := p.names.known[n.ID]; known {
+		if old, known := p.directory.known[n.ID]; known {
 			if old.digest != n.digest() {
 				return reused(n.ID)
 			}
 			continue
 		}
-		r, inboxes, err := p.addressOne(c.Req, n)
+		r, inboxes, err := p.addressMessage(c.Req, n)
 		if err != nil {
 			return InBatch(err, i, len(c.Req.list))
 		}
-		c.rows, c.targets[r.ID] = append(c.rows, r), inboxes
+		c.rows = append(c.rows, r)
+		c.targets[r.ID] = inboxes
 	}
 	return nil
 }
 
-func (p *publishing) addressOne(call sending, n Draft) (row, []string, error) {
+func (p *publishing) addressMessage(call sending, n Draft) (row, []string, error) {
 	who := call.who
-	to, inboxes, err := p.names.resolve(n.To)
+	to, inboxes, err := p.directory.resolve(n.To)
 	if err != nil && !call.drop {
 		return row{}, nil, err
 	}
-	if err := mayAddress(who, p.names.readers[who.Agent].roles, to); err != nil {
+	if err := mayAddress(who, p.directory.readers[who.Agent].roles, to); err != nil {
 		return row{}, nil, err
 	}
 	about, err := p.findSubject(who, n)
 	if err != nil {
 		return row{}, nil, err
 	}
-	if err := p.names.mayReach(who, to, about); err != nil {
+	if err := p.directory.mayReach(who, to, about); err != nil {
 		return row{}, nil, err
 	}
-	red := p.held.Redactor(who.Agent)
-	if err := n.namesNone(red); err != nil {
+	red := p.heldSecrets.Redactor(who.Agent)
+	if err := n.refuseSecrets(red); err != nil {
 		return row{}, nil, err
 	}
 	from := sender(who)
-	r := row{ID: n.ID, Type: n.Type, FromKind: from.Kind, FromID: orNull(from.ID), FromName: from.Name, ToKind: to.Kind,
-		ToID: orNull(to.ID), ToName: to.Name, InReplyTo: orNull(n.InReplyTo), Payload: red.JSON(n.Payload),
-		Blob: orNone(n.Blob), Digest: n.digest(), ExpiresAt: n.ExpiresAt, ProductID: orNull(about.product), Senders: about.senders}
-	if n.Job != "" {
-		job := p.names.jobs[n.Job]
-		r.JobID, r.key = &job.id, job.key
+	r := row{
+		ID:        n.ID,
+		Type:      n.Type,
+		FromKind:  from.Kind,
+		FromID:    orNull(from.ID),
+		FromName:  from.Name,
+		ToKind:    to.Kind,
+		ToID:      orNull(to.ID),
+		ToName:    to.Name,
+		InReplyTo: orNull(n.InReplyTo),
+		Payload:   red.JSON(n.Payload),
+		Blob:      orNone(n.Blob),
+		Digest:    n.digest(),
+		ExpiresAt: n.ExpiresAt,
+		ProductID: orNull(about.product),
+		Senders:   about.senders,
 	}
-	r.CorrelationID = p.thread(n, r)
-	if call.silent[n.To.Kind] {
+	if n.Job != "" {
+		job := p.directory.jobs[n.Job]
+		r.JobID = &job.id
+		r.key = job.key
+	}
+	r.CorrelationID = p.threadName(n, r)
+	if call.unheard[n.To.Kind] {
 		inboxes = nil
 	}
-	return r, p.names.inScope(inboxes, about), nil
+	return r, p.directory.inScope(inboxes, about), nil
 }
 
-// namesNone refuses a secret in what names something: it cannot be another name.
-func (n Draft) namesNone(red *redact.Redactor) error {
+// refuseSecrets refuses secrets in names: replacing them would make another name.
+func (n Draft) refuseSecrets(red *redact.Redactor) error {
 	if red == nil {
 		return nil
 	}
@@ -216,21 +234,21 @@ func (n Draft) namesNone(red *redact.Redactor) error {
 	return p.Err()
 }
 
-// thread returns the name of a message's thread.
-func (p *publishing) thread(n Draft, r row) string {
+// threadName returns the name of a message's thread.
+func (p *publishing) threadName(n Draft, r row) string {
 	switch {
 	case n.CorrelationID != "":
 		return n.CorrelationID
 	case n.InReplyTo != ids.Nil:
-		return p.names.answered[n.InReplyTo].CorrelationID
+		return p.directory.answered[n.InReplyTo].CorrelationID
 	case r.key != "":
 		return r.key
 	}
 	return n.ID.String()
 }
 
-// write inserts the messages of the calls that are good, and puts them into inboxes.
-func (p *publishing) write() (map[ids.ID]place, error) {
+// write inserts the messages of the calls that have not failed, and puts them into inboxes.
+func (p *publishing) write() (map[ids.ID]writtenAt, error) {
 	var rows []row
 	var d deliveries
 	for _, c := range p.calls {
@@ -254,16 +272,17 @@ func (p *publishing) write() (map[ids.ID]place, error) {
 	}
 	places, err := writeTx(p.ctx, p.tx, p.workspace, raw, d)
 	if err == nil && len(places) < len(rows) {
-		err = errOvertaken
+		err = errWrittenMeanwhile
 	}
 	slices.Sort(d.inboxes)
-	p.inboxes, p.written = slices.Compact(d.inboxes), len(places)
+	p.inboxes = slices.Compact(d.inboxes)
+	p.written = len(places)
 	return places, err
 }
 
-// compare looks again at what the only call did not write, since somebody else has
-// meanwhile.
-func (p *publishing) compare(c *addressed, places map[ids.ID]place) error {
+// compareWithKnown reads the messages that the only call did not write, since somebody else has
+// written them meanwhile, and compares them.
+func (p *publishing) compareWithKnown(c *addressedCall, places map[ids.ID]writtenAt) error {
 	known, err := knownTx(p.ctx, p.tx, p.workspace, c.Req.named)
 	if err != nil {
 		return err
@@ -275,7 +294,7 @@ func (p *publishing) compare(c *addressed, places map[ids.ID]place) error {
 		if known[r.ID].digest != r.Digest {
 			return reused(r.ID)
 		}
-		p.names.known[r.ID] = known[r.ID]
+		p.directory.known[r.ID] = known[r.ID]
 	}
 	return nil
 }
@@ -284,14 +303,14 @@ func reused(id ids.ID) error {
 	return fault.New(fault.IdempotencyKeyReused, "Another message was sent under the id %s.", id)
 }
 
-// refer has the new messages name their blobs.
-func (p *publishing) refer(places map[ids.ID]place) error {
+// referToBlobs writes the references of new messages to their blobs.
+func (p *publishing) referToBlobs(places map[ids.ID]writtenAt) error {
 	for _, c := range p.calls {
 		for i, n := range c.Req.list {
 			if _, fresh := places[n.ID]; !fresh || n.Blob == "" {
 				continue
 			}
-			if err := p.referOne(c.Req, n); err != nil {
+			if err := p.referToBlob(c.Req, n); err != nil {
 				return InBatch(err, i, len(c.Req.list))
 			}
 		}
@@ -299,7 +318,7 @@ func (p *publishing) refer(places map[ids.ID]place) error {
 	return nil
 }
 
-func (p *publishing) referOne(call sending, n Draft) error {
+func (p *publishing) referToBlob(call sending, n Draft) error {
 	sum, err := blobs.ParseSum(n.Blob)
 	if err == nil && p.s.blobs != nil {
 		err = p.s.blobs.ReferTx(p.ctx, p.tx, call.who, sum, blobs.Ref{Message: n.ID})
@@ -313,14 +332,14 @@ func (p *publishing) referOne(call sending, n Draft) error {
 	return nil
 }
 
-// answer sets the sender's result: what it sent, and of what was there what it was.
-func (p *publishing) answer(c *addressed, places map[ids.ID]place) error {
+// setResult sets the result of a call: its messages, those that were sent before as they were.
+func (p *publishing) setResult(c *addressedCall, places map[ids.ID]writtenAt) error {
 	rows := map[ids.ID]row{}
 	for _, r := range c.rows {
 		rows[r.ID] = r
 	}
 	for _, n := range c.Req.list {
-		if old, known := p.names.known[n.ID]; known {
+		if old, known := p.directory.known[n.ID]; known {
 			c.Res = append(c.Res, Sent{Message: old.Message})
 			continue
 		}

@@ -10,16 +10,16 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Query says what of an inbox is read.
+// Query selects what Read returns.
 type Query struct {
 	After int64 // messages after this position; 0 is all that is not acknowledged
 	Wait  time.Duration
-	Types []string // of these types; the others stay where they are
+	Types []string // only messages of these types; the others stay in the inbox
 	Limit int      // 1 to 100
-	Peek  bool     // shows them without handing them out
+	Peek  bool     // does not count as handing them out
 }
 
-// Inbox is what was read.
+// Inbox is the result of Read.
 type Inbox struct {
 	Messages []Message
 	// Next is the position to read on from.
@@ -31,13 +31,13 @@ const (
 	MaxRead = 100
 	// MaxWait is how long one call waits.
 	MaxWait = 50 * time.Second
-	// firstLook and lastLook bound how soon a reader looks again for what a transaction
-	// that still runs keeps back.
-	firstLook = 2 * time.Millisecond
-	lastLook  = 100 * time.Millisecond
+	// firstRetryPause and longestRetryPause bound how soon a reader reads again what a running
+	// transaction holds back.
+	firstRetryPause   = 2 * time.Millisecond
+	longestRetryPause = 100 * time.Millisecond
 )
 
-// reader is who reads, and which inboxes.
+// reader is an agent or person with their inboxes.
 type reader struct {
 	reach
 
@@ -50,9 +50,9 @@ type reader struct {
 
 func (r reader) inboxes() []string { return append([]string{r.direct}, r.shared...) }
 
-// Read hands out what is in the caller's inbox, the oldest first, and waits for the first
-// message where there is none. An agent's inbox holds what is for it, for its roles and
-// for its factory.
+// Read hands out the messages in the caller's inbox, the oldest first, and waits for the first
+// message where there is none. An agent's inbox holds the messages to it, to its roles and to
+// its factory.
 //
 // Faults: Forbidden for others than agents and people; Superseded for a boot that was
 // replaced; TooMany where too many reads of the caller wait.
@@ -60,10 +60,11 @@ func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (In
 	if err := mayRead(who); err != nil {
 		return Inbox{}, err
 	}
-	end, pause := time.Now().Add(in.Wait), firstLook
+	end := time.Now().Add(in.Wait)
+	pause := firstRetryPause
 	var leave func()
 	for {
-		r, got, heldBack, version, err := s.readShared(ctx, who, in)
+		r, got, heldBack, version, err := s.readWithinLimit(ctx, who, in)
 		if err != nil || len(got) > 0 {
 			return inboxOfMessages(got, in.After), err
 		}
@@ -79,11 +80,11 @@ func (s *Service) Read(ctx context.Context, who tenancy.Principal, in Query) (In
 		}
 		if heldBack {
 			left = min(left, pause)
-			pause = min(2*pause, lastLook)
+			pause = min(2*pause, longestRetryPause)
 		} else {
-			pause = firstLook
+			pause = firstRetryPause
 		}
-		if !s.await(ctx, who.Workspace, r.inboxes(), version, left) && !heldBack {
+		if !s.waitForInboxes(ctx, who.Workspace, r.inboxes(), version, left) && !heldBack {
 			return inboxOfMessages(nil, in.After), ctx.Err()
 		}
 	}
@@ -96,7 +97,7 @@ func inboxOfMessages(list []Message, after int64) Inbox {
 	return Inbox{Messages: list, Next: after}
 }
 
-// mayRead refuses those who have no inbox.
+// mayRead refuses callers that have no inbox.
 func mayRead(who tenancy.Principal) error {
 	if who.Kind != tenancy.KindAgent && who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {
 		return fault.New(fault.Forbidden, "Agents and people have an inbox.")
@@ -104,8 +105,8 @@ func mayRead(who tenancy.Principal) error {
 	return nil
 }
 
-// readShared reads once, within the workspace's share.
-func (s *Service) readShared(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
+// readWithinLimit reads once, within the workspace's limit of reads at once.
+func (s *Service) readWithinLimit(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
 	err error,
 ) {
 	leave, err := s.reads.enter(ctx, who.Workspace)
@@ -116,8 +117,8 @@ func (s *Service) readShared(ctx context.Context, who tenancy.Principal, in Quer
 	return s.readOnce(ctx, who, in)
 }
 
-// readOnce reads once. version is that of the inboxes before they were looked at; heldBack
-// says that there is something which a transaction that still runs keeps back.
+// readOnce reads once. version is the version of the inboxes before they were read; heldBack says
+// that a running transaction holds messages back.
 func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
 	err error,
 ) {
@@ -136,8 +137,8 @@ func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, i
 	}
 	version = s.waiters.Version(who.Workspace, toLanes(r.inboxes()))
 	for onlyDead := true; onlyDead && err == nil; {
-		// What is held back is read first: it may come free before the inboxes are
-		// read, and what is written in between causes a wake-up.
+		// heldBack is read first: the messages may be free before the inboxes are read, and
+		// messages written in between cause a wake-up.
 		err = tx.Pipeline(ctx, func(tx db.Tx) (err error) {
 			heldBack, err = heldBackTx(ctx, tx, who.Workspace, r.inboxes(), in.After)
 			return err
@@ -149,7 +150,7 @@ func (s *Service) readTx(ctx context.Context, tx db.Tx, who tenancy.Principal, i
 	return r, got, heldBack, version, err
 }
 
-// findReader finds the inboxes of who reads.
+// findReader returns the caller with their inboxes.
 func findReader(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, error) {
 	if who.Kind == tenancy.KindPerson {
 		return reader{id: who.Account, direct: inboxName(Address{Kind: ToPerson, ID: who.Account})}, nil
@@ -159,7 +160,7 @@ func findReader(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, e
 		return reader{}, err
 	}
 	row := rows[who.Agent]
-	if err := row.answersTo(who); err != nil {
+	if err := row.requireCurrent(who); err != nil {
 		return reader{}, err
 	}
 	return row.reader(who.Agent), nil
@@ -167,16 +168,22 @@ func findReader(ctx context.Context, tx db.Tx, who tenancy.Principal) (reader, e
 
 // reader returns the agent with its inboxes.
 func (r readerRow) reader(agent ids.ID) reader {
-	out := reader{reach: r.reach, id: agent, direct: inboxName(Address{Kind: ToAgent, ID: agent}), roles: r.roles, factory: r.factory,
-		shared: []string{inboxName(Address{Kind: ToFactory, ID: r.factory})}}
+	out := reader{
+		reach:   r.reach,
+		id:      agent,
+		direct:  inboxName(Address{Kind: ToAgent, ID: agent}),
+		shared:  []string{inboxName(Address{Kind: ToFactory, ID: r.factory})},
+		roles:   r.roles,
+		factory: r.factory,
+	}
 	for _, role := range r.roles {
 		out.shared = append(out.shared, inboxName(Address{Kind: ToRole, Name: role}))
 	}
 	return out
 }
 
-// answersTo refuses an agent that is not registered as this one any more.
-func (r readerRow) answersTo(who tenancy.Principal) error {
+// requireCurrent refuses a boot of the agent that is not the present one.
+func (r readerRow) requireCurrent(who tenancy.Principal) error {
 	switch {
 	case r.boot == "":
 		return fault.New(fault.Superseded, "This agent is no longer registered. Register it again.")

@@ -22,12 +22,12 @@ type Notifier interface {
 	Subscribe(prefix string, fn func(topic string)) (cancel func())
 }
 
-// Secrets are the values that an agent must not reveal.
+// Secrets reads the values that an agent must not reveal.
 type Secrets interface {
 	HeldTx(ctx context.Context, tx db.Tx, workspace ids.ID, of secrets.Holders) (secrets.Held, error)
 }
 
-// Blobs are contents that messages name instead of a payload of their own.
+// Blobs stores contents to which messages refer instead of a payload.
 type Blobs interface {
 	Keep(ctx context.Context, who tenancy.Principal, r io.Reader) (blobs.Blob, error)
 	ReferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, sum blobs.Sum, by blobs.Ref) error
@@ -43,26 +43,26 @@ type Service struct {
 	db      *db.DB
 	wake    Notifier
 	secrets Secrets
-	blobs   Blobs // nil where messages name none
+	blobs   Blobs // nil where messages have none
 	waiters *waitlist.List
 	cancel  func()
-	// hold is how long one reader of a shared inbox has a message before another may.
+	// hold is how long a message of a shared inbox stays with one reader before another gets it.
 	hold time.Duration
-	// sends are the short calls that send, written together; longLists and reads bound how
-	// many transactions of other calls a workspace has at once.
+	// sends writes short calls together; longLists and reads bound how many transactions of
+	// other calls a workspace has at once.
 	sends            *batch.Queue[sending, []Sent]
-	longLists, reads *share
+	longLists, reads *workspaceLimit
 
 	mu      sync.Mutex
 	waiting map[ids.ID]map[string]int // how many wait for an inbox, by workspace
-	logs    eventlog.Changed          // since the bridge looked
+	logs    eventlog.Changed          // workspaces with events since Bridge
 }
 
-// handed is how long a message of a role or a factory belongs to the reader that got it.
-const handed = 2 * time.Minute
+// defaultHold is how long a message of a shared inbox stays with one reader.
+const defaultHold = 2 * time.Minute
 
-// NewService returns the bus of the messages kept in d, which may name blobs of contents; nil
-// is none. Close ends its subscription and every wait.
+// NewService returns the bus of the messages in d. contents may be nil: then messages have no
+// blobs. Close ends its subscriptions and every wait.
 func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Service {
 	s := &Service{
 		exports:   &exports{d},
@@ -73,20 +73,21 @@ func NewService(d *db.DB, wake Notifier, values Secrets, contents Blobs) *Servic
 		secrets:   values,
 		blobs:     contents,
 		waiters:   waitlist.New(),
-		hold:      handed,
+		hold:      defaultHold,
 		waiting:   map[ids.ID]map[string]int{},
 	}
 	s.sends = batch.New(d, batch.Handler[sending, []Sent]{Exec: s.execSends})
-	s.longLists, s.reads = newShare(maxLongLists), newShare(maxReads)
+	s.longLists = newWorkspaceLimit(maxLongLists)
+	s.reads = newWorkspaceLimit(maxReads)
 	s.waiters.Watch = s.watch
 	inboxes := wake.Subscribe(topicPrefix, s.wakeInbox)
 	events := wake.Subscribe(eventlog.Topics, s.logs.Note)
-	sent := wake.Subscribe(topicsOfAll, s.sent.Note)
+	sent := wake.Subscribe(workspaceTopics, s.sent.Note)
 	s.cancel = func() { inboxes(); events(); sent() }
 	return s
 }
 
-// Close ends every wait.
+// Close ends the subscriptions and every wait.
 func (s *Service) Close() {
 	s.cancel()
 	s.waiters.Close()

@@ -42,13 +42,13 @@ type row struct {
 	key string // of the job
 }
 
-// place is where and when a message was written.
-type place struct {
+// writtenAt is the position and the time of a message.
+type writtenAt struct {
 	seq int64
 	at  time.Time
 }
 
-func (r row) message(at place) Message {
+func (r row) message(at writtenAt) Message {
 	m := Message{Seq: at.seq, ID: r.ID, Type: r.Type, From: Address{Kind: r.FromKind, Name: r.FromName, ID: orNil(r.FromID)},
 		To: Address{Kind: r.ToKind, Name: r.ToName, ID: orNil(r.ToID)}, CorrelationID: r.CorrelationID, InReplyTo: orNil(r.InReplyTo),
 		JobID: orNil(r.JobID), JobKey: r.key, Payload: r.Payload, At: at.at, ExpiresAt: r.ExpiresAt}
@@ -79,24 +79,25 @@ type deliveries struct {
 }
 
 func (d *deliveries) add(inbox string, r row) {
-	d.inboxes, d.ids = append(d.inboxes, inbox), append(d.ids, r.ID)
+	d.inboxes = append(d.inboxes, inbox)
+	d.ids = append(d.ids, r.ID)
 }
 
-// writeTx inserts messages that are not there yet, puts them into inboxes, and gives where
-// they stand.
-func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]place, error) {
+// writeTx inserts messages that were not sent before, puts them into inboxes, and returns where
+// and when it wrote them.
+func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]writtenAt, error) {
 	list, err := q.MessageWrite(ctx, tx, workspace, rows, orEmpty(d.inboxes), orEmpty(d.ids))
 	if err != nil {
 		return nil, err
 	}
-	places := make(map[ids.ID]place, len(list))
+	places := make(map[ids.ID]writtenAt, len(list))
 	for _, r := range list {
-		places[r.ID] = place{r.Seq, r.At}
+		places[r.ID] = writtenAt{r.Seq, r.At}
 	}
 	return places, nil
 }
 
-// knownTx reads those of the messages that are there.
+// knownTx returns the messages of the list that were sent.
 func knownTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (map[ids.ID]knownMessage, error) {
 	rows, err := q.MessagesByIDs(ctx, tx, workspace, list)
 	if err != nil {
@@ -120,7 +121,7 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 	return messageFrom(r.Message, r.JobKey), nil
 }
 
-func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	rows, err := q.MessageAgents(ctx, tx, workspace, orEmpty(w.agents), w.everybody)
 	if err != nil {
 		return err
@@ -129,14 +130,14 @@ func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, 
 		a := agentRow{id: r.ID, name: r.Name}
 		d.agents[r.Name] = a
 		if r.Alive {
-			d.live = append(d.live, a)
+			d.liveAgents = append(d.liveAgents, a)
 		}
 		d.reach[inboxName(Address{Kind: ToAgent, ID: r.ID})] = reach{r.Limited, r.Products}
 	}
 	return nil
 }
 
-func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	rows, err := q.MessageFactories(ctx, tx, workspace, w.factories)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (d *directory) readFactories(ctx context.Context, tx db.Tx, workspace ids.I
 	return nil
 }
 
-func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	rows, err := q.MessagePersons(
 		ctx,
 		tx,
@@ -163,7 +164,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	return nil
 }
 
-func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	rows, err := q.MessageJobs(ctx, tx, orEmpty(w.jobKeys), workspace, orEmpty(w.jobs))
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w 
 	return nil
 }
 
-func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	known, err := knownTx(ctx, tx, workspace, w.replies)
 	for id, m := range known {
 		d.answered[id] = m.Message
@@ -183,13 +184,13 @@ func (d *directory) readAnswered(ctx context.Context, tx db.Tx, workspace ids.ID
 	return err
 }
 
-func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w wanted) error {
+func (d *directory) readThreads(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
 	rows, err := q.MessageThreadBegins(ctx, tx, w.threads, workspace)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		d.begins[r.Name] = r.ProductID
+		d.threadProducts[r.Name] = r.ProductID
 	}
 	return nil
 }

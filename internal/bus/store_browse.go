@@ -48,7 +48,7 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 	for _, r := range rows {
 		list = append(list, Found{
 			Message: messageFrom(r.Message, r.JobKey),
-			Passage: wanted.See(spoken(r.Message.Payload)).Passage(),
+			Passage: wanted.See(payloadText(r.Message.Payload)).Passage(),
 			Rank:    r.Rank,
 		})
 	}

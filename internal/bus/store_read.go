@@ -37,8 +37,8 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 	return readers, nil
 }
 
-// takeTx reads the inboxes of a reader. onlyDead says that what was there is among the dead
-// letters now, and there may be more.
+// takeTx reads the inboxes of a reader. onlyDead says that all messages that it read are dead
+// letters now, and that there may be more messages.
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
 	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
 		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
@@ -57,32 +57,32 @@ func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r read
 	return list, len(rows) > 0 && len(list) == 0, nil
 }
 
-// heldBackTx reports whether inboxes have something after a position that a transaction
-// still running keeps back.
+// heldBackTx reports whether a running transaction holds messages of inboxes back after a
+// position.
 func heldBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, inboxes []string, after int64) (bool, error) {
 	return q.DeliveryHeldBack(ctx, tx, inboxes, workspace, after)
 }
 
-// look is when inboxes were looked at, and where the log ended then: all below that was
-// committed or never will be.
-type look struct {
+// inboxCheck is when inboxes were checked, and the log's end then: transactions below it have
+// committed or never will.
+type inboxCheck struct {
 	at  time.Time
 	seq int64
 }
 
-func lookTx(ctx context.Context, tx db.Tx) (look, error) {
+func inboxCheckTx(ctx context.Context, tx db.Tx) (inboxCheck, error) {
 	now, err := q.LogNow(ctx, tx)
 	if err != nil {
-		return look{}, err
+		return inboxCheck{}, err
 	}
-	return look{now.At, now.Seq}, nil
+	return inboxCheck{now.At, now.Seq}, nil
 }
 
-// dueSince gives those of the inboxes that have something to hand out of which nobody has
-// been notified since an earlier look, and this look.
-func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last look) (list []string, now look, err error) {
+// inboxesDue returns the inboxes that have got messages to hand out since an earlier check, and
+// this check.
+func inboxesDue(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last inboxCheck) (list []string, now inboxCheck, err error) {
 	err = d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
-		if now, err = lookTx(ctx, tx); err != nil {
+		if now, err = inboxCheckTx(ctx, tx); err != nil {
 			return err
 		}
 		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Own: orEmpty(own), Shared: orEmpty(shared),
@@ -90,7 +90,7 @@ func dueSince(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []str
 		return err
 	}, db.ByIndex)
 	if err != nil {
-		return nil, last, fmt.Errorf("look at inboxes: %w", err)
+		return nil, last, fmt.Errorf("check inboxes: %w", err)
 	}
 	return list, now, nil
 }

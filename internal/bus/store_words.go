@@ -40,7 +40,7 @@ func writeWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Messag
 		words []string
 	)
 	for _, m := range list {
-		seqs, words = append(seqs, m.Seq), append(words, joinWords(m))
+		seqs, words = append(seqs, m.Seq), append(words, messageWords(m))
 	}
 	if err := q.MessageWordsWrite(ctx, tx, workspace, era.Number, seqs, words); err != nil {
 		return err

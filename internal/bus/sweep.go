@@ -11,55 +11,56 @@ import (
 )
 
 const (
-	// keptFor is how long a message is kept, archivedFor an archive of dropped ones.
-	keptFor     = 90 * 24 * time.Hour
-	archivedFor = 365 * 24 * time.Hour
-	// sweepRows is how many rows of a workspace one step looks at.
+	// messageLife is how long a message is kept, archiveLife an archive of dropped messages.
+	messageLife = 90 * 24 * time.Hour
+	archiveLife = 365 * 24 * time.Hour
+	// sweepRows is how many rows of a workspace one step reads.
 	sweepRows = 1000
 )
 
-// DropOld takes expired messages out of inboxes, archives and drops messages that are older
-// than 90 days, and drops archives that are older than a year, of each workspace a bounded
-// number. It returns how many rows went. A message stays that an inbox holds, that lies
-// before an export which moved within the 90 days, and that cannot be archived, since the
-// workspace has no space for its blob: that is an error, and keeps no other workspace.
+// DropOld removes expired messages from inboxes, archives and drops messages that are older than
+// 90 days, and drops archives that are older than a year, of each workspace a bounded number.
+// It returns how many rows it dropped. A message stays while an inbox holds it and while an
+// export that moved within the 90 days has not reached it; it also stays where the workspace
+// has no space for the archive's blob, which is an error that stops no other workspace.
 func (s *Service) DropOld(ctx context.Context) (total int, err error) {
 	list, err := workspaces(ctx, s.db)
 	for _, workspace := range list {
 		if ctx.Err() != nil {
 			return total, errors.Join(err, ctx.Err())
 		}
-		n, failed := sweep{s, workspace, time.Now().Add(-keptFor)}.run(ctx)
-		if total += n; failed != nil {
+		n, failed := sweep{s, workspace, time.Now().Add(-messageLife)}.run(ctx)
+		total += n
+		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("drop old messages of %s: %w", workspace, failed))
 		}
 	}
 	return total, err
 }
 
-// sweep is what is dropped of one workspace.
+// sweep drops the old messages of one workspace.
 type sweep struct {
 	*Service
 
 	workspace ids.ID
-	before    time.Time // messages that were said before it are old
+	before    time.Time // messages that were sent before it are old
 }
 
-// run does a step of it.
+// run does one step, and returns how many rows it dropped.
 func (s sweep) run(ctx context.Context) (total int, err error) {
 	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
-		total, err = dropTx(ctx, tx, s.workspace, s.before.Add(keptFor-archivedFor))
+		total, err = dropTx(ctx, tx, s.workspace, s.before.Add(messageLife-archiveLife))
 		return err
 	})
 	if err != nil || s.blobs == nil {
 		return total, err
 	}
 	for after, more := int64(0), true; more && err == nil && ctx.Err() == nil; {
-		var piece []int64
-		if piece, after, more, err = s.oldOnes(ctx, after); err != nil || len(piece) == 0 {
+		var seqs []int64
+		if seqs, after, more, err = s.oldMessages(ctx, after); err != nil || len(seqs) == 0 {
 			continue
 		}
-		n, failed := s.archive(ctx, piece)
+		n, failed := s.archive(ctx, seqs)
 		if total += n; failed != nil || n > 0 {
 			return total, failed
 		}
@@ -67,12 +68,12 @@ func (s sweep) run(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// oldOnes finds, among the next messages after a place, those that can go. more says that
-// there may be others behind them.
-func (s sweep) oldOnes(ctx context.Context, after int64) (piece []int64, next int64, more bool, err error) {
+// oldMessages returns, of the next messages after a position, those that can be dropped. more says
+// that there may be further ones after next.
+func (s sweep) oldMessages(ctx context.Context, after int64) (seqs []int64, next int64, more bool, err error) {
 	err = s.db.In(ctx, db.Workspace(s.workspace), func(tx db.Tx) error {
-		piece, next, more, err = oldOnesTx(ctx, tx, s.workspace, after, s.before)
+		seqs, next, more, err = oldOnesTx(ctx, tx, s.workspace, after, s.before)
 		return err
 	})
-	return piece, next, more, err
+	return seqs, next, more, err
 }

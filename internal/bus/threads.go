@@ -9,24 +9,25 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Conversation is a thread as a list shows it.
+// Conversation is a thread in a list.
 type Conversation struct {
 	Last     Message
 	JobTitle string // of the job of its last message
 	First    Message
-	Who      []string // wrote the newest messages
+	Who      []string // who wrote the newest messages
 	Unread   bool     // the reader's own inbox holds some of it
 }
 
 const (
-	// threadScan is how many messages one step looks at for the ends of threads.
+	// threadScan is how many messages one step reads to find the ends of threads.
 	threadScan = 500
-	// threadSteps is how many steps one page takes; a page may be short, with more behind it.
+	// threadSteps is how many steps one page takes; a page may be short although more follow.
 	threadSteps = 10
 )
 
 // Threads reads the threads that were last written to before a position, 0 for the newest,
-// the newest first, at most limit. next is where to read on, 0 at the end. It is for people.
+// the newest first, at most limit. next is the position of the next page, 0 at the end. It is for
+// people.
 func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Conversation, next int64,
 	err error,
 ) {
@@ -44,7 +45,7 @@ func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int
 	return list, next, err
 }
 
-// threadEnds walks back until there are enough.
+// threadEnds reads backwards until it has found the ends of limit threads.
 func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, before int64, limit int) (ends []int64, next int64, err error) {
 	for range threadSteps {
 		step, err := threadEndsTx(ctx, tx, who.Workspace, before)
@@ -79,7 +80,7 @@ func (s *Service) Newest(ctx context.Context, who tenancy.Principal, thread stri
 	return list, err
 }
 
-// Unread says of which threads the caller's own inbox holds something.
+// Unread reports for each thread whether the caller's own inbox holds messages of it.
 func (s *Service) Unread(ctx context.Context, who tenancy.Principal, threads ...string) (unread map[string]bool, err error) {
 	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
 		unread, err = unreadTx(ctx, tx, who.Workspace, r.direct, threads)
@@ -88,20 +89,20 @@ func (s *Service) Unread(ctx context.Context, who tenancy.Principal, threads ...
 	return unread, err
 }
 
-// Seen takes out of a person's own inbox what it holds of a thread up to a position, also
-// what was only shown, and returns how many messages that were.
+// Seen removes the messages of a thread up to a position from a person's own inbox, also those that
+// were only shown, and returns how many.
 func (s *Service) Seen(ctx context.Context, who tenancy.Principal, thread string, seq int64) (n int64, err error) {
 	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
 		n, err = q.InboxSeen(ctx, tx, who.Workspace, r.direct, seq, thread)
 		return err
 	})
 	if err == nil && n > 0 {
-		s.tell(who.Workspace, nil)
+		s.notifyReaders(who.Workspace, nil)
 	}
 	return n, err
 }
 
-// forPerson runs a transaction for a person, with the inbox that is theirs.
+// forPerson calls do in a transaction, with the inbox of the person.
 func (s *Service) forPerson(ctx context.Context, who tenancy.Principal, do func(tx db.Tx, r reader) error) error {
 	if who.Kind != tenancy.KindPerson || !who.Can(tenancy.ReadBoard) {
 		return fault.New(fault.Forbidden, "Threads are for people who read the board.")

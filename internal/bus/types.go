@@ -9,8 +9,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Types of messages, after the design of the message bus. Others begin with "custom.",
-// and those that only the server says with "system." or "lease.".
+// Types of messages, after the design of the message bus. Further types begin with "custom.",
+// and those that only the server sends with "system." or "lease.".
 const (
 	TaskAssign    = "task_assign"
 	TaskClaim     = "task_claim"
@@ -30,32 +30,32 @@ var (
 	anybody    = []tenancy.Kind{tenancy.KindPerson, tenancy.KindAgent, tenancy.KindSystem}
 	serverOnly = []tenancy.Kind{tenancy.KindSystem}
 
-	// speakers are who says a type of message. An agent's roles decide whom it writes to
-	// (mayAddress) and not what it says.
-	speakers = map[string][]tenancy.Kind{
+	// allowedSenders are the kinds of senders of each type. An agent's roles decide to whom it
+	// writes (mayAddress), and not which types.
+	allowedSenders = map[string][]tenancy.Kind{
 		TaskAssign: anybody, TaskClaim: anybody, TaskProgress: anybody, TaskDone: anybody, TaskFailed: anybody, TaskBlocked: anybody,
 		Heartbeat: anybody, ReviewRequest: anybody,
 		StateChange: serverOnly, ReviewResult: serverOnly, AgentStarted: serverOnly, AgentStopped: serverOnly,
 	}
-	// families are who says the types that begin so.
-	families = map[string][]tenancy.Kind{"custom.": anybody, "system.": serverOnly, "lease.": serverOnly}
+	// allowedByPrefix are the kinds of senders of the types that begin with a prefix.
+	allowedByPrefix = map[string][]tenancy.Kind{"custom.": anybody, "system.": serverOnly, "lease.": serverOnly}
 
-	familyType = regexp.MustCompile(`^[a-z]+\.[a-z0-9][a-z0-9_.-]{0,55}$`)
+	prefixedType = regexp.MustCompile(`^[a-z]+\.[a-z0-9][a-z0-9_.-]{0,55}$`)
 )
 
-// findSpeakers gives who says a type, nil for one that there is not.
-func findSpeakers(kind string) []tenancy.Kind {
-	for prefix, may := range families {
-		if strings.HasPrefix(kind, prefix) && familyType.MatchString(kind) {
+// findAllowedSenders returns the kinds of senders of a type; nil where there is no such type.
+func findAllowedSenders(kind string) []tenancy.Kind {
+	for prefix, may := range allowedByPrefix {
+		if strings.HasPrefix(kind, prefix) && prefixedType.MatchString(kind) {
 			return may
 		}
 	}
-	return speakers[kind]
+	return allowedSenders[kind]
 }
 
-// checkType refuses types that there are not, and those that somebody else says.
+// checkType refuses unknown types, and types that the sender may not send.
 func checkType(who tenancy.Principal, kind string) error {
-	may := findSpeakers(kind)
+	may := findAllowedSenders(kind)
 	switch {
 	case may == nil:
 		return fault.Invalid("type", "It must be one of the types of messages, or custom.<name>.")

@@ -14,24 +14,24 @@ import (
 // message in it.
 const (
 	topicPrefix = "message:"
-	// watchTimeout bounds one look at the inboxes that are waited for.
-	watchTimeout = 5 * time.Second
-	// lookOverlap is what two looks have in common, for a reader that looked itself just
-	// before the watch began.
-	lookOverlap = 5 * time.Second
+	// checkTimeout bounds one check of the inboxes for which readers wait.
+	checkTimeout = 5 * time.Second
+	// checkOverlap is how much the times of two checks overlap, for a reader that read just before
+	// the watch began.
+	checkOverlap = 5 * time.Second
 )
 
 // Topic is published when a message was sent in a workspace.
-func Topic(workspace ids.ID) string { return topicsOfAll + workspace.String() }
+func Topic(workspace ids.ID) string { return workspaceTopics + workspace.String() }
 
-// topicsOfAll is the beginning of the topics of all workspaces.
-const topicsOfAll = "messages:"
+// workspaceTopics is the beginning of the topics of all workspaces.
+const workspaceTopics = "messages:"
 
 func inboxTopic(workspace ids.ID, inbox string) string {
 	return topicPrefix + workspace.String() + ":" + inbox
 }
 
-// wakeInbox wakes whoever waits for an inbox, the longest waiting first.
+// wakeInbox handles the topic of an inbox.
 func (s *Service) wakeInbox(topic string) {
 	workspace, inbox, ok := strings.Cut(strings.TrimPrefix(topic, topicPrefix), ":")
 	id, known := ids.Parse(workspace)
@@ -39,21 +39,22 @@ func (s *Service) wakeInbox(topic string) {
 		s.waiters.WakeAll() // something may have been missed
 		return
 	}
-	s.changed(id, inbox)
+	s.wakeReaders(id, inbox)
 }
 
-// changed wakes who waits for an inbox: for a shared one the longest waiting, for its own
-// each read of the agent or person, since they may want messages of different types.
-func (s *Service) changed(workspace ids.ID, inbox string) {
-	at := lane(inbox)
-	s.waiters.LaneChanged(workspace, at)
+// wakeReaders wakes readers of an inbox: of a shared one the longest waiting, of others each read of
+// the agent or person, since they may want messages of different types.
+func (s *Service) wakeReaders(workspace ids.ID, inbox string) {
+	lane := inboxLane(inbox)
+	s.waiters.LaneChanged(workspace, lane)
 	if !isShared(inbox) {
-		s.waiters.NotifyNext(workspace, []int64{at}, waitlist.MaxAgentClaims)
+		s.waiters.NotifyNext(workspace, []int64{lane}, waitlist.MaxAgentClaims)
 	}
 }
 
-// tell wakes the readers of inboxes, and the pages of the workspace.
-func (s *Service) tell(workspace ids.ID, inboxes []string) {
+// notifyReaders publishes that inboxes have changed, for their readers and the pages of the
+// workspace.
+func (s *Service) notifyReaders(workspace ids.ID, inboxes []string) {
 	topics := make([]string, 0, len(inboxes)+1)
 	for _, inbox := range inboxes {
 		topics = append(topics, inboxTopic(workspace, inbox))
@@ -61,38 +62,39 @@ func (s *Service) tell(workspace ids.ID, inboxes []string) {
 	s.wake.Publish(append(topics, Topic(workspace))...)
 }
 
-// enter notes that a reader waits for inboxes, so that the watch looks after them.
-func (s *Service) enter(workspace ids.ID, inboxes []string) (leave func()) {
+// startWaiting counts a reader that waits for inboxes, so that the watch checks them.
+func (s *Service) startWaiting(workspace ids.ID, inboxes []string) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	here := s.waiting[workspace]
-	if here == nil {
-		here = map[string]int{}
-		s.waiting[workspace] = here
+	readers := s.waiting[workspace]
+	if readers == nil {
+		readers = map[string]int{}
+		s.waiting[workspace] = readers
 	}
 	for _, inbox := range inboxes {
-		here[inbox]++
+		readers[inbox]++
 	}
-	return func() { s.leave(workspace, inboxes) }
+	return func() { s.stopWaiting(workspace, inboxes) }
 }
 
-func (s *Service) leave(workspace ids.ID, inboxes []string) {
+func (s *Service) stopWaiting(workspace ids.ID, inboxes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	here := s.waiting[workspace]
+	readers := s.waiting[workspace]
 	for _, inbox := range inboxes {
-		if here[inbox]--; here[inbox] == 0 {
-			delete(here, inbox)
+		readers[inbox]--
+		if readers[inbox] == 0 {
+			delete(readers, inbox)
 		}
 	}
-	if len(here) == 0 {
+	if len(readers) == 0 {
 		delete(s.waiting, workspace)
 	}
 }
 
-// waitedFor gives the inboxes that are waited for: those of one agent or person, and those
-// that several share.
-func (s *Service) waitedFor(workspace ids.ID) (own, shared []string) {
+// waitedInboxes returns the inboxes for which readers wait: those of one agent or person, and
+// shared ones.
+func (s *Service) waitedInboxes(workspace ids.ID) (own, shared []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for inbox := range s.waiting[workspace] {
@@ -105,47 +107,48 @@ func (s *Service) waitedFor(workspace ids.ID) (own, shared []string) {
 	return own, shared
 }
 
-// watch looks, for all readers that wait in a workspace at once, for what no wake-up
-// announces: a message that was to be tried again later, one that a dead reader had, and one
-// whose wake-up was lost. It ends when nobody waits.
+// watch checks, for all waiting readers of a workspace at once, for messages without a wake-up:
+// those that are handed out again after a time, those that a dead reader had, and those whose
+// wake-up was lost. It ends when nobody waits.
 func (s *Service) watch(workspace ids.ID) {
-	last := s.lookAgain(workspace, look{at: time.Now(), seq: math.MaxInt64})
+	last := s.checkInboxes(workspace, inboxCheck{at: time.Now(), seq: math.MaxInt64})
 	for s.waiters.Rest() {
 		if s.waiters.WaitingLanes(workspace) == nil {
 			return
 		}
-		last = s.lookAgain(workspace, last)
+		last = s.checkInboxes(workspace, last)
 	}
 }
 
-// lookAgain wakes those whose inboxes have something that came since the last look. The
-// database's absence is reported elsewhere: then the last look stays what it was.
-func (s *Service) lookAgain(workspace ids.ID, last look) look {
-	ctx, cancel := context.WithTimeout(context.Background(), watchTimeout)
+// checkInboxes wakes the readers of inboxes that have got messages since the last check, and returns
+// this check; the last one where the database cannot be reached, which is logged elsewhere.
+func (s *Service) checkInboxes(workspace ids.ID, last inboxCheck) inboxCheck {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
-	own, shared := s.waitedFor(workspace)
-	inboxes, now, err := dueSince(ctx, s.db, workspace, own, shared, last)
+	own, shared := s.waitedInboxes(workspace)
+	inboxes, now, err := inboxesDue(ctx, s.db, workspace, own, shared, last)
 	if err != nil {
 		return last
 	}
 	for _, inbox := range inboxes {
-		s.changed(workspace, inbox)
+		s.wakeReaders(workspace, inbox)
 	}
-	now.at = now.at.Add(-lookOverlap)
+	now.at = now.at.Add(-checkOverlap)
 	return now
 }
 
-// await sleeps until one of the inboxes may have something, false when the time is over.
-func (s *Service) await(ctx context.Context, workspace ids.ID, inboxes []string, version uint64, left time.Duration) bool {
-	defer s.enter(workspace, inboxes)()
-	why := s.waiters.Wait(ctx, workspace, waitlist.Waiting{Lanes: toLanes(inboxes), Version: version}, left)
-	return why != waitlist.TimedOut
+// waitForInboxes waits until one of the inboxes may have messages; false where the time is over.
+func (s *Service) waitForInboxes(ctx context.Context, workspace ids.ID, inboxes []string, version uint64, left time.Duration) bool {
+	stop := s.startWaiting(workspace, inboxes)
+	defer stop()
+	reason := s.waiters.Wait(ctx, workspace, waitlist.Waiting{Lanes: toLanes(inboxes), Version: version}, left)
+	return reason != waitlist.TimedOut
 }
 
 func toLanes(inboxes []string) []int64 {
 	list := make([]int64, 0, len(inboxes))
 	for _, inbox := range inboxes {
-		list = append(list, lane(inbox))
+		list = append(list, inboxLane(inbox))
 	}
 	return list
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // look gives the inboxes that a look since another one finds, and that look.
-func (o *office) look(since look) (found []string, now look) {
+func (o *office) look(since inboxCheck) (found []string, now inboxCheck) {
 	o.T.Helper()
-	found, now, err := dueSince(o.Ctx, o.DB, o.Workspace, []string{inboxName(Address{Kind: ToAgent, ID: o.ada.Agent})},
+	found, now, err := inboxesDue(o.Ctx, o.DB, o.Workspace, []string{inboxName(Address{Kind: ToAgent, ID: o.ada.Agent})},
 		[]string{inboxName(Address{Kind: ToRole, Name: tenancy.AgentWorker})}, since)
 	if err != nil {
 		o.T.Fatal(err)
@@ -42,8 +42,8 @@ func (o *office) visible(inboxes ...string) {
 func TestALookFindsOnlyWhatIsNew(t *testing.T) {
 	o := newOffice(t)
 	own, role := inboxName(Address{Kind: ToAgent, ID: o.ada.Agent}), "role:worker"
-	_, start := o.look(look{at: time.Now(), seq: math.MaxInt64})
-	want := func(what string, since look, inboxes ...string) look {
+	_, start := o.look(inboxCheck{at: time.Now(), seq: math.MaxInt64})
+	want := func(what string, since inboxCheck, inboxes ...string) inboxCheck {
 		t.Helper()
 		found, now := o.look(since)
 		if slices.Sort(found); !slices.Equal(found, inboxes) {

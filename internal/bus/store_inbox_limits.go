@@ -9,22 +9,22 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// crowdedTx looks what each sender has in those of the inboxes that are crowded, or that more
-// than a few messages are added to. Nobody else fills those until the transaction ends.
-func crowdedTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]int) (room, error) {
+// crowdedInboxesTx returns what each sender has in the inboxes that are crowded or get more than
+// maxUnlocked messages, and locks them: nobody else adds messages until the transaction ends.
+func crowdedInboxesTx(ctx context.Context, tx db.Tx, workspace ids.ID, adds map[string]int) (senderCounts, error) {
 	if len(adds) == 0 {
 		return nil, nil
 	}
 	inboxes := slices.Sorted(maps.Keys(adds))
-	list, err := q.InboxesCrowded(ctx, tx, inboxes, workspace, crowded)
+	list, err := q.InboxesCrowded(ctx, tx, inboxes, workspace, crowdedAbove)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(inboxes, func(inbox string) bool { return adds[inbox] <= few && !slices.Contains(list, inbox) })
+	list = slices.DeleteFunc(inboxes, func(inbox string) bool { return adds[inbox] <= maxUnlocked && !slices.Contains(list, inbox) })
 	if len(list) == 0 {
 		return nil, nil
 	}
-	r := room{}
+	r := senderCounts{}
 	for _, inbox := range list {
 		if err := q.NamedLock(ctx, tx, "inbox:"+workspace.String()+":"+inbox); err != nil {
 			return nil, err

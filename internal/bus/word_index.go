@@ -16,17 +16,17 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// wordsPage is of how many messages words are written in one transaction.
+// wordsPage is how many messages one transaction indexes.
 const wordsPage = 200
 
 // wordIndex writes the words by which messages are found.
 type wordIndex struct {
 	db   *db.DB
-	sent eventlog.Changed // since words were written
+	sent eventlog.Changed // workspaces with messages since IndexWords
 }
 
-// IndexWords writes the words by which messages are found that were sent since the last call,
-// outside of the transactions that send them. It returns how many messages it looked at.
+// IndexWords writes the words of the messages that were sent since the last call, outside of the
+// transactions that send them. It returns how many messages it indexed.
 func (x *wordIndex) IndexWords(ctx context.Context) (total int, err error) {
 	list, all := x.sent.Take(time.Now())
 	if all {
@@ -45,8 +45,8 @@ func (x *wordIndex) IndexWords(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// indexWords writes the words of the messages of a workspace, page by page. What a transaction
-// that still runs keeps back is looked for again at the next call.
+// indexWords writes the words of the messages of a workspace, page by page. Messages that a running
+// transaction holds back are indexed by the next call.
 func (x *wordIndex) indexWords(ctx context.Context, workspace ids.ID) (total int, err error) {
 	for n, held := wordsPage, false; n == wordsPage && ctx.Err() == nil; total += n {
 		err = x.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
@@ -63,8 +63,8 @@ func (x *wordIndex) indexWords(ctx context.Context, workspace ids.ID) (total int
 	return total, ctx.Err()
 }
 
-// indexWordsTx writes the words of one page of messages. It returns how many that were, and
-// whether a transaction keeps back further ones.
+// indexWordsTx writes the words of one page of messages. It returns how many messages, and whether a
+// running transaction holds further ones back.
 func indexWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held bool, err error) {
 	after, era, err := lockWordsTx(ctx, tx, workspace)
 	if err != nil {
@@ -82,20 +82,20 @@ func indexWordsTx(ctx context.Context, tx db.Tx, workspace ids.ID) (n int, held 
 	return len(list), held, writeWordsTx(ctx, tx, workspace, list, end, era)
 }
 
-// spoken returns what a payload says: its texts and numbers, one behind the other.
-func spoken(payload json.RawMessage) string {
+// payloadText returns the texts and numbers of a payload, one after another.
+func payloadText(payload json.RawMessage) string {
 	var b strings.Builder
 	d := json.NewDecoder(strings.NewReader(string(payload)))
 	d.UseNumber()
 	var value any
 	if d.Decode(&value) == nil {
-		say(&b, value)
+		appendText(&b, value)
 	}
 	return b.String()
 }
 
-// say adds what a value of JSON says.
-func say(b *strings.Builder, value any) {
+// appendText adds the texts and numbers of a JSON value.
+func appendText(b *strings.Builder, value any) {
 	switch v := value.(type) {
 	case string:
 		separate(b)
@@ -105,11 +105,11 @@ func say(b *strings.Builder, value any) {
 		b.WriteString(v.String())
 	case []any:
 		for _, one := range v {
-			say(b, one)
+			appendText(b, one)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			say(b, v[key])
+			appendText(b, v[key])
 		}
 	}
 }
@@ -120,10 +120,10 @@ func separate(b *strings.Builder) {
 	}
 }
 
-// joinWords returns the words of a message: what it says, and who says it to whom in which thread.
-func joinWords(m Message) string {
+// messageWords returns the words of a message: of its payload, type, sender, addressee and thread.
+func messageWords(m Message) string {
 	var v fulltext.Vector
-	v.Add('A', spoken(m.Payload))
+	v.Add('A', payloadText(m.Payload))
 	for _, text := range []string{m.Type, m.From.Name, m.To.Name, m.CorrelationID} {
 		v.Add('B', text)
 	}

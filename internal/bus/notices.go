@@ -13,7 +13,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// messageTypes are the events that are published, and the types of their messages.
+// messageTypes are the types of events that are sent as messages, each with the type of message.
 var messageTypes = map[eventlog.Type]string{
 	eventlog.JobClaimed: TaskClaim, eventlog.JobCompleted: TaskDone, eventlog.JobHandedIn: ReviewRequest,
 	eventlog.JobAttemptFailed: TaskFailed, eventlog.JobFailed: TaskFailed, eventlog.JobAsked: TaskBlocked, eventlog.JobBlocked: TaskBlocked,
@@ -22,34 +22,35 @@ var messageTypes = map[eventlog.Type]string{
 	eventlog.AgentEnded: AgentStopped,
 }
 
-// forPeople are sent to a person who submitted the job; of the rest people see the board.
-var forPeople = map[string]bool{ReviewRequest: true, TaskFailed: true, TaskBlocked: true}
+// sentToPeople are the types of messages that are sent to a person who submitted the job; the rest
+// people see on the board.
+var sentToPeople = map[string]bool{ReviewRequest: true, TaskFailed: true, TaskBlocked: true}
 
-// isRoutine reports whether an event says nothing that belongs to the thread of a job: who
-// took it, that it is done, its other steps, and agents that come and go.
+// isRoutine reports whether an event adds nothing to the thread of a job: who took it, that it is
+// done, its other steps, and agents that start and stop.
 func isRoutine(kind string, e eventlog.Event) bool {
 	switch kind {
 	case TaskClaim, TaskDone, AgentStarted, AgentStopped:
 		return true
 	case StateChange:
-		return !slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return texts[c.Field] })
+		return !slices.ContainsFunc(e.Changes, func(c eventlog.Change) bool { return textFields[c.Field] })
 	}
 	return false
 }
 
-// routineEvents are the types of events that are routine whatever they say. Most events of a
-// job are of these types: they are not even read where nobody would get them.
+// routineEvents are the types of events that are always routine. Most events of a job are of these
+// types: they are not even read where nobody would get them.
 var routineEvents = []string{
 	string(eventlog.JobCreated), string(eventlog.JobPromoted), string(eventlog.JobHeld), string(eventlog.JobClaimed),
 	string(eventlog.JobStarted), string(eventlog.JobProgressed), string(eventlog.JobCompleted),
 }
 
-// texts are the fields whose new value a message has.
-var texts = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
+// textFields are the fields whose new text a notice has.
+var textFields = map[string]bool{"question": true, "answer": true, "feedback": true, "last_error": true}
 
-// draftNotices returns the messages of events. Where no orchestrator lives, routine is sent to
-// agents that submitted the job and to nobody else: the log has it. The result of a review
-// is also for the factory that handed the work in, whichever agents it has now.
+// draftNotices returns the messages of events. Where no orchestrator is live, routine events are
+// sent to agents that submitted the job and to nobody else: the log has them. The result of a
+// review is also sent to the factory that handed the work in, whichever agents it has now.
 func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event, orchestrated bool) ([]Draft, error) {
 	var jobs []ids.ID
 	for _, e := range events {
@@ -65,25 +66,25 @@ func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []even
 	if err != nil {
 		return nil, err
 	}
-	factories, err := factoriesTx(ctx, tx, workspace, reviewed(events))
+	factories, err := factoriesTx(ctx, tx, workspace, reviewResults(events))
 	if err != nil {
 		return nil, err
 	}
-	expires := time.Now().Add(bridgeKeeps)
+	expires := time.Now().Add(noticeLife)
 	var list []Draft
 	for _, e := range events {
 		kind := noticeType(e)
 		if kind == "" || e.JobID != nil && e.JobKey == "" { // nothing to send, or the job is gone
 			continue
 		}
-		said, err := sayEvent(e, long)
+		payload, err := noticePayload(e, long)
 		if err != nil {
 			return nil, err
 		}
 		factory, handedIn := factories[e.Cursor]
 		if handedIn {
 			to := Address{Kind: ToFactory, Name: factory}
-			list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: said, ExpiresAt: &expires})
+			list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: payload, ExpiresAt: &expires})
 		}
 		to := Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 		if e.JobID != nil {
@@ -92,13 +93,13 @@ func draftNotices(ctx context.Context, tx db.Tx, workspace ids.ID, events []even
 		if to.Kind == ToRole && !orchestrated && (handedIn || isRoutine(kind, e)) {
 			continue
 		}
-		list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: said, ExpiresAt: &expires})
+		list = append(list, Draft{ID: ids.New(), Type: kind, To: to, Job: e.JobKey, Payload: payload, ExpiresAt: &expires})
 	}
 	return list, nil
 }
 
-// reviewed returns the events that decide on work that was handed in.
-func reviewed(events []eventlog.Event) (list []eventlog.Event) {
+// reviewResults returns the events with the result of a review.
+func reviewResults(events []eventlog.Event) (list []eventlog.Event) {
 	for _, e := range events {
 		if messageTypes[e.Type] == ReviewResult && e.JobID != nil && e.Epoch != nil {
 			list = append(list, e)
@@ -107,18 +108,18 @@ func reviewed(events []eventlog.Event) (list []eventlog.Event) {
 	return list
 }
 
-// chooseAddressee returns who gets a job's messages: who submitted it, else the orchestrators.
+// chooseAddressee returns the addressee of a job's notices: who submitted it, else the orchestrators.
 func chooseAddressee(by tenancy.Actor, kind string) Address {
 	switch {
 	case by.Kind == tenancy.KindAgent:
 		return Address{Kind: ToAgent, Name: by.Name}
-	case by.Kind == tenancy.KindPerson && forPeople[kind]:
+	case by.Kind == tenancy.KindPerson && sentToPeople[kind]:
 		return Address{Kind: ToPerson, Name: by.ID}
 	}
 	return Address{Kind: ToRole, Name: tenancy.AgentOrchestrator}
 }
 
-// noticeType returns the type of an event's message, "" where it is not published.
+// noticeType returns the type of an event's notice; "" where it has none.
 func noticeType(e eventlog.Event) string {
 	if kind, ok := messageTypes[e.Type]; ok {
 		return kind
@@ -134,41 +135,42 @@ func noticeType(e eventlog.Event) string {
 	return ""
 }
 
-// sayEvent returns the payload of an event's message: which event, whose, and what of it others
-// need. Long texts are cut; the log has them.
-func sayEvent(e eventlog.Event, long map[string]json.RawMessage) (json.RawMessage, error) {
-	said := map[string]any{"event": e.Type, "event_id": e.Cursor.String(), "actor": e.Actor.Name}
+// noticePayload returns the payload of an event's notice: the event, its actor, and the facts and
+// changes that readers need. Long texts are cut; the log has them.
+func noticePayload(e eventlog.Event, long map[string]json.RawMessage) (json.RawMessage, error) {
+	payload := map[string]any{"event": e.Type, "event_id": e.Cursor.String(), "actor": e.Actor.Name}
 	var facts map[string]any
 	if json.Unmarshal(e.Payload, &facts) == nil {
 		for _, name := range []string{"reason", "error", "commit", "url", "agent", "factory", "head"} {
 			if text, ok := facts[name].(string); ok && text != "" {
-				said[name] = redact.Cut(text, maxSaid)
+				payload[name] = redact.Cut(text, maxNoticeText)
 			}
 		}
 	}
 	for _, c := range e.Changes {
 		switch {
 		case c.Field == "status":
-			said["from"], said["to"] = c.Old, c.New
-		case texts[c.Field]:
+			payload["from"] = c.Old
+			payload["to"] = c.New
+		case textFields[c.Field]:
 			text, _ := c.New.(string)
 			if body, kept := long[c.NewSHA256]; kept && json.Unmarshal(body, &text) != nil {
 				text = ""
 			}
 			if text != "" {
-				said[c.Field] = redact.Cut(text, maxSaid)
+				payload[c.Field] = redact.Cut(text, maxNoticeText)
 			}
 		}
 	}
-	return json.Marshal(said)
+	return json.Marshal(payload)
 }
 
-// longTexts returns the texts that do not stand in the events themselves, by their SHA-256.
+// longTexts returns the texts that are stored outside of the events, by their SHA-256.
 func longTexts(ctx context.Context, tx db.Tx, workspace ids.ID, events []eventlog.Event) (map[string]json.RawMessage, error) {
 	var sums []string
 	for _, e := range events {
 		for _, c := range e.Changes {
-			if c.NewSHA256 != "" && texts[c.Field] {
+			if c.NewSHA256 != "" && textFields[c.Field] {
 				sums = append(sums, c.NewSHA256)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // A workspace has so many calls under way and no more; another one goes on beside it, and
 // nothing is left of either when all have ended.
 func TestAWorkspaceHasItsShare(t *testing.T) {
-	s := newShare(2)
+	s := newWorkspaceLimit(2)
 	s.wait = time.Millisecond
 	loud, quiet := ids.New(), ids.New()
 	enter := func(workspace ids.ID) func() {
