@@ -3,31 +3,52 @@ package api
 import (
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 )
 
+// Budget is a budget on the wire.
+type Budget struct {
+	budgets.Budget
+	State BudgetState `json:"state"`
+}
+
+// BudgetState is how the present period of a budget stands, on the wire.
+type BudgetState struct {
+	budgets.State
+	PeriodEnd      *time.Time   `json:"period_end"` // nil for a budget without periods
+	RemainingUSD   *spend.Nanos `json:"remaining_usd"`
+	ReservedTokens int64        `json:"reserved_tokens"`
+	ReservedUSD    spend.Nanos  `json:"reserved_usd"`
+	RunsBegun      int64        `json:"runs"`
+	SettledTokens  int64        `json:"settled_tokens"`
+	SettledUSD     spend.Nanos  `json:"settled_usd"`
+}
+
+// BudgetLine is a line of a budget's ledger on the wire.
+type BudgetLine struct {
+	budgets.Line
+	Budget string `json:"budget"` // the other one of a transfer
+}
+
+type (
+	// BudgetList is budgets.
+	BudgetList = whole[Budget]
+	// BudgetLinePage is a page of a budget's ledger.
+	BudgetLinePage = part[BudgetLine]
+)
+
 func budgetModel(b budgets.Budget) Budget {
-	return Budget{ID: b.ID.String(), Name: b.Name, Scope: BudgetScope(b.Scope), Product: b.Product, Phase: b.Phase, Job: b.JobKey,
-		Period: BudgetPeriod(b.Period), Timezone: b.Timezone, LimitUSD: usdOrNull(b.Limits.Money), LimitTokens: b.Limits.Tokens,
-		LimitRuns: b.Limits.Runs, Hard: b.Hard, SliceUSD: b.Slice.Fixed(), SliceTokens: b.SliceTokens,
-		AlertAt:  append([]int{}, b.AlertAt...),
-		Throttle: b.Throttle, ThrottledBelow: b.ThrottledBelow, Unpriced: BudgetUnpriced(b.Unpriced),
-		Version: b.Version, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt,
-		State: budgetStateModel(b.State), Projection: BudgetProjection{BurnUsdPerDay1H: b.Projection.BurnPerDay1h.Fixed(),
-			BurnUsdPerDay24H: b.Projection.BurnPerDay24h.Fixed(), BurnUsdPerDay7D: b.Projection.BurnPerDay7d.Fixed(),
-			ExhaustedAtP50: b.Projection.ExhaustedP50, ExhaustedAtP90: b.Projection.ExhaustedP90,
-			Verdict: BudgetProjectionVerdict(b.Projection.Verdict)}}
+	b.AlertAt = list(b.AlertAt)
+	return Budget{Budget: b, State: budgetStateModel(b.State)}
 }
 
 func budgetStateModel(s budgets.State) BudgetState {
-	m := BudgetState{PeriodStart: s.Start, PeriodEnd: &s.End, LimitUSD: usdOrNull(s.Limits.Money), LimitTokens: s.Limits.Tokens,
-		LimitRuns: s.Limits.Runs, SettledUSD: s.Settled.Money.Fixed(), ReservedUSD: s.Reserved.Money.Fixed(),
-		SettledTokens: s.Settled.Tokens, ReservedTokens: s.Reserved.Tokens, Runs: s.Settled.Runs, UnpricedTokens: s.UnpricedTokens,
-		Alerts: mapSlice(s.Alerts, func(a budgets.Alert) BudgetAlert { return BudgetAlert{Threshold: a.Threshold, At: a.At} })}
+	s.Alerts = list(s.Alerts)
+	m := BudgetState{State: s, PeriodEnd: &s.End, SettledUSD: s.Settled.Money, ReservedUSD: s.Reserved.Money,
+		SettledTokens: s.Settled.Tokens, ReservedTokens: s.Reserved.Tokens, RunsBegun: s.Settled.Runs}
 	if free, limited := s.Free(); limited {
-		m.RemainingUSD = usdOrNull(&free)
+		m.RemainingUSD = &free
 	}
 	if s.End.Equal(budgets.Forever) {
 		m.PeriodEnd = nil
@@ -35,15 +56,7 @@ func budgetStateModel(s budgets.State) BudgetState {
 	return m
 }
 
-func budgetLineModel(l budgets.Line) BudgetLine {
-	other := ""
-	if l.Other != ids.Nil {
-		other = l.Other.String()
-	}
-	return BudgetLine{ID: l.ID, At: l.At, PeriodStart: l.PeriodStart, Kind: BudgetLineKind(l.Kind), From: BudgetLineFrom(l.From),
-		To: BudgetLineTo(l.To), AmountUSD: l.Money.Fixed(), Tokens: l.Tokens, Runs: l.Runs, UnpricedTokens: l.UnpricedTokens,
-		Job: l.JobKey, Epoch: l.Epoch, Entry: l.Entry, Budget: other, Until: l.Until, Reason: l.Reason, Actor: l.Actor}
-}
+func budgetLineModel(l budgets.Line) BudgetLine { return BudgetLine{Line: l, Budget: idText(l.Other)} }
 
 func seriesModel(s budgets.Series) BudgetSeries {
 	m := BudgetSeries{Points: []BudgetPoint{}, Projection: []BudgetStep{}}

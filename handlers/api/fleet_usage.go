@@ -94,12 +94,16 @@ func usageResult(id string, a report.UsageAnswer) UsageResult {
 	return out
 }
 
+// Usage is what models were used for, on the wire.
+type Usage struct {
+	CostUSD *spend.Nanos `json:"cost_usd"`
+	spend.Usage
+}
+
 func usageModel(u spend.Usage) Usage {
-	m := Usage{Entries: u.Entries, InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead,
-		CacheWriteTokens: u.CacheWrite, CacheWrite1HTokens: u.CacheWrite1h, UnpricedEntries: u.Unpriced,
-		UnpricedTokens: u.UnpricedTokens, ReportedCostUSD: u.Reported.Fixed(), ImputedUSD: u.Imputed.Fixed()}
+	m := Usage{Usage: u}
 	if cost, known := u.Cost(); known {
-		m.CostUSD = new(cost.Fixed())
+		m.CostUSD = &cost
 	}
 	return m
 }

@@ -58,6 +58,25 @@ func (s *usageHandlers) GetUsage(ctx context.Context, r GetUsageRequestObject) (
 		Items: mapSlice(groups.Sums, usageGroupModel), Total: usageModel(report.Total), CacheShare: cacheShare(report.Total)}, nil
 }
 
+// UsageGroup is what one group was used for, on the wire.
+type UsageGroup struct {
+	CacheShare *CacheShare `json:"cache_share"`
+	Group      string      `json:"group"`
+	Label      string      `json:"label"`
+	Usage      Usage       `json:"usage"`
+}
+
+// UsageSummary is usage in groups, on the wire.
+type UsageSummary struct {
+	CacheShare *CacheShare    `json:"cache_share"`
+	From       time.Time      `json:"from"`
+	To         time.Time      `json:"to"`
+	GroupBy    UsageDimension `json:"group_by"`
+	Groups     int            `json:"groups"`
+	Items      []UsageGroup   `json:"items"`
+	Total      Usage          `json:"total"`
+}
+
 func usageGroupModel(s usage.Sum) UsageGroup {
 	return UsageGroup{Group: s.Group, Label: s.Label, Usage: usageModel(s.Usage), CacheShare: cacheShare(s.Usage)}
 }

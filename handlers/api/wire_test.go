@@ -13,6 +13,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend/budgets"
+	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 )
 
 // answered are the domain's types that answers are written from, by the name of their schema.
@@ -20,7 +22,9 @@ var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}, "Attempt": At
 	"CoordinatorLogLine": CoordinatorLogLine{}, "Export": Export{}, "EndedBranch": EndedBranch{}, "MergeOrder": lease.MergeOrder{},
 	"OpenedPullRequest": lease.OpenedPullRequest{}, "Product": Product{}, "Agent": Agent{}, "Factory": Factory{}, "Repo": fleet.Repo{},
 	"Unavailable": fleet.Unavailable{}, "Rescued": fleet.Rescued{}, "Registered": Registered{}, "Message": Message{}, "Archive": Archive{},
-	"DeadLetter": DeadLetter{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{}}
+	"DeadLetter": DeadLetter{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{},
+	"Budget": Budget{}, "BudgetState": BudgetState{}, "BudgetAlert": budgets.Alert{}, "BudgetLine": BudgetLine{},
+	"BudgetProjection": forecast.Projection{}, "Usage": Usage{}, "UsageGroup": UsageGroup{}, "UsageSummary": UsageSummary{}}
 
 // A domain type that is answered says of each of its fields what it is called on the wire, or
 // that it is not for it; and the description knows each of these names.

@@ -179,8 +179,8 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	// Where the sum of a period is wrong, what it has is what can be used.
 	fromNanos, fromTokens := min(nanos, h.nanos, b.state.Reserved.Money), min(tokens, h.tokens, b.state.Reserved.Tokens)
 	h.nanos, h.tokens = h.nanos-fromNanos, h.tokens-fromTokens
-	w.HeldNanos, w.HeldTokens = w.HeldNanos+fromNanos, w.HeldTokens+fromTokens
-	w.FreeNanos, w.FreeTokens = w.FreeNanos+nanos-fromNanos, w.FreeTokens+tokens-fromTokens
+	w.HeldNanos, w.HeldTokens = w.HeldNanos+int64(fromNanos), w.HeldTokens+fromTokens
+	w.FreeNanos, w.FreeTokens = w.FreeNanos+int64(nanos-fromNanos), w.FreeTokens+tokens-fromTokens
 	unpriced := max(ch.Unpriced, -b.state.UnpricedTokens)
 	w.Unpriced += unpriced
 	b.state.Settled.Money += nanos
@@ -204,7 +204,7 @@ func (s *settling) topUp(lease spend.Lease, b *budget, w *settlement, h *held, i
 	noMoney := false
 	if limited && h.nanos < b.slice/2 {
 		if noMoney = b.hard && money < b.slice; !noMoney {
-			w.MoreNanos, h.nanos = w.MoreNanos+b.slice, h.nanos+b.slice
+			w.MoreNanos, h.nanos = w.MoreNanos+int64(b.slice), h.nanos+b.slice
 			b.state.Reserved.Money += b.slice
 		}
 	}

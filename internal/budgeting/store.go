@@ -167,17 +167,17 @@ func statesTx(ctx context.Context, tx db.Tx, workspace ids.ID, keys []periodKey,
 // reserveTx writes what leases have reserved.
 func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) error {
 	type row struct {
-		Job    ids.ID      `json:"job_id"`
-		Epoch  int64       `json:"epoch"`
-		Budget ids.ID      `json:"budget_id"`
-		Start  time.Time   `json:"period_start"`
-		Nanos  spend.Nanos `json:"nanos"`
-		Tokens int64       `json:"tokens"`
+		Job    ids.ID    `json:"job_id"`
+		Epoch  int64     `json:"epoch"`
+		Budget ids.ID    `json:"budget_id"`
+		Start  time.Time `json:"period_start"`
+		Nanos  int64     `json:"nanos"`
+		Tokens int64     `json:"tokens"`
 	}
 	var rows []row
 	for _, g := range grants {
 		for _, s := range g.slices {
-			rows = append(rows, row{Job: g.Job, Epoch: g.epoch, Budget: s.budget.id, Start: s.budget.state.Start, Nanos: s.nanos,
+			rows = append(rows, row{Job: g.Job, Epoch: g.epoch, Budget: s.budget.id, Start: s.budget.state.Start, Nanos: int64(s.nanos),
 				Tokens: s.tokens})
 		}
 	}

@@ -13,19 +13,19 @@ import (
 
 // settlement is what is settled of one period for one lease, as it is written.
 type settlement struct {
-	Job        ids.ID      `json:"job_id"`
-	Epoch      int64       `json:"epoch"`
-	Budget     ids.ID      `json:"budget_id"`
-	Start      time.Time   `json:"period_start"`
-	HeldNanos  spend.Nanos `json:"held_nanos"`
-	HeldTokens int64       `json:"held_tokens"`
-	FreeNanos  spend.Nanos `json:"free_nanos"`
-	FreeTokens int64       `json:"free_tokens"`
-	Unpriced   int64       `json:"unpriced"`
-	MoreNanos  spend.Nanos `json:"more_nanos"`
-	MoreTokens int64       `json:"more_tokens"`
-	Entry      string      `json:"entry"`
-	IsNew      bool        `json:"is_new"`
+	Job        ids.ID    `json:"job_id"`
+	Epoch      int64     `json:"epoch"`
+	Budget     ids.ID    `json:"budget_id"`
+	Start      time.Time `json:"period_start"`
+	HeldNanos  int64     `json:"held_nanos"`
+	HeldTokens int64     `json:"held_tokens"`
+	FreeNanos  int64     `json:"free_nanos"`
+	FreeTokens int64     `json:"free_tokens"`
+	Unpriced   int64     `json:"unpriced"`
+	MoreNanos  int64     `json:"more_nanos"`
+	MoreTokens int64     `json:"more_tokens"`
+	Entry      string    `json:"entry"`
+	IsNew      bool      `json:"is_new"`
 }
 
 // isNothing reports whether there is nothing to write.

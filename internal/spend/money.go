@@ -121,6 +121,9 @@ func (n Nanos) Fixed() string {
 	return whole + "." + fraction + strings.Repeat("0", places-len(fraction))
 }
 
+// MarshalJSON writes Fixed as a text, as the API gives amounts. Rows for the database have numbers.
+func (n Nanos) MarshalJSON() ([]byte, error) { return []byte(`"` + n.Fixed() + `"`), nil }
+
 // USD returns the amount in dollars, exactly, as JSON writes a number.
 func (n Nanos) USD() string {
 	sign, rest := "", uint64(n) //nolint:gosec // the sign is taken off below

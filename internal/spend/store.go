@@ -29,10 +29,10 @@ type row struct {
 	CacheRead    int64     `json:"cache_read_tokens"`
 	CacheWrite   int64     `json:"cache_write_tokens"`
 	CacheWrite1h int64     `json:"cache_write_1h_tokens"`
-	Reported     *Nanos    `json:"reported_nanos"`
+	Reported     *int64    `json:"reported_nanos"`
 	Price        *int64    `json:"price_id"`
-	Computed     *Nanos    `json:"computed_nanos"`
-	Charged      Nanos     `json:"charged_nanos"`
+	Computed     *int64    `json:"computed_nanos"`
+	Charged      int64     `json:"charged_nanos"`
 	Late         bool      `json:"late"`
 	Batch        bool      `json:"batch"`
 	Operation    string    `json:"operation"`
@@ -45,18 +45,18 @@ func (r *row) write(n numbers, p *prices.Price) {
 	r.Input, r.Output = n.tokens.Input, n.tokens.Output
 	r.CacheRead, r.CacheWrite, r.CacheWrite1h = n.tokens.CacheRead, n.tokens.CacheWrite, n.tokens.CacheWrite1h
 	c := n.cost(p)
-	r.Charged, r.Reported, r.Computed = c.charged, known(n.reported), known(c.computed)
+	r.Charged, r.Reported, r.Computed = int64(c.charged), known(n.reported), known(c.computed)
 	if p != nil {
 		r.Price = &p.ID
 	}
 }
 
 // known returns an amount, or nil where it is unknown.
-func known(n Nanos) *Nanos {
+func known(n Nanos) *int64 {
 	if n == unknown {
 		return nil
 	}
-	return &n
+	return new(int64(n))
 }
 
 // insertTx adds the entries that are not there yet, and returns those.

@@ -45,10 +45,10 @@ type sumRow struct {
 	CacheRead      int64     `json:"cache_read_tokens"`
 	CacheWrite     int64     `json:"cache_write_tokens"`
 	CacheWrite1h   int64     `json:"cache_write_1h_tokens"`
-	Charged        Nanos     `json:"charged_nanos"`
-	Computed       Nanos     `json:"computed_nanos"`
-	Reported       Nanos     `json:"reported_nanos"`
-	Imputed        Nanos     `json:"imputed_nanos"`
+	Charged        int64     `json:"charged_nanos"`
+	Computed       int64     `json:"computed_nanos"`
+	Reported       int64     `json:"reported_nanos"`
+	Imputed        int64     `json:"imputed_nanos"`
 	UnpricedTokens int64     `json:"unpriced_tokens"`
 }
 
@@ -72,8 +72,8 @@ func sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []raise) error 
 		u := r.more
 		rows[i] = sumRow{Job: r.lease.Job, Epoch: r.lease.Epoch, Hour: r.hour, Provider: r.provider, Model: r.model, Product: r.product,
 			Phase: r.Phase, Repo: r.Repo, Agent: r.AgentName, Factory: r.Factory, Entries: u.Entries, Unpriced: u.Unpriced, Input: u.Input,
-			Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h, Charged: u.Charged,
-			Computed: u.Computed, Reported: u.Reported, Imputed: u.Imputed, UnpricedTokens: u.UnpricedTokens}
+			Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CacheWrite1h: u.CacheWrite1h, Charged: int64(u.Charged),
+			Computed: int64(u.Computed), Reported: int64(u.Reported), Imputed: int64(u.Imputed), UnpricedTokens: u.UnpricedTokens}
 	}
 	encoded, err := json.Marshal(rows)
 	if err != nil {

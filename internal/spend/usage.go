@@ -4,21 +4,21 @@ import "github.com/fleetboard/fleetboard/internal/ids"
 
 // Usage is the sums of entries. The meters are disjoint.
 type Usage struct {
-	Entries      int64
-	Input        int64 // tokens, without those of caches
-	Output       int64
-	CacheRead    int64
-	CacheWrite   int64
-	CacheWrite1h int64
+	Entries      int64 `json:"entries"`
+	Input        int64 `json:"input_tokens"` // tokens, without those of caches
+	Output       int64 `json:"output_tokens"`
+	CacheRead    int64 `json:"cache_read_tokens"`
+	CacheWrite   int64 `json:"cache_write_tokens"`
+	CacheWrite1h int64 `json:"cache_write_1h_tokens"`
 
-	Charged  Nanos // to budgets: computed, or what agents said where no price is known
-	Computed Nanos // by prices
-	Reported Nanos // as agents said
-	Imputed  Nanos // what would have been paid without flat rates
+	Charged  Nanos `json:"-"`                 // to budgets: computed, or what agents said where no price is known
+	Computed Nanos `json:"-"`                 // by prices
+	Reported Nanos `json:"reported_cost_usd"` // as agents said
+	Imputed  Nanos `json:"imputed_usd"`       // what would have been paid without flat rates
 	// Unpriced is how many entries have no known cost, and so are missing in Charged.
-	Unpriced int64
+	Unpriced int64 `json:"unpriced_entries"`
 	// UnpricedTokens have no known price, whether their agents said a cost or not.
-	UnpricedTokens int64
+	UnpricedTokens int64 `json:"unpriced_tokens"`
 }
 
 // Cost returns what the entries cost, as far as it is known; false where none has a known cost.

@@ -42,40 +42,40 @@ func (b Budget) HoldsUnpriced() bool {
 
 // Limits are the ceilings of a period; nil is none of that kind.
 type Limits struct {
-	Money  *spend.Nanos
-	Tokens *int64
-	Runs   *int64
+	Money  *spend.Nanos `json:"limit_usd"`
+	Tokens *int64       `json:"limit_tokens"`
+	Runs   *int64       `json:"limit_runs"`
 }
 
 // Budget is what may be spent, and how its present period stands.
 type Budget struct {
-	ID          ids.ID
-	Name        string
-	Scope       Scope
-	ProductID   ids.ID // Nil where the scope names none
-	Product     string
-	Phase       string
-	JobID       ids.ID // Nil where the scope is not a job
-	JobKey      string
-	Period      Period
-	Timezone    string // IANA, "Europe/Berlin"
-	Limits      Limits // of each period that begins
-	Hard        bool   // it holds claims and pauses jobs; a soft one only gives alerts
-	Slice       spend.Nanos
-	SliceTokens int64
-	AlertAt     []int // per cent of the limit, rising
-	Throttle    bool  // jobs of low priority wait while it would run out too early
+	ID          ids.ID      `json:"id"`
+	Name        string      `json:"name"`
+	Scope       Scope       `json:"scope"`
+	ProductID   ids.ID      `json:"-"` // Nil where the scope names none
+	Product     string      `json:"product"`
+	Phase       string      `json:"phase"`
+	JobID       ids.ID      `json:"-"` // Nil where the scope is not a job
+	JobKey      string      `json:"job"`
+	Period      Period      `json:"period"`
+	Timezone    string      `json:"timezone"` // IANA, "Europe/Berlin"
+	Limits                  // of each period that begins
+	Hard        bool        `json:"hard"` // it holds claims and pauses jobs; a soft one only gives alerts
+	Slice       spend.Nanos `json:"slice_usd"`
+	SliceTokens int64       `json:"slice_tokens"`
+	AlertAt     []int       `json:"alert_at"` // per cent of the limit, rising
+	Throttle    bool        `json:"throttle"` // jobs of low priority wait while it would run out too early
 	// Unpriced is what it does with models without a price, where it is hard and in dollars.
-	Unpriced Unpriced
+	Unpriced Unpriced `json:"unpriced"`
 	// ThrottledBelow is the priority below which jobs wait for it now; 0 holds none.
-	ThrottledBelow int
-	Version        int
-	CreatedBy      string
-	CreatedAt      time.Time
-	SpentSince     *time.Time // when it was first charged; nil where that is unknown
-	State          State
+	ThrottledBelow int        `json:"throttled_below"`
+	Version        int        `json:"version"`
+	CreatedBy      string     `json:"created_by"`
+	CreatedAt      time.Time  `json:"created_at"`
+	SpentSince     *time.Time `json:"-"` // when it was first charged; nil where that is unknown
+	State          State      `json:"-"`
 	// Projection is what was foreseen in the last minute, of the money.
-	Projection forecast.Projection
+	Projection forecast.Projection `json:"projection"`
 }
 
 // Covers reports whether a job of a product and a phase counts for the budget.
@@ -95,27 +95,27 @@ func (b Budget) Covers(product ids.ID, phase string, job ids.ID) bool {
 
 // State is how one period of a budget stands. All are sums of its ledger's lines.
 type State struct {
-	Start    time.Time
-	End      time.Time // Forever for a budget without periods
-	Limits   Limits    // with what was raised and transferred
-	Settled  Amounts
-	Reserved Amounts // the runs of it are always 0: a run is settled when it begins
+	Start    time.Time `json:"period_start"`
+	End      time.Time `json:"-"` // Forever for a budget without periods
+	Limits             // with what was raised and transferred
+	Settled  Amounts   `json:"-"`
+	Reserved Amounts   `json:"-"` // the runs of it are always 0: a run is settled when it begins
 	// UnpricedTokens have no known price, so that what they cost is missing in Settled.
-	UnpricedTokens int64
-	Alerts         []Alert // those that were reported in this period, in the order of thresholds
+	UnpricedTokens int64   `json:"unpriced_tokens"`
+	Alerts         []Alert `json:"alerts"` // those that were reported in this period, in the order of thresholds
 }
 
 // Amounts are money, tokens and runs of an account.
 type Amounts struct {
-	Money  spend.Nanos
-	Tokens int64
-	Runs   int64
+	Money  spend.Nanos `json:"amount_usd"`
+	Tokens int64       `json:"tokens"`
+	Runs   int64       `json:"runs"`
 }
 
 // Alert is a threshold that was reached; RunsOut is that of a budget that will not last.
 type Alert struct {
-	Threshold int
-	At        time.Time
+	Threshold int       `json:"threshold"`
+	At        time.Time `json:"at"`
 }
 
 // RunsOut is the threshold of "runs out before its period ends".

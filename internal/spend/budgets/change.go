@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/internal/batch/idempotency"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
@@ -25,11 +24,14 @@ func (s *Service) Create(ctx context.Context, who tenancy.Principal, in Input) (
 		return Budget{}, err
 	}
 	b.ID, b.CreatedBy = ids.New(), who.Name
-	made, err := idempotency.Once(ctx, s.db, who, in.Once, func(tx db.Tx) (Budget, error) { return createTx(ctx, tx, who, in, b) })
+	made, err := s.once(ctx, who, in.Once, func(tx db.Tx) (Moved, error) {
+		b, err := createTx(ctx, tx, who, in, b)
+		return Moved{Budget: b}, err
+	})
 	if err == nil {
 		s.changed(ctx, who.Workspace)
 	}
-	return made, err
+	return made.Budget, err
 }
 
 func createTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in Input, b Budget) (Budget, error) {
@@ -224,11 +226,11 @@ func (b Budget) changes(before Budget) []eventlog.Change {
 		}
 	}
 	note("name", b.Name != before.Name, before.Name, b.Name)
-	note("limit_usd", !same(b.Limits.Money, before.Limits.Money), fixed(before.Limits.Money), fixed(b.Limits.Money))
+	note("limit_usd", !same(b.Limits.Money, before.Limits.Money), before.Limits.Money, b.Limits.Money)
 	note("limit_tokens", !same(b.Limits.Tokens, before.Limits.Tokens), before.Limits.Tokens, b.Limits.Tokens)
 	note("limit_runs", !same(b.Limits.Runs, before.Limits.Runs), before.Limits.Runs, b.Limits.Runs)
 	note("hard", b.Hard != before.Hard, before.Hard, b.Hard)
-	note("slice_usd", b.Slice != before.Slice, before.Slice.Fixed(), b.Slice.Fixed())
+	note("slice_usd", b.Slice != before.Slice, before.Slice, b.Slice)
 	note("slice_tokens", b.SliceTokens != before.SliceTokens, before.SliceTokens, b.SliceTokens)
 	note("alert_at", !slices.Equal(b.AlertAt, before.AlertAt), before.AlertAt, b.AlertAt)
 	note("unpriced", b.Unpriced != before.Unpriced, before.Unpriced, b.Unpriced)
@@ -238,12 +240,4 @@ func (b Budget) changes(before Budget) []eventlog.Change {
 
 func same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
-}
-
-// fixed returns an amount as the API gives it; nil for none.
-func fixed(n *spend.Nanos) any {
-	if n == nil {
-		return nil
-	}
-	return n.Fixed()
 }

@@ -48,23 +48,23 @@ const (
 type Line struct {
 	Amounts
 
-	ID             int64
-	PeriodStart    time.Time
-	Kind           Kind
-	From           Account
-	To             Account
-	UnpricedTokens int64
-	JobID          ids.ID // Nil where it is not for a lease
-	JobKey         string
-	Epoch          int64
-	Entry          string // the usage entry where it is of one alone
-	Other          ids.ID // the other budget of a transfer
-	OtherName      string
-	Reverses       int64 // the transfer that this one takes back
-	Until          *time.Time
-	Reason         string
-	Actor          string
-	At             time.Time
+	ID             int64      `json:"id"`
+	PeriodStart    time.Time  `json:"period_start"`
+	Kind           Kind       `json:"kind"`
+	From           Account    `json:"from"`
+	To             Account    `json:"to"`
+	UnpricedTokens int64      `json:"unpriced_tokens"`
+	JobID          ids.ID     `json:"-"` // Nil where it is not for a lease
+	JobKey         string     `json:"job"`
+	Epoch          int64      `json:"epoch"`
+	Entry          string     `json:"entry"` // the usage entry where it is of one alone
+	Other          ids.ID     `json:"-"`     // the other budget of a transfer
+	OtherName      string     `json:"-"`
+	Reverses       int64      `json:"-"` // the transfer that this one takes back
+	Until          *time.Time `json:"until"`
+	Reason         string     `json:"reason"`
+	Actor          string     `json:"actor"`
+	At             time.Time  `json:"at"`
 }
 
 // LedgerQuery says which lines are read.

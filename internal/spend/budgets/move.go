@@ -37,6 +37,27 @@ type Moved struct {
 	Budget Budget
 }
 
+// done is what is kept of a change that may be requested again. A budget was kept whole once.
+type done struct {
+	ID     ids.ID
+	Line   int64
+	Budget struct{ ID ids.ID }
+}
+
+// once changes a budget once. The repetition is answered with the budget as it is by now.
+func (s *Service) once(ctx context.Context, who tenancy.Principal, k *idempotency.Key, effect func(db.Tx) (Moved, error)) (m Moved, err error) {
+	first, err := idempotency.Once(ctx, s.db, who, k, func(tx db.Tx) (d done, err error) {
+		m, err = effect(tx)
+		d.Line, d.ID = m.Line, m.Budget.ID
+		return d, err
+	})
+	if err == nil && k.Replayed() {
+		m.Line = first.Line
+		m.Budget, err = s.Get(ctx, who, cmp.Or(first.ID, first.Budget.ID))
+	}
+	return m, err
+}
+
 // checkAmount checks what is moved and why.
 func checkAmount(p fault.Problems, amount spend.Nanos, reason string) {
 	if amount <= 0 || amount > MaxMoney {
@@ -60,7 +81,7 @@ func (s *Service) Transfer(ctx context.Context, who tenancy.Principal, from ids.
 	if err := p.Err(); err != nil {
 		return Moved{}, err
 	}
-	moved, err := idempotency.Once(ctx, s.db, who, t.Once, func(tx db.Tx) (Moved, error) {
+	moved, err := s.once(ctx, who, t.Once, func(tx db.Tx) (Moved, error) {
 		return transferTx(ctx, tx, who, from, t, 0)
 	})
 	if err == nil {
@@ -132,7 +153,7 @@ func (s *Service) Raise(ctx context.Context, who tenancy.Principal, id ids.ID, r
 	if err := p.Err(); err != nil {
 		return Moved{}, err
 	}
-	moved, err := idempotency.Once(ctx, s.db, who, r.Once, func(tx db.Tx) (Moved, error) { return raiseTx(ctx, tx, who, id, r) })
+	moved, err := s.once(ctx, who, r.Once, func(tx db.Tx) (Moved, error) { return raiseTx(ctx, tx, who, id, r) })
 	if err == nil {
 		s.changed(ctx, who.Workspace, id)
 	}
@@ -186,16 +207,17 @@ func (s *Service) Undo(ctx context.Context, who tenancy.Principal, budget ids.ID
 		return Budget{}, err
 	}
 	var freed []ids.ID
-	after, err := idempotency.Once(ctx, s.db, who, once, func(tx db.Tx) (_ Budget, err error) {
+	after, err := s.once(ctx, who, once, func(tx db.Tx) (m Moved, err error) {
 		if freed, err = undoTx(ctx, tx, who, budget, id); err != nil {
-			return Budget{}, err
+			return m, err
 		}
-		return getTx(ctx, tx, who.Workspace, budget)
+		m.Budget, err = getTx(ctx, tx, who.Workspace, budget)
+		return m, err
 	})
 	if err == nil {
 		s.changed(ctx, who.Workspace, freed...)
 	}
-	return after, err
+	return after.Budget, err
 }
 
 // undoTx returns the budgets that have more left afterwards.

@@ -65,20 +65,20 @@ const (
 
 // Projection is how long the money lasts.
 type Projection struct {
-	BurnPerDay1h  spend.Nanos
-	BurnPerDay24h spend.Nanos
-	BurnPerDay7d  spend.Nanos
+	BurnPerDay1h  spend.Nanos `json:"burn_usd_per_day_1h"`
+	BurnPerDay24h spend.Nanos `json:"burn_usd_per_day_24h"`
+	BurnPerDay7d  spend.Nanos `json:"burn_usd_per_day_7d"`
 	// ExhaustedP50 and ExhaustedP90 are when half and nine tenths of the futures have
 	// run out; nil is not within the next 100 days, or further ahead than the history
 	// allows to say.
-	ExhaustedP50 *time.Time
-	ExhaustedP90 *time.Time
-	Verdict      Verdict
+	ExhaustedP50 *time.Time `json:"exhausted_at_p50"`
+	ExhaustedP90 *time.Time `json:"exhausted_at_p90"`
+	Verdict      Verdict    `json:"verdict"`
 
 	// From is when it was made and Until what the verdict looks ahead to: the end of the
 	// period, or a week where it has none.
-	From  time.Time
-	Until time.Time
+	From  time.Time `json:"-"`
+	Until time.Time `json:"-"`
 }
 
 // Project says how long the money of a budget lasts. The same input gives the same
