@@ -54,7 +54,7 @@ func textProblem(s []byte, schema *openapi3.Schema) string {
 		return fmt.Sprintf("It must have at most %d characters (it has %d).", *schema.MaxLength, n)
 	case n < schema.MinLength:
 		return "It must not be empty."
-	case len(schema.Enum) > 0 && !slices.ContainsFunc(schema.Enum, func(one any) bool { name, _ := one.(string); return name == string(s) }):
+	case len(schema.Enum) > 0 && !slices.ContainsFunc(schema.Enum, func(one any) bool { return isName(one, s) }):
 		return fmt.Sprintf("It must be one of %s.", choices(schema.Enum))
 	case schema.Format == "date-time":
 		if _, err := time.Parse(time.RFC3339, string(s)); err != nil {
@@ -62,6 +62,11 @@ func textProblem(s []byte, schema *openapi3.Schema) string {
 		}
 	}
 	return ""
+}
+
+func isName(one any, s []byte) bool {
+	name, _ := one.(string)
+	return name == string(s)
 }
 
 func choices(enum []any) string {

@@ -45,7 +45,8 @@ type done struct {
 }
 
 // once changes a budget once. The repetition is answered with the budget as it is by now.
-func (s *Service) once(ctx context.Context, who tenancy.Principal, k *idempotency.Key, effect func(db.Tx) (Moved, error)) (m Moved, err error) {
+func (s *Service) once(ctx context.Context, who tenancy.Principal, k *idempotency.Key,
+	effect func(db.Tx) (Moved, error)) (m Moved, err error) {
 	first, err := idempotency.Once(ctx, s.db, who, k, func(tx db.Tx) (d done, err error) {
 		m, err = effect(tx)
 		d.Line, d.ID = m.Line, m.Budget.ID
