@@ -53,7 +53,7 @@ func (l boardView) card(c screens.Card) view.Card {
 		m.Moves = jobparts.Moves(j, c.Moves)
 		m.Actions, m.Ways = besideMoves(jobparts.Actions(j), c.Moves), jobparts.Ways(j)
 		if c.Why.Code == screens.CodeQuestion {
-			m.Answer = links.Job(j.Key) + "#answer"
+			m.Answer = links.JobQuestion(j.Key)
 		}
 	}
 	return m

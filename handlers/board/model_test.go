@@ -57,7 +57,7 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 	l := boardView{canWrite: true, now: noon}
 	asked := l.card(screens.Card{Job: jobs.Job{Key: "FB-3", Status: jobs.Blocked, Question: "24 hours?", StatusAt: noon, LostCount: 2, MaxLost: 5},
 		Why: screens.Reason{Code: screens.CodeQuestion, By: tenancy.Actor{Name: "claude-5"}, Text: "24 hours?"}})
-	if asked.Answer != "/jobs/FB-3#answer" || !asked.Reason.Ask || asked.FootWord != "asked" || asked.Lost != "lost 2×" {
+	if asked.Answer != "/jobs/FB-3#question" || !asked.Reason.Ask || asked.FootWord != "asked" || asked.Lost != "lost 2×" {
 		t.Errorf("card with a question %+v", asked)
 	}
 	minutes := 30

@@ -92,7 +92,7 @@ func cameBack(job jobs.Job, why string) ui.Toast {
 func wayOut(job jobs.Job, to screens.Column, whyNot string) ui.Toast {
 	t := cameBack(job, whyNot)
 	if job.Asks() {
-		t.ActionLabel, t.ActionURL = "Answer", links.Job(job.Key)+"#answer"
+		t.ActionLabel, t.ActionURL = "Answer", links.JobQuestion(job.Key)
 	}
 	if job.Status == jobs.InReview {
 		t.ActionLabel, t.ActionURL = "Review it", links.ReviewJob(job.Key, "")

@@ -46,7 +46,7 @@ func TestTheExplanationSaysWhatToDoNext(t *testing.T) {
 		want   string
 		href   string
 	}{
-		"question":          {jobs.Blocked, screens.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#answer"},
+		"question":          {jobs.Blocked, screens.CodeQuestion, "Answer it, and the next attempt goes on with your answer", "#question"},
 		"in review":         {jobs.InReview, screens.CodeInReview, "Review it with its changes and checks", links.ReviewJob("FB-1", "")},
 		"repo busy":         {jobs.Waiting, screens.CodeRepoBusy, "The settings of web decide about this", links.Product("web")},
 		"too early":         {jobs.Waiting, screens.CodeNotBefore, "Change its time", links.JobEdit("FB-1", "not_before")},

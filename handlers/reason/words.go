@@ -71,7 +71,7 @@ var table = map[string]words{
 			return ui.Say(ui.Strong(s.why.By.Name+" asks:"), ui.T(" "+web.FirstLine(s.why.Text, web.MaxQuote)))
 		},
 		next: func(subject) ui.Sentence {
-			return ui.Say(ui.Link("Answer it", "#answer"), ui.T(", and the next attempt goes on with your answer"))
+			return ui.Say(ui.Link("Answer it", links.Question), ui.T(", and the next attempt goes on with your answer"))
 		}},
 	screens.CodeInReview: {icon: "eye", title: "is in review", text: subject.inReview, next: func(s subject) ui.Sentence {
 		return ui.Say(ui.Link("Review it", links.ReviewJob(s.job.Key, "")), ui.T(" with its changes and checks"))

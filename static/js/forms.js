@@ -101,14 +101,27 @@ document.addEventListener("close", (event) => {
   if (event.target.contains(document.activeElement)) document.activeElement.blur();
 }, true);
 
-// The address of a dialog opens it: /jobs/FB-1#dlg-cancel.
-function openByHash() {
+// The address of a dialog opens it: /jobs/FB-1#dlg-cancel. That of a field, a form or a part
+// with a field that it is about begins there, with its heading in view.
+const fields = ":is(input:not([type=hidden]), select, textarea):not(:disabled)";
+function land() {
   const id = decodeURIComponent(location.hash.slice(1));
   const target = id ? document.getElementById(id) : null;
-  if (target?.matches("dialog:not([open])")) {
+  if (!target) return;
+  if (target.matches("dialog:not([open])")) {
     history.replaceState(null, "", location.pathname + location.search);
     target.showModal();
+    return;
   }
+  const whole = target.matches("form, fieldset, [role=group], [role=radiogroup]");
+  const field = target.matches(fields) ? target : target.querySelector(whole ? fields : "[data-focus]");
+  if (!field) return;
+  field.focus({ preventScroll: true });
+  (target === field || !whole ? target.closest(".field") ?? target : target).scrollIntoView();
 }
-addEventListener("hashchange", openByHash);
-openByHash();
+addEventListener("hashchange", land);
+land();
+// The browser goes to a part last, and takes the focus along. Back brings the page as it was.
+addEventListener("load", () => {
+  if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") setTimeout(land);
+});

@@ -496,7 +496,7 @@ func questionPanel(q Question) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "\"> <label class=\"field-l\" for=\"answer-text\">Your answer<span class=\"field-o\">the next attempt is given question and answer</span></label> <textarea class=\"textarea\" id=\"answer-text\" name=\"answer\" rows=\"3\" maxlength=\"10000\" required></textarea><p class=\"kit-r mt-2\"><button class=\"btn btn-primary\" type=\"submit\">Send answer</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "\"> <label class=\"field-l\" for=\"answer-text\">Your answer<span class=\"field-o\">the next attempt is given question and answer</span></label> <textarea class=\"textarea\" id=\"answer-text\" data-focus name=\"answer\" rows=\"3\" maxlength=\"10000\" required></textarea><p class=\"kit-r mt-2\"><button class=\"btn btn-primary\" type=\"submit\">Send answer</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

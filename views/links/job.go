@@ -39,6 +39,12 @@ func JobCopy(key string) string { return with(NewJob, url.Values{"from": {key}})
 // JobAsk returns the dialog before a verb, for a page that shows it in place.
 func JobAsk(key, verb string) string { return Job(key) + "/ask/" + url.PathEscape(verb) }
 
+// Question is the part of a job's page where its agent's question is answered.
+const Question = "#question"
+
+// JobQuestion returns the job's page at its question.
+func JobQuestion(key string) string { return Job(key) + Question }
+
 // JobDialog returns the job's page with that dialog open.
 func JobDialog(key, verb string) string { return Job(key) + "#dlg-" + verb }
 
