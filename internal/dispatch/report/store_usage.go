@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
-	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
 // leaseName is a lease, whether it lasts or not.
@@ -14,18 +14,9 @@ type leaseName struct {
 	epoch int64
 }
 
-// usageLease is a lease that usage is reported for.
-type usageLease struct {
-	leaseName
-	key         string // of its job, "" where there is no such job
-	agent       string // that had it, "" where nobody had
-	productName string
-	booking     spend.Booking
-	charged     spend.Nanos // so far
-	busy        bool        // somebody else raises its sums
-	hasSecrets  bool
-	hasBudget   bool
-}
+// usageLease is a lease that usage is reported for. Key is "" where there is no such job, Agent
+// where nobody had it; Busy is set where somebody else raises its sums.
+type usageLease = dbsqlc.UsageLeasesRow
 
 // usageLeases finds leases. Where hold is set it locks their sums as far as nobody else
 // has.
@@ -46,11 +37,7 @@ func usageLeases(ctx context.Context, tx db.Tx, workspace ids.ID, list []leaseNa
 	}
 	leases := make(map[leaseName]usageLease, len(rows))
 	for _, l := range rows {
-		name := leaseName{l.JobID, l.Epoch}
-		leases[name] = usageLease{leaseName: name, key: l.Key, agent: l.Agent, productName: l.Product,
-			booking: spend.Booking{Job: l.JobID, Epoch: l.Epoch, AgentName: l.Agent, Factory: l.Factory, Product: l.ProductID,
-				Phase: l.Phase, Repo: l.Repo, Claimed: l.ClaimedAt, Now: l.Now, Late: l.IsOver},
-			charged: spend.Nanos(l.ChargedNanos), busy: l.Busy, hasSecrets: l.HasSecrets, hasBudget: l.HasBudget}
+		leases[leaseName{l.JobID, l.Epoch}] = l
 	}
 	return leases, nil
 }

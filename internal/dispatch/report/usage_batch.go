@@ -125,10 +125,10 @@ func (b *usageBatch) lookUp() error {
 	}
 	b.secret = map[ids.ID]bool{}
 	for name, l := range leases {
-		if l.hasSecrets {
+		if l.HasSecrets {
 			b.secret[name.job] = true
 		}
-		if l.hasBudget && !slices.Contains(b.budgeted, name.job) {
+		if l.HasBudget && !slices.Contains(b.budgeted, name.job) {
 			b.budgeted = append(b.budgeted, name.job)
 		}
 	}
@@ -143,21 +143,22 @@ func (b *usageBatch) lookUp() error {
 func (u *usageReport) judge(i int, l usageLease) {
 	named := u.Req.lines[i].Lease
 	switch {
-	case l.key == "":
+	case l.Key == "":
 		u.Res[i].Refused = fault.From(lease.NoSuchJob(named.Job))
-	case l.agent == "":
-		u.Res[i].Refused = fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", l.key, named.Epoch)
-	case l.agent != u.Req.who.Name:
-		u.Res[i].Refused = fault.New(fault.StaleEpoch, "Epoch %d of %s was another agent's.", named.Epoch, l.key)
-	case !lease.InScope(u.Req.who.Scope, jobs.Job{Product: l.productName}):
-		u.Res[i].Refused = fault.New(fault.Forbidden, "The token of %s does not reach %s any more.", u.Req.who.Name, l.key)
-	case l.charged >= spend.FullCost:
+	case l.Agent == "":
+		u.Res[i].Refused = fault.New(fault.StaleEpoch, "%s has not had an epoch %d.", l.Key, named.Epoch)
+	case l.Agent != u.Req.who.Name:
+		u.Res[i].Refused = fault.New(fault.StaleEpoch, "Epoch %d of %s was another agent's.", named.Epoch, l.Key)
+	case !lease.InScope(u.Req.who.Scope, jobs.Job{Product: l.Product}):
+		u.Res[i].Refused = fault.New(fault.Forbidden, "The token of %s does not reach %s any more.", u.Req.who.Name, l.Key)
+	case spend.Nanos(l.ChargedNanos) >= spend.FullCost:
 		u.Res[i].Refused = fault.Invalid("cost_usd", "It must be less: the costs of this lease add up to more than can be kept.")
-	case l.busy:
+	case l.Busy:
 		u.Retry()
 	}
 	e := u.Req.lines[i].Entry
-	e.Booking = l.booking
+	e.Booking = spend.Booking{Job: l.JobID, Epoch: l.Epoch, AgentName: l.Agent, Factory: l.Factory, Product: l.ProductID,
+		Phase: l.Phase, Repo: l.Repo, Claimed: l.ClaimedAt, Now: l.Now, Late: l.IsOver}
 	e.Agent = u.Req.who.Agent
 	u.entries[i] = e
 }
