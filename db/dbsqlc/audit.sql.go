@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -326,7 +325,7 @@ ORDER BY j.id
 type AuditJobsRow struct {
 	ID               uuid.UUID
 	Key              string
-	Status           status.Status
+	Status           string
 	WaitReason       string
 	Epoch            int64
 	Attempts         int

@@ -9,7 +9,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -574,7 +573,7 @@ ORDER BY x.job_id, d.key
 type BoardOpenDependenciesRow struct {
 	JobID  uuid.UUID
 	Key    string
-	Status status.Status
+	Status string
 }
 
 // What jobs still wait for.

@@ -9,7 +9,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -305,7 +304,7 @@ WHERE j.workspace_id = $2 AND j.id = ANY($3::uuid[])
 type LeasesLockRow struct {
 	ID              uuid.UUID
 	Key             string
-	Status          status.Status
+	Status          string
 	AgentID         uuid.UUID
 	Epoch           int64
 	Live            bool

@@ -9,7 +9,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -399,7 +398,7 @@ type JobNodesRow struct {
 	ID     uuid.UUID
 	Key    string
 	Title  string
-	Status status.Status
+	Status string
 }
 
 func (q *Queries) JobNodes(ctx context.Context, db DBTX, workspaceID uuid.UUID, ids []uuid.UUID) ([]JobNodesRow, error) {

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -257,7 +256,7 @@ WHERE j.workspace_id = $1 AND (j.key = $2::text OR j.id = $3::uuid)
 type LeaseStateRow struct {
 	ID              uuid.UUID
 	Key             string
-	Status          status.Status
+	Status          string
 	Epoch           int64
 	LeaseEpoch      *int64
 	AgentID         *uuid.UUID

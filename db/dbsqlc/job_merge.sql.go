@@ -8,7 +8,6 @@ package dbsqlc
 import (
 	"context"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -83,7 +82,7 @@ WHERE m.workspace_id = $1 AND m.job_id = $2 ORDER BY m.created_at DESC, m.merge_
 
 type JobMergeLastRow struct {
 	Key    string
-	Status status.Status
+	Status string
 	Url    string
 }
 
@@ -142,12 +141,12 @@ type JobMergeOpenRow struct {
 	JobID        uuid.UUID
 	Commit       string
 	MergeKey     string
-	MergeStatus  status.Status
+	MergeStatus  string
 	LastError    string
 	MergedCommit string
 	Url          string
 	Key          string
-	Status       status.Status
+	Status       string
 	Version      int
 	ApprovedHead string
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -403,7 +402,7 @@ type Job struct {
 	Factory             string
 	LaneID              int64
 	Tags                []string
-	Status              status.Status
+	Status              string
 	WaitReason          string
 	BlockedReason       string
 	Question            string
@@ -518,7 +517,7 @@ type JobFull struct {
 	Factory              string
 	LaneID               int64
 	Tags                 []string
-	Status               status.Status
+	Status               string
 	WaitReason           string
 	BlockedReason        string
 	Question             string

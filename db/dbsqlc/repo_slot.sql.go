@@ -8,7 +8,6 @@ package dbsqlc
 import (
 	"context"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -197,7 +196,7 @@ WHERE s.workspace_id = $1 AND s.repo = ANY($2::text[])
 type SlotListRow struct {
 	Repo     string
 	JobID    uuid.UUID
-	Status   status.Status
+	Status   string
 	Priority int
 }
 

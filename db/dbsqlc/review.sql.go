@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/fleetboard/fleetboard/internal/jobs/status"
 	"github.com/google/uuid"
 )
 
@@ -116,7 +115,7 @@ type ReviewQueueRow struct {
 	Repo     string
 	Product  string
 	Priority int
-	Status   status.Status
+	Status   string
 	StatusAt time.Time
 	Result   json.RawMessage
 	Agent    string

@@ -8,6 +8,6 @@
 // a person reviews, pauses, blocks, cancels, retries and archives. The table in
 // status.go is the whole of it.
 //
-// Every change is decided by a pure method on Job and written by Save, which is
-// guarded by the status and epoch that the decision was made on.
+// Every change is decided by a pure method on Job, or on Locked where the clock has a say, and
+// written by Save, which is guarded by the status and epoch that the decision was made on.
 package jobs

@@ -152,7 +152,7 @@ func (a *admission) ask(repos []string, first map[string]*Job, busy map[ids.ID]b
 		switch {
 		case s.JobID == j.ID:
 			delete(busy, j.ID)
-		case s.Status == Ready && s.Priority < j.Priority:
+		case Status(s.Status) == Ready && s.Priority < j.Priority:
 			yielded, err := a.preempt(s.JobID, j.Priority)
 			if err != nil {
 				return nil, err

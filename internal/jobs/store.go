@@ -195,7 +195,7 @@ func fromRow(r dbsqlc.JobFull) (Job, error) {
 			NotBefore: r.NotBefore,
 		}, Kind: r.Kind, ProductID: r.ProductID, Product: r.Product,
 		LaneID: r.LaneID, InputContext: r.InputContext, SecretKeys: r.SecretKeys,
-		Status: r.Status, WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
+		Status: Status(r.Status), WaitReason: WaitReason(r.WaitReason), BlockedReason: r.BlockedReason,
 		Question: r.Question, Answer: r.Answer, StatusBy: tenancy.ParseActor(r.StatusByKind, r.StatusByID, r.StatusBy),
 		StatusAt: r.StatusAt,
 		Epoch:    r.Epoch, Attempts: r.Attempts, FailureCount: r.FailureCount, LostCount: r.LostCount,

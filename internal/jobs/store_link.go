@@ -113,7 +113,7 @@ func nodesTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []ids.ID) (ma
 	}
 	nodes := make(map[ids.ID]Node, len(rows))
 	for _, r := range rows {
-		nodes[r.ID] = Node{Key: r.Key, Title: r.Title, Status: r.Status}
+		nodes[r.ID] = Node{Key: r.Key, Title: r.Title, Status: Status(r.Status)}
 	}
 	return nodes, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 var q = dbsqlc.New()
@@ -38,7 +39,7 @@ func mergeTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) (Merge, error
 	if err != nil {
 		return Merge{}, err
 	}
-	return Merge{Key: row.Key, Status: row.Status, URL: row.Url}, nil
+	return Merge{Key: row.Key, Status: jobs.Status(row.Status), URL: row.Url}, nil
 }
 
 // readLanes reads the workspace's lanes, once.

@@ -23,7 +23,7 @@ func (r *reader) readDependencies(f facts, list []ids.ID) error {
 		return err
 	}
 	for _, row := range rows {
-		f.dependencies[row.JobID] = append(f.dependencies[row.JobID], dependency{key: row.Key, status: row.Status})
+		f.dependencies[row.JobID] = append(f.dependencies[row.JobID], dependency{key: row.Key, status: jobs.Status(row.Status)})
 	}
 	return nil
 }

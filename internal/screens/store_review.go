@@ -23,7 +23,7 @@ func oldestTx(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Statu
 	list := make([]Handed, 0, len(rows))
 	for _, r := range rows {
 		list = append(list, Handed{ID: r.ID, Key: r.Key, Title: r.Title, Repo: r.Repo, Product: r.Product, Priority: r.Priority,
-			Status: r.Status, Since: r.StatusAt, Agent: r.Agent, Result: r.Result})
+			Status: jobs.Status(r.Status), Since: r.StatusAt, Agent: r.Agent, Result: r.Result})
 	}
 	return list, nil
 }

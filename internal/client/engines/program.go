@@ -92,8 +92,9 @@ func (v vendor) Run(ctx context.Context, task Task, tell func(Event)) (Result, e
 			tell(Event{Usage: entries})
 		}
 	}
-	exit, err := process.Run(ctx, process.Spec{Argv: append([]string{v.path}, in.argv...), Dir: task.Dir, Env: append(task.Env[:len(task.Env):len(task.Env)], in.env...),
-		Stdin: task.Prompt, Mark: task.mark(), Grace: Grace, MaxLine: maxJSON,
+	exit, err := process.Run(ctx, process.Spec{Argv: append([]string{v.path}, in.argv...), Dir: task.Dir,
+		Env: append(task.Env[:len(task.Env):len(task.Env)], in.env...), Stdin: task.Prompt,
+		Mark: task.mark(), Grace: Grace, MaxLine: maxJSON,
 		Line: func(s process.Stream, line []byte) {
 			switch {
 			case s == process.Stdout && bytes.HasPrefix(line, []byte("{")) && json.Valid(line):

@@ -66,7 +66,8 @@ func ByName(name string) (Engine, error) {
 	if name == "scripted" {
 		return Scripted(), nil
 	}
-	return nil, fmt.Errorf("there is no engine %q: use %s, scripted, or command: and a line of the shell", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("there is no engine %q: use %s, scripted, or command: and a line of the shell",
+		name, strings.Join(Names(), ", "))
 }
 
 // At returns the engine that runs the program by a path, or by a name in PATH.

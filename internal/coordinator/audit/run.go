@@ -64,7 +64,7 @@ func Run(ctx context.Context, d *db.DB) (Report, error) {
 }
 
 func leaseBroken(j record) string {
-	switch leased := j.Status.Leased(); {
+	switch leased := jobs.Status(j.Status).Leased(); {
 	case leased && j.LeaseEpoch == nil:
 		return fmt.Sprintf("it is %s without a lease", j.Status)
 	case !leased && j.LeaseEpoch != nil:
@@ -76,7 +76,7 @@ func leaseBroken(j record) string {
 }
 
 func readyBroken(j record) string {
-	ready := j.Status == jobs.Ready
+	ready := jobs.Status(j.Status) == jobs.Ready
 	switch {
 	case ready && j.QueuedLane == nil:
 		return "it is ready and not in the queue"
@@ -120,7 +120,7 @@ func epochsBroken(j record) string {
 }
 
 func waitingBroken(j record) string {
-	switch waits := j.Status == jobs.Waiting; {
+	switch waits := jobs.Status(j.Status) == jobs.Waiting; {
 	case waits && j.WaitReason == "":
 		return "it waits for nothing"
 	case !waits && j.WaitReason != "":
@@ -133,7 +133,7 @@ func slotBroken(j record) string {
 	switch {
 	case j.SlotRepo == nil:
 		return ""
-	case !slices.Contains([]jobs.Status{jobs.Ready, jobs.Assigned, jobs.Running}, j.Status):
+	case !slices.Contains([]jobs.Status{jobs.Ready, jobs.Assigned, jobs.Running}, jobs.Status(j.Status)):
 		return fmt.Sprintf("it is %s and holds the repo %s", j.Status, *j.SlotRepo)
 	case *j.SlotRepo != j.Repo:
 		return fmt.Sprintf("its repo is %s, it holds %s", j.Repo, *j.SlotRepo)

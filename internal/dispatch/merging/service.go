@@ -158,12 +158,12 @@ func refusal(err error) string {
 
 // isWanted reports whether what it merges is still what is approved.
 func (m openMerge) isWanted() bool {
-	return m.Status == jobs.Approved && m.ApprovedHead == m.Commit
+	return jobs.Status(m.Status) == jobs.Approved && m.ApprovedHead == m.Commit
 }
 
 // look decides about a merge.
 func (s *Service) look(ctx context.Context, workspace ids.ID, m openMerge) (did bool, err error) {
-	if m.MergeStatus.Finished() {
+	if jobs.Status(m.MergeStatus).Finished() {
 		return s.conclude(ctx, workspace, m)
 	}
 	return s.act(ctx, workspace, m.MergeKey, actions.Action{Verb: jobs.ByCancel,
@@ -183,12 +183,12 @@ func (s *Service) conclude(ctx context.Context, workspace ids.ID, m openMerge) (
 // decision returns what becomes of the job.
 func (m openMerge) decision() actions.Action {
 	a := actions.Action{Verb: jobs.ByMergeFail, Version: &m.Version}
-	switch {
-	case m.MergeStatus == jobs.Completed && isCommit(m.MergedCommit):
+	switch ended := jobs.Status(m.MergeStatus); {
+	case ended == jobs.Completed && isCommit(m.MergedCommit):
 		return actions.Action{Verb: jobs.ByMerge, Version: &m.Version, Commit: m.MergedCommit, URL: address(m.Url)}
-	case m.MergeStatus == jobs.Completed:
+	case ended == jobs.Completed:
 		a.Reason = "The merge job " + m.MergeKey + " ended without a commit that the work was merged as."
-	case m.LastError != "" && m.MergeStatus == jobs.Failed:
+	case m.LastError != "" && ended == jobs.Failed:
 		a.Reason = short(m.LastError, actions.MaxReason)
 	default:
 		a.Reason = "The merge job " + m.MergeKey + " was ended."

@@ -123,7 +123,7 @@ func (b *reportBatch) lock() error {
 		l := leases[t.job]
 		t.key, t.percent, t.step, t.retry = l.Key, l.ProgressPercent, l.CurrentStep, l.Busy
 		t.refused = !l.Live || l.AgentID != t.who.Agent || l.Epoch != t.ref.Epoch
-		t.begins = t.starts && !t.refused && l.Status == jobs.Assigned
+		t.begins = t.starts && !t.refused && jobs.Status(l.Status) == jobs.Assigned
 	}
 	return b.prepare(b.open())
 }
