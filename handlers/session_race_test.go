@@ -83,7 +83,7 @@ func TestAnEndedSessionNeverComesBack(t *testing.T) {
 	s := handlertest.OwnedSite(t)
 	s.Probe()
 	s.Mount([]web.Route{web.Post("/probe/keep", tenancy.SignedIn, func(c echo.Context, _ tenancy.Principal) error {
-		if err := s.Keep(c, "probe", "kept"); err != nil {
+		if err := s.KeepInSession(c, "probe", "kept"); err != nil {
 			return err
 		}
 		return c.NoContent(http.StatusOK)

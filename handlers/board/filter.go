@@ -148,7 +148,7 @@ func noMatch(f links.Filter) *ui.Empty {
 	for i, a := range active {
 		names[i] = a.Text
 	}
-	e := &ui.Empty{Title: "No job matches", Text: "Filters that are on: " + web.And(names) + ".",
+	e := &ui.Empty{Title: "No job matches", Text: "Filters that are on: " + web.JoinAnd(names) + ".",
 		ActionLabel: "Clear all filters", ActionURL: links.BoardWith(links.Filter{Group: f.Group})}
 	if len(active) == 1 {
 		e.Text, e.ActionLabel = "One filter is on: "+names[0]+".", "Remove it"

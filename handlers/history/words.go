@@ -318,7 +318,7 @@ func EditedText(changes []eventlog.Change) string {
 			fields = append(fields, fieldName(c.Field))
 		}
 	}
-	return web.And(fields)
+	return web.JoinAnd(fields)
 }
 
 func fieldName(field string) string {

@@ -46,7 +46,7 @@ func TestCreateAJob(t *testing.T) {
 	}
 	if j.Repo != "ledger-api" || j.Priority != 8 || j.Phase != "M2" || j.Body != "Make it so" || *j.EstimatedMinutes != 25 ||
 		!j.ReviewRequired || j.NotBefore.Format("2006-01-02 15:04") != "2099-01-31 18:00" ||
-		web.And(j.Capabilities) != "engine:claude and has:git" || web.And(j.DependsOn) != "FB-1" || web.And(j.Acceptance) != "It is so" {
+		web.JoinAnd(j.Capabilities) != "engine:claude and has:git" || web.JoinAnd(j.DependsOn) != "FB-1" || web.JoinAnd(j.Acceptance) != "It is so" {
 		t.Errorf("made %+v", j)
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK)

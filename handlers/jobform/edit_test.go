@@ -62,7 +62,7 @@ func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
 	handlertest.WantCount(t, doc, "#product[disabled]", 1)
 
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-2/edit", sent(doc, nil)), "/jobs/FB-2")
-	if now := d.Now(j); now.Title != j.Title || now.Body != j.Body || web.And(now.Capabilities) != web.And(j.Capabilities) || now.Phase != "M1" {
+	if now := d.Now(j); now.Title != j.Title || now.Body != j.Body || web.JoinAnd(now.Capabilities) != web.JoinAnd(j.Capabilities) || now.Phase != "M1" {
 		t.Errorf("an edit without changes made %+v", now)
 	}
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-2/edit", opened(t, d, "/jobs/FB-2/edit", url.Values{"title": {"Renamed"},
@@ -191,7 +191,7 @@ func TestRetryWithChanges(t *testing.T) {
 	}
 	good := sent(doc, url.Values{"title": {"Second"}, "capabilities": nil, "depends_on": {first.Key}})
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-2/edit?then=retry", good), "/jobs/FB-2")
-	if now := d.Now(j); now.Status != jobs.Waiting || len(now.Capabilities) != 0 || web.And(now.DependsOn) != "FB-1" {
+	if now := d.Now(j); now.Status != jobs.Waiting || len(now.Capabilities) != 0 || web.JoinAnd(now.DependsOn) != "FB-1" {
 		t.Errorf("retried: %s, needs %v, waits for %v", now.Status, now.Capabilities, now.DependsOn)
 	}
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK), "#toasts", "FB-2 is tried again")
@@ -237,8 +237,8 @@ func TestADuplicateHasAllButSecretsAndHistory(t *testing.T) {
 	handlertest.WantText(t, doc, "#copied", "Inputs that are not one line of text are not copied: matrix.")
 	handlertest.WantRedirect(t, d.Post("/jobs", sent(doc, nil)), "/jobs/FB-3")
 	made, err := d.Jobs.Get(t.Context(), d.Owner, "FB-3")
-	if err != nil || made.Title != "Second" || made.Body != "Text" || made.Repo != "ledger-api" || web.And(made.Capabilities) != "engine:claude" ||
-		web.And(made.Acceptance) != "It works" || web.And(made.DependsOn) != "FB-1" || web.And(made.Tags) != "api" || made.Phase != "M1" ||
+	if err != nil || made.Title != "Second" || made.Body != "Text" || made.Repo != "ledger-api" || web.JoinAnd(made.Capabilities) != "engine:claude" ||
+		web.JoinAnd(made.Acceptance) != "It works" || web.JoinAnd(made.DependsOn) != "FB-1" || web.JoinAnd(made.Tags) != "api" || made.Phase != "M1" ||
 		*made.TokenBudget != budget || *made.BudgetNanos != nanos || *made.Complexity != hard || made.Tier != jobs.TierSmall || len(made.SecretKeys) != 0 || string(made.InputContext) != `{"BRANCH": "main"}` {
 		t.Errorf("made %+v with %s, %v", made, made.InputContext, err)
 	}

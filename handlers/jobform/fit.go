@@ -179,7 +179,7 @@ func startText(n jobs.New, can, seats int, start screens.Start, now time.Time) (
 	at := n.NotBefore
 	switch {
 	case len(open) > 0:
-		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.AndSpans(reason.KeyLinks(open))...)
+		text := append(ui.Say(ui.Strong("It waits first"), ui.T(" for ")), web.JoinSpans(reason.KeyLinks(open))...)
 		return append(text, ui.T(".")), "link"
 	case at != nil && at.After(now):
 		return ui.Say(ui.Strong("It waits first"), ui.T(", until "), ui.Moment(ui.Until(*at, now)), ui.T(".")), "calendar-clock"
@@ -228,7 +228,7 @@ func repoHint(snap fleet.Snapshot, repo string) string {
 	if len(names) == 0 {
 		return "No live factory holds it now"
 	}
-	return "Held by " + web.And(names)
+	return "Held by " + web.JoinAnd(names)
 }
 
 // factoryHint returns what choosing a factory means.

@@ -154,7 +154,7 @@ func TestOfflineChoicesStay(t *testing.T) {
 	if !m.Capabilities[0].Offline || m.Capabilities[1].Offline {
 		t.Errorf("capabilities %+v", m.Capabilities)
 	}
-	if web.And(m.Offered) != "os:darwin" {
+	if web.JoinAnd(m.Offered) != "os:darwin" {
 		t.Errorf("offered besides: %v", m.Offered)
 	}
 }

@@ -69,7 +69,7 @@ func Serve[T any](s *Streams, c echo.Context, who tenancy.Principal, prepare fun
 		err = feed.Begin(ctx, out)
 	}
 	if err == nil {
-		err = run(ctx, s.site.Done, changed, feed, func() bool { return s.site.StillIn(c, who) })
+		err = run(ctx, s.site.Done, changed, feed, func() bool { return s.site.StillSignedIn(c, who) })
 	}
 	if ctx.Err() != nil {
 		return nil // the reader has gone; there is nobody to answer

@@ -62,13 +62,13 @@ func (p *identityPages) keep(c echo.Context, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	return p.Keep(c, name, string(raw))
+	return p.KeepInSession(c, name, string(raw))
 }
 
 // takeFlow gives the log in that is under way in this browser, once; the zero
 // flow where there is none or it took too long.
 func (p *identityPages) takeFlow(c echo.Context) (identityFlow, error) {
-	raw, err := p.TakeKept(c, keptFlow)
+	raw, err := p.TakeFromSession(c, keptFlow)
 	var f identityFlow
 	if err != nil || !unpack(raw, &f) || old(f.At) {
 		return identityFlow{}, err

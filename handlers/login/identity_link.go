@@ -52,7 +52,7 @@ func (p *identityPages) identityLink(c echo.Context, who tenancy.Principal) erro
 	default:
 		return err
 	}
-	if _, err := p.TakeKept(c, keptIdentity); err != nil {
+	if _, err := p.TakeFromSession(c, keptIdentity); err != nil {
 		return err
 	}
 	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: p.Provider.Name() + " is linked", Text: "You can log in with it from now on."})

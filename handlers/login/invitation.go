@@ -96,7 +96,7 @@ func (p *Pages) invitationAccept(c echo.Context, _ tenancy.Principal) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Keep(c, sessions.Workspace, done.Workspace.String()); err != nil {
+		if err := p.KeepInSession(c, sessions.Workspace, done.Workspace.String()); err != nil {
 			return err
 		}
 		return p.joined(c, done)

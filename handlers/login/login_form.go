@@ -51,7 +51,7 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 		}
 		return web.SeeOther(c, links.LoginCodeNext(next))
 	}
-	if err := p.WholeSignIn(c, in.ID, in.Epoch); err != nil {
+	if err := p.SignInAtEpoch(c, in.ID, in.Epoch); err != nil {
 		return err
 	}
 	return web.SeeOther(c, next)
@@ -97,7 +97,7 @@ func (p *Pages) loginCode(c echo.Context, _ tenancy.Principal) error {
 		}
 		return web.Render(c, status.Of(f.Code), view.LoginCodeView(view.LoginCode{Theme: web.ReadTheme(c), Next: next, Error: text}))
 	}
-	if err := p.WholeSignIn(c, account, epoch); err != nil {
+	if err := p.SignInAtEpoch(c, account, epoch); err != nil {
 		return err
 	}
 	return web.SeeOther(c, next)

@@ -31,7 +31,7 @@ func (p *identityPages) identityProven(c echo.Context, flow identityFlow, claims
 		return p.identityRefused(c, flow, fault.New(fault.Malformed,
 			"You are another person there than the one who is logged in here. Begin again."))
 	}
-	if err := p.Keep(c, sessions.Proven, web.ProvenNow()); err != nil {
+	if err := p.KeepInSession(c, sessions.Proven, web.ProvenNow()); err != nil {
 		return err
 	}
 	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "Thank you, it is you", Text: "You can go on for ten minutes."})

@@ -86,7 +86,7 @@ func Next(j jobs.Job, why screens.Reason) ui.Sentence {
 		}
 	}
 	if mends := Mends(j, why); len(mends) > 0 {
-		return append(ui.Say(ui.T("Change its ")), web.AndSpans(mends)...)
+		return append(ui.Say(ui.T("Change its ")), web.JoinSpans(mends)...)
 	}
 	return nil
 }

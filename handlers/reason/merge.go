@@ -65,7 +65,7 @@ func (s subject) merger() ui.Sentence {
 	case s.why.Merge.How == screens.MergeOfNothing:
 		return ui.Text("It has nothing to merge and is completed as it is")
 	case len(s.why.Keys) > 0:
-		return append(ui.Say(), append(web.AndSpans(KeyLinks(s.why.Keys)), ui.T(" merges it"))...)
+		return append(ui.Say(), append(web.JoinSpans(KeyLinks(s.why.Keys)), ui.T(" merges it"))...)
 	case s.why.Merge.Who == jobs.MergeByPerson && s.job.Repo == "" && s.job.ApprovedHead != "":
 		return ui.Text("It names no repo, so a person merges it and marks it as merged")
 	case s.why.Merge.Who == jobs.MergeByPerson:

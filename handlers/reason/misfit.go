@@ -40,5 +40,5 @@ func LackText(why screens.Reason) ui.Sentence {
 		}
 		return ui.Say(ui.T("waits for "), ui.Name(why.Nearest))
 	}
-	return append(ui.Say(ui.T("needs ")), web.AndSpans(toChips(why.Missing))...)
+	return append(ui.Say(ui.T("needs ")), web.JoinSpans(toChips(why.Missing))...)
 }

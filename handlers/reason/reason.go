@@ -94,14 +94,14 @@ func Factories(factories []string) []ui.Span {
 	for i, f := range factories {
 		spans[i] = ui.Name(f)
 	}
-	return web.AndSpans(spans)
+	return web.JoinSpans(spans)
 }
 
 func (s subject) dependencies() ui.Sentence {
 	if len(s.why.Keys) == 0 {
 		return ui.Text("Waits for other jobs")
 	}
-	return append(ui.Say(ui.T("Waits for ")), web.AndSpans(KeyLinks(s.why.Keys))...)
+	return append(ui.Say(ui.T("Waits for ")), web.JoinSpans(KeyLinks(s.why.Keys))...)
 }
 
 // endedWords are how a dependency ended that was not completed.
@@ -120,7 +120,7 @@ func (s subject) ended() ui.Sentence {
 	for i, e := range ended {
 		keys[i] = e.Key
 	}
-	text := append(ui.Say(ui.T("Waits for ")), web.AndSpans(KeyLinks(keys))...)
+	text := append(ui.Say(ui.T("Waits for ")), web.JoinSpans(KeyLinks(keys))...)
 	return append(text, ui.T(", which ended without success. Retry or unlink them"))
 }
 
@@ -166,7 +166,7 @@ func (s subject) repoBusy() ui.Sentence {
 	if len(s.why.Keys) == 0 {
 		return ui.Say(ui.T("Repo busy: another job holds "), ui.Name(s.job.Repo))
 	}
-	text := append(ui.Say(ui.T("Repo busy: ")), web.AndSpans(KeyLinks(s.why.Keys))...)
+	text := append(ui.Say(ui.T("Repo busy: ")), web.JoinSpans(KeyLinks(s.why.Keys))...)
 	text = append(text, ui.T(" holds "), ui.Name(s.job.Repo))
 	if s.why.By.Name != "" {
 		text = append(text, ui.T(", "), ui.Name(s.why.By.Name), ui.T(" works on it"))
@@ -235,7 +235,7 @@ func (s subject) noFactory() ui.Sentence {
 	if repo, only := onlyRepo(s.why.Missing); only {
 		text = ui.Say(ui.T("No live factory holds "), ui.Name(repo))
 	} else {
-		text = append(text, web.AndSpans(toChips(s.why.Missing))...)
+		text = append(text, web.JoinSpans(toChips(s.why.Missing))...)
 	}
 	if len(s.why.Unavailable) > 0 {
 		text = append(text, ui.T(". "), ui.Name(s.why.Nearest), ui.T(" tries again by itself"))
@@ -308,9 +308,9 @@ func (s subject) heldBy() []ui.Span {
 	keys := KeyLinks(s.why.Keys)
 	if s.why.More > 0 {
 		shown := min(len(keys), web.MaxListed-1)
-		return web.AndSpans(append(keys[:shown:shown], ui.T(strconv.Itoa(len(keys)-shown+s.why.More)+" more")))
+		return web.JoinSpans(append(keys[:shown:shown], ui.T(strconv.Itoa(len(keys)-shown+s.why.More)+" more")))
 	}
-	return web.AndSpans(keys)
+	return web.JoinSpans(keys)
 }
 
 func (s subject) inReview() ui.Sentence {

@@ -75,7 +75,7 @@ func (p *memberPages) memberLeave(c echo.Context, who tenancy.Principal) error {
 		}
 		return web.SeeOther(c, links.Login)
 	}
-	if err := p.Keep(c, sessions.Workspace, rest[0].ID.String()); err != nil {
+	if err := p.KeepInSession(c, sessions.Workspace, rest[0].ID.String()); err != nil {
 		return err
 	}
 	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "You left the workspace", Text: "You are in " + rest[0].Name + " now."})

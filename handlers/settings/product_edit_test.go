@@ -36,7 +36,7 @@ func TestMakeAProduct(t *testing.T) {
 		handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger created")
 	}
 	p := d.Settings("ledger")
-	if web.And(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
+	if web.JoinAnd(p.Repos) != "ledger-api and ledger-web" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 || p.Paused {
 		t.Errorf("made %+v", p)
 	}
 	if n := dbfactory.Int(t, d.DB, `SELECT count(*) FROM event WHERE type = 'product.saved'`); n != 1 {
@@ -53,7 +53,7 @@ func TestTheNameOfANewProductIsFree(t *testing.T) {
 		handlertest.WantText(t, doc, "#name-e", "There is a product ledger already.")
 		handlertest.WantText(t, doc, "#repos", repos)
 	}
-	if p := d.Settings("ledger"); web.And(p.Repos) != "ledger-api" || !p.Paused {
+	if p := d.Settings("ledger"); web.JoinAnd(p.Repos) != "ledger-api" || !p.Paused {
 		t.Errorf("it became %+v", p)
 	}
 }
@@ -110,7 +110,7 @@ func TestEditAProduct(t *testing.T) {
 	handlertest.WantText(t, handlertest.Page(t, admin.Get("/settings/products"), http.StatusOK), "#toasts", "ledger saved"+
 		"Added ledger-cli, removed ledger-web, a person approves, any number of jobs per repo, review limit 3 to none.")
 	p := d.Settings("ledger")
-	if web.And(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
+	if web.JoinAnd(p.Repos) != "ledger-api and ledger-cli" || !p.ReviewRequired || p.OneJobPerRepo || p.ReviewLimit != nil {
 		t.Errorf("it became %+v", p)
 	}
 	if !p.Paused {
@@ -134,7 +134,7 @@ func TestPauseAProductFromTheList(t *testing.T) {
 		handlertest.WantRedirect(t, d.Post("/settings/products/ledger/pause", nil), "/settings/products")
 	}
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "#toasts", "ledger is pausedAgents get no new jobs of it")
-	if p := d.Settings("ledger"); !p.Paused || web.And(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
+	if p := d.Settings("ledger"); !p.Paused || web.JoinAnd(p.Repos) != "ledger-api" || !p.ReviewRequired || !p.OneJobPerRepo || *p.ReviewLimit != 3 {
 		t.Errorf("it became %+v", p)
 	}
 	handlertest.WantRedirect(t, d.Post(button("Go on"), nil), "/settings/products")

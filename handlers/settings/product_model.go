@@ -209,8 +209,8 @@ func productChanges(before jobs.Product, in jobs.ProductSettings) []string {
 		}
 	}
 	added, removed := without(in.Repos, before.Repos), without(before.Repos, in.Repos)
-	say(len(added) > 0, "added "+web.And(firstNames(added)))
-	say(len(removed) > 0, "removed "+web.And(firstNames(removed)))
+	say(len(added) > 0, "added "+web.JoinAnd(firstNames(added)))
+	say(len(removed) > 0, "removed "+web.JoinAnd(firstNames(removed)))
 	say(before.ReviewRequired != in.ReviewRequired, choose(in.ReviewRequired, "a person approves", "no review needed"))
 	say(before.OneJobPerRepo != in.OneJobPerRepo, choose(in.OneJobPerRepo, "one job per repo", "any number of jobs per repo"))
 	was, now := before.Merge, in.Merge

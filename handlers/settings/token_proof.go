@@ -27,7 +27,7 @@ func (p *tokenPages) tokenProof(c echo.Context, who tenancy.Principal, sheet tok
 	}
 	if sheet.proof.ProviderURL != "" {
 		in.Del(web.ProofField)
-		if err := p.Keep(c, keptTokenForm, in.Encode()); err != nil {
+		if err := p.KeepInSession(c, keptTokenForm, in.Encode()); err != nil {
 			return true, err
 		}
 	}

@@ -44,7 +44,7 @@ func (p *tokenPages) tokenNew(c echo.Context, who tenancy.Principal) error {
 	}
 	sheet := tokenFormData{form: blankToken(kind, "")}
 	if kind == tenancy.KindPerson {
-		kept, err := p.TakeKept(c, keptTokenForm)
+		kept, err := p.TakeFromSession(c, keptTokenForm)
 		if err != nil {
 			return err
 		}

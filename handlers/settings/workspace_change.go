@@ -48,7 +48,7 @@ func (p *workspacePages) workspaceCreate(c echo.Context, who tenancy.Principal) 
 	if err != nil {
 		return err
 	}
-	if err := p.Keep(c, sessions.Workspace, made.ID.String()); err != nil {
+	if err := p.KeepInSession(c, sessions.Workspace, made.ID.String()); err != nil {
 		return err
 	}
 	p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: made.Name + " was created", Text: "You are its owner, and in it now."})
@@ -72,7 +72,7 @@ func (p *workspacePages) workspaceSwitch(c echo.Context, who tenancy.Principal) 
 	if !ok {
 		return fault.New(fault.NotFound, "You are in no such workspace.")
 	}
-	if err := p.Keep(c, sessions.Workspace, to.ID.String()); err != nil {
+	if err := p.KeepInSession(c, sessions.Workspace, to.ID.String()); err != nil {
 		return err
 	}
 	next := web.SafeNext(in.Get("next"))

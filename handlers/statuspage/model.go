@@ -74,7 +74,7 @@ func seatsAfter(snap fleet.Snapshot) string {
 
 // health fills in the word, and the note where it is not a good one.
 func (s pageData) health(m *view.Status) {
-	is := web.ShownHealth(s.status)
+	is := web.HealthModel(s.status)
 	m.Word, m.Icon, m.Tone = is.Word, is.Icon, is.Tone
 	switch is.Tone {
 	case ui.Warn:

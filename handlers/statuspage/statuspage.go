@@ -31,7 +31,7 @@ func New(s *web.Site) web.Page[pageData] {
 		Site: s, Path: links.Status, Need: tenancy.ReadBoard, Section: layout.SectionStatus, Title: "Status",
 		Read: p.read,
 		View: func(shell layout.Shell, d pageData) templ.Component {
-			shell.Now, shell.Health = d.now, web.ShownHealth(d.status)
+			shell.Now, shell.Health = d.now, web.HealthModel(d.status)
 			return view.View(shell, d.model())
 		},
 		Live: web.Live[pageData]{

@@ -1,12 +1,12 @@
 package web
 
-// CookieName returns the name under which a browser keeps a cookie of ours: with
-// https one that no other host of the domain can set.
+// CookieName returns the name of a cookie in the browser: with https one that no other host of
+// the domain can set.
 func (s *Site) CookieName(name string) string {
 	if s.Secure {
-		return hostOnly + name
+		return hostOnlyPrefix + name
 	}
 	return name
 }
 
-const hostOnly = "__Host-"
+const hostOnlyPrefix = "__Host-"

@@ -19,20 +19,20 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// Page declares a page: its address, who may open it, what it reads and what that looks
-// like. M is what it shows.
+// Page declares a page: its address, who may open it, what it reads and how that is shown. M
+// is the page's model.
 type Page[M any] struct {
 	Site    *Site
 	Path    string
 	Need    tenancy.Permission
 	Section layout.Section
 	Title   string
-	// Read reads what the page shows, and reads it again for the live part.
+	// Read returns the model of the page, and of its live part each time that it is sent.
 	Read func(ctx context.Context, r Request) (M, error)
 	View func(shell layout.Shell, m M) templ.Component
-	// Lead returns the address that the page leads on to, "" where it is shown. May be nil.
+	// Lead returns an address to redirect to; "" shows the page. May be nil.
 	Lead func(m M) string
-	// Live keeps an open page up to date. Without a View the page has no live part.
+	// Live is the part of the page that is kept up to date. Without a View there is none.
 	Live Live[M]
 	// Actions are the other routes of the page: what people do on it.
 	Actions []Route
@@ -41,30 +41,30 @@ type Page[M any] struct {
 // Live declares the live part of a page; live.Simple runs it.
 type Live[M any] struct {
 	View func(m M) templ.Component
-	// Changes reports whether a change of the board may change what the page shows. It is then
-	// read again, with what else changes in the same second, or at once where AtOnce is set.
+	// Changes reports whether a change of the board may change the live part. Then it is read
+	// again, together with further changes of the same second, or at once where AtOnce is set.
 	Changes func(u *screens.Update) bool
 	AtOnce  bool
-	// Listen has the page read again when a channel of a workspace brings something: what it
-	// shows is not in the board's log. May be nil.
+	// Listen returns a channel that signals changes which are not in the board's log. May be nil.
 	Listen func(workspace ids.ID) (changed <-chan struct{}, stop func())
-	// Ages has the page read again with each heartbeat: it shows what changes without an event.
+	// Ages is set where the page also changes without an event: it is read again with each
+	// heartbeat.
 	Ages bool
-	// Personal is set where people of one role do not see the same.
+	// Personal is set where people of one role see different things.
 	Personal bool
 	// Check refuses addresses that Read would refuse, before a stream begins. May be nil.
 	Check func(query url.Values) error
 }
 
-// Request is what Read gets.
+// Request is the request for a page, for Read.
 type Request struct {
 	Who    tenancy.Principal
 	Query  url.Values     // of the page's address, with the parameters of its path
 	Fleet  fleet.Snapshot // as it is now
-	Server string         // the address that the reader reached us by
+	Server string         // the server's address as the reader reached it
 }
 
-// Request returns what a request selects.
+// Request returns the request of a page for Read.
 func (s *Site) Request(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) Request {
 	r := Request{Who: who, Query: maps.Clone(c.QueryParams()), Fleet: snap, Server: s.ServerURL(c)}
 	for i, name := range c.ParamNames() {
@@ -81,18 +81,18 @@ func (p Page[M]) Routes() []Route {
 	return append([]Route{Get(p.Path, p.Need, p.show)}, p.Actions...)
 }
 
-// Name returns what the address of the page's stream calls it.
+// Name returns the name of the page in the address of its stream.
 func (p Page[M]) Name() string { return strings.TrimPrefix(p.Path, "/") }
 
 func (p Page[M]) show(c echo.Context, who tenancy.Principal) error {
 	return p.Show(c, who, http.StatusOK, func(*M) {})
 }
 
-// Show shows the page with a status, after change has put into it what only this answer
-// shows, such as a refused form.
+// Show answers with the page and a status, after change has added what only this answer shows, such
+// as a refused form.
 func (p Page[M]) Show(c echo.Context, who tenancy.Principal, status int, change func(m *M)) error {
 	ctx := c.Request().Context()
-	// The place in the log first: what happens from here on is news.
+	// The cursor of the log is read first: the stream sends what changes from here on.
 	frame, err := p.Site.Screens.Frame(ctx, who)
 	if err != nil {
 		return err

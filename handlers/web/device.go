@@ -11,22 +11,22 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// deviceCookie keeps for which accounts a browser is known. It opens nothing: a
-// log in from it is not held up by what others try.
+// deviceCookie names the accounts for which a browser is known. It grants nothing: a log in from a
+// known browser is not throttled by failed attempts of others.
 const deviceCookie = "device"
 
-// LoginOrigin is where a log in comes from.
+// LoginOrigin returns where a log in comes from.
 func (s *Site) LoginOrigin(c echo.Context) devices.Origin {
-	from := devices.Origin{Address: c.RealIP()}
+	origin := devices.Origin{Address: c.RealIP()}
 	if cookie, err := c.Cookie(s.CookieName(deviceCookie)); err == nil {
-		from.Devices = cookie.Value
+		origin.Devices = cookie.Value
 	}
-	return from
+	return origin
 }
 
-// knowDevice makes the browser a known one of the account whose session begins
-// with these values; half a session says nothing.
-func (s *Site) knowDevice(c echo.Context, values map[string]string) error {
+// rememberDevice makes the browser known to the account whose session begins with these values. A
+// session that waits for its second factor does not count.
+func (s *Site) rememberDevice(c echo.Context, values map[string]string) error {
 	account, ok := ids.Parse(values[sessions.Account])
 	if !ok {
 		return nil

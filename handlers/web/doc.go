@@ -3,7 +3,7 @@
 // around a page, and words for numbers and times. It knows no page.
 //
 // The guard of a route only reads sessions. The methods of Site that write one
-// (SignIn, SignOut, Keep, TakeKept, RenewSession and what they share) are called
+// (SignIn, SignOut, KeepInSession, TakeFromSession, RenewSession and what they share) are called
 // by handlers that answer at once and never by a stream, so a stream that runs for
 // an hour saves nothing over a log out.
 package web

@@ -18,33 +18,33 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// HandleError answers a request that failed: a toast for htmx, a page for the
-// rest; without credentials the way to the log in. Only a refusal's own message
-// is shown; causes of what is internal are logged here, once.
+// HandleError answers a request that failed: with a toast for htmx, else with a page; without
+// credentials it redirects to the log in. Only a refusal's own message is shown; causes of
+// internal errors are logged here, once.
 func (s *Site) HandleError(err error, c echo.Context) {
-	f := s.refusal(err, c)
+	f := s.toFault(err, c)
 	s.logFailure(err, f, c)
 	if c.Response().Committed {
 		return
 	}
-	if fails := s.answer(c, f); fails != nil && !c.Response().Committed {
-		if errors.Is(fails, context.Canceled) {
+	if err := s.answer(c, f); err != nil && !c.Response().Committed {
+		if errors.Is(err, context.Canceled) {
 			return // the reader is gone
 		}
-		s.Log.ErrorContext(c.Request().Context(), "error page failed", "request_id", RequestID(c), "error", fails)
+		s.Log.ErrorContext(c.Request().Context(), "error page failed", "request_id", RequestID(c), "error", err)
 		_ = c.String(http.StatusInternalServerError, "Something went wrong.\n")
 	}
 }
 
-// refusal turns any error into one that may be shown.
-func (s *Site) refusal(err error, c echo.Context) *fault.Error {
+// toFault returns the refusal that is shown for an error.
+func (s *Site) toFault(err error, c echo.Context) *fault.Error {
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
 		return fault.From(TooLarge(err))
 	}
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
-		return ofStatus(he)
+		return routerFault(he)
 	}
 	if c.Request().Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return fault.Wrap(err, fault.Unavailable, "The request was broken off.")
@@ -52,8 +52,8 @@ func (s *Site) refusal(err error, c echo.Context) *fault.Error {
 	return fault.From(err)
 }
 
-// ofStatus returns the refusal behind an error that the router made.
-func ofStatus(he *echo.HTTPError) *fault.Error {
+// routerFault returns the refusal for an error of the router.
+func routerFault(he *echo.HTTPError) *fault.Error {
 	switch he.Code {
 	case http.StatusNotFound:
 		return fault.New(fault.NotFound, "There is no page at this address.")
@@ -68,7 +68,7 @@ func ofStatus(he *echo.HTTPError) *fault.Error {
 	}
 }
 
-// logFailure writes what a person cannot mend. Refusals are in the access log.
+// logFailure logs errors that the person cannot correct. Refusals are in the access log.
 func (s *Site) logFailure(err error, f *fault.Error, c echo.Context) {
 	level := slog.LevelError
 	switch f.Code {
@@ -101,7 +101,7 @@ func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	}
 	switch {
 	case f.Code == fault.Unauthenticated:
-		return s.toLogin(c, status)
+		return s.redirectToLogin(c, status)
 	case c.Request().Method == http.MethodHead:
 		return c.NoContent(status)
 	case IsHX(c):
@@ -113,9 +113,9 @@ func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	}
 }
 
-// toLogin sends a browser to the log in and back afterwards. What is no
+// redirectToLogin sends a browser to the log in, and back afterwards. A request that is no
 // navigation only gets the status.
-func (s *Site) toLogin(c echo.Context, status int) error {
+func (s *Site) redirectToLogin(c echo.Context, status int) error {
 	r := c.Request()
 	switch {
 	case IsHX(c):
@@ -130,8 +130,8 @@ func (s *Site) toLogin(c echo.Context, status int) error {
 	}
 }
 
-// LoginFor returns the log-in page that comes back to a path; the board is where it
-// goes anyhow.
+// LoginFor returns the address of the log in that leads back to a path. Without one it leads to the
+// board.
 func LoginFor(path string) string {
 	if next := SafeNext(path); next != links.Board {
 		return links.LoginNext(next)
@@ -148,7 +148,7 @@ func CurrentPath(r *http.Request) string {
 	return SafeNext(u.RequestURI())
 }
 
-// WantsPage reports whether a person looks at the answer.
+// WantsPage reports whether the client accepts HTML.
 func WantsPage(c echo.Context) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), echo.MIMETextHTML)
 }
@@ -161,8 +161,8 @@ func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.Erro
 		Message:   f.Message,
 		RequestID: RequestID(c),
 	}
-	// Without a database there is nothing to put around the message, and querying
-	// for it again would only keep the reader waiting.
+	// Without a database there is no shell, and querying for it again would only keep the
+	// reader waiting.
 	if who, ok := Principal(c); ok && f.Code != fault.Unavailable {
 		page.Shell = s.ErrorShell(c, who)
 	}
@@ -178,7 +178,7 @@ func ShowToast(c echo.Context, status int, t ui.Toast) error {
 	return Render(c, status, ui.ToastBox(t))
 }
 
-// toToast returns a refusal in two lines; the id helps only where the log knows more.
+// toToast returns a refusal as a toast, with the request's id where the log has more about it.
 func toToast(f *fault.Error, requestID string) ui.Toast {
 	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Title(), Text: f.Message}
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {

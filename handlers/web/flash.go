@@ -12,31 +12,32 @@ import (
 
 const (
 	flashCookie = "flash"
-	// flashLife is how long a toast waits for the page that shows it, in seconds.
+	// flashLife is how long a toast is stored for the next page, in seconds.
 	flashLife = 60
-	// maxFlash keeps the cookie well below what browsers take.
+	// maxFlash keeps the cookie well below the limit of browsers, in bytes.
 	maxFlash     = 3000
 	maxFlashText = 400
 )
 
-// SetFlash keeps a toast for the next page, for answers that only redirect.
+// SetFlash stores a toast for the next page, for answers that only redirect.
 func (s *Site) SetFlash(c echo.Context, t ui.Toast) {
-	t.Title, t.Text = FirstLine(ui.Clean(t.Title), maxFlashText), FirstLine(ui.Clean(t.Text), maxFlashText)
+	t.Title = FirstLine(ui.Clean(t.Title), maxFlashText)
+	t.Text = FirstLine(ui.Clean(t.Text), maxFlashText)
 	raw, err := json.Marshal(t)
 	if err != nil {
 		return // a struct of strings always encodes
 	}
-	s.flash(c, base64.RawURLEncoding.EncodeToString(raw), flashLife)
+	s.writeFlash(c, base64.RawURLEncoding.EncodeToString(raw), flashLife)
 }
 
-// takeFlash gives the toast that waits, once. What it says came from us, and is
-// shown as text all the same; its link may only lead to one of our pages.
+// takeFlash returns the stored toast and removes it. Its words are shown as text, and its
+// link may only lead to one of our pages, although the server wrote both.
 func (s *Site) takeFlash(c echo.Context) []ui.Toast {
 	cookie, err := c.Cookie(s.CookieName(flashCookie))
 	if err != nil || cookie.Value == "" {
 		return nil
 	}
-	s.flash(c, "", -1)
+	s.writeFlash(c, "", -1)
 	raw, err := base64.RawURLEncoding.DecodeString(cookie.Value)
 	if err != nil || len(raw) > maxFlash {
 		return nil
@@ -54,7 +55,7 @@ func (s *Site) takeFlash(c echo.Context) []ui.Toast {
 	return []ui.Toast{t}
 }
 
-func (s *Site) flash(c echo.Context, value string, seconds int) {
+func (s *Site) writeFlash(c echo.Context, value string, seconds int) {
 	c.SetCookie(&http.Cookie{
 		Name: s.CookieName(flashCookie), Value: value, Path: "/", MaxAge: seconds,
 		HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteLaxMode,

@@ -10,8 +10,8 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// AgentsCount is "3 live factories, 13 agents"; agents that are dead or have ended are
-// not counted.
+// AgentsCount returns "3 live factories, 13 agents"; agents that are dead or have ended are not
+// counted.
 func AgentsCount(snap fleet.Snapshot) string {
 	if len(snap.Factories) == 0 {
 		return "no factory yet"
@@ -43,13 +43,13 @@ func LiveFactories(snap fleet.Snapshot) []fleet.Factory {
 	return list
 }
 
-// LiveFirst returns the factories as the pages list them: those that are alive
-// above those that have ended and the dead ones, each by name.
+// LiveFirst returns the factories as the pages list them: live ones, then ended ones, then dead
+// ones, each by name.
 func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 	list := LiveFactories(snap)
-	for _, over := range []fleet.Health{fleet.Ended, fleet.Dead} {
+	for _, health := range []fleet.Health{fleet.Ended, fleet.Dead} {
 		for _, f := range snap.Factories {
-			if f.Health == over {
+			if f.Health == health {
 				list = append(list, f)
 			}
 		}
@@ -60,8 +60,7 @@ func LiveFirst(snap fleet.Snapshot) []fleet.Factory {
 // maxFleetRows is how many factories the sidebar names.
 const maxFleetRows = 8
 
-// Now returns the database's time of a snapshot, or ours where no factory has
-// brought one.
+// Now returns the database's time of a snapshot, or this process's where the snapshot has none.
 func Now(snap fleet.Snapshot) time.Time {
 	if snap.Now.IsZero() {
 		return time.Now()
@@ -138,7 +137,7 @@ func FleetRow(f fleet.Factory) layout.FleetRow {
 	return r
 }
 
-// SeatPips returns a factory's seats, one mark each.
+// SeatPips returns the marks for a factory's seats.
 func SeatPips(f fleet.Factory) ui.Pips {
 	open := max(0, f.Seats-f.Taken)
 	switch {

@@ -14,13 +14,13 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// Fits reports whether a field is text of at most so many characters.
-func Fits(text string, most int) bool {
-	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && utf8.RuneCountInString(text) <= most
+// Fits reports whether a field is text of at most maxLength characters.
+func Fits(text string, maxLength int) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && utf8.RuneCountInString(text) <= maxLength
 }
 
-// Sentence puts what is wrong with the fields into a refusal's message, for
-// answers that show no form.
+// Sentence returns a refusal with the problem of its first field as message, for answers that
+// show no form.
 func Sentence(err error) error {
 	if !fault.Is(err, fault.Validation) {
 		return err
@@ -28,8 +28,7 @@ func Sentence(err error) error {
 	return fault.Wrap(err, fault.Validation, "%s", FieldText(err))
 }
 
-// FieldText returns what is wrong with the first refused field by name, else the refusal's
-// message.
+// FieldText returns the problem of the first refused field by name, else the refusal's message.
 func FieldText(err error) string {
 	f := fault.From(err)
 	for _, field := range f.Names() {
@@ -38,8 +37,7 @@ func FieldText(err error) string {
 	return f.Message
 }
 
-// SplitKeys takes lists of keys apart: without JavaScript several are written
-// into one field.
+// SplitKeys splits lists of keys: without JavaScript several are written into one field.
 func SplitKeys(list []string) []string {
 	var keys []string
 	for _, text := range list {
@@ -48,7 +46,7 @@ func SplitKeys(list []string) []string {
 	return keys
 }
 
-// NonBlank trims texts and leaves out empty ones.
+// NonBlank returns the texts trimmed, without empty ones.
 func NonBlank(list []string) []string {
 	var out []string
 	for _, text := range list {
@@ -59,7 +57,7 @@ func NonBlank(list []string) []string {
 	return out
 }
 
-// Distinct leaves out blanks and repetitions; the first of each stays.
+// Distinct returns the texts trimmed, without empty ones and repetitions.
 func Distinct(list []string) []string {
 	var out []string
 	for _, text := range NonBlank(list) {
@@ -70,7 +68,7 @@ func Distinct(list []string) []string {
 	return out
 }
 
-// NumberChoice reads a number; what is wrong with it stands in wrong under the
+// NumberChoice reads a whole number; nil for an empty text. A problem is added to wrong under the
 // field's name.
 func NumberChoice(field, text string, low, high int, wrong map[string]string) *int {
 	if text == "" {

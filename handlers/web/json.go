@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// PrettyJSON indents what an agent sent; what does not parse stays as it is.
+// PrettyJSON returns JSON indented; text that is no JSON as it is.
 func PrettyJSON(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {

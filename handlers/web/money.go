@@ -8,20 +8,20 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// warnFrom is the per cent of a limit from which on every page says so.
+// warnFrom is the percentage of a budget from which on every page warns of it.
 const warnFrom = 80
 
-// MoneyNote returns the bar that every page shows about the gravest of some budgets, nil where
-// none is worth it.
+// MoneyNote returns the bar that every page shows about the most severe of the notices; nil where
+// none is severe.
 func MoneyNote(list []budgets.Notice) *ui.Note {
 	var worst budgets.Notice
 	more := 0
 	for _, n := range list {
-		if gravity(n) == 0 {
+		if severity(n) == 0 {
 			continue
 		}
 		more++
-		if gravity(n) > gravity(worst) {
+		if severity(n) > severity(worst) {
 			worst = n
 		}
 	}
@@ -29,15 +29,17 @@ func MoneyNote(list []budgets.Notice) *ui.Note {
 		return nil
 	}
 	note := moneyNote(worst)
-	note.ActionLabel, note.ActionURL = "Open", links.Budget(worst.ID.String())
+	note.ActionLabel = "Open"
+	note.ActionURL = links.Budget(worst.ID.String())
 	if more > 1 {
 		note.Text = append(note.Text, ui.T(" "+Plural(more-1, "other budget", "other budgets")+" besides."))
 	}
 	return &note
 }
 
-// gravity orders notices: used up before nearly used up, and that before what is foreseen.
-func gravity(n budgets.Notice) int {
+// severity orders notices: used up is the highest, then nearly used up, then a forecast; 0 is not
+// shown.
+func severity(n budgets.Notice) int {
 	switch {
 	case n.UsedUp:
 		return 1000

@@ -9,15 +9,14 @@ import (
 	"github.com/fleetboard/fleetboard/views/links"
 )
 
-// SafeNext returns a path of ours to go on to. Anything that a browser, or what
-// stands before the server, could take for another site's address becomes the
-// board, and so does the log in.
+// SafeNext returns a path of this site to go on to. Anything that a browser or a proxy could take
+// for another site's address becomes the board, and so does the log in.
 func SafeNext(next string) string {
-	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || !utf8.ValidString(next) || strings.ContainsFunc(next, misread) {
+	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || !utf8.ValidString(next) || strings.ContainsFunc(next, isMisread) {
 		return links.Board
 	}
 	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || !plainPath(u) || strings.ContainsFunc(u.Path, misread) {
+	if err != nil || u.IsAbs() || u.Host != "" || !isPlainPath(u) || strings.ContainsFunc(u.Path, isMisread) {
 		return links.Board
 	}
 	if u.Path == links.Login || u.Path == links.Home {
@@ -26,13 +25,12 @@ func SafeNext(next string) string {
 	return next
 }
 
-// misread are the characters that browsers leave out, and the backslash, which
-// they read as a slash.
-func misread(r rune) bool { return unicode.IsControl(r) || r == '\\' }
+// isMisread reports whether browsers drop a character or, as the backslash, read it as a slash.
+func isMisread(r rune) bool { return unicode.IsControl(r) || r == '\\' }
 
-// plainPath reports whether a path means the same to everybody: no part of it is
-// empty, goes up, stays where it is, or has a slash that is written otherwise.
-func plainPath(u *url.URL) bool {
+// isPlainPath reports whether a path means the same to all programs: no part of it is empty, "." or
+// "..", or has an escaped slash.
+func isPlainPath(u *url.URL) bool {
 	if strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
 		return false
 	}

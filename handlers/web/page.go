@@ -19,8 +19,8 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Page makes the shell of a Page, with the toast that waits for it and the
-// numbers of jobs that wait for a person.
+// Page returns the shell of a page, with the stored toast and the numbers of jobs that wait for
+// a person.
 func (s *Site) Page(
 	c echo.Context, who tenancy.Principal, snap fleet.Snapshot, section layout.Section, title string,
 ) (layout.Shell, error) {
@@ -32,7 +32,7 @@ func (s *Site) Page(
 }
 
 func (s *Site) shell(
-	c echo.Context, who tenancy.Principal, around screens.Frame, section layout.Section, title string,
+	c echo.Context, who tenancy.Principal, data screens.Frame, section layout.Section, title string,
 ) (layout.Shell, error) {
 	list, err := s.Accounts.Workspaces.Of(c.Request().Context(), who.Account)
 	if err != nil {
@@ -41,11 +41,14 @@ func (s *Site) shell(
 	if _, ok := FindWorkspace(list, who.Workspace); !ok {
 		return layout.Shell{}, notSignedIn()
 	}
-	shell := frame{who: who, workspaces: list, snap: around.Fleet, theme: ReadTheme(c), path: c.Request().URL.RequestURI()}.model()
-	shell.Section, shell.Title, shell.Toasts = section, title, s.takeFlash(c)
+	shell := frame{who: who, workspaces: list, snap: data.Fleet, theme: ReadTheme(c), path: c.Request().URL.RequestURI()}.model()
+	shell.Section = section
+	shell.Title = title
+	shell.Toasts = s.takeFlash(c)
 	shell.Health = s.Health(c.Request().Context())
-	shell.Needs, shell.Review = CountText(around.Needs.All()), CountText(around.Needs.Reviews)
-	shell.Money = MoneyNote(around.Needs.Budgets)
+	shell.Needs = CountText(data.Needs.All())
+	shell.Review = CountText(data.Needs.Reviews)
+	shell.Money = MoneyNote(data.Needs.Budgets)
 	return shell, nil
 }
 
@@ -65,11 +68,11 @@ func (s *Site) WorkspaceName(ctx context.Context, who tenancy.Principal) (string
 
 // FindWorkspace finds a workspace of a list.
 func FindWorkspace(list []workspaces.Workspace, id ids.ID) (workspaces.Workspace, bool) {
-	at := slices.IndexFunc(list, func(w workspaces.Workspace) bool { return w.ID == id })
-	if at < 0 {
+	i := slices.IndexFunc(list, func(w workspaces.Workspace) bool { return w.ID == id })
+	if i < 0 {
 		return workspaces.Workspace{}, false
 	}
-	return list[at], true
+	return list[i], true
 }
 
 // ErrorShell returns the shell of an error page, nil where even that cannot be read.
@@ -82,11 +85,11 @@ func (s *Site) ErrorShell(c echo.Context, who tenancy.Principal) *layout.Shell {
 	if err != nil {
 		return nil
 	}
-	shell.Path = links.Board // where the theme's form may come back to
+	shell.Path = links.Board // the theme's form leads back to it
 	return &shell
 }
 
-// BackTo returns the page of ours that a form was sent from, or the fallback.
+// BackTo returns the page of this site from which a form was sent, or the fallback.
 func BackTo(c echo.Context, fallback string) string {
 	u, err := url.Parse(c.Request().Referer())
 	if err != nil || u.Host == "" || u.Host != c.Request().Host {
@@ -95,7 +98,7 @@ func BackTo(c echo.Context, fallback string) string {
 	return SafeNext(u.RequestURI())
 }
 
-// ServerURL returns the address that the reader reached us by.
+// ServerURL returns the server's address as the reader reached it.
 func (s *Site) ServerURL(c echo.Context) string {
 	if s.Secure {
 		return "https://" + c.Request().Host
@@ -103,13 +106,13 @@ func (s *Site) ServerURL(c echo.Context) string {
 	return "http://" + c.Request().Host
 }
 
-// FirstRun says how to connect a factory, and which one is there.
+// FirstRun returns how to connect a factory, and the first one that is connected.
 func (s *Site) FirstRun(ctx context.Context, r Request) ui.FirstRun {
 	return FirstRunModel(r.Server, s.EnrolmentFile(ctx, r.Who), r.Who.Can(tenancy.WriteJobs), r.Fleet)
 }
 
-// EnrolmentFile is where an enrolment token of the caller's workspace lies: the
-// one that the first start wrote is of the first workspace, and any other one has none: "".
+// EnrolmentFile returns the file with an enrolment token of the caller's workspace: that of the
+// first workspace, which the first start wrote; "" for any other workspace.
 func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string {
 	list, err := s.Accounts.Workspaces.Of(ctx, who.Account)
 	if w, ok := FindWorkspace(list, who.Workspace); err == nil && ok && w.First() {
@@ -118,13 +121,15 @@ func (s *Site) EnrolmentFile(ctx context.Context, who tenancy.Principal) string 
 	return ""
 }
 
-// FirstRunModel says how to connect a factory to server.
+// FirstRunModel returns how to connect a factory to server.
 func FirstRunModel(server, tokenFile string, canWrite bool, snap fleet.Snapshot) ui.FirstRun {
 	m := ui.FirstRun{Server: server, TokenFile: tokenFile, CanWrite: canWrite}
 	for _, f := range snap.Factories {
 		for _, a := range f.Agents {
 			if m.Factory == "" && a.TakesJobs() {
-				m.Factory, m.Agent, m.Offers = f.Name, a.Name, firstOffers(f, a)
+				m.Factory = f.Name
+				m.Agent = a.Name
+				m.Offers = firstOffers(f, a)
 			}
 		}
 	}
@@ -140,15 +145,15 @@ func firstOffers(f fleet.Factory, a fleet.Agent) []ui.FirstRunOffer {
 	capabilities := slices.Concat(f.Capabilities, a.Capabilities)
 	slices.Sort(capabilities)
 	list := []ui.FirstRunOffer{
-		{Label: "Repos", Text: listed(repos)}, {Label: "Engines", Text: listed(f.Engines)},
-		{Label: "Capabilities", Text: listed(slices.Compact(capabilities))},
+		{Label: "Repos", Text: listFirst(repos)}, {Label: "Engines", Text: listFirst(f.Engines)},
+		{Label: "Capabilities", Text: listFirst(slices.Compact(capabilities))},
 	}
 	list = slices.DeleteFunc(list, func(o ui.FirstRunOffer) bool { return o.Text == "" })
 	return append(list, ui.FirstRunOffer{Label: "Seats", Text: strconv.Itoa(f.Seats)})
 }
 
-// listed returns the first of some names, and how many more there are.
-func listed(names []string) string {
+// listFirst returns the first names of a list, and how many more there are.
+func listFirst(names []string) string {
 	if more := len(names) - MaxListed; more > 0 {
 		return strings.Join(names[:MaxListed], ", ") + " and " + strconv.Itoa(more) + " more"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/layout"
 )
 
-// frame is what the shell around a page is made of.
+// frame is what the shell of a page shows.
 type frame struct {
 	who        tenancy.Principal
 	workspaces []workspaces.Workspace // all of the person
@@ -53,7 +53,8 @@ func initials(name string) string {
 	case 1:
 		return strings.ToUpper(string([]rune(words[0])[:min(2, len([]rune(words[0])))]))
 	}
-	first, last := []rune(words[0])[0], []rune(words[len(words)-1])[0]
+	first := []rune(words[0])[0]
+	last := []rune(words[len(words)-1])[0]
 	return strings.ToUpper(string([]rune{first, last}))
 }
 

@@ -14,10 +14,10 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// ProofField is the field of a form that takes a fresh proof.
+// ProofField is the field of a form with a new proof of identity.
 const ProofField = "proof"
 
-// proven reports whether the person has proven in this session, lately, who he is.
+// proven reports whether the person has lately proven their identity in this session.
 func (s *Site) proven(c echo.Context) (bool, error) {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
@@ -27,12 +27,12 @@ func (s *Site) proven(c echo.Context) (bool, error) {
 	return err == nil && time.Since(time.Unix(at, 0)) < sessions.ProofLife, nil
 }
 
-// ProvenNow returns the value of accounts.SessionProven at this moment.
+// ProvenNow returns the value of sessions.Proven for a proof at this moment.
 func ProvenNow() string { return strconv.FormatInt(time.Now().Unix(), 10) }
 
-// AskProof returns the proof that a person must give before something that outlasts the
-// session; nil where none is needed. next is where a log in with the provider
-// comes back to.
+// AskProof returns the proof that a person must give before an action that outlasts the
+// session; nil where none is needed. next is the page to which a log in with the provider
+// leads back.
 func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui.Proof, error) {
 	if ok, err := s.proven(c); ok || err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (s *Site) AskProof(c echo.Context, who tenancy.Principal, next string) (*ui
 	return ask, nil
 }
 
-// TakeProof is AskProof for a form that was sent: a right answer in it is believed from
-// now on. What is still required says what was wrong.
+// TakeProof is AskProof for a form that was sent: a correct proof in it counts from now on. A proof
+// that is still required has the error of the one that was sent.
 func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, next string) (*ui.Proof, error) {
 	ask, err := s.AskProof(c, who, next)
 	if ask == nil || err != nil {
@@ -62,7 +62,7 @@ func (s *Site) TakeProof(c echo.Context, who tenancy.Principal, in url.Values, n
 	err = s.Accounts.SecondFactors.Prove(c.Request().Context(), who, in.Get(ProofField), s.LoginOrigin(c))
 	switch f := fault.From(err); {
 	case err == nil:
-		return nil, s.Keep(c, sessions.Proven, ProvenNow())
+		return nil, s.KeepInSession(c, sessions.Proven, ProvenNow())
 	case f.Code == fault.Validation:
 		ask.Error = f.Fields["current"]
 	case MustWait(f):

@@ -11,8 +11,8 @@ import (
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Render shows a component. It is made completely before the first byte goes
-// out, so an error in the middle is an error page and not half a page.
+// Render answers with a component. It is rendered completely before the first byte is sent, so
+// that an error gives an error page and not half a page.
 func Render(c echo.Context, status int, component templ.Component) error {
 	return render(c, status, component, AcceptsGzip(c.Request()))
 }
@@ -51,8 +51,8 @@ func render(c echo.Context, status int, component templ.Component, compressed bo
 // IsHX reports whether the request is htmx's, for a fragment.
 func IsHX(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
 
-// SeeOther sends the browser on to a path of ours with GET. htmx gets a
-// header, because fetch would follow a redirect unseen.
+// SeeOther redirects the browser to a path of this site. htmx gets a header instead, because
+// fetch would follow a redirect itself.
 func SeeOther(c echo.Context, path string) error {
 	if IsHX(c) {
 		c.Response().Header().Set("HX-Redirect", path)

@@ -9,10 +9,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// MaxForm is the size of a form with everything in it.
+// MaxForm is the largest size of a form, in bytes.
 const MaxForm = 64 << 10
 
-// RequestID is our name of the request.
+// RequestID returns the server's id of the request.
 func RequestID(c echo.Context) string {
 	return c.Response().Header().Get(echo.HeaderXRequestID)
 }
@@ -32,10 +32,10 @@ func TooLarge(cause error) error {
 
 const whoKey = "who"
 
-// SetWho keeps who calls, for the error page.
+// SetWho stores the caller in the context, for Principal.
 func SetWho(c echo.Context, who tenancy.Principal) { c.Set(whoKey, who) }
 
-// Principal is who the guard let in; false before the guard and on public routes.
+// Principal returns the caller whom the guard let in; false before the guard and on public routes.
 func Principal(c echo.Context) (tenancy.Principal, bool) {
 	who, ok := c.Get(whoKey).(tenancy.Principal)
 	return who, ok

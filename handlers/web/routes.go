@@ -15,12 +15,11 @@ type Handler = func(c echo.Context, who tenancy.Principal) error
 // Route is one page or action, and the permission it needs.
 type Route struct {
 	Method, Path string
-	// Need is checked before Handle runs. Public runs it with the zero
-	// Principal, without a look at the session.
+	// Need is checked before Handle runs. With Public it runs with the zero Principal, and the
+	// session is not read.
 	Need   tenancy.Permission
 	Handle Handler
-	// Long is an answer that goes on for long, such as a stream or a download: it takes no
-	// turn.
+	// Long is set for answers that take long, such as a stream or a download: they take no turn.
 	Long bool
 }
 
@@ -29,7 +28,7 @@ func Get(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle}
 }
 
-// GetLong returns a route that changes nothing, and whose answer goes on for long.
+// GetLong returns a route that changes nothing, and whose answer takes long.
 func GetLong(path string, need tenancy.Permission, handle Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Need: need, Handle: handle, Long: true}
 }

@@ -8,10 +8,10 @@ import (
 // MaxFound is how many jobs a search shows.
 const MaxFound = 8
 
-// maxFilter bounds what a filter's value may be, in bytes.
+// maxFilter bounds a filter's value, in bytes.
 const maxFilter = 200
 
-// FilterValue returns a filter of a page's query, "" where it makes no sense.
+// FilterValue returns a filter of a page's query; "" where it is not valid.
 func FilterValue(q url.Values, name string) string {
 	v := strings.TrimSpace(q.Get(name))
 	if len(v) > maxFilter || strings.ContainsRune(v, 0) {

@@ -17,16 +17,16 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// sessionLife is how long a person stays logged in, whatever happens. The session
-// manager has no idle limit: it would write the session on every request, also on
-// one that was under way at log out. The store has one.
+// sessionLife is how long a person stays logged in at most. The session manager has no idle
+// limit, with which it would write the session on every request, also on one that was under
+// way at log out. The store has one.
 const sessionLife = 12 * time.Hour
 
-// halfLife is how long the page for the second factor can be answered.
+// halfLife is how long a person has for the second factor.
 const halfLife = 5 * time.Minute
 
-// NewSessions returns the manager of the browsers' sessions over a store.
-// Secure makes a cookie that only https carries and no other host can set.
+// NewSessions returns the manager of the browsers' sessions in a store. secure makes the
+// cookie one that only https sends and no other host can set.
 func NewSessions(store scs.Store, secure bool) *scs.SessionManager {
 	m := scs.New()
 	m.Store = store
@@ -46,7 +46,7 @@ func notSignedIn() error {
 	return fault.New(fault.Unauthenticated, "Log in to go on.")
 }
 
-// Person reads the session and says who it belongs to. It writes nothing.
+// Person returns the person of the browser's session. It writes nothing.
 func (s *Site) Person(c echo.Context) (tenancy.Principal, error) {
 	cookie, err := c.Cookie(s.Sessions.Cookie.Name)
 	if err != nil || cookie.Value == "" {
@@ -64,30 +64,29 @@ func (s *Site) Person(c echo.Context) (tenancy.Principal, error) {
 	return s.Accounts.Workspaces.Person(ctx, account, workspace)
 }
 
-// SignIn begins a session for an account, under a new token: one that an
-// attacker planted before is worth nothing. The session the browser had ends, and
-// nothing that was kept in it goes on.
+// SignIn begins a session for an account under a new token, so that a token that an attacker
+// planted before is worth nothing. The browser's previous session ends with all its values.
 func (s *Site) SignIn(c echo.Context, account people.Account) error {
 	epoch, err := s.Accounts.Sessions.Epoch(c.Request().Context(), account.ID)
 	if err != nil {
 		return err
 	}
-	return s.WholeSignIn(c, account.ID, epoch)
+	return s.SignInAtEpoch(c, account.ID, epoch)
 }
 
-// WholeSignIn is SignIn for credentials that were checked in an epoch: where all
-// sessions ended since, the new one is over before it begins.
-func (s *Site) WholeSignIn(c echo.Context, account ids.ID, epoch int64) error {
+// SignInAtEpoch is SignIn for credentials that were checked in an epoch: where all sessions were
+// ended since, the new one is not valid either.
+func (s *Site) SignInAtEpoch(c echo.Context, account ids.ID, epoch int64) error {
 	return s.BeginSession(c, map[string]string{sessions.Account: account.String(), sessions.Epoch: EpochText(epoch)}, 0)
 }
 
-// HalfSignIn begins the session of a person who still has to give the second factor.
+// HalfSignIn begins the session of a person who still has to pass the second factor.
 func (s *Site) HalfSignIn(c echo.Context, in login.LoggedIn) error {
 	return s.BeginSession(c, map[string]string{sessions.Half: in.ID.String(), sessions.Epoch: EpochText(in.Epoch)}, halfLife)
 }
 
-// BeginSession begins one with these values under a new token; a life of 0 is
-// that of the session manager.
+// BeginSession begins a session with these values under a new token; a life of 0 is the
+// session manager's.
 func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.Duration) error {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.
 	if values[sessions.Account] != "" {
 		s.Sessions.Put(ctx, sessions.Proven, ProvenNow())
 	}
-	if err := s.knowDevice(c, values); err != nil {
+	if err := s.rememberDevice(c, values); err != nil {
 		return err
 	}
 	s.Sessions.Put(ctx, sessions.Address, c.RealIP())
@@ -116,11 +115,11 @@ func (s *Site) BeginSession(c echo.Context, values map[string]string, life time.
 	if err := s.saveSession(ctx, c); err != nil {
 		return err
 	}
-	return s.noteLogIn(ctx, c, values)
+	return s.recordLogIn(ctx, c, values)
 }
 
-// HalfSignedIn returns the account that waits for its second factor, and the epoch its
-// password was checked in. Fault: Unauthenticated.
+// HalfSignedIn returns the account that waits for its second factor, and the epoch in which its
+// password was checked. Fault: Unauthenticated.
 func (s *Site) HalfSignedIn(c echo.Context) (account ids.ID, epoch int64, err error) {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
@@ -134,24 +133,26 @@ func (s *Site) HalfSignedIn(c echo.Context) (account ids.ID, epoch int64, err er
 	return account, epoch, err
 }
 
-// RenewSession gives the browser's session another token, after a change of what
-// protects the account: ctx was loaded before, and the session of the old token
-// has just been ended. What was kept in it goes on.
+// RenewSession gives the browser's session a new token after a change of the account's
+// credentials: ctx was loaded before, and the session of the old token has just been ended.
+// Its values stay.
 func (s *Site) RenewSession(ctx context.Context, c echo.Context, epoch int64) error {
 	if err := s.Sessions.RenewToken(ctx); err != nil {
 		return err
 	}
-	values := map[string]string{sessions.Epoch: EpochText(epoch),
-		sessions.Account: s.Sessions.GetString(ctx, sessions.Account)}
+	values := map[string]string{
+		sessions.Epoch:   EpochText(epoch),
+		sessions.Account: s.Sessions.GetString(ctx, sessions.Account),
+	}
 	s.Sessions.Put(ctx, sessions.Epoch, values[sessions.Epoch])
 	s.Sessions.Put(ctx, sessions.Proven, ProvenNow())
-	if err := s.knowDevice(c, values); err != nil {
+	if err := s.rememberDevice(c, values); err != nil {
 		return err
 	}
 	return s.saveSession(ctx, c)
 }
 
-// EpochText returns an epoch as a session keeps it.
+// EpochText returns an epoch as it is stored in a session.
 func EpochText(epoch int64) string { return strconv.FormatInt(epoch, 10) }
 
 // SignOut ends the browser's session, on the server first.
@@ -165,15 +166,14 @@ func (s *Site) SignOut(c echo.Context) error {
 	}
 	s.Sessions.WriteSessionCookie(ctx, c.Response(), "", time.Time{})
 	noStore(c)
-	// What the browser kept of the pages goes too.
+	// The browser removes what it stored of the pages.
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	return nil
 }
 
-// Keep keeps a value in the browser's session, under the same token; a
-// visitor without a session gets one that opens nothing. Where the session has
-// ended in the meantime nothing is kept.
-func (s *Site) Keep(c echo.Context, name, value string) error {
+// KeepInSession stores a value in the browser's session, under the same token. A visitor without a
+// session gets one of nobody. Where the session has ended meanwhile nothing is stored.
+func (s *Site) KeepInSession(c echo.Context, name, value string) error {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return err
@@ -182,9 +182,8 @@ func (s *Site) Keep(c echo.Context, name, value string) error {
 	return s.saveSession(ctx, c)
 }
 
-// TakeKept reads a value of the browser's session and removes it; "" where
-// there is none.
-func (s *Site) TakeKept(c echo.Context, name string) (string, error) {
+// TakeFromSession returns a value of the browser's session and removes it; "" where there is none.
+func (s *Site) TakeFromSession(c echo.Context, name string) (string, error) {
 	ctx, err := s.Sessions.Load(c.Request().Context(), s.SessionToken(c))
 	if err != nil {
 		return "", err
@@ -216,15 +215,14 @@ func (s *Site) SessionToken(c echo.Context) string {
 	return cookie.Value
 }
 
-// noStore puts back the header that the session manager weakens when it writes
-// the cookie.
+// noStore sets the header again that the session manager weakens when it writes the cookie.
 func noStore(c echo.Context) {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
 }
 
-// noteLogIn remembers the log in whose session, with these values, was just saved;
-// half a session is none.
-func (s *Site) noteLogIn(ctx context.Context, c echo.Context, values map[string]string) error {
+// recordLogIn records the log in whose session, with these values, was just saved. A session that
+// waits for its second factor is none.
+func (s *Site) recordLogIn(ctx context.Context, c echo.Context, values map[string]string) error {
 	account, ok := ids.Parse(values[sessions.Account])
 	if !ok {
 		return nil
@@ -236,9 +234,9 @@ func (s *Site) noteLogIn(ctx context.Context, c echo.Context, values map[string]
 	return s.Accounts.LogIns.NoteLogIn(ctx, account, epoch, s.LoginOrigin(c), c.Request().UserAgent(), s.Sessions.Token(ctx))
 }
 
-// StillIn reports whether the session lasts and the role is the same. A database
-// that cannot be queried ends no stream.
-func (s *Site) StillIn(c echo.Context, who tenancy.Principal) bool {
+// StillSignedIn reports whether the session still lasts with the same role. A database that cannot
+// be reached ends no stream.
+func (s *Site) StillSignedIn(c echo.Context, who tenancy.Principal) bool {
 	now, err := s.Person(c)
 	if err != nil {
 		return !fault.Is(err, fault.Unauthenticated)

@@ -29,7 +29,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy/quota"
 )
 
-// Deps is what the pages need.
+// Deps are the services and settings that the pages need.
 type Deps struct {
 	Accounts *accounts.Parts
 	// Provider is the identity provider; nil where none is configured.
@@ -38,23 +38,20 @@ type Deps struct {
 	Sessions *scs.SessionManager
 	Log      *slog.Logger
 
-	Jobs     *jobs.Service
-	Attempts *attempts.Service
-	JobLogs  *joblog.Service
-	// JobSearch finds jobs by words.
-	JobSearch *jobsearch.Service
-	Fleet     *fleet.Service
-	Dispatch  *dispatch.Service
-	Screens   *screens.Service
-	Bus       *bus.Service
-	Events    *eventlog.Log
-	Budgets   *budgets.Service
-	Blobs     *blobs.Service
-	Prices    *prices.Service
-	// Estimates say what jobs are expected to cost.
-	Estimates *estimates.Service
-	Usage     *usage.Service
-	// Coordinator says who leads.
+	Jobs        *jobs.Service
+	Attempts    *attempts.Service
+	JobLogs     *joblog.Service
+	JobSearch   *jobsearch.Service
+	Fleet       *fleet.Service
+	Dispatch    *dispatch.Service
+	Screens     *screens.Service
+	Bus         *bus.Service
+	Events      *eventlog.Log
+	Budgets     *budgets.Service
+	Blobs       *blobs.Service
+	Prices      *prices.Service
+	Estimates   *estimates.Service
+	Usage       *usage.Service
 	Coordinator *coordinator.Service
 
 	// Ready reports whether the server can answer, for /readyz.
@@ -64,27 +61,26 @@ type Deps struct {
 	Done <-chan struct{}
 	// EnrolmentTokenFile is shown to people who connect their first factory.
 	EnrolmentTokenFile string
-	// Secure is whether people reach the server by https: cookies are then
-	// bound to it, and browsers get the instruction to stay with it.
+	// Secure is set where people reach the server by https: then cookies are only sent with it,
+	// and browsers are told to use nothing else.
 	Secure bool
 	// Quota is how much each person and each address may send; nil is no limit.
 	Quota *quota.Quota
-	// Turns are those of pages, which are expensive; nil is no limit.
+	// Turns limits how many pages are made at once; nil is no limit.
 	Turns *quota.Turns
-	// ClientAddress says where a request comes from. Nil is the connection's
-	// address.
+	// ClientAddress returns the address of a request's client. Nil is the connection's address.
 	ClientAddress func(*http.Request) string
 }
 
-// Site is what all pages have in common: the services that they call, the browser's session,
-// its theme, the toast that waits for it, and the frame around each page.
+// Site is what all pages share: the services, the browser's session, its theme, the stored toast,
+// and the shell around each page.
 type Site struct {
 	Deps
-	// leader says who leads the coordination, at most leaderFresh ago.
+	// leader returns the coordinator's status as it was at most leaderFresh ago.
 	leader *edge.Probe[coordinator.Status]
 }
 
-// leaderFresh is how old may be what the pages say of the coordinator.
+// leaderFresh is how old the coordinator's status on the pages may be.
 const leaderFresh = 5 * time.Second
 
 // New returns the site.

@@ -6,15 +6,13 @@ import (
 	"github.com/fleetboard/fleetboard/views/layout"
 )
 
-const (
-	// ThemeCookie keeps a person's choice.
-	ThemeCookie = "theme"
-)
+// ThemeCookie is the cookie with a person's theme.
+const ThemeCookie = "theme"
 
-// ReadTheme returns what the browser's cookie says; anything unknown is the system's. It
-// is no secret, so it may come under either name.
+// ReadTheme returns the theme of the browser's cookie; anything unknown is the system's. It is no
+// secret, so the cookie may have either name.
 func ReadTheme(c echo.Context) layout.Theme {
-	cookie, err := c.Cookie(hostOnly + ThemeCookie)
+	cookie, err := c.Cookie(hostOnlyPrefix + ThemeCookie)
 	if err != nil {
 		cookie, err = c.Cookie(ThemeCookie)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// TryAgainText says how long to wait.
+// TryAgainText returns the sentence that says how long to wait.
 func TryAgainText(f *fault.Error) string {
 	wait := WaitText(RetryAfter(f))
 	if f.Code == fault.Unavailable {
@@ -15,10 +15,10 @@ func TryAgainText(f *fault.Error) string {
 	return "Too many attempts. Try again in " + wait + "."
 }
 
-// UnknownTime is Retry-After where a refusal does not say how long.
+// UnknownTime is RetryAfter where a refusal does not say how long.
 const UnknownTime = 5
 
-// RetryAfter is in seconds.
+// RetryAfter returns how long to wait after a refusal, in seconds.
 func RetryAfter(f *fault.Error) int {
 	if n, ok := f.Details["retry_after"].(int); ok && n > 0 {
 		return n

@@ -10,7 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Plural writes a number with its noun: "1 seat", "1,284 seats".
+// Plural returns a number with its noun: "1 seat", "1,284 seats".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -18,8 +18,8 @@ func Plural(n int, one, many string) string {
 	return ui.Count(n) + " " + many
 }
 
-// And joins names: "a", "a And b", "a, b And c".
-func And(list []string) string {
+// JoinAnd joins names: "a", "a and b", "a, b and c".
+func JoinAnd(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
 	}
@@ -27,11 +27,11 @@ func And(list []string) string {
 	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// MaxListed is how many keys or names one sentence holds.
+// MaxListed is how many keys or names a sentence lists.
 const MaxListed = 3
 
-// AndSpans is and for spans; beyond MaxListed it says how many more.
-func AndSpans(list []ui.Span) []ui.Span {
+// JoinSpans is JoinAnd for spans; beyond MaxListed it says how many more there are.
+func JoinSpans(list []ui.Span) []ui.Span {
 	if hidden := len(list) - MaxListed; hidden > 0 {
 		list = append(slices.Clone(list[:MaxListed]), ui.T(strconv.Itoa(hidden)+" more"))
 	}
@@ -49,7 +49,7 @@ func AndSpans(list []ui.Span) []ui.Span {
 	return out
 }
 
-// Percent returns a progress as the views take it: -1 where nobody said.
+// Percent returns a progress as the views take it; -1 where it is not known.
 func Percent(p *int) int {
 	if p == nil {
 		return -1
@@ -57,7 +57,7 @@ func Percent(p *int) int {
 	return *p
 }
 
-// PercentWord returns a progress in a table, "" where nobody said.
+// PercentWord returns a progress for a table; "" where it is not known.
 func PercentWord(p *int) string {
 	if p == nil {
 		return ""
@@ -75,7 +75,7 @@ func FirstLine(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// Nth returns the word for a place in a row: "third"; numbers from the tenth on.
+// Nth returns an ordinal number: "third"; from the tenth on in digits.
 func Nth(n int) string {
 	words := []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
 	if n >= 1 && n <= len(words) {
@@ -84,7 +84,7 @@ func Nth(n int) string {
 	return strconv.Itoa(n) + "th"
 }
 
-// OrWord returns a value of a list of facts, or the word for none.
+// OrWord returns a value of a list of facts, or the word for an empty one.
 func OrWord(value, none string) ui.Sentence {
 	if value == "" {
 		return ui.Text(none)
@@ -92,19 +92,19 @@ func OrWord(value, none string) ui.Sentence {
 	return ui.Say(ui.Key(value))
 }
 
-// MaxSub is how much of a text the second line of a row holds, in characters.
+// MaxSub is how much of a text the second line of a row shows, in characters.
 const MaxSub = 80
 
-// MaxQuote is how much of a person's or an agent's words a sentence holds, in
-// characters.
+// MaxQuote is how much of a person's or an agent's words a sentence quotes, in characters.
 const MaxQuote = 120
 
-// Beginning returns the first characters of a text, with a mark where more follow.
-func Beginning(text string, most int) string {
+// Beginning returns the first characters of a text, with an ellipsis where more follow.
+func Beginning(text string, maxLength int) string {
 	n := 0
-	for at := range text {
-		if n++; n > most {
-			return text[:at] + "…"
+	for i := range text {
+		n++
+		if n > maxLength {
+			return text[:i] + "…"
 		}
 	}
 	return text
@@ -118,14 +118,14 @@ func RoleWord(r tenancy.Role) string {
 	return "a " + string(r)
 }
 
-// Capital begins a word with a capital letter.
+// Capital returns a word with its first letter in upper case.
 func Capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// Counted writes a number with its thousands apart: 10,000.
+// Counted returns a number with its thousands separated: 10,000.
 func Counted(n int) string {
 	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
 	return text
 }
