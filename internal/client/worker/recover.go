@@ -17,6 +17,7 @@ import (
 type recovery struct{ *Worker }
 
 func (w recovery) run(ctx context.Context) error {
+	w.clearSockets()
 	reports, err := w.out.Pending()
 	if err != nil {
 		w.Log.Error("some reports cannot be read: " + err.Error())

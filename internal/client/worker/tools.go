@@ -3,6 +3,8 @@ package worker
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +26,7 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 		return "", func() {}, nil
 	}
 	// Paths of sockets are short: about a hundred characters, whatever the state's is.
-	dir, err := os.MkdirTemp("", "fleet-")
+	dir, err := os.MkdirTemp("", a.w.socketPrefix())
 	if err != nil {
 		return "", nil, err
 	}
@@ -46,6 +48,23 @@ func (a *attempt) serveTools(ctx context.Context) (socket string, closing func()
 		server.Wait()
 		_ = os.RemoveAll(dir) // it is empty, in the directory of temporary files
 	}, nil
+}
+
+// socketPrefix begins the names of the directories with this worker's sockets.
+func (w *Worker) socketPrefix() string {
+	state := sha256.Sum256([]byte(w.State))
+	return "fleet-" + hex.EncodeToString(state[:6]) + "-"
+}
+
+// clearSockets removes the sockets of a process before this one that was killed. A socket's
+// directory has nothing else in it.
+func (w *Worker) clearSockets() {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), w.socketPrefix()+"*")) // the pattern is sound
+	for _, dir := range left {
+		if err := errors.Join(os.RemoveAll(filepath.Join(dir, "tools")), os.Remove(dir)); err != nil {
+			w.Log.Warn("a socket of before stays: " + err.Error())
+		}
+	}
 }
 
 // tools is what the agent of an attempt may call, for mcptools.Handler.
