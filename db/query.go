@@ -7,13 +7,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Map makes a list of the rows of a query.
-func Map[Row, T any](rows []Row, from func(Row) T) []T {
+// Map makes a list of the rows of a query, and passes its error on.
+func Map[Row, T any](rows []Row, err error, from func(Row) T) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
 	list := make([]T, len(rows))
 	for i, r := range rows {
 		list[i] = from(r)
 	}
-	return list
+	return list, nil
 }
 
 // name puts the name of the query before its error, as it stands at the head of what sqlc

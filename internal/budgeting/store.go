@@ -197,15 +197,10 @@ func reserveTx(ctx context.Context, tx db.Tx, workspace ids.ID, grants []Grant) 
 func FreeTx(ctx context.Context, tx db.Tx, workspace ids.ID, leases []spend.Lease) ([]budgets.Adjustment, error) {
 	in, epochs := spend.SplitLeases(leases)
 	rows, err := q.BudgetFree(ctx, tx, workspace, in, epochs)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]budgets.Adjustment, len(rows))
-	for i, r := range rows {
-		list[i] = budgets.Adjustment{Budget: r.BudgetID, Name: r.Name, Start: r.PeriodStart, Money: spend.Nanos(r.OverNanos),
+	return db.Map(rows, err, func(r dbsqlc.BudgetFreeRow) budgets.Adjustment {
+		return budgets.Adjustment{Budget: r.BudgetID, Name: r.Name, Start: r.PeriodStart, Money: spend.Nanos(r.OverNanos),
 			Tokens: r.OverTokens}
-	}
-	return list, nil
+	})
 }
 
 // heldTx are jobs that wait for a budget and that no hard one is short for by itself, the

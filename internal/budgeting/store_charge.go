@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
@@ -91,12 +92,7 @@ func fireTx(ctx context.Context, tx db.Tx, workspace ids.ID, f crossing) (bool, 
 // warnedTx returns the leases whose holders a budget has warned, as charges of nothing.
 func warnedTx(ctx context.Context, tx db.Tx, workspace ids.ID, most int) ([]spend.Charge, error) {
 	rows, err := q.LeasesWarnedByBudget(ctx, tx, workspace, most)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]spend.Charge, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, spend.Charge{Lease: spend.Lease{Job: r.JobID, Epoch: r.Epoch}, At: r.Now})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.LeasesWarnedByBudgetRow) spend.Charge {
+		return spend.Charge{Lease: spend.Lease{Job: r.JobID, Epoch: r.Epoch}, At: r.Now}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -30,12 +31,5 @@ type asking struct {
 // askingTx reads which jobs count for a budget that asks about models without a price.
 func askingTx(ctx context.Context, tx db.Tx, workspace ids.ID, jobs []ids.ID) ([]asking, error) {
 	rows, err := q.BudgetsAskingForJobs(ctx, tx, workspace, jobs)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]asking, len(rows))
-	for i, r := range rows {
-		list[i] = asking{r.JobID, r.Key, r.Name}
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.BudgetsAskingForJobsRow) asking { return asking{r.JobID, r.Key, r.Name} })
 }

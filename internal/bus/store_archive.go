@@ -42,14 +42,7 @@ func oldOnesTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, bef
 
 func bySeqsTx(ctx context.Context, tx db.Tx, workspace ids.ID, seqs []int64) ([]Message, error) {
 	rows, err := q.MessagesBySeqs(ctx, tx, workspace, seqs)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Message, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, messageFrom(r.Message, r.JobKey))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.MessagesBySeqsRow) Message { return messageFrom(r.Message, r.JobKey) })
 }
 
 // insertArchiveTx adds the archive of messages, in their order.
@@ -60,13 +53,8 @@ func insertArchiveTx(ctx context.Context, tx db.Tx, workspace, id ids.ID, seqs [
 
 func archivesTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]Archive, error) {
 	rows, err := q.ArchiveList(ctx, tx, workspace, before, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Archive, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Archive{First: r.FirstSeq, Last: r.LastSeq, Messages: r.Messages, Blob: blobs.Sum(r.Blob), Size: r.Size,
-			At: r.At})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.ArchiveListRow) Archive {
+		return Archive{First: r.FirstSeq, Last: r.LastSeq, Messages: r.Messages, Blob: blobs.Sum(r.Blob), Size: r.Size,
+			At: r.At}
+	})
 }

@@ -11,27 +11,13 @@ import (
 
 func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, after int64, limit int) ([]Message, error) {
 	rows, err := q.MessageThread(ctx, tx, workspace, name, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Message, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, messageFrom(r.Message, r.JobKey))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.MessageThreadRow) Message { return messageFrom(r.Message, r.JobKey) })
 }
 
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before int64, limit int) ([]Message, error) {
 	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: orEmpty(f.Types),
 		Sender: f.From, MaxRows: limit})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Message, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, messageFrom(r.Message, r.JobKey))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.MessagePageRow) Message { return messageFrom(r.Message, r.JobKey) })
 }
 
 func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, f Filter, limit int) ([]Found, error) {
@@ -41,18 +27,13 @@ func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Q
 	}
 	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
 		Type: kind, Sender: f.From, Job: f.Job, MaxRows: limit})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Found, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Found{
+	return db.Map(rows, err, func(r dbsqlc.MessageSearchRow) Found {
+		return Found{
 			Message: messageFrom(r.Message, r.JobKey),
 			Passage: wanted.See(payloadText(r.Message.Payload)).Passage(),
 			Rank:    r.Rank,
-		})
-	}
-	return list, nil
+		}
+	})
 }
 
 func deadLettersTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64, limit int) ([]DeadLetter, error) {

@@ -29,14 +29,7 @@ func exportFrom(r dbsqlc.MessageExport) Export {
 
 func exportsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Export, error) {
 	rows, err := q.ExportList(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Export, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, exportFrom(r))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.MessageExport) Export { return exportFrom(r) })
 }
 
 // createExportTx makes an export unless there is one of this name.
@@ -98,12 +91,5 @@ func resetExportTx(ctx context.Context, tx db.Tx, workspace ids.ID, name, positi
 
 func tailTx(ctx context.Context, tx db.Tx, workspace ids.ID, after int64, limit int) ([]Message, error) {
 	rows, err := q.MessageTail(ctx, tx, workspace, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Message, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, messageFrom(r.Message, r.JobKey))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.MessageTailRow) Message { return messageFrom(r.Message, r.JobKey) })
 }

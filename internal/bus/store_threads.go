@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/db"
+	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -15,14 +16,7 @@ type threadEnd struct {
 
 func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, before int64) ([]threadEnd, error) {
 	rows, err := q.ThreadEnds(ctx, tx, workspace, before, threadScan)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]threadEnd, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, threadEnd{r.Seq, r.Ends})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.ThreadEndsRow) threadEnd { return threadEnd{r.Seq, r.Ends} })
 }
 
 // threadsTx reads the threads that end with messages, for who has an inbox.

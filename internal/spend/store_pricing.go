@@ -57,14 +57,9 @@ func (p pricing) endTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 func toPriceTx(ctx context.Context, tx db.Tx, workspace ids.ID, after place, most int) ([]unpriced, error) {
 	rows, err := q.UsageToPrice(ctx, tx, dbsqlc.UsageToPriceParams{
 		WorkspaceID: workspace, AfterAt: after.at, AfterID: after.id, AfterJob: after.job, MaxRows: most})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]unpriced, len(rows))
-	for i, r := range rows {
-		list[i] = unpriced{place: place{r.BookedAt, entryKey{r.JobID, r.ID}}, epoch: r.Epoch, provider: r.Provider, model: r.Model}
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.UsageToPriceRow) unpriced {
+		return unpriced{place: place{r.BookedAt, entryKey{r.JobID, r.ID}}, epoch: r.Epoch, provider: r.Provider, model: r.Model}
+	})
 }
 
 // lockFreeTx locks the sums and then the entries that nobody else has locked, and reads

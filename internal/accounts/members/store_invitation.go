@@ -20,15 +20,10 @@ func insertInvitationTx(ctx context.Context, tx db.Tx, who tenancy.Principal, in
 
 func invitationsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]PendingInvitation, error) {
 	rows, err := q.InvitationList(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]PendingInvitation, len(rows))
-	for i, r := range rows {
-		list[i] = PendingInvitation{ID: r.ID, Email: r.Email, Role: tenancy.Role(r.Role), Hint: r.Hint, By: r.InvitedBy,
+	return db.Map(rows, err, func(r dbsqlc.InvitationListRow) PendingInvitation {
+		return PendingInvitation{ID: r.ID, Email: r.Email, Role: tenancy.Role(r.Role), Hint: r.Hint, By: r.InvitedBy,
 			At: r.CreatedAt, Expires: r.ExpiresAt, Expired: r.Expired}
-	}
-	return list, nil
+	})
 }
 
 func invitationTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (PendingInvitation, bool, error) {
@@ -50,14 +45,9 @@ func endInvitationsTx(ctx context.Context, tx db.Tx, workspace, account ids.ID, 
 		gives = append(gives, string(r))
 	}
 	rows, err := q.InvitationsEndOf(ctx, tx, workspace, account, gives)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]PendingInvitation, len(rows))
-	for i, r := range rows {
-		list[i] = PendingInvitation{ID: r.ID, Email: r.Email, Role: tenancy.Role(r.Role)}
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.InvitationsEndOfRow) PendingInvitation {
+		return PendingInvitation{ID: r.ID, Email: r.Email, Role: tenancy.Role(r.Role)}
+	})
 }
 
 // invitedToTx finds where an open link leads, in the transaction of its hash.

@@ -20,15 +20,10 @@ func roleTx(ctx context.Context, tx db.Tx, workspace, account ids.ID) (tenancy.R
 
 func listTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Member, error) {
 	rows, err := q.MemberList(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Member, len(rows))
-	for i, r := range rows {
-		list[i] = Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt,
+	return db.Map(rows, err, func(r dbsqlc.MemberListRow) Member {
+		return Member{Account: r.AccountID, Name: r.Name, Email: r.Email, Role: tenancy.Role(r.Role), Since: r.CreatedAt,
 			Disabled: r.Disabled}
-	}
-	return list, nil
+	})
 }
 
 // AddTx reports false where the account is a member already.

@@ -135,14 +135,9 @@ func revokeTokenTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.
 // revokeOwnTokensTx ends a person's live tokens of one workspace.
 func revokeOwnTokensTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]Token, error) {
 	rows, err := q.AccessTokenRevokeOwn(ctx, tx, who.Workspace, who.Account)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Token, len(rows))
-	for i, row := range rows {
-		list[i] = Token{Kind: tenancy.KindPerson, Name: row.Name, Hint: row.Hint}
-	}
-	return list, nil
+	return db.Map(rows, err, func(row dbsqlc.AccessTokenRevokeOwnRow) Token {
+		return Token{Kind: tenancy.KindPerson, Name: row.Name, Hint: row.Hint}
+	})
 }
 
 // RevokeNamedTx ends the live tokens of a kind and name, and the agents of

@@ -13,33 +13,23 @@ import (
 
 func wrongSumsTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetSums(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]wrongBudget, len(rows))
-	for i, s := range rows {
-		list[i] = wrongBudget{budget: s.BudgetID, name: s.Name, start: s.PeriodStart, check: ledgerCheck,
+	return db.Map(rows, err, func(s dbsqlc.AuditBudgetSumsRow) wrongBudget {
+		return wrongBudget{budget: s.BudgetID, name: s.Name, start: s.PeriodStart, check: ledgerCheck,
 			detail: period(s.Name, s.PeriodStart) + " differs from its ledger: " + off([]sum{
 				{"limit in nano-dollars", s.LimitNanos}, {"limit in tokens", s.LimitTokens}, {"limit in runs", s.LimitRuns},
 				{"settled nano-dollars", s.SettledNanos}, {"settled tokens", s.SettledTokens}, {"reserved nano-dollars", s.ReservedNanos},
 				{"reserved tokens", s.ReservedTokens}, {"runs", s.Runs},
 			})}
-	}
-	return list, nil
+	})
 }
 
 func wrongReservedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetReserved(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]wrongBudget, len(rows))
-	for i, p := range rows {
-		list[i] = wrongBudget{budget: p.BudgetID, name: p.Name, start: p.PeriodStart, check: reservedCheck,
+	return db.Map(rows, err, func(p dbsqlc.AuditBudgetReservedRow) wrongBudget {
+		return wrongBudget{budget: p.BudgetID, name: p.Name, start: p.PeriodStart, check: reservedCheck,
 			detail: fmt.Sprintf("%s has %d nano-dollars and %d tokens reserved, leases hold %d and %d",
 				period(p.Name, p.PeriodStart), p.ReservedNanos, p.ReservedTokens, p.HeldNanos, p.HeldTokens)}
-	}
-	return list, nil
+	})
 }
 
 func leftTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
@@ -61,16 +51,11 @@ func leftTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, err
 
 func adjustedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]wrongBudget, error) {
 	rows, err := q.AuditBudgetAdjusted(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]wrongBudget, len(rows))
-	for i, a := range rows {
-		list[i] = wrongBudget{budget: a.BudgetID, name: a.Name, start: a.PeriodStart, check: adjustedCheck,
+	return db.Map(rows, err, func(a dbsqlc.AuditBudgetAdjustedRow) wrongBudget {
+		return wrongBudget{budget: a.BudgetID, name: a.Name, start: a.PeriodStart, check: adjustedCheck,
 			detail: fmt.Sprintf("leases held %d nano-dollars and %d tokens more of %s than it had reserved", a.Nanos, a.Tokens,
 				period(a.Name, a.PeriodStart))}
-	}
-	return list, nil
+	})
 }
 
 // lockPeriodsTx locks a budget and those of its periods, and says of each that is there whether its ledger has the

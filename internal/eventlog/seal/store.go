@@ -66,14 +66,7 @@ func lastTx(ctx context.Context, tx db.Tx, workspace ids.ID) (block, error) {
 func eventsTx(ctx context.Context, tx db.Tx, workspace ids.ID, after, to place, limit int) ([]event, error) {
 	rows, err := q.LogSealEvents(ctx, tx, dbsqlc.LogSealEventsParams{WorkspaceID: workspace, AfterXid: after.xid, AfterID: after.id,
 		ToXid: to.xid, ToID: to.id, MaxRows: limit})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]event, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, event(r))
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.LogSealEventsRow) event { return event(r) })
 }
 
 func eventTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (event, error) {
@@ -104,15 +97,10 @@ func openingTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int64, error) {
 // blocksTx gives the blocks from a number on, at most limit.
 func blocksTx(ctx context.Context, tx db.Tx, workspace ids.ID, first int64, limit int) ([]block, error) {
 	rows, err := q.LogSealBlocks(ctx, tx, workspace, first, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]block, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, block{number: r.Number, opens: r.Opens, to: place{r.ToXid, r.ToID}, events: r.EventIds,
-			digests: r.EventDigests, previous: r.Previous, digest: r.Digest, signed: signature{r.Signer, r.Signature}})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.LogSealBlocksRow) block {
+		return block{number: r.Number, opens: r.Opens, to: place{r.ToXid, r.ToID}, events: r.EventIds,
+			digests: r.EventDigests, previous: r.Previous, digest: r.Digest, signed: signature{r.Signer, r.Signature}}
+	})
 }
 
 // headsTx gives how far each log is sealed.
@@ -158,13 +146,8 @@ func appendFoldTx(ctx context.Context, tx db.Tx, workspace ids.ID, f fold) error
 // sum of others.
 func foldsTx(ctx context.Context, tx db.Tx, workspace ids.ID, events []int64) ([]fold, error) {
 	rows, err := q.LogFolds(ctx, tx, workspace, events)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]fold, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, fold{event: r.EventID, digest: r.EventDigest, removed: r.RemovedIds,
-			signed: signature{r.Signer, r.Signature}})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.LogFoldsRow) fold {
+		return fold{event: r.EventID, digest: r.EventDigest, removed: r.RemovedIds,
+			signed: signature{r.Signer, r.Signature}}
+	})
 }

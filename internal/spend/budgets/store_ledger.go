@@ -68,17 +68,12 @@ func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query Led
 	}
 	rows, err := q.BudgetLedger(ctx, tx, dbsqlc.BudgetLedgerParams{WorkspaceID: workspace, BudgetID: budget, Before: query.Before,
 		Kinds: kinds, MaxRows: limit})
-	if err != nil {
-		return nil, err
-	}
-	lines := make([]Line, len(rows))
-	for i, r := range rows {
-		lines[i] = Line{Amounts: Amounts{Money: spend.Nanos(r.Nanos), Tokens: r.Tokens, Runs: r.Runs}, ID: r.ID, PeriodStart: r.PeriodStart,
+	return db.Map(rows, err, func(r dbsqlc.BudgetLedgerRow) Line {
+		return Line{Amounts: Amounts{Money: spend.Nanos(r.Nanos), Tokens: r.Tokens, Runs: r.Runs}, ID: r.ID, PeriodStart: r.PeriodStart,
 			Kind: Kind(r.Kind), From: Account(r.FromAccount), To: Account(r.ToAccount), UnpricedTokens: r.UnpricedTokens,
 			JobID: orNil(r.JobID), JobKey: r.JobKey, Epoch: orZero(r.Epoch), Entry: r.Entry, Other: orNil(r.OtherBudgetID),
 			OtherName: r.Other, Reverses: orZero(r.Reverses), Until: r.Until, Reason: r.Reason, Actor: r.Actor, At: r.At}
-	}
-	return lines, nil
+	})
 }
 
 func orZero(n *int64) int64 {
@@ -114,14 +109,9 @@ type ended struct {
 
 func dueTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]ended, error) {
 	rows, err := q.BudgetRaisesDue(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	due := make([]ended, len(rows))
-	for i, r := range rows {
-		due[i] = ended{window: window{budget: r.BudgetID, start: r.PeriodStart}, line: r.Line}
-	}
-	return due, nil
+	return db.Map(rows, err, func(r dbsqlc.BudgetRaisesDueRow) ended {
+		return ended{window: window{budget: r.BudgetID, start: r.PeriodStart}, line: r.Line}
+	})
 }
 
 func raiseLeftTx(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (spend.Nanos, error) {

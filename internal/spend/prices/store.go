@@ -77,12 +77,8 @@ func insertTx(ctx context.Context, tx db.Tx, who tenancy.Principal, list List) (
 // wait for a decision first, each the oldest first.
 func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, error) {
 	rows, err := q.UnpricedModels(ctx, tx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Unpriced, len(rows))
-	for i, r := range rows {
-		list[i] = Unpriced{
+	return db.Map(rows, err, func(r dbsqlc.UnpricedModelsRow) Unpriced {
+		return Unpriced{
 			ModelDecision: ModelDecision{
 				Model:    Model{r.Provider, r.Model},
 				Decision: Decision(r.Decision),
@@ -94,8 +90,7 @@ func UnpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Unpriced, er
 			DecidedBy: r.DecidedBy,
 			DecidedAt: r.DecidedAt,
 		}
-	}
-	return list, nil
+	})
 }
 
 // insertQuestionsTx adds the models that nobody was asked about yet, and returns those.
@@ -114,14 +109,9 @@ func insertQuestionsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []U
 		p.Sources = append(p.Sources, u.Source)
 	}
 	rows, err := q.UnpricedModelAsk(ctx, tx, p)
-	if err != nil {
-		return nil, err
-	}
-	asked := make([]Unpriced, len(rows))
-	for i, r := range rows {
-		asked[i] = Unpriced{ModelDecision: ModelDecision{Model: Model{r.Provider, r.Model}}, Budget: r.Budget, Source: r.Source}
-	}
-	return asked, nil
+	return db.Map(rows, err, func(r dbsqlc.UnpricedModelAskRow) Unpriced {
+		return Unpriced{ModelDecision: ModelDecision{Model: Model{r.Provider, r.Model}}, Budget: r.Budget, Source: r.Source}
+	})
 }
 
 // saveDecisionTx writes what a person decided on a model.

@@ -85,14 +85,9 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 
 func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
 	rows, err := q.UsageUnpriced(ctx, tx, workspace, query.From, query.Until, maxUnpriced)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Named, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Named{Provider: r.Provider, Name: r.Model, Tokens: r.Tokens})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.UsageUnpricedRow) Named {
+		return Named{Provider: r.Provider, Name: r.Model, Tokens: r.Tokens}
+	})
 }
 
 // maxJobModels is how many models of a job are reported.
@@ -100,15 +95,10 @@ const maxJobModels = 20
 
 func modelsTx(ctx context.Context, tx db.Tx, workspace, job ids.ID) ([]JobModel, error) {
 	rows, err := q.UsageModelsOfJob(ctx, tx, workspace, job, maxJobModels)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]JobModel, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, JobModel{Provider: r.Provider, Model: r.Model, Usage: spend.Usage{Entries: r.Entries, Input: r.InputTokens,
+	return db.Map(rows, err, func(r dbsqlc.UsageModelsOfJobRow) JobModel {
+		return JobModel{Provider: r.Provider, Model: r.Model, Usage: spend.Usage{Entries: r.Entries, Input: r.InputTokens,
 			Output: r.OutputTokens, CacheRead: r.CacheReadTokens, CacheWrite: r.CacheWriteTokens, CacheWrite1h: r.CacheWrite1hTokens,
 			Charged: spend.Nanos(r.ChargedNanos), Imputed: spend.Nanos(r.ImputedNanos), Unpriced: r.Unpriced,
-			UnpricedTokens: r.UnpricedTokens}})
-	}
-	return list, nil
+			UnpricedTokens: r.UnpricedTokens}}
+	})
 }
