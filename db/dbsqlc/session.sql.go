@@ -140,7 +140,7 @@ func (q *Queries) SessionFind(ctx context.Context, db DBTX, tokenHash []byte, id
 }
 
 const sessionList = `-- name: SessionList :many
-SELECT s.id, s.ip, s.user_agent, s.created_at, s.last_seen_at, (s.token_hash = $1)::boolean AS this
+SELECT s.id, s.ip AS address, s.user_agent, s.created_at AS since, s.last_seen_at AS last_seen, (s.token_hash = $1)::boolean AS this
 FROM session s JOIN account a ON a.id = s.account_id
 WHERE s.account_id = $2 AND NOT s.half AND s.ended_at IS NULL AND s.expires_at > now()
     AND s.last_seen_at > now() - make_interval(secs => $3::double precision)
@@ -150,12 +150,12 @@ LIMIT 100
 `
 
 type SessionListRow struct {
-	ID         uuid.UUID
-	IP         string
-	UserAgent  string
-	CreatedAt  time.Time
-	LastSeenAt time.Time
-	This       bool
+	ID        uuid.UUID
+	Address   string
+	UserAgent string
+	Since     time.Time
+	LastSeen  time.Time
+	This      bool
 }
 
 // The live ones of an account, the one that asks first.
@@ -170,10 +170,10 @@ func (q *Queries) SessionList(ctx context.Context, db DBTX, tokenHash []byte, ac
 		var i SessionListRow
 		if err := rows.Scan(
 			&i.ID,
-			&i.IP,
+			&i.Address,
 			&i.UserAgent,
-			&i.CreatedAt,
-			&i.LastSeenAt,
+			&i.Since,
+			&i.LastSeen,
 			&i.This,
 		); err != nil {
 			return nil, err

@@ -363,14 +363,14 @@ func (q *Queries) UsageSums(ctx context.Context, db DBTX, arg UsageSumsParams) (
 }
 
 const usageUnpriced = `-- name: UsageUnpriced :many
-SELECT h.provider, h.model, sum(h.unpriced_tokens)::bigint AS tokens
+SELECT h.provider, h.model AS name, sum(h.unpriced_tokens)::bigint AS tokens
 FROM usage_hour h WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.unpriced > 0
 GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT $4
 `
 
 type UsageUnpricedRow struct {
 	Provider string
-	Model    string
+	Name     string
 	Tokens   int64
 }
 
@@ -389,7 +389,7 @@ func (q *Queries) UsageUnpriced(ctx context.Context, db DBTX, workspaceID uuid.U
 	items := []UsageUnpricedRow{}
 	for rows.Next() {
 		var i UsageUnpricedRow
-		if err := rows.Scan(&i.Provider, &i.Model, &i.Tokens); err != nil {
+		if err := rows.Scan(&i.Provider, &i.Name, &i.Tokens); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -134,14 +134,14 @@ func (q *Queries) WorkspaceBySlug(ctx context.Context, db DBTX, slug string) (uu
 }
 
 const workspaceGet = `-- name: WorkspaceGet :one
-SELECT slug, name, created_at, require_second_factor FROM workspace WHERE id = $1
+SELECT slug, name, created_at AS since, require_second_factor AS needs_factor FROM workspace WHERE id = $1
 `
 
 type WorkspaceGetRow struct {
-	Slug                string
-	Name                string
-	CreatedAt           time.Time
-	RequireSecondFactor bool
+	Slug        string
+	Name        string
+	Since       time.Time
+	NeedsFactor bool
 }
 
 func (q *Queries) WorkspaceGet(ctx context.Context, db DBTX, id uuid.UUID) (WorkspaceGetRow, error) {
@@ -150,8 +150,8 @@ func (q *Queries) WorkspaceGet(ctx context.Context, db DBTX, id uuid.UUID) (Work
 	err := row.Scan(
 		&i.Slug,
 		&i.Name,
-		&i.CreatedAt,
-		&i.RequireSecondFactor,
+		&i.Since,
+		&i.NeedsFactor,
 	)
 	return i, err
 }

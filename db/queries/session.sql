@@ -24,7 +24,7 @@ WHERE session.ended_at IS NULL;
 
 -- name: SessionList :many
 -- The live ones of an account, the one that asks first.
-SELECT s.id, s.ip, s.user_agent, s.created_at, s.last_seen_at, (s.token_hash = @token_hash)::boolean AS this
+SELECT s.id, s.ip AS address, s.user_agent, s.created_at AS since, s.last_seen_at AS last_seen, (s.token_hash = @token_hash)::boolean AS this
 FROM session s JOIN account a ON a.id = s.account_id
 WHERE s.account_id = @account_id AND NOT s.half AND s.ended_at IS NULL AND s.expires_at > now()
     AND s.last_seen_at > now() - make_interval(secs => @idle_seconds::double precision)

@@ -99,6 +99,6 @@ GROUP BY h.provider, h.model ORDER BY charged_nanos DESC, h.provider, h.model LI
 
 -- name: UsageUnpriced :many
 -- The models with entries of which no cost is known, those with the most tokens first.
-SELECT h.provider, h.model, sum(h.unpriced_tokens)::bigint AS tokens
+SELECT h.provider, h.model AS name, sum(h.unpriced_tokens)::bigint AS tokens
 FROM usage_hour h WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until AND h.unpriced > 0
 GROUP BY h.provider, h.model ORDER BY tokens DESC, h.provider, h.model LIMIT @max_groups;

@@ -14,7 +14,7 @@ INSERT INTO job_number (workspace_id) VALUES (@workspace_id);
 INSERT INTO product (workspace_id, id, name) VALUES (@workspace_id, @id, @name);
 
 -- name: WorkspaceGet :one
-SELECT slug, name, created_at, require_second_factor FROM workspace WHERE id = @id;
+SELECT slug, name, created_at AS since, require_second_factor AS needs_factor FROM workspace WHERE id = @id;
 
 -- name: WorkspaceRequireFactor :execrows
 -- No row means that it was so before.

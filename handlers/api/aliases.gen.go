@@ -129,7 +129,6 @@ type (
 	ReasoningWho                       = api.ReasoningWho
 	ReclaimLeasesJSONRequestBody       = api.ReclaimLeasesJSONRequestBody
 	Reclaimed                          = api.Reclaimed
-	Recovered                          = api.Recovered
 	RegisterAgentJSONRequestBody       = api.RegisterAgentJSONRequestBody
 	Registration                       = api.Registration
 	RejectJobJSONRequestBody           = api.RejectJobJSONRequestBody

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/fleetboard/fleetboard/internal/coordinator"
+	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
@@ -33,11 +34,13 @@ func (s *statusHandlers) GetCoordinatorStatus(ctx context.Context, _ GetCoordina
 		Stats: status.Stats, JobsByStatus: counts(stats.ByStatus), AgentsByHealth: agents}, err
 }
 
+// Recovered is what the coordinator's work did.
+type Recovered = recovery.Counts
+
 // Recover does the coordinator's work in the workspace once.
 func (s *statusHandlers) Recover(ctx context.Context, _ RecoverRequestObject) (RecoverResponseObject, error) {
 	did, err := s.Dispatch.Recover(ctx, principal(ctx))
-	return Recover200JSONResponse{LeasesTakenBack: did.TakenBack, JobsPromoted: did.Promoted, Warned: did.Warned,
-		TimedOut: did.TimedOut, CyclesFailed: did.CyclesFailed}, err
+	return Recover200JSONResponse(did), err
 }
 
 // ListCoordinatorLogs gives a page of what the coordinator did, newest first.

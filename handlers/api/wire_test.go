@@ -24,7 +24,7 @@ var answered = map[string]any{"Job": Job{}, "Lease": jobs.Lease{}, "Attempt": At
 	"Unavailable": fleet.Unavailable{}, "Rescued": fleet.Rescued{}, "Registered": Registered{}, "Message": Message{}, "Archive": Archive{},
 	"DeadLetter": DeadLetter{}, "FoundMessage": FoundMessage{}, "ExportLine": ExportLine{}, "ExportPage": ExportPage{}, "Inbox": Inbox{},
 	"Budget": Budget{}, "BudgetState": BudgetState{}, "BudgetAlert": budgets.Alert{}, "BudgetLine": BudgetLine{},
-	"BudgetProjection": forecast.Projection{}, "Usage": Usage{}, "UsageGroup": UsageGroup{}, "UsageSummary": UsageSummary{}}
+	"BudgetProjection": forecast.Projection{}, "Usage": Usage{}, "Recovered": Recovered{}, "UsageGroup": UsageGroup{}, "UsageSummary": UsageSummary{}}
 
 // A domain type that is answered says of each of its fields what it is called on the wire, or
 // that it is not for it; and the description knows each of these names.

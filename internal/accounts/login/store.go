@@ -61,14 +61,7 @@ func insertLogInTx(ctx context.Context, tx db.Tx, account ids.ID, from devices.O
 
 func newLogInsTx(ctx context.Context, tx db.Tx, account ids.ID, token string) ([]LogInNews, error) {
 	rows, err := q.AccountLoginNews(ctx, tx, account, secrets.Hash(token))
-	if err != nil {
-		return nil, err
-	}
-	var list []LogInNews
-	for _, r := range rows {
-		list = append(list, LogInNews{ID: r.ID, At: r.At, Address: r.Address, UserAgent: r.UserAgent})
-	}
-	return list, nil
+	return db.Map(rows, err, func(r dbsqlc.AccountLoginNewsRow) LogInNews { return LogInNews(r) })
 }
 
 // settleLogInTx returns where the log in came from, and its session where there is

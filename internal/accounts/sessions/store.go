@@ -40,12 +40,7 @@ func endTx(ctx context.Context, tx db.Tx, hash []byte) (bool, error) {
 
 func listTx(ctx context.Context, tx db.Tx, account ids.ID, this []byte) ([]Session, error) {
 	rows, err := q.SessionList(ctx, tx, this, &account, idle.Seconds())
-	return db.Map(rows, err, func(row dbsqlc.SessionListRow) Session {
-		return Session{
-			ID: row.ID, Address: row.IP, UserAgent: row.UserAgent,
-			Since: row.CreatedAt, LastSeen: row.LastSeenAt, This: row.This,
-		}
-	})
+	return db.Map(rows, err, func(row dbsqlc.SessionListRow) Session { return Session(row) })
 }
 
 // EndOneTx ends a session of an account; false where it is over already.

@@ -49,7 +49,7 @@ func MakeTx(ctx context.Context, tx db.Tx, w Workspace) (bool, error) {
 
 func getTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Facts, error) {
 	row, err := q.WorkspaceGet(ctx, tx, workspace)
-	return Facts{Slug: row.Slug, Name: row.Name, Since: row.CreatedAt, NeedsFactor: row.RequireSecondFactor}, err
+	return Facts(row), err
 }
 
 func renameTx(ctx context.Context, tx db.Tx, workspace ids.ID, old, name string) (bool, error) {

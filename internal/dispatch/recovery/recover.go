@@ -12,7 +12,11 @@ import (
 
 // Counts are what one round of recovery did.
 type Counts struct {
-	TakenBack, Promoted, Warned, TimedOut, CyclesFailed int
+	TakenBack    int `json:"leases_taken_back"`
+	Promoted     int `json:"jobs_promoted"`
+	Warned       int `json:"warned"`
+	TimedOut     int `json:"timed_out"`
+	CyclesFailed int `json:"cycles_failed"`
 }
 
 // Recover does all that the coordinator does, once, in one workspace. What

@@ -86,7 +86,7 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 func unpricedTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query) ([]Named, error) {
 	rows, err := q.UsageUnpriced(ctx, tx, workspace, query.From, query.Until, maxUnpriced)
 	return db.Map(rows, err, func(r dbsqlc.UsageUnpricedRow) Named {
-		return Named{Provider: r.Provider, Name: r.Model, Tokens: r.Tokens}
+		return Named(r)
 	})
 }
 
