@@ -15,11 +15,13 @@ import (
 )
 
 const (
-	usualLease = 5 * time.Minute
+	defaultLease = 5 * time.Minute
 	// longestWait is how long a claim waits for a job.
 	longestWait = 25 * time.Second
-	// patience is how long an agent that is to end goes on trying to report.
-	patience = 10 * time.Second
+	// claimTries is how often a claim is sent that gets no answer.
+	claimTries = 5
+	// reportTimeout is how long reports are tried once the agent is to end.
+	reportTimeout = 10 * time.Second
 )
 
 // Work does a job. The error decides how the job ends:
@@ -51,12 +53,12 @@ type Options struct {
 	Server, Enrolment string
 	// Name is the agent's; no other agent of the workspace has it.
 	Name string
-	// Registration is what the agent says of itself; Run sets its boot id and how many jobs it takes.
+	// Registration describes the agent; Run sets its boot id and how many jobs it takes.
 	Registration api.Registration
 	// Seats is how many jobs it works on at once; 0 is one.
 	Seats int
-	// Lease is how long a job stays the agent's while the server does not hear of it, 10 seconds to
-	// a day; 0 is five minutes.
+	// Lease is how long a job stays the agent's without a heartbeat, 10 seconds to a day; 0 is five
+	// minutes.
 	Lease time.Duration
 	// Outbox keeps reports on disk until the server has taken them; nil keeps them in memory.
 	Outbox Outbox
@@ -64,25 +66,29 @@ type Options struct {
 	Reported func(r Report, err error)
 	// Program is the caller's name and version, such as "my-agent/1.4.0"; "" says neither.
 	Program string
-	// Transport makes the requests; nil is that of net/http.
+	// Transport makes the requests; nil is http.DefaultTransport.
 	Transport http.RoundTripper
-	// Log takes what went wrong and is tried again; nil logs nothing.
+	// Log logs failures that are tried again; nil logs nothing.
 	Log *slog.Logger
 }
 
 // agent is a running loop.
 type agent struct {
 	Options
-	work Work
-	boot string
-	// api is for the work, beats for heartbeats, which wait for no other call, enrol for registering.
-	api, beats, enrol *api.Client
-	beatNow, freed    chan struct{}
-	jobs              sync.WaitGroup
+	work   Work
+	bootID string
 
-	mu     sync.Mutex
-	held   map[leaseID]*Job
-	asking bool // a claim is under way, which may bring leases
+	api      *api.Client // for the work
+	beatAPI  *api.Client // for heartbeats, which wait for no other call
+	enrolAPI *api.Client // for registering
+
+	beatNow chan struct{} // from removeLease to the heartbeats
+	freed   chan struct{} // from removeLease to claimLoop
+	jobs    sync.WaitGroup
+
+	mu       sync.Mutex // guards held and claiming
+	held     map[leaseID]*Job
+	claiming bool // a claim is under way, which may bring leases
 }
 
 type leaseID struct {
@@ -94,81 +100,88 @@ type leaseID struct {
 // when they are reported, nil. It returns an error where the agent cannot begin, or cannot go on:
 // its token was revoked, another boot took its name, its program is too old.
 func Run(ctx context.Context, o Options, work Work) error {
-	a, left, err := newAgent(o, work)
+	a, pending, err := newAgent(o, work)
 	if err != nil {
 		return err
 	}
-	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	// ctx ends the claiming; workCtx ends once all work is reported, at the latest reportTimeout
+	// after ctx.
+	workCtx, end := context.WithCancel(context.WithoutCancel(ctx))
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	defer end()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, end) })()
-	if err := a.enter(ctx); ctx.Err() != nil {
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(reportTimeout, end) })
+	defer stop()
+	err = a.registerUntilTaken(ctx)
+	if ctx.Err() != nil {
 		return nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
-	for _, r := range left {
-		a.deliver(background, r)
+	for _, r := range pending {
+		a.deliver(workCtx, r)
 	}
-	loops.Go(func() { a.heartbeats(background) })
-	loops.Go(func() { a.watchLeases(background) })
-	err = a.claims(ctx, background)
-	for _, j := range a.holding() {
+	loops.Go(func() { a.heartbeats(workCtx) })
+	loops.Go(func() { a.watchLeases(workCtx) })
+	err = a.claimLoop(ctx, workCtx)
+	for _, j := range a.heldJobs() {
 		j.stop(ErrStopping)
 	}
 	a.jobs.Wait()
 	if err != nil {
 		return err
 	}
-	if _, err := a.beats.EndAgentWithResponse(background, a.Name); err != nil {
+	if _, err := a.beatAPI.EndAgentWithResponse(workCtx, a.Name); err != nil {
 		a.Log.Warn("the server does not know that the agent has ended: " + err.Error())
 	}
 	return nil
 }
 
 // newAgent returns the agent, and the reports that an earlier process left in the outbox.
-func newAgent(o Options, work Work) (a *agent, left []Report, err error) {
-	o.Lease, o.Seats = cmp.Or(o.Lease, usualLease), cmp.Or(o.Seats, 1)
+func newAgent(o Options, work Work) (a *agent, pending []Report, err error) {
+	o.Lease = cmp.Or(o.Lease, defaultLease)
+	o.Seats = cmp.Or(o.Seats, 1)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a = &agent{Options: o, work: work, boot: rand.Text(), held: map[leaseID]*Job{},
+	a = &agent{Options: o, work: work, bootID: rand.Text(), held: map[leaseID]*Job{},
 		beatNow: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 	if o.Outbox != nil {
-		if left, err = o.Outbox.Pending(); err != nil {
+		if pending, err = o.Outbox.Pending(); err != nil {
 			return nil, nil, err
 		}
-		if len(left) > 0 {
-			a.boot = left[0].Boot // another boot would end the leases that these are about
+		if len(pending) > 0 {
+			a.bootID = pending[0].Boot // another boot would end the leases that these are about
 		}
 	}
-	again := api.Options{Program: o.Program, Transport: o.Transport, Retries: 3, LongestPause: 2 * time.Second}
-	once := api.Options{Program: o.Program, Transport: o.Transport}
+	retrying := api.Options{Program: o.Program, Transport: o.Transport, Retries: 3, LongestPause: 2 * time.Second}
+	oneTry := api.Options{Program: o.Program, Transport: o.Transport}
 	var errs [3]error
-	a.api, errs[0] = api.New(o.Server, "", again)
-	a.beats, errs[1] = api.New(o.Server, "", once)
-	a.enrol, errs[2] = api.New(o.Server, o.Enrolment, again)
-	return a, left, errors.Join(errs[:]...)
+	a.api, errs[0] = api.New(o.Server, "", retrying)
+	a.beatAPI, errs[1] = api.New(o.Server, "", oneTry)
+	a.enrolAPI, errs[2] = api.New(o.Server, o.Enrolment, retrying)
+	return a, pending, errors.Join(errs[:]...)
 }
 
-// enter registers, and goes on trying while the server is away.
-func (a *agent) enter(ctx context.Context) error {
+// registerUntilTaken registers, and goes on trying while the server cannot be reached.
+func (a *agent) registerUntilTaken(ctx context.Context) error {
 	for pause := time.Duration(0); ; {
 		err := a.register(ctx)
 		if err == nil || api.Decided(err) || api.TokenEnded(err) || ctx.Err() != nil {
 			return err
 		}
 		a.Log.Warn("registering failed: " + err.Error())
-		pause = back(ctx, pause)
+		pause = pauseLonger(ctx, pause)
 	}
 }
 
-// register says who the agent is, and takes the token that it is given.
+// register registers the agent, and uses the token that the server answers with.
 func (a *agent) register(ctx context.Context) error {
 	r := a.Registration
-	r.BootID, r.MaxConcurrentJobs = a.boot, cmp.Or(r.MaxConcurrentJobs, &a.Seats)
-	answer, err := a.enrol.RegisterAgentWithResponse(ctx, a.Name, r)
+	r.BootID = a.bootID
+	r.MaxConcurrentJobs = cmp.Or(r.MaxConcurrentJobs, &a.Seats)
+	answer, err := a.enrolAPI.RegisterAgentWithResponse(ctx, a.Name, r)
 	if err == nil {
 		a.setToken(answer.JSON200.Token)
 	}
@@ -177,11 +190,11 @@ func (a *agent) register(ctx context.Context) error {
 
 func (a *agent) setToken(token string) {
 	a.api.SetToken(token)
-	a.beats.SetToken(token)
+	a.beatAPI.SetToken(token)
 }
 
-// enrolled calls, and once more with a new token where the old one has ended.
-func (a *agent) enrolled(ctx context.Context, call func() error) error {
+// withValidToken makes a call, and makes it again with a new token where the old one has ended.
+func (a *agent) withValidToken(ctx context.Context, call func() error) error {
 	err := call()
 	if !api.TokenEnded(err) {
 		return err
@@ -192,9 +205,9 @@ func (a *agent) enrolled(ctx context.Context, call func() error) error {
 	return call()
 }
 
-// back waits longer than the last time, a quarter of a second to a quarter of a minute, and returns
-// how long.
-func back(ctx context.Context, last time.Duration) time.Duration {
+// pauseLonger waits longer than the last time, a quarter of a second to a quarter of a minute, and
+// returns how long.
+func pauseLonger(ctx context.Context, last time.Duration) time.Duration {
 	pause := min(max(2*last, time.Second/4), 15*time.Second)
 	timer := time.NewTimer(pause*3/4 + mathrand.N(pause/2))
 	defer timer.Stop()

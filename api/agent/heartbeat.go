@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// firstInterval is between two heartbeats until the server has said how often it wants one.
+	// firstInterval is the time between heartbeats until the server has answered with its own.
 	firstInterval = 5 * time.Second
-	// margin is how long before the end of a lease the work on it stops, so that nothing is done in
-	// the name of a lease that the server may just have ended.
+	// margin is how long before the end of a lease the work on it stops, so that no work is done
+	// under a lease that the server may just have ended.
 	margin = 2 * time.Second
 )
 
-// heartbeats says again and again that the agent lives, and obeys what the server says of its
-// leases, until ctx ends.
+// heartbeats sends heartbeats, and follows the directives for the agent's leases, until ctx ends.
 func (a *agent) heartbeats(ctx context.Context) {
 	interval := firstInterval
 	for ctx.Err() == nil {
@@ -37,18 +36,21 @@ func (a *agent) heartbeats(ctx context.Context) {
 }
 
 // beat sends one heartbeat.
-func (a *agent) beat(ctx context.Context, patience time.Duration) (*api.HeartbeatAnswer, error) {
-	ctx, cancel := context.WithTimeout(ctx, max(patience, 5*time.Second))
+func (a *agent) beat(ctx context.Context, timeout time.Duration) (*api.HeartbeatAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(timeout, 5*time.Second))
 	defer cancel()
-	named, status := []api.ProgressReport{}, api.HeartbeatStatusIdle
-	held := a.holding()
+	held := a.heldJobs()
+	leases := []api.ProgressReport{}
+	status := api.HeartbeatStatusIdle
 	for _, j := range held {
-		named, status = append(named, api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch}), api.HeartbeatStatusWorking
+		leases = append(leases, api.ProgressReport{Job: j.Key, Epoch: j.Lease.Epoch})
+		status = api.HeartbeatStatusWorking
 	}
-	asked, sent := a.isAsking(), time.Now()
+	claimedBefore := a.isClaiming()
+	sent := time.Now()
 	var answer *api.HeartbeatResponse
-	err := a.enrolled(ctx, func() (err error) {
-		answer, err = a.beats.HeartbeatWithResponse(ctx, a.Name, api.Heartbeat{BootID: a.boot, Status: status, Leases: &named})
+	err := a.withValidToken(ctx, func() (err error) {
+		answer, err = a.beatAPI.HeartbeatWithResponse(ctx, a.Name, api.Heartbeat{BootID: a.bootID, Status: status, Leases: &leases})
 		return err
 	})
 	if err != nil || answer.JSON200 == nil {
@@ -58,45 +60,60 @@ func (a *agent) beat(ctx context.Context, patience time.Duration) (*api.Heartbea
 		a.setToken(*token)
 	}
 	for _, s := range answer.JSON200.Leases {
-		is := func(j *Job) bool { return j.Key == s.Job && j.Lease.Epoch == s.Epoch }
-		if i := slices.IndexFunc(held, is); i >= 0 {
-			j := held[i]
+		if j := find(held, s); j != nil {
 			if s.ExpiresAt != nil {
 				j.extend(sent, s.ExpiresAt.Sub(answer.JSON200.Now))
 			}
 			j.obey(s.Directive)
-		} else if !asked && !slices.ContainsFunc(a.holding(), is) && !a.isAsking() && s.Directive != api.DirectiveFenced {
-			a.giveBack(ctx, s) // the claim's answer was lost
+		} else if s.Directive != api.DirectiveFenced && a.isUnknown(s, claimedBefore) {
+			a.releaseUnknown(ctx, s)
 		}
 	}
 	return answer.JSON200, nil
 }
 
-// giveBack ends a lease that nobody works on.
-func (a *agent) giveBack(ctx context.Context, s api.LeaseStanding) {
-	if _, err := a.beats.ReleaseLeaseWithResponse(ctx,
+// isUnknown reports whether nobody works on a lease that is the agent's, since the answer to the
+// claim was lost. A claim that was under way before or after the heartbeat may have brought the lease,
+// or may still bring it: then it is not unknown.
+func (a *agent) isUnknown(s api.LeaseStanding, claimedBefore bool) bool {
+	return !claimedBefore && find(a.heldJobs(), s) == nil && !a.isClaiming()
+}
+
+// find returns the job with a lease; nil where there is none.
+func find(jobs []*Job, s api.LeaseStanding) *Job {
+	i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Key == s.Job && j.Lease.Epoch == s.Epoch })
+	if i < 0 {
+		return nil
+	}
+	return jobs[i]
+}
+
+// releaseUnknown gives back a lease on which nobody works.
+func (a *agent) releaseUnknown(ctx context.Context, s api.LeaseStanding) {
+	if _, err := a.beatAPI.ReleaseLeaseWithResponse(ctx,
 		api.LeaseRelease{Job: s.Job, Epoch: s.Epoch, Reason: "The agent does not know of this attempt."}); err != nil {
 		a.Log.Warn("a lease that nobody works on could not be given back: "+err.Error(), "job", s.Job, "epoch", s.Epoch)
 	}
 }
 
-func (a *agent) isAsking() bool {
+func (a *agent) isClaiming() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.asking
+	return a.claiming
 }
 
-// watchLeases stops the work on leases that may have run out unheard, until ctx ends.
+// watchLeases stops the work on leases that may have expired without an answer of the server, until
+// ctx ends.
 func (a *agent) watchLeases(ctx context.Context) {
-	every := time.NewTicker(time.Second / 4)
-	defer every.Stop()
+	ticker := time.NewTicker(time.Second / 4)
+	defer ticker.Stop()
 	for {
 		select {
-		case <-every.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		for _, j := range a.holding() {
+		for _, j := range a.heldJobs() {
 			if j.left() < margin {
 				j.stop(ErrUnheard)
 			}

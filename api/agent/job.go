@@ -22,8 +22,8 @@ type Job struct {
 	stop context.CancelCauseFunc
 
 	mu         sync.Mutex
-	heard      time.Time // when the call was sent that said last how long the lease lasts
-	lasts      time.Duration
+	extendedAt time.Time     // when the call was sent whose answer last extended the lease
+	duration   time.Duration // of the lease, from extendedAt
 	checkpoint api.FreeForm
 }
 
@@ -31,10 +31,11 @@ type Job struct {
 // for; it fills in the job and the epoch. It returns the cause of the end of the work's context where
 // the lease is not this agent's any more or the job is to stop, and else the call's error.
 func (j *Job) Progress(report api.ProgressReport) error {
-	report.Job, report.Epoch = j.Key, j.Lease.Epoch
+	report.Job = j.Key
+	report.Epoch = j.Lease.Epoch
 	answer, err := j.API.ReportProgressWithResponse(j.ctx, report)
 	switch {
-	case api.Refused(err, lost...):
+	case api.Refused(err, leaseLost...):
 		j.stop(ErrFenced)
 	case err == nil:
 		j.obey(answer.JSON200.Directive)
@@ -50,11 +51,15 @@ func (j *Job) Progress(report api.ProgressReport) error {
 	return err
 }
 
-// lost are the refusals of a report about a lease that is not the agent's any more.
-var lost = []api.ProblemCode{api.ProblemCodeStaleEpoch, api.ProblemCodeLeaseExpired, api.ProblemCodeSuperseded,
-	api.ProblemCodeAlreadyEnded}
+// leaseLost are the codes of refusals of a report about a lease that is not the agent's any more.
+var leaseLost = []api.ProblemCode{
+	api.ProblemCodeStaleEpoch,
+	api.ProblemCodeLeaseExpired,
+	api.ProblemCodeSuperseded,
+	api.ProblemCodeAlreadyEnded,
+}
 
-// obey does what the server wants of the work.
+// obey stops the work where the directive says so.
 func (j *Job) obey(d api.Directive) {
 	switch d {
 	case api.DirectiveFenced:
@@ -66,49 +71,50 @@ func (j *Job) obey(d api.Directive) {
 	}
 }
 
-// extend takes what a call that was sent at a time said: that the lease lasts for this long from
-// then. An answer that comes late makes it no shorter.
-func (j *Job) extend(sent time.Time, lasts time.Duration) {
+// extend extends the lease to a duration from when the call was sent whose answer says so. An answer
+// that comes late does not shorten it.
+func (j *Job) extend(sent time.Time, duration time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if sent.Add(lasts).After(j.heard.Add(j.lasts)) {
-		j.heard, j.lasts = sent, lasts
+	if sent.Add(duration).After(j.extendedAt.Add(j.duration)) {
+		j.extendedAt = sent
+		j.duration = duration
 	}
 }
 
-// left returns how long the lease lasts at least, on the clock that has gone further: the monotonic one
-// stands still while a machine sleeps.
+// left returns how long the lease still lasts at least, by the clock that is further ahead: the
+// monotonic one stands still while a machine sleeps.
 func (j *Job) left() time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := time.Now()
-	return j.lasts - max(now.Sub(j.heard), now.Round(0).Sub(j.heard.Round(0)))
+	return j.duration - max(now.Sub(j.extendedAt), now.Round(0).Sub(j.extendedAt.Round(0)))
 }
 
-// do works on a job and reports what came of it.
-func (a *agent) do(background context.Context, j *Job) {
-	defer a.letGo(j)
+// runJob works on a job and reports how the attempt ends.
+func (a *agent) runJob(workCtx context.Context, j *Job) {
+	defer a.removeLease(j)
 	_, err := a.api.StartJobWithResponse(j.ctx, api.LeaseRef{Job: j.Key, Epoch: j.Lease.Epoch})
-	if api.Refused(err, lost...) {
+	if api.Refused(err, leaseLost...) {
 		return
 	}
-	result, err := a.call(j)
+	result, err := a.callWork(j)
 	r, ok := j.report(result, err)
 	if !ok {
 		a.Log.Warn("nothing is reported of an attempt: "+context.Cause(j.ctx).Error(), "job", j.Key, "epoch", j.Lease.Epoch)
 		return
 	}
-	r.Boot = a.boot
+	r.Boot = a.bootID
 	if a.Outbox != nil {
 		if err := a.Outbox.Put(r); err != nil {
 			a.Log.Error("a report is not kept on disk: "+err.Error(), "job", j.Key)
 		}
 	}
-	a.deliver(background, r)
+	a.deliver(workCtx, r)
 }
 
-// call calls Work; a panic is an error.
-func (a *agent) call(j *Job) (result Result, err error) {
+// callWork calls Work; a panic is an error.
+func (a *agent) callWork(j *Job) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := fit(string(debug.Stack()), api.MaxFailureStack)
@@ -118,24 +124,24 @@ func (a *agent) call(j *Job) (result Result, err error) {
 	return a.work(j.ctx, j)
 }
 
-// report returns how the attempt ends; ok is false where nothing is to be said.
+// report returns the report that ends the attempt; ok is false where nothing is reported.
 func (j *Job) report(result Result, err error) (r Report, ok bool) {
-	why := context.Cause(j.ctx)
+	cause := context.Cause(j.ctx)
 	chosen, isChosen := errors.AsType[*ending](err)
 	switch {
-	case errors.Is(why, ErrFenced):
+	case errors.Is(cause, ErrFenced):
 		return Report{}, false
 	case err == nil:
 		r.Complete = &result
 	case isChosen:
 		r = chosen.Report
-	case errors.Is(why, ErrUnheard):
+	case errors.Is(cause, ErrUnheard):
 		return Report{}, false
-	case why != nil:
-		r.Release = &api.LeaseRelease{Reason: "Stopped: " + why.Error() + "."}
+	case cause != nil:
+		r.Release = &api.LeaseRelease{Reason: "Stopped: " + cause.Error() + "."}
 	default:
-		said := cmp.Or(err.Error(), "The work failed without a reason.")
-		r.Fail = &api.Failure{Error: fit(said, api.MaxFailureError), Retryable: new(true)}
+		text := cmp.Or(err.Error(), "The work failed without a reason.")
+		r.Fail = &api.Failure{Error: fit(text, api.MaxFailureError), Retryable: new(true)}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -32,10 +32,10 @@ type Outbox interface {
 	Pending() ([]Report, error)
 }
 
-// ending is an error of Work that says how the attempt ends.
+// ending is an error of Work that chooses how the attempt ends.
 type ending struct{ Report }
 
-// Error says which way it is.
+// Error returns the error, reason or question of the report.
 func (e *ending) Error() string {
 	switch {
 	case e.Fail != nil:
@@ -69,34 +69,35 @@ func (r *Report) body() api.LeaseEnd {
 	return r.Ask
 }
 
-// address fills in which attempt the report is about, and the checkpoint where it has none.
+// address sets the attempt that the report is about, and the checkpoint where it has none.
 func (r *Report) address(job string, epoch int64, checkpoint api.FreeForm) {
 	call := r.body().Call()
-	*call.Job, *call.Epoch = job, epoch
+	*call.Job = job
+	*call.Epoch = epoch
 	if call.Checkpoint != nil && *call.Checkpoint == nil && *call.CheckpointBlob == nil {
 		*call.Checkpoint = checkpoint
 	}
 }
 
-// replace returns the failure to send in the place of a report that was refused for its form:
-// without it the lease would run out, and nobody would learn why.
+// replace returns the failure to send instead of a report that was refused for its form: without it
+// the lease would expire, and nobody would learn why.
 func (r *Report) replace(refusal error) (Report, bool) {
 	if r.replaces || !api.Refused(refusal, api.ProblemCodeValidationFailed, api.ProblemCodeMalformed, api.ProblemCodeTooLarge) {
 		return Report{}, false
 	}
 	text := "The server refused the report of this attempt for its form: " + refusal.Error()
 	failed := Report{Boot: r.Boot, replaces: true, Fail: &api.Failure{Error: fit(text, api.MaxFailureError), Retryable: new(false)}}
-	about := r.body().Call()
-	failed.address(*about.Job, *about.Epoch, nil)
+	refused := r.body().Call()
+	failed.address(*refused.Job, *refused.Epoch, nil)
 	return failed, true
 }
 
-// fit returns a text as the API takes it: UTF-8 without NUL characters, with at most so many
+// fit returns a text as the API takes it: UTF-8 without NUL characters, with at most maxLength
 // characters.
-func fit(text string, most int) string {
+func fit(text string, maxLength int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most])
+	if runes := []rune(text); len(runes) > maxLength {
+		return string(runes[:maxLength])
 	}
 	return text
 }
@@ -105,7 +106,7 @@ func fit(text string, most int) string {
 func (a *agent) deliver(ctx context.Context, r Report) {
 	for pause := time.Duration(0); ctx.Err() == nil; {
 		// The same report gets the same answer however often it is sent.
-		err := a.enrolled(ctx, func() error {
+		err := a.withValidToken(ctx, func() error {
 			_, err := r.body().Call().Send(ctx, a.api)
 			return err
 		})
@@ -113,7 +114,7 @@ func (a *agent) deliver(ctx context.Context, r Report) {
 			if ctx.Err() == nil {
 				a.Log.Warn("a report is sent again: " + err.Error())
 			}
-			pause = back(ctx, pause)
+			pause = pauseLonger(ctx, pause)
 			continue
 		}
 		if err != nil {
