@@ -26,7 +26,7 @@ func (s *jobHandlers) CreateJob(ctx context.Context, r CreateJobRequestObject) (
 		return nil, err
 	}
 	job := created.Jobs[0]
-	snap, err := s.Fleet.Reach(ctx, who, toNeeds(job))
+	snap, err := s.Fleet.ReducedSnapshot(ctx, who, toNeeds(job))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *jobHandlers) withRoutable(ctx context.Context, who tenancy.Principal, i
 	for _, j := range in {
 		ofLane[j.LaneID] = toNeeds(j)
 	}
-	snap, err := s.Fleet.Reach(ctx, who, slices.Collect(maps.Values(ofLane))...)
+	snap, err := s.Fleet.ReducedSnapshot(ctx, who, slices.Collect(maps.Values(ofLane))...)
 	if err != nil {
 		return nil, err
 	}

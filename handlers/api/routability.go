@@ -34,7 +34,7 @@ func (s *routabilityHandlers) PreviewRoutability(ctx context.Context, r PreviewR
 		}
 	}
 	needs := fleet.Needs{Repo: value(r.Body.Repo), Capabilities: value(r.Body.Capabilities), Factory: value(r.Body.Factory)}
-	snap, err := s.Fleet.Reach(ctx, who, needs)
+	snap, err := s.Fleet.ReducedSnapshot(ctx, who, needs)
 	if err != nil {
 		return nil, err
 	}

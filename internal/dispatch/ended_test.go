@@ -25,7 +25,7 @@ func (w *world) state(name string) fleet.Health {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	reach, err := w.Fleet.Reach(w.Ctx, w.Owner)
+	reach, err := w.Fleet.ReducedSnapshot(w.Ctx, w.Owner)
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 // Health is how alive an agent or a factory is.
 type Health string
 
-// The healths, from best to worst, and that of what is over.
+// The healths, from best to worst, and that of an agent or factory that has ended.
 const (
 	Healthy Health = "healthy"
 	Warn    Health = "warn"
 	Stale   Health = "stale"
 	Dead    Health = "dead"
-	// Ended is a process that said that it ends: nobody waits for its heartbeats.
+	// Ended is the health of a process that reported its end: no heartbeats are expected.
 	Ended Health = "ended"
 )
 
@@ -94,7 +94,7 @@ func (a Agent) HealthAt(now time.Time) Health {
 	return Healthy
 }
 
-// NextBeat is when the agent's next heartbeat is expected.
+// NextBeat returns when the agent's next heartbeat is expected.
 func (a Agent) NextBeat() time.Time {
 	return a.LastHeartbeatAt.Add(time.Duration(a.HeartbeatIntervalSeconds) * time.Second)
 }
@@ -107,7 +107,7 @@ func (h Health) lives() bool { return h != Dead && h != Ended }
 // Idle reports whether the agent could take one more job of its own.
 func (a Agent) Idle() bool { return a.HeldUntil == nil && a.hasSeat() }
 
-// serves reports whether the agent has what is left of some needs, and capacity for it: one that
+// serves reports whether the agent lacks none of some needs, and has capacity for them: one that
 // follows as many pull requests as it may takes no further ones.
 func (a Agent) serves(needs, lacks []string) bool {
 	return len(lacks) == 0 && (a.Follows < MaxFollowed || !slices.Contains(needs, OpensPullRequests))
@@ -139,26 +139,42 @@ type Factory struct {
 	Health       Health        `json:"health"` // that of the best of its agents that live; else Dead, or Ended where EndedAt is set
 }
 
+// healthRank orders healths, the best first.
+var healthRank = map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3, Ended: 3}
+
+// add adds an agent to the factory, whose health becomes that of its best agent.
+func (f *Factory) add(a Agent, now time.Time) {
+	a.Health = a.HealthAt(now)
+	f.Agents = append(f.Agents, a)
+	if a.LastHeartbeatAt.After(f.LastBeatAt) {
+		f.LastBeatAt = a.LastHeartbeatAt
+	}
+	if a.Health.lives() && healthRank[a.Health] < healthRank[f.Health] {
+		f.Health = a.Health
+	}
+}
+
 // Live reports whether one of the factory's agents is not dead and did not end.
 func (f Factory) Live() bool { return f.Health.lives() }
 
-// Free returns how many jobs the factory could take now: free seats, as far as its
-// live agents can fill them. None while it drains, or has no engine that works.
+// Free returns how many jobs the factory could take now: free seats that its live agents can
+// fill. None while it drains, or has no engine that works.
 func (f Factory) Free() int {
 	if f.Draining || f.hasNoEngine() {
 		return 0
 	}
-	room := 0
+	capacity := 0
 	for _, a := range f.Agents {
 		if a.Idle() {
-			room += a.MaxConcurrentJobs - a.Taken
+			capacity += a.MaxConcurrentJobs - a.Taken
 		}
 	}
-	return max(0, min(f.Seats-f.Taken, room))
+	return max(0, min(f.Seats-f.Taken, capacity))
 }
 
 // Offers returns what the factory advertises, as a sorted set: its capabilities,
-// os:<os>, engine:<engine> and repo:<name> for each. Its agents' own are apart.
+// os:<os>, engine:<engine> and repo:<name> for each. Its agents' own capabilities are not
+// among them.
 func (f Factory) Offers() []string {
 	return Offers(f.OS, f.Engines, f.Capabilities, f.Repos)
 }
@@ -318,8 +334,8 @@ func (f Factory) fit(n Needs) Fit {
 	return fit
 }
 
-// lacksAny reports whether it does not offer all of some needs by itself, so that
-// its agents' own capabilities matter.
+// lacksAny reports whether the factory lacks any of the needs itself, so that its agents' own
+// capabilities matter.
 func (f Factory) lacksAny(needs []Needs) bool {
 	offers := f.Offers()
 	return slices.ContainsFunc(needs, func(n Needs) bool { return len(missing(n.tokens(), offers)) > 0 })

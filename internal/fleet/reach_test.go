@@ -38,7 +38,7 @@ func TestReachDecidesAsTheWholeFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	reach := func(needs ...fleet.Needs) fleet.Snapshot {
-		snap, err := s.Reach(t.Context(), who, needs...)
+		snap, err := s.ReducedSnapshot(t.Context(), who, needs...)
 		if err != nil {
 			t.Fatal(err)
 		}

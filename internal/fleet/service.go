@@ -12,27 +12,24 @@ import (
 )
 
 // Publisher wakes whoever waits for a topic, in every process.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
-// Topic is published when a workspace's fleet has changed in a way that shows:
-// an agent came, went, or took or ended a job.
+// Topic is published when a workspace's fleet has changed visibly: an agent registered or
+// ended, or took or ended a job.
 func Topic(workspace ids.ID) string { return "fleet:" + workspace.String() }
 
-// SeatTopic is published when a factory has got a free seat, or is given jobs
-// again.
+// SeatTopic is published when a factory has got a free seat, or takes jobs again.
 func SeatTopic(workspace, factory ids.ID) string {
 	return "seat:" + workspace.String() + ":" + factory.String()
 }
 
-// Service is what people and tools do with the fleet.
+// Service reads the fleet, and drains factories.
 type Service struct {
 	db   *db.DB
 	wake Publisher
 }
 
-// NewService returns the fleet kept in d.
+// NewService returns the service of the fleet in d.
 func NewService(d *db.DB, wake Publisher) *Service {
 	return &Service{db: d, wake: wake}
 }
@@ -59,51 +56,35 @@ func (s *Service) ByHealth(ctx context.Context, who tenancy.Principal) (map[Heal
 	return counts, nil
 }
 
-// Reach reads what of the fleet decides where jobs with these needs could run: the
-// factories, and of their living agents one without a name for each kind that makes
-// a difference. Route queries it with one of the needs; Free and IdleAgents of
-// its fits mean nothing. Of a thousand agents Snapshot costs many times as much.
-func (s *Service) Reach(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
+// ReducedSnapshot reads a snapshot that is enough for Route with one of the needs: all factories,
+// and one nameless agent for each distinct set of capabilities of their live agents. Free and
+// IdleAgents of its fits are not meaningful. It is much cheaper than Snapshot for large fleets.
+func (s *Service) ReducedSnapshot(ctx context.Context, who tenancy.Principal, needs ...Needs) (Snapshot, error) {
 	var snap Snapshot
 	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		var err error
 		if snap.Factories, err = factoriesTx(ctx, tx, who.Workspace); err != nil {
 			return err
 		}
-		lacking := []ids.ID{}
+		needAgents := []ids.ID{}
 		for _, f := range snap.Factories {
 			if f.lacksAny(needs) {
-				lacking = append(lacking, f.ID)
+				needAgents = append(needAgents, f.ID)
 			}
 		}
-		of, err := agentKindsTx(ctx, tx, who.Workspace, lacking)
+		agentsByFactory, err := agentKindsTx(ctx, tx, who.Workspace, needAgents)
 		if err != nil {
 			return err
 		}
 		for i := range snap.Factories {
 			f := &snap.Factories[i]
-			if f.Agents = of[f.ID]; len(f.Agents) > 0 {
+			if f.Agents = agentsByFactory[f.ID]; len(f.Agents) > 0 {
 				f.Health = Healthy
 			}
 		}
 		return nil
 	}, db.Snapshot)
 	return snap, err
-}
-
-// illness orders healths, the best first.
-var illness = map[Health]int{Healthy: 0, Warn: 1, Stale: 2, Dead: 3, Ended: 3}
-
-// add counts an agent in to its factory's health.
-func (f *Factory) add(a Agent, snap Snapshot) {
-	a.Health = a.HealthAt(snap.Now)
-	f.Agents = append(f.Agents, a)
-	if a.LastHeartbeatAt.After(f.LastBeatAt) {
-		f.LastBeatAt = a.LastHeartbeatAt
-	}
-	if a.Health.lives() && illness[a.Health] < illness[f.Health] {
-		f.Health = a.Health
-	}
 }
 
 // Agent reads one agent by name. NotFound where the workspace has none.
@@ -130,26 +111,30 @@ func (s *Service) Factory(ctx context.Context, who tenancy.Principal, name strin
 	return Factory{}, fault.New(fault.NotFound, "There is no factory %.64s in this workspace.", name)
 }
 
-// SetDraining lets a factory take no new claims, or take them again; current
-// jobs may end. Asking for what is so already changes nothing.
+// SetDraining stops a factory from taking new claims, or lets it take them again; current
+// jobs may end. A second call with the same value has no effect. Faults: Forbidden; NotFound.
 func (s *Service) SetDraining(ctx context.Context, who tenancy.Principal, name string, draining bool) (Factory, error) {
-	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		changed, err := setDrainingTx(ctx, tx, who.Workspace, name, draining, who.Name)
+	if !who.Can(tenancy.RunFleet) {
+		return Factory{}, fault.New(fault.Forbidden, "Only owners and admins drain factories.")
+	}
+	changed := false
+	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
+		changed, err = setDrainingTx(ctx, tx, who.Workspace, name, draining, who.Name)
 		if err != nil || !changed {
 			return err
 		}
-		kind := eventlog.FactoryUndrained
+		event := eventlog.FactoryUndrained
 		if draining {
-			kind = eventlog.FactoryDrained
+			event = eventlog.FactoryDrained
 		}
-		return eventlog.RecordTx(ctx, tx, who, kind, map[string]string{"factory": name},
+		return eventlog.RecordTx(ctx, tx, who, event, map[string]string{"factory": name},
 			eventlog.Change{Field: "draining", Old: !draining, New: draining})
 	})
 	if err != nil {
 		return Factory{}, err
 	}
 	f, err := s.Factory(ctx, who, name)
-	if err == nil {
+	if err == nil && changed {
 		s.wake.Publish(Topic(who.Workspace), eventlog.Topic(who.Workspace), SeatTopic(who.Workspace, f.ID))
 	}
 	return f, err

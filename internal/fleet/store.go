@@ -59,7 +59,7 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 			continue // it was deleted meanwhile
 		}
 		f := &snap.Factories[i]
-		f.add(agentFrom(r.Agent, r.HeldUntil, f.Name, taken[r.Agent.ID], follows[r.Agent.ID]), snap)
+		f.add(agentFrom(r.Agent, r.HeldUntil, f.Name, taken[r.Agent.ID], follows[r.Agent.ID]), snap.Now)
 	}
 	return snap, nil
 }

@@ -15,15 +15,15 @@ func (f FactoryInfo) Clone() FactoryInfo {
 	return f
 }
 
-// Texts returns the places of all that an agent reports in words of itself and its factory,
-// but for their names and the boot id, by which they are known.
+// Texts returns pointers to all texts that an agent reports of itself and its factory, except
+// their names and the boot id, which identify them.
 func (r *Registration) Texts() []*string {
-	return append(append(places(r.Capabilities), &r.Model, &r.Provider), r.Factory.Texts()...)
+	return append(append(pointers(r.Capabilities), &r.Model, &r.Provider), r.Factory.Texts()...)
 }
 
-// Texts returns the places of all that is reported in words of a factory, but for its name.
+// Texts returns pointers to all texts that are reported of a factory, except its name.
 func (f *FactoryInfo) Texts() []*string {
-	texts := append(places(f.Engines), places(f.Capabilities)...)
+	texts := append(pointers(f.Engines), pointers(f.Capabilities)...)
 	texts = append(texts, &f.OS, &f.Host)
 	for i := range f.Repos {
 		texts = append(texts, &f.Repos[i].Name, &f.Repos[i].URL, &f.Repos[i].DefaultBranch)
@@ -37,7 +37,7 @@ func (f *FactoryInfo) Texts() []*string {
 	return texts
 }
 
-func places(list []string) []*string {
+func pointers(list []string) []*string {
 	texts := make([]*string, 0, len(list))
 	for i := range list {
 		texts = append(texts, &list[i])

@@ -17,25 +17,25 @@ const maxErrorLength = 4000
 // Decision is a change of a job that has been decided on and not yet written.
 type Decision struct {
 	Before, After Job
-	// By is what changes the status, "" where it stays.
+	// By is what changes the status; "" where it stays.
 	By   Trigger
 	Type eventlog.Type
-	// DecidedBy is who decided, where that is not who saves the decision.
+	// DecidedBy is who decided, where somebody else saves the decision.
 	DecidedBy tenancy.Actor
-	// Payload is what the event says beside the changed fields.
+	// Payload has what the event says beside the changed fields.
 	Payload map[string]any
-	// Beside are changes that are not of the job's fields, such as a link.
-	Beside []eventlog.Change
+	// OtherChanges are changes of things other than the job's fields, such as a link.
+	OtherChanges []eventlog.Change
 }
 
-// decide returns the change to status to by a trigger, with what else it changes, or
+// decide returns the change to status to by a trigger, with further changes, or
 // InvalidTransition where the trigger leads nowhere from the job's status. SaveManyTx
-// checks the edge that comes of it.
-func (j Job) decide(by Trigger, to Status, kind eventlog.Type, changes ...func(*Decision)) (Decision, error) {
+// checks that the table allows the change.
+func (j Job) decide(by Trigger, to Status, event eventlog.Type, changes ...func(*Decision)) (Decision, error) {
 	if !Can(j.Status, by) {
 		return Decision{}, j.Refuse(by)
 	}
-	d := Decision{Before: j, After: j, By: by, Type: kind, Payload: map[string]any{}}
+	d := Decision{Before: j, After: j, By: by, Type: event, Payload: map[string]any{}}
 	d.After.Status = to
 	if to != Waiting {
 		d.After.WaitReason = NoWait
@@ -67,14 +67,15 @@ func (l Locked) Unblock(dependencyOpen bool) (Decision, error) {
 		if l.Asks() {
 			d.After.Question = ""
 		}
-	}, readyOrHeld(l.Now, dependencyOpen))
+	}, readyOrWaiting(l.Now, dependencyOpen))
 }
 
 // Ask parks a job with its holder's question and frees the seat. A person's
 // answer lets it go on.
 func (j Job) Ask(question string) (Decision, error) {
 	return j.decide(ByAsk, Blocked, eventlog.JobAsked, func(d *Decision) {
-		d.After.Question, d.After.Answer = question, ""
+		d.After.Question = question
+		d.After.Answer = ""
 		d.After.BlockedReason = "question"
 	})
 }
@@ -87,8 +88,9 @@ func (l Locked) Reply(dependencyOpen bool, answer string) (Decision, error) {
 			"%s is blocked by a person; no question is open. Unblock it instead.", l.Key).With("status", string(l.Status))
 	}
 	return l.decide(ByAnswer, Ready, eventlog.JobAnswered, func(d *Decision) {
-		d.After.BlockedReason, d.After.Answer = "", answer
-	}, readyOrHeld(l.Now, dependencyOpen))
+		d.After.BlockedReason = ""
+		d.After.Answer = answer
+	}, readyOrWaiting(l.Now, dependencyOpen))
 }
 
 // Pause holds a job until somebody resumes it.
@@ -98,41 +100,46 @@ func (j Job) Pause() (Decision, error) {
 
 // Resume ends a pause; the job is claimable again unless something holds it.
 func (l Locked) Resume(dependencyOpen bool) (Decision, error) {
-	return l.decide(ByResume, Ready, eventlog.JobResumed, readyOrHeld(l.Now, dependencyOpen))
+	return l.decide(ByResume, Ready, eventlog.JobResumed, readyOrWaiting(l.Now, dependencyOpen))
 }
 
 // Cancel ends a job for good.
 func (j Job) Cancel(reason string) (Decision, error) {
 	return j.decide(ByCancel, Aborted, eventlog.JobCancelled, func(d *Decision) {
-		d.After.LastError, d.After.FailureKind = reason, ""
+		d.After.LastError = reason
+		d.After.FailureKind = ""
 		d.Payload["reason"] = reason
 	})
 }
 
-// Retry gives a finished job a new life: both counters start again, the epoch
-// never does. InvalidTransition for a job of a system kind: its order is decided about.
+// Retry makes a finished job claimable again: both counters start again, the epoch never
+// does. InvalidTransition for a job of a system kind, whose order was decided about.
 func (l Locked) Retry(dependencyOpen bool) (Decision, error) {
 	if err := l.requireNotSystem(ByRetry); err != nil {
 		return Decision{}, err
 	}
 	return l.decide(ByRetry, Ready, eventlog.JobRetried, func(d *Decision) {
-		d.After.FailureCount, d.After.LostCount = 0, 0
+		d.After.FailureCount = 0
+		d.After.LostCount = 0
 		d.After.NotBefore = nil
-		d.After.ProgressPercent, d.After.CurrentStep = nil, ""
-		d.After.ApprovedHead, d.After.MergedCommit = "", ""
-	}, readyOrHeld(l.Now, dependencyOpen))
+		d.After.ProgressPercent = nil
+		d.After.CurrentStep = ""
+		d.After.ApprovedHead = ""
+		d.After.MergedCommit = ""
+	}, readyOrWaiting(l.Now, dependencyOpen))
 }
 
 // Approve accepts work that was handed in; head is the commit that was looked
-// at, by default the one that was handed in. VersionConflict where the work handed in names another
-// one: somebody else's eyes were on something else.
+// at, by default the one that was handed in. VersionConflict where head is not the commit that
+// was handed in: new work came after it was looked at.
 func (j Job) Approve(head string) (Decision, error) {
 	commit := j.handedIn()
 	if head == "" || strings.HasPrefix(commit, head) {
 		head = cut(commit, MaxCommit) // in full, as it is merged
 	}
 	d, err := j.decide(ByApprove, Approved, eventlog.JobApproved, func(d *Decision) {
-		d.After.ApprovedHead, d.Payload["head"] = head, head
+		d.After.ApprovedHead = head
+		d.Payload["head"] = head
 	})
 	if err == nil && head != "" && commit != "" && !sameCommit(head, commit) {
 		return Decision{}, fault.New(fault.VersionConflict,
@@ -159,7 +166,8 @@ func sameCommit(a, b string) bool { return strings.HasPrefix(a, b) || strings.Ha
 func (j Job) Reject(reason string) (Decision, error) {
 	return j.decide(ByReject, Ready, eventlog.JobRejected, func(d *Decision) {
 		d.After.Feedback = reason
-		d.After.ProgressPercent, d.After.CurrentStep = nil, ""
+		d.After.ProgressPercent = nil
+		d.After.CurrentStep = ""
 		d.Payload["reason"] = reason
 	})
 }
@@ -168,11 +176,13 @@ func (j Job) Reject(reason string) (Decision, error) {
 // stays.
 func (j Job) Merge(commit, url string) (Decision, error) {
 	return j.decide(ByMerge, Completed, eventlog.JobMerged, func(d *Decision) {
-		d.After.MergedCommit, d.After.LastError = commit, ""
+		d.After.MergedCommit = commit
+		d.After.LastError = ""
 		if url != "" {
 			d.After.URL = url
 		}
-		d.Payload["commit"], d.Payload["url"] = commit, url
+		d.Payload["commit"] = commit
+		d.Payload["url"] = url
 		d.dropForNext()
 	})
 }
@@ -187,25 +197,27 @@ func (j Job) Finish(reason string, result json.RawMessage) (Decision, error) {
 		if len(result) > 0 {
 			d.After.Result = result
 		}
-		d.After.BlockedReason, d.After.NotBefore = "", nil
+		d.After.BlockedReason = ""
+		d.After.NotBefore = nil
 		d.Payload["reason"] = reason
 		d.dropForNext()
 	})
 }
 
-// HoldMerge keeps approved work approved and says why its merge cannot begin, or be
-// concluded, yet. The second result is false where it said the same before.
+// HoldMerge records why the merge of approved work cannot begin, or end, yet. The second
+// result is false where the reason is the same as before.
 func (j Job) HoldMerge(reason string) (Decision, bool) {
 	if j.Status != Approved || j.LastError == reason {
 		return Decision{}, false
 	}
 	d := Decision{Before: j, After: j, Type: eventlog.JobMergeHeld, Payload: map[string]any{"reason": reason}}
-	d.After.LastError, d.After.FailureKind = reason, ""
+	d.After.LastError = reason
+	d.After.FailureKind = ""
 	return d, true
 }
 
-// OpenPullRequest names the pull request by which approved work is to be merged. The second
-// result is false where nothing is new.
+// OpenPullRequest records the pull request by which approved work is merged. The second result
+// is false where it was recorded before.
 func (j Job) OpenPullRequest(url string) (Decision, bool) {
 	if j.Status != Approved || j.URL == url {
 		return Decision{}, false
@@ -215,11 +227,13 @@ func (j Job) OpenPullRequest(url string) (Decision, bool) {
 	return d, true
 }
 
-// FailMerge sends approved work back to review: it could not be merged. It is to be
-// approved again.
+// FailMerge sends approved work that could not be merged back to review. It needs a new
+// approval.
 func (j Job) FailMerge(reason string) (Decision, error) {
 	return j.decide(ByMergeFail, InReview, eventlog.JobMergeFailed, func(d *Decision) {
-		d.After.LastError, d.After.FailureKind, d.After.ApprovedHead = reason, "", ""
+		d.After.LastError = reason
+		d.After.FailureKind = ""
+		d.After.ApprovedHead = ""
 		d.Payload["reason"] = reason
 	})
 }
@@ -229,7 +243,8 @@ func (j Job) FailCycle(path []string) (Decision, error) {
 	return j.decide(ByCycle, Failed, eventlog.JobFailed, func(d *Decision) {
 		d.After.FailureKind = FailedOther
 		d.After.LastError = "dependency_cycle: " + strings.Join(path, " waits for ")
-		d.Payload["reason"], d.Payload["path"] = "dependency_cycle", path
+		d.Payload["reason"] = "dependency_cycle"
+		d.Payload["path"] = path
 	})
 }
 
@@ -250,94 +265,102 @@ type Work struct {
 	URL          string
 }
 
-// HandIn ends an attempt with its work: in review, or completed where no review is
-// required. Nobody has approved this work yet. Without an address the one of before stays:
+// Complete ends an attempt with its work: in review, or completed where no review is
+// required. Nobody has approved this work yet. Without an address the previous one stays:
 // that of a pull request, which goes on.
-func (j Job) HandIn(w Work) (Decision, error) {
-	to, kind := Completed, eventlog.JobCompleted
+func (j Job) Complete(w Work) (Decision, error) {
+	to, event := Completed, eventlog.JobCompleted
 	if j.ReviewRequired {
-		to, kind = InReview, eventlog.JobHandedIn
+		to, event = InReview, eventlog.JobHandedIn
 	}
-	return j.decide(ByComplete, to, kind, func(d *Decision) {
-		hundred := 100
-		d.After.Result, d.After.FilesTouched, d.After.URL = w.Result, set(w.FilesTouched), cmp.Or(w.URL, j.URL)
-		d.After.LastError, d.After.FailureKind = "", ""
-		d.After.ApprovedHead, d.After.MergedCommit = "", ""
-		d.After.ProgressPercent = &hundred
+	return j.decide(ByComplete, to, event, func(d *Decision) {
+		d.After.Result = w.Result
+		d.After.FilesTouched = set(w.FilesTouched)
+		d.After.URL = cmp.Or(w.URL, j.URL)
+		d.After.LastError = ""
+		d.After.FailureKind = ""
+		d.After.ApprovedHead = ""
+		d.After.MergedCommit = ""
+		d.After.ProgressPercent = new(100)
 		d.dropForNext()
 	})
 }
 
-// dropForNext drops, from a job that is completed, what was kept for its next
-// attempt: the rejection's reason, the question and its answer. The events have them.
+// dropForNext removes from a completed job what was meant for its next attempt: the
+// rejection's reason, the question and its answer. The events have them.
 func (d *Decision) dropForNext() {
 	if d.After.Status == Completed {
 		d.After.Feedback, d.After.Question, d.After.Answer = "", "", ""
 	}
 }
 
-// GiveBack ends an attempt without a result and without blame.
-func (l Locked) GiveBack(reason string) (Decision, error) {
+// Release ends an attempt without a result; it counts neither as a failure nor as a loss.
+func (l Locked) Release(reason string) (Decision, error) {
 	return l.decide(ByRelease, Ready, eventlog.JobReleased, func(d *Decision) {
 		d.Payload["reason"] = reason
-	}, readyOrHeld(l.Now, false))
+	}, readyOrWaiting(l.Now, false))
 }
 
-// Fail ends an attempt that went wrong. A failure that may be retried waits for
-// the backoff; the job fails for good when retries are used up or make no sense.
-func (l Locked) Fail(retryable bool, of FailureKind, message string) (Decision, error) {
+// Fail ends an attempt that failed. A failure that may be retried waits for the backoff; the
+// job fails for good when its retries are used up or make no sense.
+func (l Locked) Fail(retryable bool, kind FailureKind, message string) (Decision, error) {
 	failures := l.FailureCount + 1
-	to, kind := Waiting, eventlog.JobAttemptFailed
+	to, event := Waiting, eventlog.JobAttemptFailed
 	if !retryable || failures > l.MaxRetries {
-		to, kind = Failed, eventlog.JobFailed
+		to, event = Failed, eventlog.JobFailed
 	}
-	return l.decide(ByFailure, to, kind, func(d *Decision) {
+	return l.decide(ByFailure, to, event, func(d *Decision) {
 		if retryable && to == Failed {
-			d.exhausted(retryLimit)
+			d.endByLimit(retryLimit)
 		}
 		d.After.FailureCount = failures
-		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
-		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, retryable
+		d.After.LastError = cut(message, maxErrorLength)
+		d.After.FailureKind = kind
+		d.Payload["error"] = d.After.LastError
+		d.Payload["retryable"] = retryable
 		d.backOff(l.Now, failures)
 	})
 }
 
-// HandBack ends an attempt for what is its host's: a provider that takes no requests, a key
-// that is not valid, a repository that cannot be read. The job waits for the time, or for its
-// first backoff where wait is 0; it counts neither as a failure nor as a loss.
-func (l Locked) HandBack(of FailureKind, wait time.Duration, message string) (Decision, error) {
+// FailOfHost ends an attempt that failed through its host: a provider that takes no requests, a
+// key that is not valid, a repository that cannot be read. The job waits for the time, or for
+// its first backoff where wait is 0; it counts neither as a failure nor as a loss.
+func (l Locked) FailOfHost(kind FailureKind, wait time.Duration, message string) (Decision, error) {
 	return l.decide(ByFailure, Waiting, eventlog.JobAttemptFailed, func(d *Decision) {
-		d.After.LastError, d.After.FailureKind = cut(message, maxErrorLength), of
-		d.Payload["error"], d.Payload["retryable"] = d.After.LastError, true
+		d.After.LastError = cut(message, maxErrorLength)
+		d.After.FailureKind = kind
+		d.Payload["error"] = d.After.LastError
+		d.Payload["retryable"] = true
 		d.backOff(l.Now, 1)
-		if until := l.Now.Add(wait); wait > 0 {
-			d.After.NotBefore = &until
+		if wait > 0 {
+			d.After.NotBefore = new(l.Now.Add(wait))
 		}
 	})
 }
 
-// Lose takes a lease back from an agent that went silent. A loss is not a
-// failure: it has its own counter and its own limit. It waits for wait, which
-// spreads the return of many jobs that were lost at once, and for the time that a
-// person set meanwhile.
+// Lose takes a lease back from an agent whose heartbeats stopped. A loss is not a failure: it
+// has its own counter and its own limit. The job waits for wait, which spreads the return of
+// many jobs that were lost at once, and for the time that a person set meanwhile.
 func (l Locked) Lose(reason string, wait time.Duration) (Decision, error) {
 	losses := l.LostCount + 1
-	to, kind := Ready, eventlog.JobLost
+	to, event := Ready, eventlog.JobLost
 	if losses > l.MaxLost {
-		to, kind = Failed, eventlog.JobFailed
+		to, event = Failed, eventlog.JobFailed
 	}
-	return l.decide(ByLoss, to, kind, func(d *Decision) {
+	return l.decide(ByLoss, to, event, func(d *Decision) {
 		d.After.LostCount = losses
 		d.Payload["reason"] = reason
 		if to == Failed {
-			d.exhausted(lossLimit)
-			d.After.LastError, d.After.FailureKind = "Lost "+reason, FailedCrash
+			d.endByLimit(lossLimit)
+			d.After.LastError = "Lost " + reason
+			d.After.FailureKind = FailedCrash
 			return
 		}
-		*d = d.claimable(l.Now, false)
+		d.readyOrWaiting(l.Now, false)
 		if d.After.Status == Ready && wait > 0 {
-			until := l.Now.Add(wait)
-			d.After.Status, d.After.WaitReason, d.After.NotBefore = Waiting, WaitRetryBackoff, &until
+			d.After.Status = Waiting
+			d.After.WaitReason = WaitRetryBackoff
+			d.After.NotBefore = new(l.Now.Add(wait))
 		}
 	})
 }
@@ -347,32 +370,33 @@ func (l Locked) Lose(reason string, wait time.Duration) (Decision, error) {
 // failure, so that it ends (ADR 0014).
 func (l Locked) TimeOut(reason string) (Decision, error) {
 	failures := l.FailureCount + 1
-	to, kind := Ready, eventlog.JobTimedOut
+	to, event := Ready, eventlog.JobTimedOut
 	if failures > l.MaxRetries {
-		to, kind = Failed, eventlog.JobFailed
+		to, event = Failed, eventlog.JobFailed
 	}
-	return l.decide(ByTimeout, to, kind, func(d *Decision) {
+	return l.decide(ByTimeout, to, event, func(d *Decision) {
 		d.After.FailureCount = failures
-		d.After.LastError, d.After.FailureKind = reason, FailedTimeout
+		d.After.LastError = reason
+		d.After.FailureKind = FailedTimeout
 		d.Payload["reason"] = reason
 		if to == Failed {
-			d.exhausted(retryLimit)
+			d.endByLimit(retryLimit)
 			return
 		}
 		d.After.Priority = min(l.Priority+1, MaxPriority)
-		*d = d.claimable(l.Now, false)
+		d.readyOrWaiting(l.Now, false)
 	})
 }
 
-// The limits that end a job: who decides where one is reached, and the event's
+// The limits that end a job: the actor of the decision where one is reached, and the event's
 // reason.
 const (
 	retryLimit = "max_retries"
 	lossLimit  = "max_lost"
 )
 
-// exhausted puts the end of a job down to one of its limits, whoever reached it.
-func (d *Decision) exhausted(limit string) {
+// endByLimit makes one of the job's limits the actor and the reason of its end.
+func (d *Decision) endByLimit(limit string) {
 	d.DecidedBy = tenancy.Actor{Kind: tenancy.KindSystem, ID: limit, Name: limit}
 	d.Payload["exhausted"] = limit
 }

@@ -137,7 +137,8 @@ func (c *creation) decideStatus() error {
 			c.list[i].Status = Blocked
 			continue
 		}
-		d := Decision{After: c.list[i]}.claimable(now, waits)
+		d := Decision{After: c.list[i]}
+		d.readyOrWaiting(now, waits)
 		c.list[i] = d.After
 	}
 	return nil

@@ -76,13 +76,13 @@ const (
 	backoffJitter = 0.2
 )
 
-// backOff fills in what a waiting decision waits for.
+// backOff sets the time and the reason for which a waiting job waits after failures.
 func (d *Decision) backOff(now time.Time, failures int) {
 	if d.After.Status != Waiting {
 		return
 	}
-	until := now.Add(Backoff(d.Before.RetryBackoffSeconds, failures))
-	d.After.WaitReason, d.After.NotBefore = WaitRetryBackoff, &until
+	d.After.WaitReason = WaitRetryBackoff
+	d.After.NotBefore = new(now.Add(Backoff(d.Before.RetryBackoffSeconds, failures)))
 }
 
 // Backoff returns the wait after the given failure (1 is the first): the base in

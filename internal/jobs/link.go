@@ -217,8 +217,8 @@ func (l *linking) save(d Decision) (saved Job, err error) {
 // job that is not worked on waits for the dependency before all else.
 func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
 	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobLinked,
-		Payload: map[string]any{"type": kind, "job": other},
-		Beside:  []eventlog.Change{{Field: "link", New: other}}}
+		Payload:      map[string]any{"type": kind, "job": other},
+		OtherChanges: []eventlog.Change{{Field: "link", New: other}}}
 	if gates && (l.Status == Waiting || Can(l.Status, ByHold)) {
 		d.By = ByHold
 		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
@@ -230,11 +230,11 @@ func (l Locked) linked(kind LinkType, other string, gates bool) Decision {
 // nothing else it is claimable again.
 func (l Locked) unlinked(kinds, other string, open bool) Decision {
 	d := Decision{Before: l.Job, After: l.Job, Type: eventlog.JobUnlinked,
-		Payload: map[string]any{"type": kinds, "job": other},
-		Beside:  []eventlog.Change{{Field: "link", Old: other}}}
+		Payload:      map[string]any{"type": kinds, "job": other},
+		OtherChanges: []eventlog.Change{{Field: "link", Old: other}}}
 	if l.WaitReason == WaitDependency && !open {
 		d.By = ByPromote
-		return d.claimable(l.Now, false)
+		d.readyOrWaiting(l.Now, false)
 	}
 	return d
 }
@@ -306,14 +306,14 @@ func (l *linking) insertGate(locked Locked, y Job) error {
 
 // regated returns an edit of a job whose dependencies are others now.
 func (d Decision) regated(changes []eventlog.Change, open bool, l Locked) Decision {
-	d.Beside = append(d.Beside, changes...)
+	d.OtherChanges = append(d.OtherChanges, changes...)
 	switch {
 	case open && (d.After.Status == Waiting || Can(d.After.Status, ByHold)):
 		d.By = ByHold
 		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
 	case !open && d.After.WaitReason == WaitDependency:
 		d.By = ByPromote
-		return d.claimable(l.Now, false)
+		d.readyOrWaiting(l.Now, false)
 	}
 	return d
 }

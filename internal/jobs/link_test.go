@@ -134,7 +134,7 @@ func TestALinkGatesALeasedJobOnceItIsBack(t *testing.T) {
 		b.is(held, jobs.Assigned, "")
 	}
 	dbfactory.Exec(t, b.db, `DELETE FROM job_lease`)
-	b.decide(j[0], func(l jobs.Locked) (jobs.Decision, error) { return l.GiveBack("") })
+	b.decide(j[0], func(l jobs.Locked) (jobs.Decision, error) { return l.Release("") })
 	b.is(j[0], jobs.Waiting, jobs.WaitDependency)
 	b.decide(j[1], func(l jobs.Locked) (jobs.Decision, error) { return l.Lose("silent", 0) })
 	b.is(j[1], jobs.Waiting, jobs.WaitDependency)

@@ -79,7 +79,8 @@ func newLife(r *rapid.T) *life {
 	if l.coin("timed") {
 		l.job.NotBefore = l.time()
 	}
-	d := Decision{After: l.job}.claimable(l.now, l.coin("dependent"))
+	d := Decision{After: l.job}
+	d.readyOrWaiting(l.now, l.coin("dependent"))
 	l.save(eventlog.JobCreated, d.After, d.After.beginning())
 	return l
 }
@@ -197,10 +198,12 @@ func (l *life) step() {
 		j.Archive,
 		j.Start,
 		func() (Decision, error) {
-			return j.HandIn(Work{Result: l.object(), FilesTouched: l.words(), URL: l.word("url")})
+			return j.Complete(Work{Result: l.object(), FilesTouched: l.words(), URL: l.word("url")})
 		},
-		func() (Decision, error) { return locked.GiveBack("") },
+		func() (Decision, error) { return locked.Release("") },
 		func() (Decision, error) { return locked.Fail(l.coin("retryable"), FailedOther, "x") },
+		func() (Decision, error) { return locked.FailOfHost(FailedOther, time.Minute, "x") },
+		func() (Decision, error) { return j.Finish(l.word("reason"), l.object()) },
 		func() (Decision, error) { return locked.Lose("x", time.Duration(l.number(60))*time.Second) },
 		func() (Decision, error) { return locked.TimeOut("x") },
 		func() (Decision, error) { return locked.edit(l.patch()) },
@@ -220,7 +223,7 @@ func (l *life) step() {
 	if d.After.Status == Ready && d.Before.Status != Ready && l.coin("held") {
 		d = d.waitFor(WaitReviewBacklog)
 	}
-	if !d.isIdle() {
+	if !d.changesNothing() {
 		l.save(d.Type, d.After, d.changes())
 	}
 }

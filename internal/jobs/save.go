@@ -46,7 +46,7 @@ func SaveManyTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []Change) 
 		if err != nil {
 			return nil, err
 		}
-		if d.isIdle() {
+		if d.changesNothing() {
 			result[i] = d.Before
 			continue
 		}

@@ -17,9 +17,7 @@ import (
 
 // Publisher wakes whoever waits for a topic, in every process. Publish never
 // blocks and is called after commit.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
 // Service is what people and tools do with jobs that needs no lease.
 type Service struct {

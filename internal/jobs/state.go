@@ -201,7 +201,7 @@ func (d Decision) changes() []eventlog.Change {
 			list = append(list, eventlog.Change{Field: f.name, Old: was, New: is})
 		}
 	}
-	return append(list, d.Beside...)
+	return append(list, d.OtherChanges...)
 }
 
 // isEqual reports whether two values of a field are seen to be equal at a glance: most are,

@@ -86,7 +86,7 @@ func (l Locked) Undo(act eventlog.Event, contents map[string]json.RawMessage, de
 		if was.Status != Ready && was.Status != Waiting {
 			return
 		}
-		*d = d.claimable(l.Now, dependencyOpen)
+		d.readyOrWaiting(l.Now, dependencyOpen)
 		switch {
 		case was.WaitReason == WaitBudget:
 			d.After.Status, d.After.WaitReason = Waiting, WaitBudget

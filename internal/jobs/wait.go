@@ -69,9 +69,9 @@ func WaitReasons(kinds ...WaitKind) (list []WaitReason) {
 // isTimed reports whether the clock has a say in whether the job may be claimed.
 func (j Job) isTimed() bool { return j.NotBefore != nil }
 
-// claimable moves the decision to ready, or to waiting where something still
-// holds the job: an open dependency first, then a time.
-func (d Decision) claimable(now time.Time, dependencyOpen bool) Decision {
+// readyOrWaiting makes the job ready, or waiting where something still holds it: an open
+// dependency first, then a time.
+func (d *Decision) readyOrWaiting(now time.Time, dependencyOpen bool) {
 	switch {
 	case dependencyOpen:
 		d.After.Status, d.After.WaitReason = Waiting, WaitDependency
@@ -80,19 +80,18 @@ func (d Decision) claimable(now time.Time, dependencyOpen bool) Decision {
 	default:
 		d.After.Status, d.After.WaitReason = Ready, NoWait
 	}
-	return d
 }
 
-// readyOrHeld is claimable as a change of decide.
-func readyOrHeld(now time.Time, dependencyOpen bool) func(*Decision) {
-	return func(d *Decision) { *d = d.claimable(now, dependencyOpen) }
+// readyOrWaiting returns Decision.readyOrWaiting as a change of decide.
+func readyOrWaiting(now time.Time, dependencyOpen bool) func(*Decision) {
+	return func(d *Decision) { d.readyOrWaiting(now, dependencyOpen) }
 }
 
 // Promote makes a waiting job claimable once nothing holds it any more, or says
 // what it waits for now where that has changed. The second result is false where
 // it waits for the same as before.
 func (l Locked) Promote(dependencyOpen bool) (Decision, bool) {
-	d, err := l.decide(ByPromote, Ready, eventlog.JobPromoted, readyOrHeld(l.Now, dependencyOpen))
+	d, err := l.decide(ByPromote, Ready, eventlog.JobPromoted, readyOrWaiting(l.Now, dependencyOpen))
 	if err != nil {
 		return Decision{}, false
 	}
@@ -128,8 +127,8 @@ func (d Decision) waitFor(reason WaitReason) Decision {
 	return d
 }
 
-// isIdle reports whether a promotion ends in the waiting that it came from.
-func (d Decision) isIdle() bool {
+// changesNothing reports whether a promotion leaves the job waiting for the same reason.
+func (d Decision) changesNothing() bool {
 	return d.Type == eventlog.JobHeld && d.Before.Status == Waiting && d.After.WaitReason == d.Before.WaitReason
 }
 
@@ -142,7 +141,7 @@ func (d Decision) reschedule(timed bool, now time.Time) Decision {
 	if !again {
 		return d
 	}
-	d = d.claimable(now, false)
+	d.readyOrWaiting(now, false)
 	d.By = ByPromote
 	if d.After.Status == Waiting {
 		d.By = ByHold

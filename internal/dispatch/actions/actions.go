@@ -215,7 +215,7 @@ func actOnLeased(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.
 	}
 	switch a.Verb {
 	case jobs.ByRelease:
-		d, err := job.GiveBack(strings.TrimSpace(a.Reason))
+		d, err := job.Release(strings.TrimSpace(a.Reason))
 		if err != nil {
 			return jobs.Job{}, err
 		}
@@ -242,7 +242,7 @@ func actOnStray(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs.L
 	var err error
 	switch a.Verb {
 	case jobs.ByRelease:
-		d, err = job.GiveBack(reason)
+		d, err = job.Release(reason)
 	case jobs.ByCancel:
 		outcome = lease.Cancelled
 		d, err = job.Cancel(reason)

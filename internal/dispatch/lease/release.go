@@ -49,6 +49,6 @@ func Requeue(job jobs.Locked, why string) (jobs.Decision, AttemptEnd, error) {
 	if d, e, ok, err := ApplyDirective(job.Job, why); ok {
 		return d, e, err
 	}
-	d, err := job.GiveBack(why)
+	d, err := job.Release(why)
 	return d, AttemptEnd{Outcome: Released, Error: why}, err
 }

@@ -128,7 +128,7 @@ func (s *Service) Complete(ctx context.Context, who tenancy.Principal, ref lease
 		if err != nil {
 			return jobs.Decision{}, lease.AttemptEnd{}, err
 		}
-		d, err := job.HandIn(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
+		d, err := job.Complete(jobs.Work{Result: result, FilesTouched: c.FilesTouched, URL: c.URL})
 		if err == nil {
 			err = s.nameBlobTx(ctx, tx, who, job.ID, patchBlob, c.PatchBlob)
 		}
@@ -272,7 +272,7 @@ func (s *Service) Release(ctx context.Context, who tenancy.Principal, ref lease.
 		if d, e, ok, err := lease.ApplyDirective(job.Job, ""); ok {
 			return d, e, err
 		}
-		d, err := job.GiveBack(reason)
+		d, err := job.Release(reason)
 		return d, lease.AttemptEnd{Outcome: lease.Released, Error: reason}, err
 	}, digest: func(red *redact.Redactor) ([]byte, error) {
 		return digestWords("release", []any{red.Text(r.Reason), red.JSON(r.Checkpoint)})

@@ -48,7 +48,7 @@ func judgeFailure(ctx context.Context, tx db.Tx, who tenancy.Principal, job jobs
 		}
 		wait = jobs.HostWait(before)
 	}
-	d, err := job.HandBack(kind, wait, f.Error)
+	d, err := job.FailOfHost(kind, wait, f.Error)
 	if err != nil || !f.holdsProvider() {
 		return d, err
 	}

@@ -15,9 +15,7 @@ import (
 
 // Publisher wakes whoever waits for a topic, in every process. Publish never
 // blocks and is called after commit.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
 // Service is what is done with the secrets of jobs.
 type Service struct {

@@ -13,9 +13,7 @@ import (
 )
 
 // Publisher wakes whoever waits for a topic, in every process.
-type Publisher interface {
-	Publish(topics ...string)
-}
+type Publisher interface{ Publish(topics ...string) }
 
 // Freed lets those go on who wait for budgets that have enough left now. It is called after
 // commit; what it leaves undone, a sweep does.
