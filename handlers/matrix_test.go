@@ -27,7 +27,7 @@ var webPermissions = map[tenancy.Permission][]string{
 		"POST /invitations/:token", "POST /login", "POST /login/code", "POST /login/oidc/join", "POST /logout", "POST /setup/:token", "POST /theme"},
 	tenancy.SignedIn: {"GET /settings", "GET /settings/account", "GET /settings/account/identity/confirm",
 		"GET /settings/account/identity/link", "GET /settings/account/prove", "GET /settings/account/second-factor", "GET /settings/connect", "GET /settings/tokens",
-		"GET /settings/tokens/new", "POST /settings/account", "POST /settings/account/identity/link",
+		"GET /settings/tokens/new", "POST /notes/put-away", "POST /settings/account", "POST /settings/account/identity/link",
 		"POST /settings/account/identity/unlink", "POST /settings/account/logins/:login/mine",
 		"POST /settings/account/logins/:login/not-mine", "POST /settings/account/password", "POST /settings/account/recovery-codes",
 		"POST /settings/account/second-factor", "POST /settings/account/second-factor/confirm", "POST /settings/account/second-factor/off",

@@ -63,6 +63,7 @@ func (s *Server) routes() []web.Route {
 	return []web.Route{
 		web.Get(links.Home, tenancy.Public, s.home),
 		web.Post(links.Theme, tenancy.Public, s.setTheme),
+		web.Post(links.PutAway, tenancy.SignedIn, s.putAway),
 		web.Get(links.Settings, tenancy.SignedIn, s.settingsHome),
 		web.Get(static.Prefix+"*", tenancy.Public, s.static),
 		web.Get(links.AgentScript, tenancy.Public, s.agentScript),

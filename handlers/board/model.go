@@ -3,6 +3,7 @@ package board
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
@@ -172,10 +173,15 @@ const maxNoted = 2
 
 // note returns the bar about jobs that no live factory can run, nil for none.
 func (l boardView) note(u screens.Unroutable) *ui.Note {
-	if u.Count == 0 {
-		return nil
+	if u.Count == 0 || l.filter.Unroutable {
+		return nil // of those jobs alone the page itself says it
 	}
-	m := &ui.Note{Tone: ui.Warn, Icon: "unplug"}
+	m := &ui.Note{Tone: ui.Warn, Icon: "unplug", About: ui.AboutUnroutable, Grave: web.GraveUnroutable, List: links.NeedsYou}
+	said := []string{strconv.Itoa(u.Count)}
+	for _, c := range u.First {
+		said = append(said, c.Job.ID.String())
+	}
+	m.Key = web.NoteKey(said...)
 	jobsText := totalText(u.Count, u.Capped)
 	m.Strong = jobsText + " cannot run on any live factory."
 	for i, c := range u.First[:min(len(u.First), maxNoted)] {
@@ -186,9 +192,7 @@ func (l boardView) note(u screens.Unroutable) *ui.Note {
 		m.Text = append(m.Text, reason.LackText(c.Why)...)
 	}
 	m.Text = append(m.Text, ui.T("."))
-	if !l.filter.Unroutable {
-		m.ActionLabel, m.ActionMore = "Show", "the "+jobsText
-		m.ActionURL = links.BoardWith(links.Filter{Unroutable: true})
-	}
+	m.ActionLabel, m.ActionMore = "Show", "the "+jobsText
+	m.ActionURL = links.BoardWith(links.Filter{Unroutable: true})
 	return m
 }

@@ -46,6 +46,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		first := p.FirstRun(ctx, p.Request(c, who, b.Fleet))
 		page.Board.FirstRun, page.Board.NoMatch = &first, nil
 	}
+	web.OneNote(c, shell.Section, page.Board.Note, shell.Money)
 	return web.Render(c, http.StatusOK, view.View(page))
 }
 

@@ -46,8 +46,8 @@ func budget(b budgets.Notice, canManage bool) view.Budget {
 	id := b.ID.String()
 	m := view.Budget{
 		ID:   id,
-		Name: b.Name,
-		URL:  links.Budget(id),
+		Name: b.Name, Title: web.UsedUp(b),
+		URL: links.Budget(id),
 		Text: strconv.Itoa(b.Percent) + "% of it is settled, and no job has room any more. " +
 			"Its jobs wait; running ones pause at their next report.",
 	}
@@ -89,7 +89,7 @@ func countWords(n screens.Needs) string {
 	for _, text := range []string{
 		some(n.Questions, "question", "questions"),
 		some(n.Reviews, "review", "reviews"),
-		some(usedUp, "budget used up", "budgets used up"),
+		some(usedUp, "budget at its end", "budgets at their end"),
 		some(unpriced, "model without a price", "models without a price"),
 		some(n.Unroutable, "without a factory", "without a factory"),
 		some(n.Failed, "failed", "failed"),

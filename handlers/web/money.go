@@ -15,25 +15,22 @@ const warnFrom = 80
 // none is severe.
 func MoneyNote(list []budgets.Notice) *ui.Note {
 	var worst budgets.Notice
-	more := 0
+	var said []string
 	for _, n := range list {
 		if severity(n) == 0 {
 			continue
 		}
-		more++
+		said = append(said, n.ID.String()+strconv.Itoa(severity(n))+strconv.FormatBool(n.Percent >= 100))
 		if severity(n) > severity(worst) {
 			worst = n
 		}
 	}
-	if more == 0 {
+	if len(said) == 0 {
 		return nil
 	}
 	note := moneyNote(worst)
-	note.ActionLabel = "Open"
-	note.ActionURL = links.Budget(worst.ID.String())
-	if more > 1 {
-		note.Text = append(note.Text, ui.T(" "+Plural(more-1, "other budget", "other budgets")+" besides."))
-	}
+	note.ActionLabel, note.ActionURL = "Open", links.Budget(worst.ID.String())
+	note.Key, note.List, note.Others = NoteKey(said...), links.Budgets, len(said)-1
 	return &note
 }
 
@@ -54,11 +51,19 @@ func severity(n budgets.Notice) int {
 func moneyNote(n budgets.Notice) ui.Note {
 	switch {
 	case n.UsedUp:
-		return ui.Note{Tone: ui.Bad, Icon: "octagon-alert", Strong: n.Name + " is used up.",
+		return ui.Note{Tone: ui.Bad, Icon: "octagon-alert", About: ui.AboutUsedUp, Grave: graveUsedUp, Strong: UsedUp(n) + ".",
 			Text: ui.Text("Its jobs wait, and running ones are asked to pause.")}
 	case n.Threshold >= warnFrom:
-		return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", Strong: n.Name + " is at " + strconv.Itoa(n.Percent) + "%."}
+		return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", About: ui.AboutBudget, Strong: n.Name + " is at " + strconv.Itoa(n.Percent) + "%."}
 	}
-	return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", Strong: n.Name + " runs out before its period ends:",
-		Text: ui.Text(" probably on " + n.RunsOut.UTC().Format("2 Jan") + ".")}
+	return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", About: ui.AboutBudget, Strong: n.Name + " runs out before its period ends:",
+		Text: ui.Sentence{ui.T(" probably on "), ui.Moment(ui.DayOnly(*n.RunsOut)), ui.T(".")}}
+}
+
+// UsedUp says that a budget has no room for another job: used up is one of which nothing is left.
+func UsedUp(n budgets.Notice) string {
+	if n.Percent < 100 {
+		return n.Name + " has too little left for another job"
+	}
+	return n.Name + " is used up"
 }

@@ -49,6 +49,7 @@ func (s *Site) shell(
 	shell.Needs = CountText(data.Needs.All())
 	shell.Review = CountText(data.Needs.Reviews)
 	shell.Money = MoneyNote(data.Needs.Budgets)
+	OneNote(c, section, shell.Money)
 	return shell, nil
 }
 

@@ -4,6 +4,7 @@ import "./forms.js";
 import "./keys.js";
 import "./live.js";
 import "./needs.js";
+import "./notes.js";
 import "./palette.js";
 import "./send.js";
 import "./time.js";

@@ -30,6 +30,7 @@ const format = (options) => new Intl.DateTimeFormat(undefined, options);
 const timeOfDay = format({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const minute = format({ hour: "2-digit", minute: "2-digit" });
 const dayAndTime = format({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const dayOnly = format({ day: "numeric", month: "short" });
 const date = format({ dateStyle: "medium", timeStyle: "short" });
 const yearAndDay = format({ dateStyle: "medium" });
 const whole = format({ dateStyle: "medium", timeStyle: "long" });
@@ -47,6 +48,7 @@ const write = {
   run: (at, t) => clock(t - at),
   clock: (at) => timeOfDay.format(at),
   day,
+  only: (at, t) => (sameYear(at, t) ? dayOnly : yearAndDay).format(at),
   date: (at) => date.format(at),
   until: (at, t) => (sameDay(at, t) ? timeToday(at) : day(at, t)),
 };

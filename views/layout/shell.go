@@ -25,6 +25,18 @@ const (
 	SectionSettings Section = "settings"
 )
 
+// About returns what the section's pages are about, so that they show no note of it.
+func (s Section) About() []string {
+	switch s {
+	case SectionBudgets:
+		return []string{ui.AboutBudget, ui.AboutUsedUp}
+	case SectionNeedsYou:
+		return []string{ui.AboutUsedUp, ui.AboutUnroutable}
+	default:
+		return nil
+	}
+}
+
 // Shell is what every page of a signed-in person has around it.
 type Shell struct {
 	Title     string // of the document, with the count: "Board (9 running)"

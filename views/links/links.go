@@ -11,10 +11,12 @@ import (
 
 // Plain pages.
 const (
-	Home    = "/"
-	Login   = "/login"
-	Logout  = "/logout"
-	Theme   = "/theme"
+	Home   = "/"
+	Login  = "/login"
+	Logout = "/logout"
+	Theme  = "/theme"
+	// PutAway takes key: the note is not shown again until what it says changes.
+	PutAway = "/notes/put-away"
 	Board   = "/board"
 	NewJob  = "/jobs/new"
 	Jobs    = "/jobs"

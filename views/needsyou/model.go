@@ -20,6 +20,7 @@ type Needs struct {
 // Budget is one that is used up.
 type Budget struct {
 	ID, Name, URL string
+	Title         string // what is wrong with it
 	Text          string
 	Raise         string // "" for who may not
 	Transfer      string

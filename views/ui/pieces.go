@@ -33,8 +33,19 @@ type Undo struct {
 	About   string // the element of the job, where the page shows it
 }
 
-// Note is the bar under the top bar. At most one is shown at a time.
+// Note is the bar under the top bar. At most one is shown at a time, the gravest.
 type Note struct {
+	// Key names what it says, so that it can be put away until that changes; "" where it stays.
+	Key    string
+	About  string // what it is about: a page about the same does without
+	List   string // the page that lists all of the kind
+	Grave  int
+	Others int  // facts of the kind that it does not name
+	Hidden bool // put away, or a graver one is shown
+	// More is how many facts it does not name, of all kinds; MoreURL lists them.
+	More    int
+	MoreURL string
+
 	Tone        Tone
 	Icon        string
 	Strong      string   // the bold clause

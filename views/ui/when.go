@@ -18,6 +18,7 @@ const (
 	RelRun   Rel = "run"   // "12m 40s", a clock that runs up
 	RelClock Rel = "clock" // "12:46:00 UTC"; the page's script says these
 	RelDay   Rel = "day"   // "21 Nov 10:58 UTC"; as the reader does, in his zone
+	RelOnly  Rel = "only"  // "21 Nov", with the year where it is not this one
 	RelDate  Rel = "date"  // "21 Nov 2025 10:58 UTC"
 	RelUntil Rel = "until" // "18:00 UTC", with the day where that is not today
 )
@@ -58,6 +59,9 @@ func At(at time.Time) When { return when(at, RelClock, at.UTC().Format("15:04:05
 
 // Day writes the day and the time: "21 Nov 10:58 UTC".
 func Day(at time.Time) When { return when(at, RelDay, at.UTC().Format("2 Jan 15:04 UTC")) }
+
+// DayOnly writes the day alone: "21 Nov".
+func DayOnly(at time.Time) When { return when(at, RelOnly, at.UTC().Format("2 Jan")) }
 
 // Date writes the day with its year, and the time: "21 Nov 2025 10:58 UTC".
 func Date(at time.Time) When { return when(at, RelDate, at.UTC().Format("2 Jan 2006 15:04 UTC")) }
