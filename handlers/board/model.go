@@ -1,7 +1,6 @@
 package board
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -10,6 +9,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/natural"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	view "github.com/fleetboard/fleetboard/views/board"
@@ -135,7 +135,7 @@ func (l boardView) grouped(cards []screens.Card) []view.CardGroup {
 		}
 		return g.Name
 	}
-	slices.SortStableFunc(list, func(a, b *view.CardGroup) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(list, func(a, b *view.CardGroup) int { return natural.Compare(place(a), place(b)) })
 	out := make([]view.CardGroup, len(list))
 	for i, g := range list {
 		out[i] = *g

@@ -29,6 +29,7 @@ func (p *pages) create(c echo.Context, who tenancy.Principal) error {
 	}
 	f := fields.Read(typed)
 	in, err := fields.Value(f)
+	ofScope(&in)
 	if err == nil {
 		var made budgets.Budget
 		if made, err = p.Budgets.Create(c.Request().Context(), who, in); err == nil {
@@ -40,6 +41,19 @@ func (p *pages) create(c echo.Context, who tenancy.Principal) error {
 		return err
 	}
 	return p.newForm(c, who, http.StatusUnprocessableEntity, f)
+}
+
+// ofScope forgets what was typed for another scope: the form hides it.
+func ofScope(in *budgets.Input) {
+	if in.Scope == budgets.Workspace || in.Scope == budgets.Job {
+		in.Product = ""
+	}
+	if in.Scope != budgets.Milestone {
+		in.Phase = ""
+	}
+	if in.Scope != budgets.Job {
+		in.Job = ""
+	}
 }
 
 func (p *pages) newForm(c echo.Context, who tenancy.Principal, status int, f ui.Form) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/natural"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	view "github.com/fleetboard/fleetboard/views/jobform"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -48,7 +49,7 @@ func (s pageData) model() view.Form {
 // it is not among them, marked.
 func options(none string, values []string, chosen string) []ui.Option {
 	list := []ui.Option{{Label: none, Selected: chosen == ""}}
-	slices.Sort(values)
+	natural.Sort(values)
 	for _, v := range slices.Compact(values) {
 		list = append(list, ui.Option{Value: v, Label: v, Selected: v == chosen})
 	}
@@ -70,7 +71,7 @@ func repoNames(snap fleet.Snapshot) []string {
 			names = append(names, r.Name)
 		}
 	}
-	slices.Sort(names)
+	natural.Sort(names)
 	return slices.Compact(names)
 }
 
@@ -112,7 +113,7 @@ func (s pageData) engines() []view.EngineOption {
 	for _, f := range web.LiveFactories(s.snap) {
 		names = append(names, f.Engines...)
 	}
-	slices.Sort(names)
+	natural.Sort(names)
 	for _, name := range slices.Compact(names) {
 		list = append(list, view.EngineOption{Value: name, Label: name, Note: engineNote(s.snap, name), Selected: name == chosen})
 	}
@@ -147,7 +148,7 @@ func (s pageData) capabilities() (chosen []view.Token, offered []string) {
 			}
 		}
 	}
-	slices.Sort(all)
+	natural.Sort(all)
 	all = slices.Compact(all)
 	typed := s.form.Typed["capabilities"]
 	for _, token := range typed {

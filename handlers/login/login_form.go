@@ -34,6 +34,9 @@ func (p *Pages) login(c echo.Context, _ tenancy.Principal) error {
 		return err
 	}
 	email, next := fields.Get("email"), web.SafeNext(fields.Get("next"))
+	if fields.Get("password") == "" {
+		return p.loginAgain(c, fault.New(fault.Validation, "The password is empty."), email, next, "The password is empty.")
+	}
 	in, err := p.Accounts.LogIns.LogIn(c.Request().Context(), email, fields.Get("password"), p.LoginOrigin(c))
 	switch f := fault.From(err); {
 	case err == nil:

@@ -22,7 +22,8 @@ func (p *Pages) setupForm(c echo.Context, _ tenancy.Principal) error {
 	}
 	if !ok {
 		return fault.New(fault.NotFound,
-			"This set-up link is not valid any more. If the owner is set up, log in; else restart the server for a new link.")
+			"This set-up link is not valid any more. If you have an account, log in. If not, ask an owner of the workspace for an "+
+				"invitation, or whoever runs this server for a new link: it writes one when it starts, as long as it has no owner.")
 	}
 	return web.RenderSecret(c, http.StatusOK, view.SetupView(view.Setup{Theme: web.ReadTheme(c), URL: links.Setup(c.Param("token"))}))
 }

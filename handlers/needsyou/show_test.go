@@ -93,7 +93,7 @@ func TestEveryPageCountsWhatWaitsForAPerson(t *testing.T) {
 	for _, path := range []string{"/board", "/jobs/FB-1", "/settings/account", "/needs-you"} {
 		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
 		handlertest.WantText(t, doc, "#nav-needs-n", "4 wait for a person")
-		handlertest.WantText(t, doc, "#more-needs-n", "4")
+		handlertest.WantText(t, doc, "#dock-needs-n", "4")
 		handlertest.WantText(t, doc, "#nav-review-n", "1")
 		if title := doc.Find("title").First().Text(); !strings.HasPrefix(title, "(4) ") {
 			t.Errorf("%s: title %q", path, title)

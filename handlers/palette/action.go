@@ -1,8 +1,11 @@
 package palette
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
@@ -14,8 +17,16 @@ import (
 )
 
 // atHand returns the key of the job that a query ends with, "cancel FB-12", or else of the
-// one that the page shows; the rest of the query is what is to be done with it.
-func atHand(query, page string) (key, rest string) {
+// one that the page shows, or the chosen one of a list; the rest of the query is what is to be
+// done with it.
+func atHand(query, page, chosen string) (key, rest string) {
+	if key, rest = shownAt(query, page); key == "" {
+		key = chosen
+	}
+	return key, rest
+}
+
+func shownAt(query, page string) (key, rest string) {
 	words := strings.Fields(query)
 	if n := len(words); n > 0 && strings.Contains(words[n-1], "-") {
 		return strings.ToUpper(words[n-1]), strings.Join(words[:n-1], " ")
@@ -36,8 +47,7 @@ func atHand(query, page string) (key, rest string) {
 
 // actionRows returns what the caller may do now with the job at hand, as far as the query
 // names it. One that needs a confirmation leads to its dialog.
-func (p *Pages) actionRows(ctx context.Context, who tenancy.Principal, query, page string) ([]view.Row, error) {
-	key, rest := atHand(query, page)
+func (p *Pages) actionRows(ctx context.Context, who tenancy.Principal, key, rest string) ([]view.Row, error) {
 	if key == "" || !who.Can(tenancy.WriteJobs) {
 		return nil, nil
 	}
@@ -51,15 +61,40 @@ func (p *Pages) actionRows(ctx context.Context, who tenancy.Principal, query, pa
 	return rowsOfActions(job, rest), nil
 }
 
+// others are words that people have for verbs.
+var others = map[jobs.Trigger][]string{
+	jobs.ByPause: {"stop", "hold", "halt"}, jobs.ByCancel: {"stop", "abort", "kill", "end"}, jobs.ByBlock: {"stop", "hold", "park"},
+	jobs.ByResume: {"start", "continue", "unpause"}, jobs.ByUnblock: {"start", "continue"}, jobs.ByRetry: {"again", "rerun", "restart"},
+	jobs.ByRelease: {"requeue", "stop"}, jobs.ByFinish: {"complete", "close"}, jobs.ByArchive: {"hide", "remove"},
+	jobs.ByApprove: {"accept"}, jobs.ByReject: {"send back", "refuse"},
+}
+
+func alsoCalled(verb, query string) bool {
+	query = strings.ToLower(query)
+	return slices.ContainsFunc(others[jobs.Trigger(verb)], func(word string) bool { return strings.HasPrefix(word, query) })
+}
+
+// themeRows change the theme by its name.
+func themeRows(query, page string) (rows []view.Row) {
+	for _, t := range []struct{ name, icon string }{{"dark", "moon"}, {"light", "sun"}, {"system", "monitor-smartphone"}} {
+		text := "Theme: " + t.name
+		if len(query) > 2 && contains(text+" mode", query) {
+			rows = append(rows, view.Row{URL: cmp.Or(page, links.Board), Icon: t.icon, Text: text, PostURL: links.Theme,
+				Fields: map[string]string{"theme": t.name, "next": cmp.Or(page, links.Board)}})
+		}
+	}
+	return rows
+}
+
 func rowsOfActions(job jobs.Job, rest string) []view.Row {
 	var rows []view.Row
 	for _, a := range jobparts.Actions(job) {
 		row := view.Row{URL: links.JobDialog(job.Key, a.Verb), Icon: a.Icon, Note: job.Title,
 			Text: strings.TrimSuffix(a.Label, " job") + " " + job.Key}
 		if a.Dialog == nil {
-			row.PostURL, row.Version = a.URL, job.Version
+			row.PostURL, row.Fields = a.URL, map[string]string{"version": strconv.Itoa(job.Version)}
 		}
-		if contains(row.Text, rest) || contains(a.Label, rest) {
+		if contains(row.Text, rest) || contains(a.Label, rest) || alsoCalled(a.Verb, rest) {
 			rows = append(rows, row)
 		}
 	}

@@ -2,6 +2,7 @@ package palette
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,11 +37,19 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	actions, err := p.actionRows(ctx, who, query, web.CurrentPath(c.Request()))
+	page := web.CurrentPath(c.Request())
+	key, rest := atHand(query, page, c.QueryParam("chosen"))
+	actions, err := p.actionRows(ctx, who, key, rest)
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.Rows(paletteModel(query, found, actions, said, logs, snap, who)))
+	actions = append(actions, themeRows(query, page)...)
+	// What is to be done comes first, unless only a job is named.
+	m := paletteModel(query, found, actions, said, logs, snap, who)
+	if at := slices.IndexFunc(m.Groups, func(g view.Group) bool { return g.Title == "Do" }); at > 0 && rest != "" {
+		m.Groups = slices.Insert(slices.Delete(m.Groups, at, at+1), 0, view.Group{Title: "Do", Rows: actions})
+	}
+	return web.Render(c, http.StatusOK, view.Rows(m))
 }
 
 // paletteModel lists jobs, factories and pages. Without a query the pages come
@@ -75,7 +84,7 @@ func jobRows(found []jobs.Job) []view.Row {
 		rows[i] = view.Row{URL: links.Job(j.Key), Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent),
 			Key: j.Key, Text: j.Title, Note: jobparts.Place(j)}
 		if j.Lease != nil {
-			rows[i].Note = j.Lease.Agent + " · " + j.Lease.Factory
+			rows[i].Note = ui.AgentPlace(j.Lease.Agent, j.Lease.Factory)
 		}
 	}
 	return rows

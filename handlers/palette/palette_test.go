@@ -38,6 +38,14 @@ func TestPaletteActsOnTheJobAtHand(t *testing.T) {
 		}
 	}
 	handlertest.WantText(t, ask(d.Site, "/board", "cancel fb-1"), cancel, "Cancel FB-1")
+	doc := ask(d.Site, "/jobs/FB-1", "stop")
+	handlertest.WantCount(t, doc, cancel+", "+pause, 2)
+	handlertest.WantText(t, doc, ".pal-h:first-child", "Do")
+	r := handlertest.Request(http.MethodGet, "/palette?q=pause&chosen=FB-1", nil)
+	handlertest.WantText(t, handlertest.Page(t, d.Do(r), http.StatusOK), pause+"[aria-selected=true]", "Pause FB-1")
+	dark := "a[role=option][hx-post='/theme']"
+	handlertest.WantText(t, ask(d.Site, "/agents", "dark"), dark+`[hx-vals='{"next":"/agents","theme":"dark"}']`, "Theme: dark")
+	handlertest.WantCount(t, ask(d.Site, "/agents", "theme"), dark, 3)
 	handlertest.WantCount(t, ask(d.As(tenancy.RoleViewer), "/jobs/FB-1", "cancel"), cancel, 0)
 }
 

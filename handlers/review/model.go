@@ -203,7 +203,7 @@ func (s pageData) meta() []ui.Sentence {
 		return list
 	}
 	last := s.job.attempts[0]
-	list = append(list, ui.Say(ui.Name(last.Agent), ui.T(" on "), ui.Name(last.Factory)), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
+	list = append(list, agentOn(last.Agent, last.Factory), ui.Text(web.Nth(len(s.job.attempts))+" attempt"))
 	if d := jobparts.Delivery(last, s.now); d.Word != "" && len(d.Text) == 0 {
 		list = append(list, ui.Text(strings.ToLower(d.Word[:1])+d.Word[1:]))
 	}
@@ -222,4 +222,12 @@ func (s pageData) sent() []viewparts.Feedback {
 		}
 	}
 	return list
+}
+
+// agentOn names an agent and its factory, once where they have one name.
+func agentOn(agent, factory string) ui.Sentence {
+	if agent == factory {
+		return ui.Say(ui.Name(agent))
+	}
+	return ui.Say(ui.Name(agent), ui.T(" on "), ui.Name(factory))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/natural"
 	"github.com/fleetboard/fleetboard/views/links"
 	view "github.com/fleetboard/fleetboard/views/settings"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -244,7 +245,7 @@ func savedToast(name string, made bool, changes []string) ui.Toast {
 // without returns the names that are in a list and not in another, in order.
 func without(list, other []string) []string {
 	out := slices.DeleteFunc(slices.Clone(list), func(name string) bool { return slices.Contains(other, name) })
-	slices.SortFunc(out, cmp.Compare[string])
+	natural.Sort(out)
 	return out
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/accounts/workspaces"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/natural"
 	"github.com/fleetboard/fleetboard/internal/screens"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -144,7 +145,7 @@ func firstOffers(f fleet.Factory, a fleet.Agent) []ui.FirstRunOffer {
 		repos[i] = r.Name
 	}
 	capabilities := slices.Concat(f.Capabilities, a.Capabilities)
-	slices.Sort(capabilities)
+	natural.Sort(capabilities)
 	list := []ui.FirstRunOffer{
 		{Label: "Repos", Text: listFirst(repos)}, {Label: "Engines", Text: listFirst(f.Engines)},
 		{Label: "Capabilities", Text: listFirst(slices.Compact(capabilities))},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/natural"
 )
 
 // Health is how alive an agent or a factory is.
@@ -263,7 +264,7 @@ func (s Snapshot) Route(n Needs) Routing {
 	}
 	slices.SortStableFunc(r.Ineligible, func(a, b Fit) int {
 		return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(len(b.Unavailable), len(a.Unavailable)),
-			cmp.Compare(a.Factory.Name, b.Factory.Name))
+			natural.Compare(a.Factory.Name, b.Factory.Name))
 	})
 	return r
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/natural"
 )
 
 var q = dbsqlc.New()
@@ -43,6 +43,7 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 		follows[l.AgentID] += l.Follows
 	}
 	at := map[ids.ID]int{}
+	slices.SortFunc(factories, func(a, b dbsqlc.FactoryListRow) int { return natural.Compare(a.Name, b.Name) })
 	for i, r := range factories {
 		f, err := factoryFrom(r)
 		if err != nil {
@@ -52,7 +53,7 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 		snap.Now, at[f.ID] = r.Now, i
 		snap.Factories = append(snap.Factories, f)
 	}
-	slices.SortFunc(agents, func(a, b dbsqlc.AgentListRow) int { return cmp.Compare(a.Agent.Name, b.Agent.Name) })
+	slices.SortFunc(agents, func(a, b dbsqlc.AgentListRow) int { return natural.Compare(a.Agent.Name, b.Agent.Name) })
 	for _, r := range agents {
 		i, known := at[r.Agent.FactoryID]
 		if !known {
@@ -92,6 +93,7 @@ func factoriesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Factory, er
 		}
 		list = append(list, f)
 	}
+	slices.SortFunc(list, func(a, b Factory) int { return natural.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/natural"
 	"github.com/fleetboard/fleetboard/internal/spend"
 )
 
@@ -124,9 +125,11 @@ func (r *reader) menus(b *PageContext) error {
 			b.Repos = append(b.Repos, repo.Name)
 		}
 	}
-	slices.Sort(b.Repos)
+	natural.Sort(b.Repos)
+	natural.Sort(b.Products)
 	b.Repos = slices.Compact(b.Repos)
 	b.Phases, err = r.phases()
+	natural.Sort(b.Phases)
 	return err
 }
 

@@ -85,7 +85,7 @@ export function refetch() {
     source: "#live",
     target: "#main",
     select: "#main",
-    selectOOB: "#fleet:outerMorph,#nav-health:outerMorph,#more-health:outerMorph,#nav-needs-n:outerMorph,#more-needs-n:outerMorph,#nav-review-n:outerMorph,#dock-review-n:outerMorph",
+    selectOOB: "#fleet:outerMorph,#nav-health:outerMorph,#more-health:outerMorph,#nav-needs-n:outerMorph,#dock-needs-n:outerMorph,#nav-review-n:outerMorph,#dock-review-n:outerMorph",
     swap: "outerMorph",
   }).finally(release);
 }

@@ -19,7 +19,7 @@ function choose() {
   link.hidden = more === 0;
   const text = `and ${more} more`;
   if (link.textContent !== text) link.textContent = text;
-  link.setAttribute("href", (shown[1] ?? shown[0]).dataset.list);
+  link.setAttribute("href", (shown[1] ?? shown[0]).dataset.listed);
 }
 
 document.addEventListener("htmx:after:swap", choose);

@@ -73,6 +73,13 @@ input.addEventListener("htmx:after:swap", () => {
   if (wanted && input.value === shown) open();
 });
 
+// The job whose card has the focus as it opens is the one that verbs are about.
+dialog.addEventListener("beforetoggle", (event) => {
+  if (event.newState !== "open") return;
+  const card = document.activeElement?.closest("[data-card]");
+  document.getElementById("palette-chosen").value = card?.querySelector(".key")?.textContent.trim() ?? "";
+});
+
 // Show the first rows as soon as it opens, however it was opened.
 dialog.addEventListener("toggle", (event) => {
   if (event.newState !== "open") return;

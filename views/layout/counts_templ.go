@@ -490,13 +490,13 @@ func LiveCounts(needs, review string) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = needsNumber("more-needs-n", "count", needs).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = needsNumber("dock-needs-n", "dock-n", needs).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Part("#more-needs-n", "outerMorph").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Part("#dock-needs-n", "outerMorph").Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

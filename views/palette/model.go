@@ -2,6 +2,7 @@
 package palette
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -32,10 +33,9 @@ type Row struct {
 	Text    string
 	Note    string // at the right: "claude-2 · mac-1"
 	Keys    []string
-	// PostURL is where an action of a job is sent that needs no confirmation; Version is
-	// the job's.
+	// PostURL is where an action is sent that needs no confirmation, with its fields.
 	PostURL string
-	Version int
+	Fields  map[string]string
 }
 
 // posts returns the attributes of a row that acts at once.
@@ -43,7 +43,8 @@ func (r Row) posts() templ.Attributes {
 	if r.PostURL == "" {
 		return nil
 	}
-	return templ.Attributes{"hx-post": r.PostURL, "hx-swap": "none", "hx-vals": `{"version":` + strconv.Itoa(r.Version) + `}`}
+	fields, _ := json.Marshal(r.Fields) // strings always encode
+	return templ.Attributes{"hx-post": r.PostURL, "hx-swap": "none", "hx-vals": string(fields)}
 }
 
 // textPart is a piece of a found text.

@@ -19,5 +19,5 @@ func (n Note) attrs() templ.Attributes {
 		return nil
 	}
 	return templ.Attributes{"data-note": n.Key, "data-about": n.About, "data-grave": strconv.Itoa(n.Grave),
-		"data-others": strconv.Itoa(n.Others), "data-list": n.List, "hidden": n.Hidden}
+		"data-others": strconv.Itoa(n.Others), "data-listed": n.List, "hidden": n.Hidden}
 }

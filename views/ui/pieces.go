@@ -61,3 +61,11 @@ type Empty struct {
 	ActionLabel string
 	ActionURL   string
 }
+
+// AgentPlace names an agent and its factory, "claude-2 · mac-1"; one name where they share it.
+func AgentPlace(agent, factory string) string {
+	if agent == factory {
+		return agent
+	}
+	return agent + " · " + factory
+}

@@ -18,6 +18,8 @@ func Problem(password string, emails ...string) string {
 	switch n := utf8.RuneCountInString(password); {
 	case !utf8.ValidString(password):
 		return "Use letters, digits and signs only."
+	case n == 0:
+		return fmt.Sprintf("It is empty. Use at least %d characters.", MinLength)
 	case n < MinLength:
 		return fmt.Sprintf("Use at least %d characters.", MinLength)
 	case n > MaxLength:
