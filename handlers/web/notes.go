@@ -62,7 +62,7 @@ func OneNote(c echo.Context, section layout.Section, notes ...*ui.Note) {
 
 // notesAway returns the keys of the notes that were put away, the oldest first.
 func notesAway(c echo.Context) []string {
-	cookie, err := c.Cookie(hostOnly + NotesCookie)
+	cookie, err := c.Cookie(hostOnlyPrefix + NotesCookie)
 	if err != nil {
 		cookie, err = c.Cookie(NotesCookie)
 	}
