@@ -20,14 +20,14 @@ func blobCommand(c *cli) *cobra.Command {
 		Short: "Store a file, or standard input as -, and print its SHA-256",
 		Long: "Stores a content under its SHA-256, and prints that. It is deleted a day later unless a job or a message names\n" +
 			"it by then.",
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+		RunE: callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
 			from, err := c.open(args[0])
 			if err != nil {
 				return nil, err
 			}
 			defer func() { _ = from.Close() }()
-			return to.PutBlobWithBody(ctx, "application/octet-stream", from, announceLength(from))
-		}, func(_ *screen, w io.Writer, said api.Blob) { fmt.Fprintln(w, cleanLine(said.Sha256)) })}
+			return server.PutBlobWithBody(ctx, "application/octet-stream", from, announceLength(from))
+		}, func(_ *screen, w io.Writer, reply api.Blob) { fmt.Fprintln(w, cleanLine(reply.Sha256)) })}
 	return group("blob", "Large contents by their SHA-256", put, blobGet(c))
 }
 
@@ -64,11 +64,11 @@ func blobGet(c *cli) *cobra.Command {
 		if output == "" && c.env.Terminal {
 			return fail(exitUsage, "a blob is not shown on a terminal: name a file with -o, or send it on")
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		answer, err := to.GetBlob(cmd.Context(), args[0])
+		answer, err := server.GetBlob(cmd.Context(), args[0])
 		if err != nil {
 			return err
 		}

@@ -32,14 +32,14 @@ func read(answer *http.Response, err error) ([]byte, error) {
 }
 
 // readInto is read, with what the body says.
-func readInto[T any](answer *http.Response, err error) (body []byte, said T, _ error) {
+func readInto[T any](answer *http.Response, err error) (body []byte, reply T, _ error) {
 	if body, err = read(answer, err); err != nil {
-		return nil, said, err
+		return nil, reply, err
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
-		return nil, said, fmt.Errorf("the answer of the server is none of its API: %w", err)
+	if err := json.Unmarshal(body, &reply); err != nil {
+		return nil, reply, fmt.Errorf("the answer of the server is none of its API: %w", err)
 	}
-	return body, said, nil
+	return body, reply, nil
 }
 
 // answer reads what a call was answered and prints it, for people by show.
@@ -53,15 +53,15 @@ func answer[T any](c *cli, show printer[T]) func(*http.Response, error) error {
 	}
 }
 
-// printed returns a command's whole work: it calls and prints what came back.
-func printed[T any](c *cli, ask func(ctx context.Context, to *api.Client, args []string) (*http.Response, error),
+// callAndPrint returns a command's whole work: it calls and prints what came back.
+func callAndPrint[T any](c *cli, ask func(ctx context.Context, server *api.Client, args []string) (*http.Response, error),
 	show printer[T]) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return answer(c, show)(ask(cmd.Context(), to, args))
+		return answer(c, show)(ask(cmd.Context(), server, args))
 	}
 }
 

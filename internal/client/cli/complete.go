@@ -23,7 +23,7 @@ const (
 type choice struct{ name, about string }
 
 // names finds the names that there are. begun is what was typed already.
-type names func(ctx context.Context, to *api.Client, begun string) ([]choice, error)
+type names func(ctx context.Context, server *api.Client, begun string) ([]choice, error)
 
 // complete gives a shell the names for the first most arguments; 0 is all of them. Where
 // the server is away or slow, there are none.
@@ -58,7 +58,7 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 	if err != nil || at.token == "" {
 		return nil
 	}
-	to, err := client.New(at.server, at.token, api.Options{})
+	server, err := client.New(at.server, at.token, api.Options{})
 	if err != nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	found, err := ask(ctx, to, begun)
+	found, err := ask(ctx, server, begun)
 	if err != nil {
 		return nil
 	}
@@ -76,14 +76,14 @@ func (c *cli) choices(ctx context.Context, ask names, begun string) []choice {
 
 // jobKeys returns the keys of jobs in some statuses, or in all, those changed last first.
 func jobKeys(statuses ...api.JobStatus) names {
-	return func(ctx context.Context, to *api.Client, begun string) ([]choice, error) {
+	return func(ctx context.Context, server *api.Client, begun string) ([]choice, error) {
 		most, order := mostCompletions, api.ListJobsParamsSort("updated")
 		params := &api.ListJobsParams{Q: some(begun), Sort: &order, Limit: &most,
 			Fields: &[]api.JobField{"key", "title", "status"}}
 		if len(statuses) > 0 {
 			params.Status = &statuses
 		}
-		_, said, err := readInto[api.JobPage](to.ListJobs(ctx, params))
+		_, said, err := readInto[api.JobPage](server.ListJobs(ctx, params))
 		var found []choice
 		for _, job := range said.Items {
 			found = append(found, choice{job.Key, words(string(job.Status)) + ": " + job.Title})
@@ -92,9 +92,9 @@ func jobKeys(statuses ...api.JobStatus) names {
 	}
 }
 
-func factoryNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
+func factoryNames(ctx context.Context, server *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[api.FactoryPage](to.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
+	_, said, err := readInto[api.FactoryPage](server.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, words(string(one.Health))})
@@ -102,9 +102,9 @@ func factoryNames(ctx context.Context, to *api.Client, _ string) ([]choice, erro
 	return found, err
 }
 
-func agentNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
+func agentNames(ctx context.Context, server *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[api.AgentPage](to.ListAgents(ctx, &api.ListAgentsParams{Limit: &most}))
+	_, said, err := readInto[api.AgentPage](server.ListAgents(ctx, &api.ListAgentsParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, words(string(one.Health))})
@@ -112,9 +112,9 @@ func agentNames(ctx context.Context, to *api.Client, _ string) ([]choice, error)
 	return found, err
 }
 
-func productNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
+func productNames(ctx context.Context, server *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, said, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
+	_, said, err := readInto[api.ProductPage](server.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.Name, strings.Join(one.Repos, ", ")})
@@ -123,9 +123,9 @@ func productNames(ctx context.Context, to *api.Client, _ string) ([]choice, erro
 }
 
 // repoNames returns the repositories of products and of factories.
-func repoNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
+func repoNames(ctx context.Context, server *api.Client, _ string) ([]choice, error) {
 	most := mostCompletions
-	_, products, err := readInto[api.ProductPage](to.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
+	_, products, err := readInto[api.ProductPage](server.ListProducts(ctx, &api.ListProductsParams{Limit: &most}))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func repoNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) 
 			take(repo, "of "+one.Name)
 		}
 	}
-	_, factories, err := readInto[api.FactoryPage](to.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
+	_, factories, err := readInto[api.FactoryPage](server.ListFactories(ctx, &api.ListFactoriesParams{Limit: &most}))
 	for _, one := range factories.Items {
 		for _, repo := range one.Repos {
 			take(repo.Name, "on "+one.Name)
@@ -151,8 +151,8 @@ func repoNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) 
 	return found, err
 }
 
-func budgetNames(ctx context.Context, to *api.Client, _ string) ([]choice, error) {
-	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
+func budgetNames(ctx context.Context, server *api.Client, _ string) ([]choice, error) {
+	_, said, err := readInto[api.BudgetList](server.ListBudgets(ctx))
 	var found []choice
 	for _, one := range said.Items {
 		found = append(found, choice{one.ID, one.Name})

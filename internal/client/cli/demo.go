@@ -24,18 +24,18 @@ func (c *cli) demoCommand() *cobra.Command {
 		Annotations: calls("putProduct", "createBudget", "createJobs", "listJobs", "approveJob", "rejectJob", "answerJob", "mergeJob",
 			"createJob"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			to, err := c.target()
+			server, err := c.target()
 			if err != nil {
 				return err
 			}
-			if to.token == "" || to.enrolment == "" {
+			if server.token == "" || server.enrolment == "" {
 				return fail(
 					exitNotAllowed,
 					"the demo needs an owner's token and an enrolment token of %s: FLEETBOARD_TOKEN, FLEETBOARD_ENROLMENT_TOKEN",
-					to.server,
+					server.server,
 				)
 			}
-			o.Server, o.Owner, o.Enrolment, o.Log = to.server, to.token, to.enrolment, slog.New(
+			o.Server, o.Owner, o.Enrolment, o.Log = server.server, server.token, server.enrolment, slog.New(
 				slog.NewTextHandler(c.env.Err, &slog.HandlerOptions{Level: slog.LevelWarn}),
 			)
 			if o.Dir == "" {
@@ -70,14 +70,14 @@ func (c *cli) simCommand() *cobra.Command {
 			"askQuestion",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			to, err := c.target()
+			server, err := c.target()
 			if err != nil {
 				return err
 			}
-			if to.enrolment == "" {
-				return fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN", to.server)
+			if server.enrolment == "" {
+				return fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN", server.server)
 			}
-			o.Server, o.Enrolment, o.Log = to.server, to.enrolment, slog.New(slog.NewTextHandler(c.env.Err, nil))
+			o.Server, o.Enrolment, o.Log = server.server, server.enrolment, slog.New(slog.NewTextHandler(c.env.Err, nil))
 			return c.simulate(cmd.Context(), o)
 		},
 	}

@@ -109,13 +109,13 @@ func (e *examination) files() {
 
 // server looks whether the server answers, speaks our version, and has the same time.
 func (e *examination) server(ctx context.Context, at target) bool {
-	to, err := client.New(at.server, "", api.Options{})
+	server, err := client.New(at.server, "", api.Options{})
 	if err != nil {
 		e.bad("server", "%v", err)
 		return false
 	}
 	asked := e.c.env.Now()
-	got, err := to.GetVersionWithResponse(ctx)
+	got, err := server.GetVersionWithResponse(ctx)
 	if err != nil {
 		e.bad("server", "%v", err)
 		return false
@@ -154,20 +154,20 @@ func (e *examination) clock(said string, asked time.Time, took time.Duration) {
 // what may not be called at all is refused before that.
 var rights = []struct {
 	name string
-	may  func(ctx context.Context, to *api.Client) (*http.Response, error)
+	may  func(ctx context.Context, server *api.Client) (*http.Response, error)
 }{
-	{"see the board", func(ctx context.Context, to *api.Client) (*http.Response, error) {
+	{"see the board", func(ctx context.Context, server *api.Client) (*http.Response, error) {
 		one := 1
-		return to.ListProducts(ctx, &api.ListProductsParams{Limit: &one})
+		return server.ListProducts(ctx, &api.ListProductsParams{Limit: &one})
 	}},
-	{"decide about jobs", func(ctx context.Context, to *api.Client) (*http.Response, error) {
-		return to.CreateJobsWithBody(ctx, nil, "application/json", strings.NewReader("{}"))
+	{"decide about jobs", func(ctx context.Context, server *api.Client) (*http.Response, error) {
+		return server.CreateJobsWithBody(ctx, nil, "application/json", strings.NewReader("{}"))
 	}},
-	{"run the fleet", func(ctx context.Context, to *api.Client) (*http.Response, error) {
-		return to.ReclaimLeasesWithBody(ctx, "application/json", strings.NewReader(`{"job":0}`))
+	{"run the fleet", func(ctx context.Context, server *api.Client) (*http.Response, error) {
+		return server.ReclaimLeasesWithBody(ctx, "application/json", strings.NewReader(`{"job":0}`))
 	}},
-	{"manage products and budgets", func(ctx context.Context, to *api.Client) (*http.Response, error) {
-		return to.CreateBudgetWithBody(ctx, "application/json", strings.NewReader("{}"))
+	{"manage products and budgets", func(ctx context.Context, server *api.Client) (*http.Response, error) {
+		return server.CreateBudgetWithBody(ctx, "application/json", strings.NewReader("{}"))
 	}},
 }
 
@@ -175,8 +175,8 @@ var rights = []struct {
 func (e *examination) token(ctx context.Context, at target) {
 	if at.token == "" {
 		e.bad("token", "there is none for %s: run `fleet login`, or set FLEETBOARD_TOKEN", at.server)
-	} else if to, err := client.New(at.server, at.token, api.Options{}); err == nil {
-		e.rights(ctx, to, at.from)
+	} else if server, err := client.New(at.server, at.token, api.Options{}); err == nil {
+		e.rights(ctx, server, at.from)
 	}
 	if at.enrolment == "" {
 		e.ok("enrolment", "there is no enrolment token; only hosts of agents need one")
@@ -185,10 +185,10 @@ func (e *examination) token(ctx context.Context, at target) {
 	e.ok("enrolment", "there is an enrolment token, so this machine can run agents")
 }
 
-func (e *examination) rights(ctx context.Context, to *api.Client, from string) {
+func (e *examination) rights(ctx context.Context, server *api.Client, from string) {
 	var may, not []string
 	for _, right := range rights {
-		_, err := read(right.may(ctx, to))
+		_, err := read(right.may(ctx, server))
 		p, refused := errors.AsType[*api.Error](err)
 		switch {
 		case err == nil || refused && (p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest):

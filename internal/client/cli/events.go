@@ -42,7 +42,7 @@ func eventsCommand(c *cli) *cobra.Command {
 }
 
 func (e wantedEvents) run(ctx context.Context, c *cli) error {
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func (e wantedEvents) run(ctx context.Context, c *cli) error {
 	}
 	var after string
 	if from == nil {
-		after, err = e.newest(ctx, c, to)
+		after, err = e.newest(ctx, c, server)
 	} else {
-		after, err = e.all(ctx, c, to, from)
+		after, err = e.all(ctx, c, server, from)
 	}
 	if err != nil || !e.follow {
 		return err
 	}
-	return follow(ctx, c, to, e.stream(after), func(one api.Event) (bool, error) { return false, c.eventLine(one) })
+	return follow(ctx, c, server, e.stream(after), func(one api.Event) (bool, error) { return false, c.eventLine(one) })
 }
 
 func (e wantedEvents) params() api.ListEventsParams {
@@ -72,11 +72,11 @@ func (e wantedEvents) stream(after string) api.StreamEventsParams {
 }
 
 // newest prints the newest events, the oldest of them first, and returns the place after.
-func (e wantedEvents) newest(ctx context.Context, c *cli, to *api.Client) (string, error) {
+func (e wantedEvents) newest(ctx context.Context, c *cli, server *api.Client) (string, error) {
 	params := e.params()
 	back := api.ListEventsParamsOrder("desc")
 	params.Order, params.Limit = &back, &e.limit
-	_, said, err := readInto[api.EventTail](to.ListEvents(ctx, &params))
+	_, said, err := readInto[api.EventTail](server.ListEvents(ctx, &params))
 	if err != nil {
 		return "", err
 	}
@@ -85,34 +85,34 @@ func (e wantedEvents) newest(ctx context.Context, c *cli, to *api.Client) (strin
 			return "", err
 		}
 	}
-	return endOfLog(ctx, to, said)
+	return endOfLog(ctx, server, said)
 }
 
 // endOfLog returns the place after the newest event. Where a filter finds none, it is the
 // newest of all.
-func endOfLog(ctx context.Context, to *api.Client, said api.EventTail) (string, error) {
-	if len(said.Items) == 0 {
+func endOfLog(ctx context.Context, server *api.Client, reply api.EventTail) (string, error) {
+	if len(reply.Items) == 0 {
 		one, back := 1, api.ListEventsParamsOrder("desc")
 		var err error
-		if _, said, err = readInto[api.EventTail](to.ListEvents(ctx,
+		if _, reply, err = readInto[api.EventTail](server.ListEvents(ctx,
 			&api.ListEventsParams{Order: &back, Limit: &one})); err != nil {
 			return "", err
 		}
 	}
-	if len(said.Items) == 0 {
+	if len(reply.Items) == 0 {
 		return "", nil
 	}
-	return said.Items[0].Cursor, nil
+	return reply.Items[0].Cursor, nil
 }
 
 // all prints every event from a time on, and returns the place after the last.
-func (e wantedEvents) all(ctx context.Context, c *cli, to *api.Client, from *time.Time) (string, error) {
+func (e wantedEvents) all(ctx context.Context, c *cli, server *api.Client, from *time.Time) (string, error) {
 	params := e.params()
 	params.Since = from
 	most := 200
 	params.Limit = &most
 	for {
-		_, said, err := readInto[api.EventTail](to.ListEvents(ctx, &params))
+		_, said, err := readInto[api.EventTail](server.ListEvents(ctx, &params))
 		if err != nil {
 			return "", err
 		}
@@ -143,21 +143,21 @@ func (s *screen) eventLine(one api.Event) error {
 
 // changed says what an event changed, of values that are short.
 func changed(changes []api.Change) string {
-	var said []string
+	var reply []string
 	for _, one := range changes {
 		value, err := json.Marshal(one.New)
 		if err != nil || one.NewSha256 != nil || len(value) > 60 || one.Field == "version" {
 			continue
 		}
-		said = append(said, cleanLine(one.Field)+"="+cleanLine(escapeControls(string(value))))
-		if len(said) == 4 {
+		reply = append(reply, cleanLine(one.Field)+"="+cleanLine(escapeControls(string(value))))
+		if len(reply) == 4 {
 			break
 		}
 	}
-	if len(said) == 0 {
+	if len(reply) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(said, ", ") + ")"
+	return " (" + strings.Join(reply, ", ") + ")"
 }
 
 const (
@@ -169,7 +169,7 @@ const (
 
 // follow passes on the events that come, until take says that it is enough. A connection
 // that ends is made again from the last place on, so that each event comes once.
-func follow(ctx context.Context, c *cli, to *api.Client, from api.StreamEventsParams,
+func follow(ctx context.Context, c *cli, server *api.Client, from api.StreamEventsParams,
 	take func(api.Event) (bool, error)) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -181,7 +181,7 @@ func follow(ctx context.Context, c *cli, to *api.Client, from api.StreamEventsPa
 		case <-pause.C:
 		}
 		// Without retries below: a follower waits by itself, for as long as it takes.
-		answer, err := to.StreamEvents(ctx, &from)
+		answer, err := server.StreamEvents(ctx, &from)
 		if err == nil {
 			away = false
 			s := stream{lines: bufio.NewReaderSize(answer.Body, 64<<10), from: &from}

@@ -24,17 +24,17 @@ func busCommand(c *cli) *cobra.Command {
 		append(c.verbsBelow("bus"), busExport(c), busTail(c), busReset(c), busRemove(c))...)
 }
 
-func printExports(s *screen, w io.Writer, said api.ExportList) {
+func printExports(s *screen, w io.Writer, reply api.ExportList) {
 	t := s.table("NAME", "SOURCE", "POSITION", "BY", "LAST")
-	for _, e := range said.Items {
+	for _, e := range reply.Items {
 		t.row(e.Name, e.Source, e.Position, e.CreatedBy, s.agoOrEmpty(e.AckedAt))
 	}
 	t.print(w)
 }
 
-func printArchives(s *screen, w io.Writer, said api.ArchiveList) {
+func printArchives(s *screen, w io.Writer, reply api.ArchiveList) {
 	t := s.table("FIRST", "LAST", "MESSAGES", "WHEN", "BYTES", "BLOB")
-	for _, a := range said.Items {
+	for _, a := range reply.Items {
 		t.row(a.FirstSeq, a.LastSeq, a.Messages, s.ago(a.At), a.Size, a.Blob)
 	}
 	t.print(w)
@@ -45,8 +45,8 @@ func busReset(c *cli) *cobra.Command {
 		Short: "Move an export back to a position, or to the beginning",
 		Long: "Moves an export back to a position that a line of its file has, or without one to the beginning. What follows is given\n" +
 			"out again, to another file: a file that has it already is refused from then on.",
-		RunE: printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			return to.ResetExport(ctx, args[0], api.ExportReset{Position: strings.Join(args[1:], "")})
+		RunE: callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
+			return server.ResetExport(ctx, args[0], api.ExportReset{Position: strings.Join(args[1:], "")})
 		}, func(_ *screen, w io.Writer, e api.Export) {
 			place := e.Position
 			if place == "" {
@@ -61,11 +61,11 @@ func busRemove(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "remove NAME --confirm NAME", Args: cobra.ExactArgs(1), Annotations: calls("deleteExport"),
 		Short: "Remove an export; messages are not kept for it any more"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		if _, err := read(to.DeleteExport(cmd.Context(), args[0], &api.DeleteExportParams{Confirm: some(confirmed)})); err != nil {
+		if _, err := read(server.DeleteExport(cmd.Context(), args[0], &api.DeleteExportParams{Confirm: some(confirmed)})); err != nil {
 			return err
 		}
 		c.say("The export %s is gone.\n", cleanLine(args[0]))
@@ -100,7 +100,7 @@ func busExport(c *cli) *cobra.Command {
 const pageOfExport = 200
 
 func (e export) run(ctx context.Context, c *cli, name string) error {
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 		return fail(exitRefused, "another process writes %s", e.file)
 	}
 	defer func() { _ = unlock.Close() }()
-	if _, err := read(to.CreateExport(ctx, api.NewExport{Name: name, Source: api.NewExportSource(e.source)})); err != nil {
+	if _, err := read(server.CreateExport(ctx, api.NewExport{Name: name, Source: api.NewExportSource(e.source)})); err != nil {
 		return err
 	}
 	out, last, err := openExport(e.file)
@@ -122,12 +122,12 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 	defer func() { _ = out.Close() }() // what matters was synced
 	if last != "" {
 		// It was on the disk, and perhaps the server does not know.
-		if _, err := read(to.AckExport(ctx, name, api.ExportAck{Position: last})); err != nil {
+		if _, err := read(server.AckExport(ctx, name, api.ExportAck{Position: last})); err != nil {
 			return err
 		}
 	}
 	step := func(ctx context.Context) (int, error) {
-		n, place, err := exportPage(ctx, to, name, last, out)
+		n, place, err := exportPage(ctx, server, name, last, out)
 		last = place
 		return n, err
 	}
@@ -150,12 +150,12 @@ func (e export) run(ctx context.Context, c *cli, name string) error {
 // exportPage appends the page that follows last, the position of the last line in the file,
 // syncs it, and then moves the export on. It gives how many lines it wrote, and the position
 // of the last line that the file has now, also where the server could not be reached.
-func exportPage(ctx context.Context, to *api.Client, name, last string, out *os.File) (n int, place string, err error) {
+func exportPage(ctx context.Context, server *api.Client, name, last string, out *os.File) (n int, place string, err error) {
 	most := pageOfExport
 	_, page, err := readInto[struct {
 		Items    []json.RawMessage `json:"items"`
 		Position string            `json:"position"`
-	}](to.ReadExport(ctx, name, &api.ReadExportParams{Limit: &most, After: some(last)}))
+	}](server.ReadExport(ctx, name, &api.ReadExportParams{Limit: &most, After: some(last)}))
 	if err != nil || len(page.Items) == 0 {
 		return 0, last, err
 	}
@@ -172,7 +172,7 @@ func exportPage(ctx context.Context, to *api.Client, name, last string, out *os.
 	if err := out.Sync(); err != nil {
 		return 0, last, err
 	}
-	_, err = read(to.AckExport(ctx, name, api.ExportAck{Position: page.Position}))
+	_, err = read(server.AckExport(ctx, name, api.ExportAck{Position: page.Position}))
 	return len(page.Items), page.Position, err
 }
 
@@ -190,9 +190,9 @@ func openExport(path string) (file *os.File, last string, err error) {
 	if err == nil {
 		_, err = file.Seek(whole, io.SeekStart)
 	}
-	var said struct{ Position string }
+	var reply struct{ Position string }
 	if err == nil && len(line) > 0 {
-		if err = json.Unmarshal(line, &said); err != nil || said.Position == "" {
+		if err = json.Unmarshal(line, &reply); err != nil || reply.Position == "" {
 			err = fail(exitRefused, "%s is not what an export has written; name another file with --output", path)
 		}
 	}
@@ -200,7 +200,7 @@ func openExport(path string) (file *os.File, last string, err error) {
 		_ = file.Close() // the error is reported
 		return nil, "", err
 	}
-	return file, said.Position, nil
+	return file, reply.Position, nil
 }
 
 // lastLine reads how many bytes of a file are whole lines, and the last of them.
@@ -223,7 +223,7 @@ func busTail(c *cli) *cobra.Command {
 	cmd := &cobra.Command{Use: "tail NAME", Args: cobra.ExactArgs(1), Annotations: calls("readExport"),
 		Short: "Show what an export has not written yet, without moving it on"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
@@ -231,7 +231,7 @@ func busTail(c *cli) *cobra.Command {
 		step := func(ctx context.Context) error {
 			most := pageOfExport
 			_, page, err := readInto[api.ExportPage](
-				to.ReadExport(ctx, args[0], &api.ReadExportParams{Limit: &most, After: some(after)}),
+				server.ReadExport(ctx, args[0], &api.ReadExportParams{Limit: &most, After: some(after)}),
 			)
 			if err != nil {
 				return err

@@ -16,13 +16,13 @@ func factoryCommand(c *cli) *cobra.Command {
 	return group("factory", "Factories: the hosts on which agents work", c.verbsBelow("factory")...)
 }
 
-func printFactories(s *screen, w io.Writer, said api.FactoryPage) {
-	if len(said.Items) == 0 {
+func printFactories(s *screen, w io.Writer, reply api.FactoryPage) {
+	if len(reply.Items) == 0 {
 		fmt.Fprintln(w, "There are no factories. `fleet worker` makes this machine one.")
 		return
 	}
-	t := s.table("NAME", "HEALTH", "SEATS", "AGENTS", "OFFERS", "HEARD").cuts(4)
-	for _, f := range said.Items {
+	t := s.table("NAME", "HEALTH", "SEATS", "AGENTS", "OFFERS", "HEARD").narrows("OFFERS")
+	for _, f := range reply.Items {
 		health := painted(string(f.Health))
 		if f.Draining {
 			health.text += ", draining"
@@ -34,7 +34,7 @@ func printFactories(s *screen, w io.Writer, said api.FactoryPage) {
 			s.agoOrEmpty(f.LastHeartbeatAt))
 	}
 	t.print(w)
-	more(w, said.NextCursor)
+	more(w, reply.NextCursor)
 }
 
 func formatRepos(repos []api.Repo) string {
@@ -58,22 +58,22 @@ func offers(f api.Factory) string {
 
 func printFactory(s *screen, w io.Writer, f api.Factory) {
 	fmt.Fprintln(w, cleanLine(f.Name))
-	say := facts{w}
-	say.say("health", words(string(f.Health)))
-	say.say("host", f.Host)
-	say.say("seats", fmt.Sprintf("%d of %d taken", f.SeatsTaken, f.Seats))
+	out := facts{w}
+	out.line("health", words(string(f.Health)))
+	out.line("host", f.Host)
+	out.line("seats", fmt.Sprintf("%d of %d taken", f.SeatsTaken, f.Seats))
 	if f.Draining {
-		say.say("draining", "by "+f.DrainedBy+", "+s.agoOrEmpty(f.DrainedAt))
+		out.line("draining", "by "+f.DrainedBy+", "+s.agoOrEmpty(f.DrainedAt))
 	}
-	say.say("offers", offers(f))
-	say.say("repos", formatRepos(f.Repos))
+	out.line("offers", offers(f))
+	out.line("repos", formatRepos(f.Repos))
 	for _, u := range f.Unavailable {
-		say.say("not offered", fmt.Sprintf("%s %s, since %s: %s", u.Kind, u.Name, s.ago(u.Since), u.Reason))
+		out.line("not offered", fmt.Sprintf("%s %s, since %s: %s", u.Kind, u.Name, s.ago(u.Since), u.Reason))
 	}
 	for _, r := range f.Rescued {
-		say.say("moved aside", fmt.Sprintf("%s, %s, in %s: %s", r.Name, s.ago(r.Since), r.Path, r.Why))
+		out.line("moved aside", fmt.Sprintf("%s, %s, in %s: %s", r.Name, s.ago(r.Since), r.Path, r.Why))
 	}
-	say.say("heard", s.agoOrEmpty(f.LastHeartbeatAt))
+	out.line("heard", s.agoOrEmpty(f.LastHeartbeatAt))
 	if len(f.Agents) > 0 {
 		fmt.Fprintln(w)
 		printAgents(s, w, api.AgentPage{Items: f.Agents})
@@ -101,12 +101,12 @@ func agentTerminate(c *cli) *cobra.Command {
 		if reason == "" {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
 		return c.forEach(args, func(name string) error {
-			return answer(c, printEnded)(to.TerminateAgent(cmd.Context(), name,
+			return answer(c, printEnded)(server.TerminateAgent(cmd.Context(), name,
 				api.TerminateRequest{Reason: reason, Graceful: &graceful}))
 		})
 	}
@@ -120,13 +120,13 @@ func printEnded(_ *screen, w io.Writer, a api.Agent) {
 	fmt.Fprintf(w, "%s was ended; jobs that it has now: %d\n", cleanLine(a.Name), a.CurrentJobs)
 }
 
-func printAgents(s *screen, w io.Writer, said api.AgentPage) {
-	if len(said.Items) == 0 {
+func printAgents(s *screen, w io.Writer, reply api.AgentPage) {
+	if len(reply.Items) == 0 {
 		fmt.Fprintln(w, "There are no such agents.")
 		return
 	}
-	t := s.table("NAME", "HEALTH", "STATUS", "FACTORY", "ROLES", "MODEL", "JOBS", "HEARD").cuts(4)
-	for _, a := range said.Items {
+	t := s.table("NAME", "HEALTH", "STATUS", "FACTORY", "ROLES", "MODEL", "JOBS", "HEARD").narrows("ROLES")
+	for _, a := range reply.Items {
 		status := words(a.Status)
 		if a.Terminated {
 			status = "ended"
@@ -135,24 +135,24 @@ func printAgents(s *screen, w io.Writer, said api.AgentPage) {
 			fmt.Sprintf("%d/%d", a.CurrentJobs, a.MaxConcurrentJobs), s.ago(a.LastHeartbeatAt))
 	}
 	t.print(w)
-	more(w, said.NextCursor)
+	more(w, reply.NextCursor)
 }
 
 func printAgent(s *screen, w io.Writer, a api.Agent) {
 	fmt.Fprintln(w, cleanLine(a.Name))
-	say := facts{w}
-	say.say("health", words(string(a.Health)))
-	say.say("status", words(a.Status))
-	say.say("factory", a.Factory)
-	say.say("roles", strings.Join(a.Roles, ", "))
-	say.say("model", a.Model)
-	say.say("provider", a.Provider)
-	say.say("offers", strings.Join(a.Capabilities, ", "))
-	say.say("jobs", fmt.Sprintf("%d of %d", a.CurrentJobs, a.MaxConcurrentJobs))
-	say.say("heard", s.ago(a.LastHeartbeatAt))
-	say.say("held until", s.agoOrEmpty(a.HeldUntil))
+	out := facts{w}
+	out.line("health", words(string(a.Health)))
+	out.line("status", words(a.Status))
+	out.line("factory", a.Factory)
+	out.line("roles", strings.Join(a.Roles, ", "))
+	out.line("model", a.Model)
+	out.line("provider", a.Provider)
+	out.line("offers", strings.Join(a.Capabilities, ", "))
+	out.line("jobs", fmt.Sprintf("%d of %d", a.CurrentJobs, a.MaxConcurrentJobs))
+	out.line("heard", s.ago(a.LastHeartbeatAt))
+	out.line("held until", s.agoOrEmpty(a.HeldUntil))
 	if a.Terminated {
-		say.say("ended", a.TerminateReason)
+		out.line("ended", a.TerminateReason)
 	}
 }
 

@@ -130,11 +130,11 @@ func (c *cli) register(ctx context.Context, a *heldAgent, enrolment string) erro
 		return fail(exitNotAllowed,
 			"an agent of %s needs an enrolment token: `fleet login` with one, or set FLEETBOARD_ENROLMENT_TOKEN", a.Server)
 	}
-	to, err := dial(a.Server, enrolment)
+	server, err := dial(a.Server, enrolment)
 	if err != nil {
 		return err
 	}
-	_, said, err := readInto[api.Registered](to.RegisterAgent(ctx, a.Name, a.Registration))
+	_, said, err := readInto[api.Registered](server.RegisterAgent(ctx, a.Name, a.Registration))
 	if err != nil {
 		return err
 	}

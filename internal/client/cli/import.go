@@ -59,14 +59,14 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
 		if cmd.Flags().Changed("draft") {
 			target.Draft = &draft
 		}
-		diff, err := importing.Plan(cmd.Context(), to, items, target)
+		diff, err := importing.Plan(cmd.Context(), server, items, target)
 		if err != nil {
 			return err
 		}
@@ -83,14 +83,14 @@ func importFrom(c *cli, format, short, long string) *cobra.Command {
 				return err
 			}
 		}
-		return c.apply(cmd.Context(), to, diff)
+		return c.apply(cmd.Context(), server, diff)
 	}
 	return cmd
 }
 
 // apply carries a difference out, and says which jobs were refused.
-func (c *cli) apply(ctx context.Context, to *api.Client, d importing.Difference) error {
-	refused, err := importing.Apply(ctx, to, d)
+func (c *cli) apply(ctx context.Context, server *api.Client, d importing.Difference) error {
+	refused, err := importing.Apply(ctx, server, d)
 	for _, one := range refused {
 		fmt.Fprintln(c.env.Err, "fleet:", cleanLine(one.String()))
 	}
@@ -127,7 +127,7 @@ func (s *screen) readItems(format, path string) ([]importing.Item, error) {
 // printDifference prints what an import does. What does not change is only counted.
 func printDifference(s *screen, w io.Writer, d importing.Difference) {
 	colours := map[importing.Action]string{importing.Create: green, importing.Change: yellow, importing.Cancel: red}
-	t := s.table("LINE", "DOES", "KEY", "TITLE", "").cuts(3)
+	t := s.table("LINE", "DOES", "KEY", "TITLE", "").narrows("TITLE")
 	for _, one := range d.Steps {
 		if one.Action == importing.Unchanged && len(one.Notes) == 0 {
 			continue

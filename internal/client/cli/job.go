@@ -52,11 +52,11 @@ func jobAnswer(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.AnswerJob(cmd.Context(), args[0], api.AnswerAction{Answer: text,
+		return c.showJob(server.AnswerJob(cmd.Context(), args[0], api.AnswerAction{Answer: text,
 			Version: flagValue(cmd, "if-version", version)}))
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")
@@ -79,11 +79,11 @@ func jobLink(c *cli) *cobra.Command {
 	cmd.Long = "Links a job with another one: by default it waits until OTHER is completed. The types parent, discovered_from,\n" +
 		"duplicates and supersedes inform; a parent may wait for the job with --gate."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.LinkJob(cmd.Context(), args[0], api.NewLink{DependsOn: args[1], Type: some(api.LinkType(kind)),
+		return c.showJob(server.LinkJob(cmd.Context(), args[0], api.NewLink{DependsOn: args[1], Type: some(api.LinkType(kind)),
 			Gate: flagValue(cmd, "gate", gate)}))
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "`type` of the link: blocks, parent, discovered_from, duplicates, supersedes")
@@ -95,11 +95,11 @@ func jobUnlink(c *cli) *cobra.Command {
 	var kind string
 	cmd := c.command("unlink JOB OTHER", "Take a link between two jobs away", "unlinkJob")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.UnlinkJob(cmd.Context(), args[0], args[1], &api.UnlinkJobParams{Type: some(api.LinkType(kind))}))
+		return c.showJob(server.UnlinkJob(cmd.Context(), args[0], args[1], &api.UnlinkJobParams{Type: some(api.LinkType(kind))}))
 	}
 	cmd.Flags().StringVar(&kind, "type", "", "only the link of this `type`")
 	return cmd
@@ -107,14 +107,14 @@ func jobUnlink(c *cli) *cobra.Command {
 
 func jobReclaim(c *cli) *cobra.Command {
 	cmd := c.command("reclaim [JOB]", "Take back leases that are past their time, or that of one job", "reclaimLeases")
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+	cmd.RunE = callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
 		var which api.ReclaimRequest
 		if len(args) > 0 {
 			which.Job = &args[0]
 		}
-		return to.ReclaimLeases(ctx, which)
-	}, func(_ *screen, w io.Writer, said api.Reclaimed) {
-		fmt.Fprintf(w, "Leases taken back: %d\n", said.Released)
+		return server.ReclaimLeases(ctx, which)
+	}, func(_ *screen, w io.Writer, reply api.Reclaimed) {
+		fmt.Fprintf(w, "Leases taken back: %d\n", reply.Released)
 	})
 	return cmd
 }
@@ -151,29 +151,29 @@ type decided struct {
 }
 
 // ask requests the decision from the server.
-func (of decision) ask(ctx context.Context, to *api.Client, job string, d decided) (*http.Response, error) {
+func (of decision) ask(ctx context.Context, server *api.Client, job string, d decided) (*http.Response, error) {
 	plain, reasoned := api.PlainAction{Version: d.version}, api.ReasonedAction{Reason: d.reason, Version: d.version}
 	switch of.name {
 	case "block":
-		return to.BlockJob(ctx, job, reasoned)
+		return server.BlockJob(ctx, job, reasoned)
 	case "unblock":
-		return to.UnblockJob(ctx, job, plain)
+		return server.UnblockJob(ctx, job, plain)
 	case "pause":
-		return to.PauseJob(ctx, job, plain)
+		return server.PauseJob(ctx, job, plain)
 	case "resume":
-		return to.ResumeJob(ctx, job, plain)
+		return server.ResumeJob(ctx, job, plain)
 	case "cancel":
-		return to.CancelJob(ctx, job, reasoned)
+		return server.CancelJob(ctx, job, reasoned)
 	case "retry":
-		return to.RetryJob(ctx, job, plain)
+		return server.RetryJob(ctx, job, plain)
 	case "approve":
-		return to.ApproveJob(ctx, job, api.ApproveAction{Head: some(d.head), Version: d.version})
+		return server.ApproveJob(ctx, job, api.ApproveAction{Head: some(d.head), Version: d.version})
 	case "reject":
-		return to.RejectJob(ctx, job, reasoned)
+		return server.RejectJob(ctx, job, reasoned)
 	case "merge":
-		return to.MergeJob(ctx, job, api.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
+		return server.MergeJob(ctx, job, api.MergeAction{Commit: some(d.commit), URL: some(d.url), Version: d.version})
 	default:
-		return to.ArchiveJob(ctx, job, plain)
+		return server.ArchiveJob(ctx, job, plain)
 	}
 }
 
@@ -186,14 +186,14 @@ func (of decision) calls() []string {
 }
 
 // showApproved prints how an approved job stands, and how it is merged.
-func (c *cli) showApproved(ctx context.Context, to *api.Client, ask func() (*http.Response, error)) error {
+func (c *cli) showApproved(ctx context.Context, server *api.Client, ask func() (*http.Response, error)) error {
 	body, job, err := readInto[api.Job](ask())
 	if err != nil {
 		return err
 	}
 	return c.show(body, func(w io.Writer) {
 		printStatus(&c.screen, w, job)
-		printSteps(w, "", c.next(ctx, to, job))
+		printSteps(w, "", c.next(ctx, server, job))
 	})
 }
 
@@ -208,16 +208,16 @@ func decide(c *cli, of decision) *cobra.Command {
 			return fail(exitUsage, "a reason is needed: --reason \"…\"")
 		}
 		d.version = flagValue(cmd, "if-version", version)
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
 		ctx := cmd.Context()
 		return c.forEach(args, func(job string) error {
 			if of.name != "approve" {
-				return c.showJob(of.ask(ctx, to, job, d))
+				return c.showJob(of.ask(ctx, server, job, d))
 			}
-			return c.showApproved(ctx, to, func() (*http.Response, error) { return of.ask(ctx, to, job, d) })
+			return c.showApproved(ctx, server, func() (*http.Response, error) { return of.ask(ctx, server, job, d) })
 		})
 	}
 	cmd.Flags().IntVar(&version, "if-version", 0, "only where the job still has this `version`")

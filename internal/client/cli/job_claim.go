@@ -76,11 +76,11 @@ func claimJob(ctx context.Context, c *cli, k claim, job string) error {
 	if err := c.register(ctx, a, at.enrolment); err != nil {
 		return err
 	}
-	to, err := dial(a.Server, a.Token)
+	server, err := dial(a.Server, a.Token)
 	if err != nil {
 		return err
 	}
-	answer, err := to.ClaimJobs(ctx, api.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
+	answer, err := server.ClaimJobs(ctx, api.ClaimRequest{Job: some(job), WaitSeconds: &k.wait, TTLSeconds: &k.ttl,
 		RequestID: requestKey()})
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func plainName(text string) string {
 
 // asHolder does something as the agent of this person that holds a job. Where none does,
 // it says how jobs are claimed.
-func (c *cli) asHolder(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response,
+func (c *cli) asHolder(ctx context.Context, job string, do func(server *api.Client, held lease) (*http.Response,
 	error)) ([]byte, *heldAgent, error) {
 	at, err := c.target()
 	if err != nil {
@@ -199,11 +199,11 @@ func (c *cli) asHolder(ctx context.Context, job string, do func(to *api.Client, 
 		return nil, nil, fail(exitRefused,
 			"you do not hold %s here: `fleet job claim %s` claims it, and this is said under the same account", job, job)
 	}
-	to, err := c.dialAgent(ctx, a, at.enrolment)
+	server, err := c.dialAgent(ctx, a, at.enrolment)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := read(do(to, lease{key, a.Leases[key]}))
+	body, err := read(do(server, lease{key, a.Leases[key]}))
 	return body, a, err
 }
 
@@ -221,19 +221,19 @@ func (c *cli) leaseCommand(use, short string, operations ...string) *cobra.Comma
 }
 
 // ends does what ends a lease, and forgets it.
-func (c *cli) ends(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response, error)) error {
+func (c *cli) ends(ctx context.Context, job string, do func(server *api.Client, held lease) (*http.Response, error)) error {
 	body, a, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
 	}
-	var said api.Job
-	if err := json.Unmarshal(body, &said); err != nil {
+	var reply api.Job
+	if err := json.Unmarshal(body, &reply); err != nil {
 		return err
 	}
-	if err := c.env.keep(ctx, a, said.Key, 0); err != nil {
+	if err := c.env.keep(ctx, a, reply.Key, 0); err != nil {
 		return err
 	}
-	return c.show(body, func(w io.Writer) { printStatus(&c.screen, w, said) })
+	return c.show(body, func(w io.Writer) { printStatus(&c.screen, w, reply) })
 }
 
 // holds reports whether this person claimed a job from here.
@@ -269,8 +269,8 @@ func jobComplete(c *cli) *cobra.Command {
 		if !held {
 			return finishJob(cmd.Context(), c, args[0], reason, freeForm)
 		}
-		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-			return to.CompleteJob(cmd.Context(), api.Completion{Job: held.job, Epoch: held.epoch,
+		return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
+			return server.CompleteJob(cmd.Context(), api.Completion{Job: held.job, Epoch: held.epoch,
 				Summary: some(cmp.Or(summary, reason)),
 				Commit:  some(commit), Branch: some(branch), URL: some(url), FilesTouched: list(files), Result: freeForm})
 		})
@@ -291,11 +291,11 @@ func finishJob(ctx context.Context, c *cli, job, reason string, result json.RawM
 	if reason == "" {
 		return fail(exitUsage, "you did not claim %s from here, so it is finished as a person does it, with a reason: --reason \"…\"", job)
 	}
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
-	return c.showJob(to.FinishJob(ctx, job, api.FinishAction{Reason: reason, Result: result}))
+	return c.showJob(server.FinishJob(ctx, job, api.FinishAction{Reason: reason, Result: result}))
 }
 
 func jobRelease(c *cli) *cobra.Command {
@@ -310,15 +310,15 @@ func jobRelease(c *cli) *cobra.Command {
 			return err
 		}
 		if held {
-			return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-				return to.ReleaseLease(cmd.Context(), api.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
+			return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
+				return server.ReleaseLease(cmd.Context(), api.LeaseRelease{Job: held.job, Epoch: held.epoch, Reason: reason})
 			})
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return c.showJob(to.ReleaseJob(cmd.Context(), args[0], api.ReasonedAction{Reason: reason}))
+		return c.showJob(server.ReleaseJob(cmd.Context(), args[0], api.ReasonedAction{Reason: reason}))
 	}
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	return cmd
@@ -332,8 +332,8 @@ func jobFail(c *cli) *cobra.Command {
 		if reason == "" {
 			return fail(exitUsage, "what went wrong is needed: --error \"…\"")
 		}
-		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-			return to.FailJob(cmd.Context(), api.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
+		return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
+			return server.FailJob(cmd.Context(), api.Failure{Job: held.job, Epoch: held.epoch, Error: reason,
 				Kind: &kind, Retryable: &retryable})
 		})
 	}
@@ -350,31 +350,31 @@ func jobAsk(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.ends(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-			return to.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
+		return c.ends(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
+			return server.AskQuestion(cmd.Context(), api.Question{Job: held.job, Epoch: held.epoch, Question: question})
 		})
 	}
 	return cmd
 }
 
 // printStanding prints what a report on a lease was answered.
-func (c *cli) printStanding(ctx context.Context, job string, do func(to *api.Client, held lease) (*http.Response, error)) error {
+func (c *cli) printStanding(ctx context.Context, job string, do func(server *api.Client, held lease) (*http.Response, error)) error {
 	body, _, err := c.asHolder(ctx, job, do)
 	if err != nil {
 		return err
 	}
-	var said api.Standing
-	if err := json.Unmarshal(body, &said); err != nil {
+	var reply api.Standing
+	if err := json.Unmarshal(body, &reply); err != nil {
 		return err
 	}
 	return c.show(body, func(w io.Writer) {
-		line := string(said.Directive)
-		if said.Reason != nil {
-			line += ": " + *said.Reason
+		line := string(reply.Directive)
+		if reply.Reason != nil {
+			line += ": " + *reply.Reason
 		}
 		fmt.Fprintln(w, cleanLine(line))
-		if said.ExpiresAt != nil {
-			fmt.Fprintf(w, "The lease ends %s.\n", c.ago(*said.ExpiresAt))
+		if reply.ExpiresAt != nil {
+			fmt.Fprintf(w, "The lease ends %s.\n", c.ago(*reply.ExpiresAt))
 		}
 	})
 }
@@ -394,9 +394,9 @@ func jobProgress(c *cli) *cobra.Command {
 				return fail(exitUsage, "%s must have a JSON object", checkpoint)
 			}
 		}
-		return c.printStanding(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
+		return c.printStanding(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
 			report.Job, report.Epoch = held.job, held.epoch
-			return to.ReportProgress(cmd.Context(), report)
+			return server.ReportProgress(cmd.Context(), report)
 		})
 	}
 	cmd.Flags().IntVar(&percent, "percent", 0, "how much is done, 0 to 100")
@@ -409,8 +409,8 @@ func jobRenew(c *cli) *cobra.Command {
 	var ttl int
 	cmd := c.leaseCommand("renew JOB", "Make the lease of a job that you claimed longer", "renewLease")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.printStanding(cmd.Context(), args[0], func(to *api.Client, held lease) (*http.Response, error) {
-			return to.RenewLease(cmd.Context(), api.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
+		return c.printStanding(cmd.Context(), args[0], func(server *api.Client, held lease) (*http.Response, error) {
+			return server.RenewLease(cmd.Context(), api.RenewRequest{Job: held.job, Epoch: held.epoch, TTLSeconds: &ttl})
 		})
 	}
 	cmd.Flags().IntVar(&ttl, "ttl", claimTTL, "how many seconds it lasts from now, 10 to 86400")

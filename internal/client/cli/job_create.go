@@ -188,7 +188,7 @@ func takeInput(job map[string]any, input, secrets []string) error {
 }
 
 func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func createJob(c *cli, cmd *cobra.Command, job map[string]any) error {
 	if err != nil {
 		return err
 	}
-	answer, err := to.CreateJobWithBody(cmd.Context(), &api.CreateJobParams{IdempotencyKey: requestKey()},
+	answer, err := server.CreateJobWithBody(cmd.Context(), &api.CreateJobParams{IdempotencyKey: requestKey()},
 		"application/json", bytes.NewReader(raw))
 	if err != nil {
 		return err

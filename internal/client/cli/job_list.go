@@ -79,24 +79,24 @@ func jobList(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printed(c, func(ctx context.Context, to *api.Client, _ []string) (*http.Response, error) {
-			return to.ListJobs(ctx, params)
+		return callAndPrint(c, func(ctx context.Context, server *api.Client, _ []string) (*http.Response, error) {
+			return server.ListJobs(ctx, params)
 		}, printJobs)(cmd, nil)
 	}
 	return cmd
 }
 
-func printJobs(s *screen, w io.Writer, said api.JobPage) {
-	if len(said.Items) == 0 {
+func printJobs(s *screen, w io.Writer, reply api.JobPage) {
+	if len(reply.Items) == 0 {
 		fmt.Fprintln(w, "There are no such jobs.")
 		return
 	}
-	t := s.table("KEY", "STATUS", "PRI", "TITLE", "REPO", "NOW", "CHANGED").cuts(3)
-	for _, job := range said.Items {
+	t := s.table("KEY", "STATUS", "PRI", "TITLE", "REPO", "NOW", "CHANGED").narrows("TITLE")
+	for _, job := range reply.Items {
 		t.row(job.Key, painted(string(job.Status)), job.Priority, job.Title, job.Repo, now(job), s.ago(job.UpdatedAt))
 	}
 	t.print(w)
-	more(w, said.NextCursor)
+	more(w, reply.NextCursor)
 }
 
 // now says who works on a job and how far it is, or what it waits for.
@@ -120,17 +120,17 @@ func jobShow(c *cli) *cobra.Command {
 	cmd := c.command("show JOB", "Show a job, its work, and what comes next", "getJob", "explainJob", "listAttempts")
 	cmd.Example = "  fleet job show FB-1\n  fleet job show FB-1 --jq .result.commit"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		body, job, err := readInto[api.Job](to.GetJob(cmd.Context(), args[0]))
+		body, job, err := readInto[api.Job](server.GetJob(cmd.Context(), args[0]))
 		if err != nil {
 			return err
 		}
 		var told *api.Delivery
 		if job.Attempts > 0 && job.Lease == nil && !c.json {
-			if told, err = lastDelivery(cmd.Context(), to, args[0]); err != nil {
+			if told, err = lastDelivery(cmd.Context(), server, args[0]); err != nil {
 				return err
 			}
 		}
@@ -139,25 +139,25 @@ func jobShow(c *cli) *cobra.Command {
 			printDelivery(&c.screen, w, told)
 			printSteps(w, "how to get it", howToGet(job))
 			if job.Status != api.JobStatusCompleted { // said already
-				printSteps(w, "next", c.next(cmd.Context(), to, job))
+				printSteps(w, "next", c.next(cmd.Context(), server, job))
 			}
 		})
 	}
 	return cmd
 }
 
-// facts are names and values, one to a line; those without a value are left out.
+// facts prints names and values, one to a line; facts with an empty value are left out.
 type facts struct {
 	w io.Writer
 }
 
-func (f facts) say(name string, value any) {
+func (f facts) line(name string, value any) {
 	if text := cleanLine(fmt.Sprint(value)); text != "" {
 		fmt.Fprintf(f.w, "%-13s %s\n", name, text)
 	}
 }
 
-// text is a value of several lines, below its name.
+// text prints a value of several lines below its name.
 func (f facts) text(name, value string) {
 	value = strings.TrimSpace(clean(strings.ReplaceAll(value, "\r\n", "\n")))
 	if value != "" {
@@ -171,44 +171,44 @@ func (f facts) text(name, value string) {
 func printJob(s *screen, w io.Writer, job api.Job) {
 	fmt.Fprintf(w, "%s  %s\n", cleanLine(job.Key), cleanLine(job.Title))
 	f := facts{w}
-	f.say("status", words(string(job.Status))+describeReason(job))
-	f.say("priority", job.Priority)
-	f.say("product", job.Product)
-	f.say("repo", job.Repo)
-	f.say("phase", job.Phase)
-	f.say("kind", job.Kind)
-	f.say("tags", strings.Join(job.Tags, ", "))
-	f.say("needs", strings.Join(job.Capabilities, ", "))
-	f.say("factory", job.Factory)
-	f.say("waits for", strings.Join(job.DependsOn, ", "))
+	f.line("status", words(string(job.Status))+describeReason(job))
+	f.line("priority", job.Priority)
+	f.line("product", job.Product)
+	f.line("repo", job.Repo)
+	f.line("phase", job.Phase)
+	f.line("kind", job.Kind)
+	f.line("tags", strings.Join(job.Tags, ", "))
+	f.line("needs", strings.Join(job.Capabilities, ", "))
+	f.line("factory", job.Factory)
+	f.line("waits for", strings.Join(job.DependsOn, ", "))
 	if job.Lease != nil {
-		f.say("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch,
+		f.line("agent", fmt.Sprintf("%s in %s, attempt %d, lease ends %s", job.Lease.Agent, job.Lease.Factory, job.Lease.Epoch,
 			s.ago(job.Lease.ExpiresAt)))
-		f.say("step", job.CurrentStep)
+		f.line("step", job.CurrentStep)
 	}
 	if job.ProgressPercent != nil {
-		f.say("progress", strconv.Itoa(*job.ProgressPercent)+" %")
+		f.line("progress", strconv.Itoa(*job.ProgressPercent)+" %")
 	}
-	f.say("attempts", job.Attempts)
+	f.line("attempts", job.Attempts)
 	if job.SpentUSD != nil {
-		f.say("spent", dollars(*job.SpentUSD))
+		f.line("spent", dollars(*job.SpentUSD))
 	}
 	if job.EstimatedUSD != nil {
-		f.say("estimate", dollars(*job.EstimatedUSD))
+		f.line("estimate", dollars(*job.EstimatedUSD))
 	}
 	if job.BudgetUSD != nil {
-		f.say("budget", dollars(*job.BudgetUSD))
+		f.line("budget", dollars(*job.BudgetUSD))
 	}
 	work := readResult(job)
-	f.say("branch", work.Branch)
-	f.say("commit", work.Commit)
-	f.say("changes", work.changes())
-	f.say("approved", job.ApprovedHead)
-	f.say("merged as", job.MergedCommit)
-	f.say(linkName(job.URL), job.URL)
-	f.say("not before", s.agoOrEmpty(job.NotBefore))
-	f.say("created", cleanLine(job.CreatedBy)+", "+s.ago(job.CreatedAt))
-	f.say("changed", s.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
+	f.line("branch", work.Branch)
+	f.line("commit", work.Commit)
+	f.line("changes", work.changes())
+	f.line("approved", job.ApprovedHead)
+	f.line("merged as", job.MergedCommit)
+	f.line(linkName(job.URL), job.URL)
+	f.line("not before", s.agoOrEmpty(job.NotBefore))
+	f.line("created", cleanLine(job.CreatedBy)+", "+s.ago(job.CreatedAt))
+	f.line("changed", s.ago(job.UpdatedAt)+", version "+strconv.Itoa(job.Version))
 	f.text("summary", work.Summary)
 	f.text("question", job.Question)
 	f.text("answer", job.Answer)
@@ -248,47 +248,47 @@ func dollars(amount string) string {
 	return fmt.Sprintf("$%.2f", value)
 }
 
-func printExplanation(s *screen, w io.Writer, said api.Explanation) {
-	fmt.Fprintf(w, "It is %s.\n", words(string(said.Status)))
-	for _, one := range said.Reasons {
+func printExplanation(s *screen, w io.Writer, reply api.Explanation) {
+	fmt.Fprintf(w, "It is %s.\n", words(string(reply.Status)))
+	for _, one := range reply.Reasons {
 		fmt.Fprintln(w, cleanLine(one.Detail))
 	}
-	printEligible(s, w, said.EligibleFactories, said.IneligibleFactories)
+	printEligible(s, w, reply.EligibleFactories, reply.IneligibleFactories)
 }
 
 // statuses are in the order of a job's life.
 var statuses = []string{"waiting", "ready", "assigned", "running", "paused", "blocked", "in_review", "approved", "completed",
 	"failed", "aborted", "archived"}
 
-func printStats(s *screen, w io.Writer, said api.Stats) {
+func printStats(s *screen, w io.Writer, reply api.Stats) {
 	head := []string{"STATUS", "JOBS"}
-	for _, p := range said.Products {
+	for _, p := range reply.Products {
 		head = append(head, cleanLine(p.Product))
 	}
 	t := s.table(head...)
 	for _, status := range statuses {
-		if said.ByStatus[status] == 0 {
+		if reply.ByStatus[status] == 0 {
 			continue
 		}
-		row := []any{painted(status), said.ByStatus[status]}
-		for _, p := range said.Products {
+		row := []any{painted(status), reply.ByStatus[status]}
+		for _, p := range reply.Products {
 			row = append(row, p.ByStatus[status])
 		}
 		t.row(row...)
 	}
 	t.print(w)
-	if age := said.OldestReadyAgeSeconds; age != nil {
+	if age := reply.OldestReadyAgeSeconds; age != nil {
 		fmt.Fprintf(w, "The oldest ready job waits for %s.\n", span(time.Duration(*age)*time.Second))
 	}
-	if said.ExpiredLeases > 0 {
-		fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", said.ExpiredLeases)
+	if reply.ExpiredLeases > 0 {
+		fmt.Fprintf(w, "Leases past their time: %d; `fleet job reclaim` takes them back.\n", reply.ExpiredLeases)
 	}
 }
 
 // lastDelivery returns what became of the commit of the last attempt on a job, nil where nobody
 // has reported it.
-func lastDelivery(ctx context.Context, to *api.Client, job string) (*api.Delivery, error) {
-	_, page, err := readInto[api.AttemptPage](to.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))
+func lastDelivery(ctx context.Context, server *api.Client, job string) (*api.Delivery, error) {
+	_, page, err := readInto[api.AttemptPage](server.ListAttempts(ctx, job, &api.ListAttemptsParams{Limit: new(1)}))
 	if err != nil || len(page.Items) == 0 {
 		return nil, err
 	}

@@ -41,11 +41,11 @@ func jobLogs(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		body, said, err := readInto[api.LogPage](to.ListJobLogs(cmd.Context(), args[0], params))
+		body, said, err := readInto[api.LogPage](server.ListJobLogs(cmd.Context(), args[0], params))
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func jobLogs(c *cli) *cobra.Command {
 		if !follow {
 			return nil
 		}
-		f := follower{c: c, to: to, job: args[0], level: params.Level}
+		f := follower{c: c, to: server, job: args[0], level: params.Level}
 		if len(said.Items) > 0 {
 			f.last = said.Items[len(said.Items)-1].ID
 		}

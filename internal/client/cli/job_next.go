@@ -122,14 +122,14 @@ func mergeSteps(job api.Job, why api.Explanation) []string {
 var explained = of("ready", "approved")
 
 // next returns what a person does next with a job. What cannot be found out is left out.
-func (c *cli) next(ctx context.Context, to *api.Client, job api.Job) []string {
+func (c *cli) next(ctx context.Context, server *api.Client, job api.Job) []string {
 	var why api.Explanation
 	for _, one := range explained {
 		if one != job.Status {
 			continue
 		}
 		var err error
-		if _, why, err = readInto[api.Explanation](to.ExplainJob(ctx, job.Key)); err != nil {
+		if _, why, err = readInto[api.Explanation](server.ExplainJob(ctx, job.Key)); err != nil {
 			return nil
 		}
 	}

@@ -79,22 +79,22 @@ func (o *watching) left() string {
 }
 
 func (o *watching) watch(ctx context.Context, c *cli, args []string) error {
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
 	if len(args) == 1 {
-		return o.watchJob(ctx, c, to, args[0])
+		return o.watchJob(ctx, c, server, args[0])
 	}
 	if !c.env.Terminal || c.json || c.quiet {
-		place, err := endOfLog(ctx, to, api.EventTail{})
+		place, err := endOfLog(ctx, server, api.EventTail{})
 		if err != nil {
 			return err
 		}
 		from := api.StreamEventsParams{Type: &[]string{"job.*"}, After: some(place)}
-		return follow(ctx, c, to, from, func(one api.Event) (bool, error) { return false, c.eventLine(one) })
+		return follow(ctx, c, server, from, func(one api.Event) (bool, error) { return false, c.eventLine(one) })
 	}
-	return watchBoard(ctx, c, to)
+	return watchBoard(ctx, c, server)
 }
 
 // parseStatuses reads statuses as people write them: in_review, in-review, In review.
@@ -132,10 +132,10 @@ func (o *watching) missed() error {
 
 // watchUntil looks at once, and again when something happened or a while has passed, until look
 // says that it is enough.
-func watchUntil(ctx context.Context, c *cli, to *api.Client, job string, look func() (bool, error)) error {
+func watchUntil(ctx context.Context, c *cli, server *api.Client, job string, look func() (bool, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	place, err := endOfLog(ctx, to, api.EventTail{})
+	place, err := endOfLog(ctx, server, api.EventTail{})
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func watchUntil(ctx context.Context, c *cli, to *api.Client, job string, look fu
 	ended := make(chan error, 1)
 	go func() {
 		from := api.StreamEventsParams{Type: &[]string{"job.*"}, Job: some(job), After: some(place)}
-		ended <- follow(ctx, c, to, from, func(api.Event) (bool, error) {
+		ended <- follow(ctx, c, server, from, func(api.Event) (bool, error) {
 			select {
 			case news <- struct{}{}:
 			default:
@@ -169,16 +169,16 @@ func watchUntil(ctx context.Context, c *cli, to *api.Client, job string, look fu
 }
 
 // watchJob prints how a job changes until it has come far enough.
-func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key string) error {
-	_, first, err := readInto[api.Job](to.GetJob(ctx, key))
+func (o *watching) watchJob(ctx context.Context, c *cli, server *api.Client, key string) error {
+	_, first, err := readInto[api.Job](server.GetJob(ctx, key))
 	if err != nil {
 		return err
 	}
 	key = first.Key
 	screen := &redrawn{c: c}
 	told := ""
-	err = watchUntil(ctx, c, to, key, func() (bool, error) {
-		body, job, err := readInto[api.Job](to.GetJob(ctx, key))
+	err = watchUntil(ctx, c, server, key, func() (bool, error) {
+		body, job, err := readInto[api.Job](server.GetJob(ctx, key))
 		if err != nil {
 			return false, err
 		}
@@ -193,7 +193,7 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key str
 		case c.json:
 			err = c.raw(body)
 		case !c.quiet:
-			err = screen.draw(line + "\n" + c.stepsBelow(ctx, to, job, moved))
+			err = screen.draw(line + "\n" + c.stepsBelow(ctx, server, job, moved))
 		}
 		return o.enough(job.Status), err
 	})
@@ -205,12 +205,12 @@ func (o *watching) watchJob(ctx context.Context, c *cli, to *api.Client, key str
 
 // stepsBelow returns the next steps of a person, below the line of a job. On a terminal they are
 // drawn again with the line, elsewhere once.
-func (c *cli) stepsBelow(ctx context.Context, to *api.Client, job api.Job, moved bool) string {
+func (c *cli) stepsBelow(ctx context.Context, server *api.Client, job api.Job, moved bool) string {
 	if !moved && !c.env.Terminal {
 		return ""
 	}
 	var text strings.Builder
-	printSteps(&text, "", c.next(ctx, to, job))
+	printSteps(&text, "", c.next(ctx, server, job))
 	return text.String()
 }
 
@@ -227,12 +227,12 @@ func (s *screen) progressLine(job api.Job) string {
 }
 
 // watchBoard draws the jobs that are not finished, again and again.
-func watchBoard(ctx context.Context, c *cli, to *api.Client) error {
+func watchBoard(ctx context.Context, c *cli, server *api.Client) error {
 	screen := &redrawn{c: c}
 	open := of("assigned", "running", "in_review", "blocked", "paused", "approved", "ready", "waiting")
 	most, order := watched, api.ListJobsParamsSort("updated")
-	return watchUntil(ctx, c, to, "", func() (bool, error) {
-		_, said, err := readInto[api.JobPage](to.ListJobs(ctx, &api.ListJobsParams{Status: &open, Limit: &most, Sort: &order}))
+	return watchUntil(ctx, c, server, "", func() (bool, error) {
+		_, said, err := readInto[api.JobPage](server.ListJobs(ctx, &api.ListJobsParams{Status: &open, Limit: &most, Sort: &order}))
 		if err != nil {
 			return false, err
 		}

@@ -31,7 +31,7 @@ func messageSend(c *cli) *cobra.Command {
 		Long: "Sends a message. The text becomes the payload {\"text\": ...}, - is what comes on stdin; --payload sends an object of\n" +
 			"your own instead. --to is agent:NAME, role:NAME, factory:NAME, person:MAIL or all. The server keeps a payload of more\n" +
 			"than 4,096 bytes as a blob, which `fleet blob get` reads."}
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+	cmd.RunE = callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
 		if len(args) == 1 && args[0] == "-" {
 			text, err := c.fileOrIn("-")
 			if err != nil {
@@ -43,7 +43,7 @@ func messageSend(c *cli) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		return to.SendMessage(ctx, body)
+		return server.SendMessage(ctx, body)
 	}, func(_ *screen, w io.Writer, m api.Message) {
 		fmt.Fprintf(w, "Sent to %s as %d, in the thread %s.\n", cleanLine(addressText(m.To)), m.Seq, cleanLine(m.CorrelationID))
 	})
@@ -60,11 +60,11 @@ func messageSend(c *cli) *cobra.Command {
 
 // body returns the message as the API takes it.
 func (d draft) body(args []string) (api.NewMessage, error) {
-	to, err := parseAddress(d.to)
+	server, err := parseAddress(d.to)
 	if err != nil {
 		return api.NewMessage{}, err
 	}
-	m := api.NewMessage{Type: d.kind, To: to, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply),
+	m := api.NewMessage{Type: d.kind, To: server, Job: some(d.job), CorrelationID: some(d.thread), InReplyTo: some(d.reply),
 		ID: some(d.id)}
 	switch {
 	case d.payload != "" && len(args) > 0:
@@ -113,7 +113,7 @@ func messageAck(c *cli) *cobra.Command {
 	var only bool
 	cmd := &cobra.Command{Use: "ack POSITION...", Args: cobra.MinimumNArgs(1), Annotations: calls("ackMessages"),
 		Short: "Take messages that you were given out of your inbox, all up to a position or with --only single ones"}
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
+	cmd.RunE = callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
 		var seqs []int64
 		for _, arg := range args {
 			n, err := strconv.ParseInt(arg, 10, 64)
@@ -123,13 +123,15 @@ func messageAck(c *cli) *cobra.Command {
 			seqs = append(seqs, n)
 		}
 		if only {
-			return to.AckMessages(ctx, api.MessageAck{Seqs: &seqs})
+			return server.AckMessages(ctx, api.MessageAck{Seqs: &seqs})
 		}
 		if len(seqs) > 1 {
 			return nil, fail(exitUsage, "give one position, or --only with several")
 		}
-		return to.AckMessages(ctx, api.MessageAck{Seq: &seqs[0]})
-	}, func(_ *screen, w io.Writer, said api.MessagesAcked) { fmt.Fprintf(w, "%d acknowledged.\n", said.Acked) })
+		return server.AckMessages(ctx, api.MessageAck{Seq: &seqs[0]})
+	}, func(_ *screen, w io.Writer, reply api.MessagesAcked) {
+		fmt.Fprintf(w, "%d acknowledged.\n", reply.Acked)
+	})
 	cmd.Flags().BoolVar(&only, "only", false, "these messages only")
 	return cmd
 }
@@ -154,13 +156,13 @@ func messageWatch(c *cli) *cobra.Command {
 }
 
 func (in inboxWatch) run(ctx context.Context, c *cli) error {
-	to, err := c.connect()
+	server, err := c.connect()
 	if err != nil {
 		return err
 	}
 	return c.persist(ctx, func(ctx context.Context) error {
 		wait, after := 50, in.after
-		_, said, err := readInto[api.Inbox](to.ReadMessages(ctx,
+		_, said, err := readInto[api.Inbox](server.ReadMessages(ctx,
 			&api.ReadMessagesParams{WaitSeconds: &wait, After: &after, Types: list(in.types)}))
 		if err != nil {
 			return err
@@ -171,7 +173,7 @@ func (in inboxWatch) run(ctx context.Context, c *cli) error {
 			}
 		}
 		if in.ack && len(said.Items) > 0 {
-			if _, err := read(to.AckMessages(ctx, api.MessageAck{Seqs: listSeqs(said.Items)})); err != nil {
+			if _, err := read(server.AckMessages(ctx, api.MessageAck{Seqs: listSeqs(said.Items)})); err != nil {
 				return err
 			}
 		}
@@ -188,30 +190,30 @@ func listSeqs(items []api.Message) *[]int64 {
 	return &seqs
 }
 
-func printFound(s *screen, w io.Writer, said api.FoundMessages) {
-	t := s.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").cuts(5)
-	for _, f := range said.Items {
+func printFound(s *screen, w io.Writer, reply api.FoundMessages) {
+	t := s.table("POSITION", "WHEN", "FROM", "TYPE", "THREAD", "PASSAGE").narrows("PASSAGE")
+	for _, f := range reply.Items {
 		passage := strings.NewReplacer("\x02", "", "\x03", "").Replace(f.Passage)
 		t.row(f.Message.Seq, s.ago(f.Message.At), addressText(f.Message.From), f.Message.Type, f.Message.CorrelationID, passage)
 	}
 	t.print(w)
 }
 
-func printDeadLetters(s *screen, w io.Writer, said api.DeadLetterList) {
-	t := s.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").cuts(5)
-	for _, l := range said.Items {
+func printDeadLetters(s *screen, w io.Writer, reply api.DeadLetterList) {
+	t := s.table("ID", "WHEN", "FROM", "TO", "TYPE", "ERROR").narrows("ERROR")
+	for _, l := range reply.Items {
 		t.row(l.Message.ID, s.ago(l.DeadAt), addressText(l.Message.From), addressText(l.Message.To), l.Message.Type, l.Error)
 	}
 	t.print(w)
 }
 
-func printInbox(s *screen, w io.Writer, said api.Inbox) {
-	printMessages(s, w, api.MessageList{Items: said.Items})
+func printInbox(s *screen, w io.Writer, reply api.Inbox) {
+	printMessages(s, w, api.MessageList{Items: reply.Items})
 }
 
-func printMessages(s *screen, w io.Writer, said api.MessageList) {
-	t := s.table("POSITION", "WHEN", "FROM", "TO", "TYPE", "THREAD", "PAYLOAD").cuts(6)
-	for _, m := range said.Items {
+func printMessages(s *screen, w io.Writer, reply api.MessageList) {
+	t := s.table("POSITION", "WHEN", "FROM", "TO", "TYPE", "THREAD", "PAYLOAD").narrows("PAYLOAD")
+	for _, m := range reply.Items {
 		t.row(m.Seq, s.ago(m.At), addressText(m.From), addressText(m.To), m.Type, m.CorrelationID, payloadText(m))
 	}
 	t.print(w)
@@ -229,10 +231,10 @@ func (s *screen) messageLine(m api.Message) error {
 
 // payloadText returns a payload in a line: its text where it has one.
 func payloadText(m api.Message) string {
-	var said struct{ Text string }
+	var reply struct{ Text string }
 	switch {
-	case json.Unmarshal(m.Payload, &said) == nil && said.Text != "":
-		return said.Text
+	case json.Unmarshal(m.Payload, &reply) == nil && reply.Text != "":
+		return reply.Text
 	case m.Blob != "":
 		return "blob " + m.Blob
 	}

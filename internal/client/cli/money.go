@@ -24,12 +24,12 @@ func budgetRaise(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-			id, err := budgetID(ctx, to, args[0])
+		return callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
+			id, err := budgetID(ctx, server, args[0])
 			if err != nil {
 				return nil, err
 			}
-			return to.RaiseBudget(ctx, id, api.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
+			return server.RaiseBudget(ctx, id, api.BudgetRaise{AmountUSD: args[1], Until: end, Reason: some(reason)})
 		}, printBudget)(cmd, args)
 	}
 	cmd.Flags().StringVar(&until, "until", "", "`time` at which it is taken back, as +2h or 2026-11-30; by default the period's end")
@@ -40,33 +40,33 @@ func budgetRaise(c *cli) *cobra.Command {
 func budgetTransfer(c *cli) *cobra.Command {
 	var reason string
 	cmd := c.command("transfer FROM TO DOLLARS", "Move free money from one budget to another", "listBudgets", "transferBudget")
-	cmd.RunE = printed(c, func(ctx context.Context, to *api.Client, args []string) (*http.Response, error) {
-		from, err := budgetID(ctx, to, args[0])
+	cmd.RunE = callAndPrint(c, func(ctx context.Context, server *api.Client, args []string) (*http.Response, error) {
+		from, err := budgetID(ctx, server, args[0])
 		if err != nil {
 			return nil, err
 		}
-		other, err := budgetID(ctx, to, args[1])
+		other, err := budgetID(ctx, server, args[1])
 		if err != nil {
 			return nil, err
 		}
-		return to.TransferBudget(ctx, from, api.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
+		return server.TransferBudget(ctx, from, api.BudgetTransfer{To: other, AmountUSD: args[2], Reason: some(reason)})
 	}, printBudget)
 	cmd.Flags().StringVarP(&reason, "reason", "m", "", "why")
 	return cmd
 }
 
 // getBudget calls for the budget that has a name or an id.
-var getBudget askName = func(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error) {
-	id, err := budgetID(ctx, to, name)
+var getBudget askName = func(server *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error) {
+	id, err := budgetID(ctx, server, name)
 	if err != nil {
 		return nil, err
 	}
-	return to.GetBudget(ctx, id)
+	return server.GetBudget(ctx, id)
 }
 
 // budgetID returns the id of the budget that has a name or an id.
-func budgetID(ctx context.Context, to *api.Client, name string) (string, error) {
-	_, said, err := readInto[api.BudgetList](to.ListBudgets(ctx))
+func budgetID(ctx context.Context, server *api.Client, name string) (string, error) {
+	_, said, err := readInto[api.BudgetList](server.ListBudgets(ctx))
 	if err != nil {
 		return "", err
 	}
@@ -88,13 +88,13 @@ func budgetID(ctx context.Context, to *api.Client, name string) (string, error) 
 	return found, nil
 }
 
-func printBudgets(s *screen, w io.Writer, said api.BudgetList) {
-	if len(said.Items) == 0 {
+func printBudgets(s *screen, w io.Writer, reply api.BudgetList) {
+	if len(reply.Items) == 0 {
 		fmt.Fprintln(w, "There are no budgets.")
 		return
 	}
-	t := s.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").cuts(0)
-	for _, b := range said.Items {
+	t := s.table("NAME", "OF", "PERIOD", "LIMIT", "SETTLED", "RESERVED", "FREE", "LASTS", "ID").narrows("NAME")
+	for _, b := range reply.Items {
 		t.row(b.Name, describeScope(b), b.Period, orNone(b.State.LimitUSD), dollars(b.State.SettledUSD), dollars(b.State.ReservedUSD),
 			orNone(b.State.RemainingUSD), verdict(b), b.ID)
 	}
@@ -124,24 +124,24 @@ func verdict(b api.Budget) cell {
 
 func printBudget(s *screen, w io.Writer, b api.Budget) {
 	fmt.Fprintln(w, cleanLine(b.Name))
-	say := facts{w}
-	say.say("id", b.ID)
-	say.say("of", describeScope(b))
-	say.say("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, s.ago(b.State.PeriodStart)))
-	say.say("ends", s.agoOrEmpty(b.State.PeriodEnd))
-	say.say("limit", orNone(b.State.LimitUSD))
-	say.say("settled", dollars(b.State.SettledUSD))
-	say.say("reserved", dollars(b.State.ReservedUSD))
-	say.say("free", orNone(b.State.RemainingUSD))
-	say.say("lasts", verdict(b).text)
-	say.say("used up", s.agoOrEmpty(b.Projection.ExhaustedAtP50))
+	out := facts{w}
+	out.line("id", b.ID)
+	out.line("of", describeScope(b))
+	out.line("period", fmt.Sprintf("%s in %s, since %s", b.Period, b.Timezone, s.ago(b.State.PeriodStart)))
+	out.line("ends", s.agoOrEmpty(b.State.PeriodEnd))
+	out.line("limit", orNone(b.State.LimitUSD))
+	out.line("settled", dollars(b.State.SettledUSD))
+	out.line("reserved", dollars(b.State.ReservedUSD))
+	out.line("free", orNone(b.State.RemainingUSD))
+	out.line("lasts", verdict(b).text)
+	out.line("used up", s.agoOrEmpty(b.Projection.ExhaustedAtP50))
 	if !b.Hard {
-		say.say("kind", "soft: it only tells")
+		out.line("kind", "soft: it only tells")
 	}
 }
 
-func printUsage(s *screen, w io.Writer, said api.UsageSummary) {
-	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").cuts(0)
+func printUsage(s *screen, w io.Writer, reply api.UsageSummary) {
+	t := s.table("GROUP", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "UNPRICED").narrows("GROUP")
 	line := func(name string, u api.Usage) {
 		cost := "unknown"
 		if u.CostUSD != nil {
@@ -150,17 +150,17 @@ func printUsage(s *screen, w io.Writer, said api.UsageSummary) {
 		t.row(name, cost, tokens(u.InputTokens), tokens(u.OutputTokens), tokens(u.CacheReadTokens),
 			tokens(u.CacheWriteTokens+u.CacheWrite1HTokens), tokens(u.UnpricedTokens))
 	}
-	for _, one := range said.Items {
+	for _, one := range reply.Items {
 		name := cmp.Or(one.Group, "none")
 		if one.Label != "" {
 			name += " " + one.Label
 		}
 		line(name, one.Usage)
 	}
-	line("all", said.Total)
+	line("all", reply.Total)
 	t.print(w)
-	if said.Groups > len(said.Items) {
-		fmt.Fprintf(w, "Groups that are not shown: %d; --limit shows more.\n", said.Groups-len(said.Items))
+	if reply.Groups > len(reply.Items) {
+		fmt.Fprintf(w, "Groups that are not shown: %d; --limit shows more.\n", reply.Groups-len(reply.Items))
 	}
 }
 

@@ -107,7 +107,7 @@ type named struct {
 
 // printNames prints the names of what an answer is about, one to a line.
 func (s *screen) printNames(body []byte) error {
-	var said struct {
+	var reply struct {
 		named
 		Items *[]named `json:"items"`
 		Jobs  *[]named `json:"jobs"`
@@ -115,13 +115,13 @@ func (s *screen) printNames(body []byte) error {
 	if !json.Valid(body) {
 		return nil
 	}
-	_ = json.Unmarshal(body, &said) // an answer of another form names nothing
-	list := []named{said.named}
+	_ = json.Unmarshal(body, &reply) // an answer of another form names nothing
+	list := []named{reply.named}
 	switch {
-	case said.Items != nil:
-		list = *said.Items
-	case said.Jobs != nil:
-		list = *said.Jobs
+	case reply.Items != nil:
+		list = *reply.Items
+	case reply.Jobs != nil:
+		list = *reply.Jobs
 	}
 	for _, one := range list {
 		name := cleanLine(cmp.Or(one.Key, one.Name, strings.Trim(string(one.ID), `"`)))

@@ -21,40 +21,41 @@ func productCommand(c *cli) *cobra.Command {
 	return group("product", "Products and their repositories", append(c.verbsBelow("product"), productSet(c))...)
 }
 
-func printProducts(s *screen, w io.Writer, said api.ProductPage) {
-	t := s.table("NAME", "REPOS", "REVIEW", "PAUSED").cuts(1)
-	for _, one := range said.Items {
-		t.row(one.Name, strings.Join(one.Repos, ", "), yes(one.ReviewRequired), cell{yes(one.Paused), yellow})
+func printProducts(s *screen, w io.Writer, reply api.ProductPage) {
+	t := s.table("NAME", "REPOS", "REVIEW", "PAUSED").narrows("REPOS")
+	for _, one := range reply.Items {
+		t.row(one.Name, strings.Join(one.Repos, ", "), yesOrEmpty(one.ReviewRequired), cell{yesOrEmpty(one.Paused), yellow})
 	}
 	t.print(w)
-	more(w, said.NextCursor)
+	more(w, reply.NextCursor)
 }
 
-func yes(is bool) string {
-	if is {
+// yesOrEmpty returns "yes" or, since facts leave out empty values, "".
+func yesOrEmpty(value bool) string {
+	if value {
 		return "yes"
 	}
 	return ""
 }
 
-func printProduct(_ *screen, w io.Writer, one api.Product) {
-	fmt.Fprintln(w, cleanLine(one.Name))
-	say := facts{w}
-	say.say("repos", strings.Join(one.Repos, ", "))
-	say.say("review", yes(one.ReviewRequired))
-	say.say("one job/repo", yes(one.OneJobPerRepo))
-	if one.ReviewLimit != nil {
-		say.say("in review", fmt.Sprintf("at most %d", *one.ReviewLimit))
+func printProduct(_ *screen, w io.Writer, product api.Product) {
+	fmt.Fprintln(w, cleanLine(product.Name))
+	out := facts{w}
+	out.line("repos", strings.Join(product.Repos, ", "))
+	out.line("review", yesOrEmpty(product.ReviewRequired))
+	out.line("one job/repo", yesOrEmpty(product.OneJobPerRepo))
+	if product.ReviewLimit != nil {
+		out.line("in review", fmt.Sprintf("at most %d", *product.ReviewLimit))
 	}
-	say.say("paused", yes(one.Paused))
-	say.say("merged by", strings.ReplaceAll(fmt.Sprintf("a %s, as %s", one.MergeBy, one.MergeMethod), "_", " "))
-	say.say("merged into", one.MergeInto)
-	say.say("checked by", one.MergeChecks)
-	stay := fmt.Sprintf("%d days", one.BranchRetentionDays)
-	if one.BranchRetentionDays == 0 {
-		stay = "for ever"
+	out.line("paused", yesOrEmpty(product.Paused))
+	out.line("merged by", strings.ReplaceAll(fmt.Sprintf("a %s, as %s", product.MergeBy, product.MergeMethod), "_", " "))
+	out.line("merged into", product.MergeInto)
+	out.line("checked by", product.MergeChecks)
+	retention := fmt.Sprintf("%d days", product.BranchRetentionDays)
+	if product.BranchRetentionDays == 0 {
+		retention = "for ever"
 	}
-	say.say("branches stay", stay)
+	out.line("branches stay", retention)
 }
 
 // productFlags set the settings of a product, but for its repositories.
@@ -72,11 +73,15 @@ var productFlags = []flag{
 }
 
 func productSet(c *cli) *cobra.Command {
-	var repos, add, drop []string
-	takes := reflect.TypeFor[api.ProductSettings]()
 	cmd := c.command("set PRODUCT", "Make a product, or change what is named of its settings", "getProduct", "putProduct")
+	takes := reflect.TypeFor[api.ProductSettings]()
+	flags := cmd.Flags()
+	addFlags(flags, takes, productFlags)
+	var repos repoFlags
+	flags.StringSliceVar(&repos.repos, "repos", nil, "all its repositories, by `name`")
+	flags.StringSliceVar(&repos.add, "add-repo", nil, "`name` of one more repository; repeatable")
+	flags.StringSliceVar(&repos.drop, "drop-repo", nil, "`name` of a repository that it does not have any more; repeatable")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		flags := cmd.Flags()
 		changes, err := c.fields(flags, takes, productFlags)
 		if err != nil {
 			return err
@@ -87,61 +92,63 @@ func productSet(c *cli) *cobra.Command {
 		if limit, err := flags.GetInt64("review-limit"); err == nil && limit == 0 && flags.Changed("review-limit") {
 			changes["review_limit"] = nil
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		settings, err := readSettings(cmd.Context(), to, args[0])
+		settings, err := readSettings(cmd.Context(), server, args[0])
 		if err != nil {
 			return err
 		}
 		maps.Copy(settings, changes)
-		settings["repos"] = reposAfter(settings["repos"], flags.Changed("repos"), repos, add, drop)
+		settings["repos"] = repos.apply(settings["repos"], flags.Changed("repos"))
 		raw, err := json.Marshal(settings)
 		if err != nil {
 			return err
 		}
-		return answer(c, printProduct)(to.PutProductWithBody(cmd.Context(), args[0], "application/json", bytes.NewReader(raw)))
+		return answer(c, printProduct)(server.PutProductWithBody(cmd.Context(), args[0], "application/json", bytes.NewReader(raw)))
 	}
-	flags := cmd.Flags()
-	addFlags(flags, takes, productFlags)
-	flags.StringSliceVar(&repos, "repos", nil, "all its repositories, by `name`")
-	flags.StringSliceVar(&add, "add-repo", nil, "`name` of one more repository; repeatable")
-	flags.StringSliceVar(&drop, "drop-repo", nil, "`name` of a repository that it does not have any more; repeatable")
 	return cmd
 }
 
-// readSettings returns a product's settings as they are; none where there is no such product.
-func readSettings(ctx context.Context, to *api.Client, name string) (map[string]any, error) {
-	_, settings, err := readInto[map[string]any](to.GetProduct(ctx, name))
+// readSettings returns a product's settings; none where there is no such product. They are a map, so
+// that null stays null, and settings that this program does not know are sent back.
+func readSettings(ctx context.Context, server *api.Client, name string) (map[string]any, error) {
+	_, settings, err := readInto[map[string]any](server.GetProduct(ctx, name))
 	if p, ok := errors.AsType[*api.Error](err); ok && p.Status == http.StatusNotFound {
 		return map[string]any{}, nil
 	}
 	return settings, err
 }
 
-// reposAfter returns the repositories that a product has afterwards.
-func reposAfter(now any, all bool, repos, add, drop []string) []string {
-	after := []string{}
+// repoFlags are the flags that change a product's repositories.
+type repoFlags struct {
+	repos, add, drop []string
+}
+
+// apply returns the repositories that a product has after the change; all replaces the present
+// ones by --repos.
+func (f repoFlags) apply(present any, all bool) []string {
+	result := []string{}
 	seen := map[string]bool{}
-	for _, name := range drop {
+	for _, name := range f.drop {
 		seen[name] = true
 	}
 	take := func(name string) {
 		if !seen[name] {
 			seen[name] = true
-			after = append(after, name)
+			result = append(result, name)
 		}
 	}
-	if had, ok := now.([]any); ok && !all {
-		for _, one := range had {
-			if name, ok := one.(string); ok {
+	if list, ok := present.([]any); ok && !all {
+		for _, value := range list {
+			if name, ok := value.(string); ok {
 				take(name)
 			}
 		}
 	}
-	for _, name := range append(repos, add...) {
+	for _, name := range append(f.repos, f.add...) {
 		take(name)
 	}
-	return after
+	return result
 }

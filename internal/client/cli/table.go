@@ -3,17 +3,18 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // table is rows of cells in columns that are as wide as their widest cell. Colour is put on
-// after the widths are known. The widest column gives way where the terminal is narrow.
+// after the widths are known. One column is narrowed where the terminal is narrow.
 type table struct {
-	s     *screen
-	head  []string
-	rows  [][]cell
-	wraps int // the column that is cut where a row is too long; -1 for none
+	s        *screen
+	head     []string
+	rows     [][]cell
+	narrowed int // the column that is narrowed where a row is too long; -1 for none
 }
 
 // cell is a text and the colour that it has on a terminal.
@@ -32,11 +33,11 @@ const (
 	blue   = "34"
 )
 
-func (s *screen) table(head ...string) *table { return &table{s: s, head: head, wraps: -1} }
+func (s *screen) table(head ...string) *table { return &table{s: s, head: head, narrowed: -1} }
 
-// cuts names the column that gives way on a narrow terminal.
-func (t *table) cuts(column int) *table {
-	t.wraps = column
+// narrows chooses the column that is narrowed on a narrow terminal.
+func (t *table) narrows(column string) *table {
+	t.narrowed = slices.Index(t.head, column)
 	return t
 }
 
@@ -73,9 +74,9 @@ func (t *table) print(w io.Writer) {
 	}
 }
 
-// narrow makes the column that gives way as narrow as the terminal wants, within reason.
+// narrow narrows the chosen column to what fits the terminal, but not below a minimum.
 func (t *table) narrow(widths []int) {
-	if t.wraps < 0 || !t.s.env.Terminal || t.s.env.Width == nil {
+	if t.narrowed < 0 || !t.s.env.Terminal || t.s.env.Width == nil {
 		return
 	}
 	const least = 12
@@ -87,7 +88,7 @@ func (t *table) narrow(widths []int) {
 		room -= width + len(gap)
 	}
 	if room < 0 {
-		widths[t.wraps] = max(min(widths[t.wraps], least), widths[t.wraps]+room)
+		widths[t.narrowed] = max(min(widths[t.narrowed], least), widths[t.narrowed]+room)
 	}
 }
 

@@ -130,11 +130,11 @@ type request struct {
 // Calls of the API by what they take: nothing, a name, fields, or fields below a name.
 type (
 	editor           = api.RequestEditorFn // the last parameter of all calls; nothing passes one
-	ask              = func(to *api.Client, ctx context.Context, _ ...editor) (*http.Response, error)
-	askName          = func(to *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error)
-	askFields[P any] = func(to *api.Client, ctx context.Context, fields *P, _ ...editor) (*http.Response, error)
-	askBelow[P any]  = func(to *api.Client, ctx context.Context, name string, fields *P, _ ...editor) (*http.Response, error)
-	printer[T any]   = func(s *screen, w io.Writer, said T)
+	ask              = func(server *api.Client, ctx context.Context, _ ...editor) (*http.Response, error)
+	askName          = func(server *api.Client, ctx context.Context, name string, _ ...editor) (*http.Response, error)
+	askFields[P any] = func(server *api.Client, ctx context.Context, fields *P, _ ...editor) (*http.Response, error)
+	askBelow[P any]  = func(server *api.Client, ctx context.Context, name string, fields *P, _ ...editor) (*http.Response, error)
+	printer[T any]   = func(s *screen, w io.Writer, reply T)
 )
 
 // showAll calls what takes nothing.
@@ -149,8 +149,8 @@ func showOne[T any](ask askName, show printer[T]) call {
 
 // listAll calls what takes the fields P.
 func listAll[P, T any](ask askFields[P], show printer[T]) call {
-	return listBelow(func(to *api.Client, ctx context.Context, _ string, p *P, _ ...editor) (*http.Response, error) {
-		return ask(to, ctx, p)
+	return listBelow(func(server *api.Client, ctx context.Context, _ string, p *P, _ ...editor) (*http.Response, error) {
+		return ask(server, ctx, p)
 	}, show)
 }
 
@@ -216,11 +216,11 @@ func (v verb) command(c *cli) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		to, err := c.connect()
+		server, err := c.connect()
 		if err != nil {
 			return err
 		}
-		return v.call.do(cmd.Context(), request{c, to, args, fields})
+		return v.call.do(cmd.Context(), request{c, server, args, fields})
 	}
 	return cmd
 }

@@ -157,13 +157,13 @@ func (c factory) work(ctx context.Context, f workerFlags) error {
 
 // workerOptions reads the flags and the target.
 func (c factory) options(f workerFlags) (worker.Options, error) {
-	to, err := c.target()
+	server, err := c.target()
 	if err != nil {
 		return worker.Options{}, err
 	}
-	if to.enrolment == "" {
+	if server.enrolment == "" {
 		return worker.Options{}, fail(exitNotAllowed, "there is no enrolment token for %s: set FLEETBOARD_ENROLMENT_TOKEN; "+
-			"Settings, Connect an agent makes one", to.server)
+			"Settings, Connect an agent makes one", server.server)
 	}
 	if f.repos == "" && len(f.clone) == 0 {
 		return worker.Options{}, fail(exitUsage, "say where the repositories are: --repos DIRECTORY, or --clone PATTERN")
@@ -202,8 +202,8 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		}
 	}
 	return worker.Options{
-		Server:     to.server,
-		Enrolment:  to.enrolment,
+		Server:     server.server,
+		Enrolment:  server.enrolment,
 		Forges:     forges,
 		ForgePoll:  f.forgePoll,
 		ForgeQuiet: f.forgeQuiet,

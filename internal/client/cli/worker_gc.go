@@ -33,11 +33,11 @@ func (c factory) gcCommand() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "%w", err)
 			}
-			if to, err := c.connect(); err != nil {
+			if server, err := c.connect(); err != nil {
 				c.leaveOrigins(err)
 			} else {
 				o.Ended = c.askEnded(func(ctx context.Context, repo string, keys []string) ([]repos.EndedBranch, error) {
-					return worker.EndedBranches(ctx, to, repo, keys)
+					return worker.EndedBranches(ctx, server, repo, keys)
 				})
 			}
 			return c.collect(cmd.Context(), found, o)

@@ -12,9 +12,9 @@ import (
 
 // What is on this host is cleaned without a server; only the origins are left alone then.
 func TestGCGoesOnWithoutAServer(t *testing.T) {
-	var said bytes.Buffer
+	var reply bytes.Buffer
 	c := factory{&cli{}}
-	c.env = Env{Err: &said}
+	c.env = Env{Err: &reply}
 	asked := 0
 	ended := c.askEnded(func(context.Context, string, []string) ([]repos.EndedBranch, error) {
 		asked++
@@ -25,8 +25,8 @@ func TestGCGoesOnWithoutAServer(t *testing.T) {
 			t.Errorf("it says %v, %v", list, err)
 		}
 	}
-	if asked != 1 || strings.Count(said.String(), "left alone") != 1 || !strings.Contains(said.String(), "no answer") {
-		t.Errorf("asked %d times, it printed %q", asked, said.String())
+	if asked != 1 || strings.Count(reply.String(), "left alone") != 1 || !strings.Contains(reply.String(), "no answer") {
+		t.Errorf("asked %d times, it printed %q", asked, reply.String())
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()

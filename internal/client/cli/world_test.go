@@ -155,11 +155,11 @@ func (w *world) read(path string) string {
 // client speaks to the server without the command.
 func (w *world) client(token string) *api.Client {
 	w.t.Helper()
-	to, err := client.New(w.url, token, api.Options{})
+	server, err := client.New(w.url, token, api.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return to
+	return server
 }
 
 // agent speaks as the agent that claimed last from here.
