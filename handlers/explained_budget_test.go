@@ -58,7 +58,7 @@ func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
 			t.Helper()
 			spent(t, d)
 			return d.Job("Second")
-		}, `"Quarter" has $0 free`, `"Quarter" has $0 free`, `"Quarter" has $0 free`, "/budgets?budget="},
+		}, `"Quarter" has $0.00 free`, `"Quarter" has $0.00 free`, `"Quarter" has $0.00 free`, "/budgets?budget="},
 		"a throttle": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
 			t.Helper()
 			quarter(t, d)
@@ -78,7 +78,7 @@ func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
 			dbfactory.Exec(t, d.DB, `DELETE FROM job_lease`)
 			dbfactory.Exec(t, d.DB, `UPDATE job SET status = 'paused', status_by = 'budget', status_by_kind = 'system' WHERE id = $1`, first.ID)
 			return first
-		}, `"Quarter" has $0 free`, "is paused by its budget", "", "/budgets?budget="},
+		}, `"Quarter" has $0.00 free`, "is paused by its budget", "", "/budgets?budget="},
 		"a pause that its agent has not carried out": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
 			t.Helper()
 			d.Job("First")

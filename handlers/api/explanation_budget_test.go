@@ -35,7 +35,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			w.job("First")
 			w.claim(w.agent("ada"))
 			return w.job("Second")
-		}, "budget", `"Quarter" has $0 free`, true, ""},
+		}, "budget", `"Quarter" has $0.00 free`, true, ""},
 		"after a claim": {func(w *world) string {
 			budget(w)
 			ada := w.agent("ada")
@@ -44,7 +44,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			key := w.job("Second")
 			w.as(ada, "POST", "/fleet/claim", object{}).want(204)
 			return key
-		}, "budget", `"Quarter" has $0 free`, true, ""},
+		}, "budget", `"Quarter" has $0.00 free`, true, ""},
 		"a throttle": {func(w *world) string {
 			budget(w)
 			dbfactory.Exec(t, w.db, `UPDATE budget SET throttle = true, throttled_below = 6`)
@@ -84,7 +84,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			dbfactory.Exec(t, w.db, `DELETE FROM job_lease`)
 			dbfactory.Exec(t, w.db, `UPDATE job SET status = 'paused', status_by = 'budget', status_by_kind = 'system' WHERE key = $1`, ref["job"])
 			return ref["job"].(string)
-		}, "budget", `"Quarter" has $0 free`, true, ""},
+		}, "budget", `"Quarter" has $0.00 free`, true, ""},
 		"a pause that its agent has not carried out": {func(w *world) string {
 			w.job("First")
 			key := w.claim(w.agent("ada"))["job"].(string)

@@ -43,7 +43,7 @@ func TestAnAgentAsksBeforeItSpends(t *testing.T) {
 	}
 	check(object{"at": "spawn"}, "continue", "All", "10.000000000", "")
 	check(object{"at": "spawn", "estimate_usd": "10"}, "continue", "All", "10.000000000", "")
-	check(object{"at": "spawn", "estimate_usd": "10.01"}, "pause", "All", "10.000000000", "$10 left for this job, and the step is expected to cost $10.01")
+	check(object{"at": "spawn", "estimate_usd": "10.01"}, "pause", "All", "10.000000000", "$10.00 left for this job, and the step is expected to cost $10.01")
 	check(object{"at": "checkpoint", "estimate_usd": "10.01"}, "warn", "All", "10.000000000", "expected")
 	spend("a", "4")
 	check(object{"at": "commit", "changed_lines": 10}, "continue", "All", "6.000000000", "")

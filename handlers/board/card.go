@@ -69,10 +69,10 @@ func cost(m *view.Card, s spend.Spent) {
 		return
 	}
 	if s.Since >= muchSince {
-		m.MuchSince = ui.Dollars(int64(s.Since)) + " spent since the last progress"
+		m.MuchSince = s.Since.String() + " spent since the last progress"
 		return
 	}
-	m.CostSince = "+" + strings.TrimPrefix(ui.Dollars(int64(s.Since)), "$")
+	m.CostSince = "+" + strings.TrimPrefix(s.Since.String(), "$")
 }
 
 // besideMoves leaves out the actions that the moves already offer.

@@ -111,7 +111,7 @@ func spentText(cards []screens.Card) string {
 	if sum == 0 {
 		return ""
 	}
-	return ui.Dollars(int64(sum)) + unpriced + " spent on the " + web.Plural(len(cards), "job", "jobs") + " shown"
+	return sum.String() + unpriced + " spent on the " + web.Plural(len(cards), "job", "jobs") + " shown"
 }
 
 // grouped puts the cards under headings, in the order of their names; cards

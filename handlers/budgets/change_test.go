@@ -73,7 +73,7 @@ func TestTransferAndUndo(t *testing.T) {
 	handlertest.WantText(t, doc, "#to", "Small, ledger")
 	handlertest.WantText(t, doc, "#from option[selected]", "All, workspace, $100.00 free")
 	doc = handlertest.Page(t, d.Post(path, url.Values{"from": {from}, "to": {small.ID.String()}, "amount_usd": {"1000"}, "reason": {"beta"}}), http.StatusUnprocessableEntity)
-	handlertest.WantText(t, doc, "#amount_usd-e", "100 dollars free")
+	handlertest.WantText(t, doc, "#amount_usd-e", "$100.00 free")
 	handlertest.WantCount(t, doc, "#to option[selected][value='"+small.ID.String()+"'], #reason[value=beta]", 2)
 	handlertest.WantText(t, handlertest.Page(t, d.Post(path, url.Values{"from": {from}, "amount_usd": {"1"}}), http.StatusUnprocessableEntity), "#to-e", "Choose")
 	handlertest.WantRedirect(t, d.Post(path, url.Values{"from": {from}, "to": {small.ID.String()}, "amount_usd": {"20"}, "reason": {"beta"}}), "/budgets?budget="+all.ID.String())
@@ -107,7 +107,7 @@ func TestUndoOfARaiseThatHasMovedOn(t *testing.T) {
 	handlertest.WantRedirect(t, d.Post("/budgets/"+b.ID.String()+"/undo", url.Values{"line": {strconv.FormatInt(raised.Line, 10)}}), ledger)
 	doc := handlertest.Page(t, d.Get(ledger), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "It was not taken back")
-	handlertest.WantText(t, doc, "#toasts", "All has 15 dollars free")
+	handlertest.WantText(t, doc, "#toasts", "All has $15.00 free")
 }
 
 // A ledger is read page by page, and one kind of lines alone.

@@ -12,7 +12,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	view "github.com/fleetboard/fleetboard/views/budgets"
-	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // plane is the area of a chart, a square of scale in which time goes from left to right and
@@ -160,7 +159,7 @@ type change struct {
 }
 
 func (c change) text(day string) string {
-	amount := ui.Dollars(int64(c.by))
+	amount := spend.Nanos(c.by).String()
 	if c.by > 0 {
 		amount = "+" + amount
 	}
@@ -199,8 +198,8 @@ func chart(s budgets.Series) *view.Chart {
 	c := plane.draw(s, list, zone)
 	c.Title = chartSentence(s, list, zone)
 	for _, one := range list {
-		c.Table = append(c.Table, view.Point{At: one.at.In(zone).Format("2 Jan 15:04"), Free: ui.Dollars(int64(one.free)),
-			Reserved: ui.Dollars(int64(one.reserved)), Limit: ui.Dollars(int64(one.limit))})
+		c.Table = append(c.Table, view.Point{At: one.at.In(zone).Format("2 Jan 15:04"), Free: spend.Nanos(one.free).String(),
+			Reserved: spend.Nanos(one.reserved).String(), Limit: spend.Nanos(one.limit).String()})
 	}
 	return c
 }
@@ -222,16 +221,16 @@ func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
 // chartSentence says what the chart shows.
 func chartSentence(s budgets.Series, list []standing, zone *time.Location) string {
 	first, last := list[0], list[len(list)-1]
-	text := ui.Dollars(int64(first.free)) + " on " + first.at.In(zone).Format("2 Jan") + ", "
+	text := spend.Nanos(first.free).String() + " on " + first.at.In(zone).Format("2 Jan") + ", "
 	changes := listChanges(list)
 	if most := 3; len(changes) > most {
 		text += "limit changed " + strconv.Itoa(len(changes)) + " times, "
 		changes = nil
 	}
 	for _, c := range changes {
-		text += "limit " + ui.Dollars(int64(c.limit)) + " from " + c.at.In(zone).Format("2 Jan") + " on, "
+		text += "limit " + spend.Nanos(c.limit).String() + " from " + c.at.In(zone).Format("2 Jan") + " on, "
 	}
-	return text + ui.Dollars(int64(last.free)) + " free now. Runs out: " + toEnd(s.Budget).text + "."
+	return text + spend.Nanos(last.free).String() + " free now. Runs out: " + toEnd(s.Budget).text + "."
 }
 
 // draw returns the chart without its table.
@@ -245,7 +244,7 @@ func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *vie
 	}
 	c.Fan, c.Likely = p.fan(s, now)
 	x := p.x(now.at)
-	c.Now = view.Mark{X: percent(x), Y: percent(p.y(now.free)), Anchor: side(x), Text: "now, " + ui.Dollars(int64(now.free)) + " free"}
+	c.Now = view.Mark{X: percent(x), Y: percent(p.y(now.free)), Anchor: side(x), Text: "now, " + spend.Nanos(now.free).String() + " free"}
 	if gone := s.Budget.Projection.ExhaustedP50; gone != nil && now.free > 0 && gone.After(now.at) && !gone.After(p.until) {
 		x := p.x(*gone)
 		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), Text: p.formatTime(*gone, zone)}
@@ -307,7 +306,7 @@ func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text
 
 // axisText returns an amount of the axis, without cents where no line of the grid has any.
 func (p plane) axisText(nanos float64) string {
-	text := ui.Dollars(int64(min(nanos, math.MaxInt64/2)))
+	text := spend.Nanos(min(nanos, math.MaxInt64/2)).String()
 	if math.Mod(p.step, 1e9) == 0 {
 		text = strings.TrimSuffix(text, ".00")
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/budgets"
 	"github.com/fleetboard/fleetboard/views/links"
-	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const (
@@ -51,8 +50,8 @@ func estimate(c estimates.Compared, highest float64) view.Estimate {
 	r := view.Estimate{
 		Key:      c.Key,
 		URL:      links.Job(c.Key),
-		Expected: ui.Dollars(int64(c.P50)),
-		Actual:   ui.Dollars(int64(c.Actual)),
+		Expected: c.P50.String(),
+		Actual:   c.Actual.String(),
 		Over:     actual > expected*(1+tolerated),
 		X:        position(expected),
 		Y:        position(actual),

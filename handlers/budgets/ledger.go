@@ -86,7 +86,7 @@ var lineWords = map[budgets.Kind]string{budgets.Granted: "Limit of the period", 
 func toLine(l budgets.Line, b budgets.Budget, now time.Time) view.Line {
 	m := view.Line{ID: strconv.FormatInt(l.ID, 10), At: ui.Ago(l.At, now), What: lineWords[l.Kind], Job: l.JobKey, By: l.Actor}
 	if l.Money != 0 {
-		m.Amount = lineSign(l) + ui.Dollars(int64(l.Money))
+		m.Amount = lineSign(l) + l.Money.String()
 	}
 	if l.Tokens != 0 {
 		m.Tokens = ui.Count(int(l.Tokens))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/ids"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 	view "github.com/fleetboard/fleetboard/views/budgets"
@@ -94,7 +95,7 @@ func toMeasure(s budgets.State) measure {
 	case s.Limits.Money == nil && s.Limits.Runs != nil:
 		return measure{*s.Limits.Runs, s.Settled.Runs, s.Reserved.Runs, true, counted("run", "runs")}
 	}
-	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money), text: ui.Dollars}
+	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money), text: func(n int64) string { return spend.Nanos(n).String() }}
 	if s.Limits.Money != nil {
 		m.limit, m.limited = int64(*s.Limits.Money), true
 	}
@@ -150,15 +151,15 @@ func toRow(b budgets.Budget) view.Row {
 		SettledURL:  links.BudgetLedger(b.ID.String(), "settle", 0),
 		ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0), Allocated: m.limitText(),
 		Settled: m.text(m.settled), Reserved: m.text(m.reserved), Free: m.freeText(), FreeTone: m.tone(),
-		PerDay: ui.Dollars(int64(b.Projection.BurnPerDay7d)), RunsOut: end.text, Tone: end.tone}
+		PerDay: b.Projection.BurnPerDay7d.String(), RunsOut: end.text, Tone: end.tone}
 }
 
 func summary(b budgets.Budget) view.Summary {
 	m, end := toMeasure(b.State), toEnd(b)
 	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
 		SettledURL: links.BudgetLedger(b.ID.String(), "settle", 0), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0),
-		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: ui.Dollars(int64(b.Projection.BurnPerDay7d)), BurnOver: "over 7 days",
-		BurnNow: ui.Dollars(int64(b.Projection.BurnPerDay1h)) + " a day over the last hour",
+		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: b.Projection.BurnPerDay7d.String(), BurnOver: "over 7 days",
+		BurnNow: b.Projection.BurnPerDay1h.String() + " a day over the last hour",
 		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Facts: facts(b)}
 	if n := b.State.UnpricedTokens; n > 0 {
 		s.Unpriced = web.Plural(int(n), "token has", "tokens have") +

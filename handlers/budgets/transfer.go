@@ -33,7 +33,7 @@ func (p *pages) transfer(c echo.Context, who tenancy.Principal) error {
 		_, err = p.Budgets.Transfer(c.Request().Context(), who, t.from, t.Transfer)
 	}
 	if err == nil {
-		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: "$" + t.Amount.USD() + " were transferred", Text: "The ledger takes it back.",
+		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: t.Amount.String() + " were transferred", Text: "The ledger takes it back.",
 			ActionLabel: "Ledger", ActionURL: links.BudgetLedger(t.from.String(), "transfer", 0)})
 		return web.SeeOther(c, links.Budget(t.from.String()))
 	}

@@ -212,7 +212,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 	case eventlog.ExportCreated, eventlog.ExportReset, eventlog.ExportRemoved:
 		return ui.Say(ui.Name(said("export")), ui.T(" of "+said("source")))
 	case eventlog.UsagePriced:
-		return ui.Say(ui.T(web.Plural(toNumber(payload["entries"]), "entry", "entries") + ", $" + said("cost_usd")))
+		return ui.Say(ui.T(web.Plural(toNumber(payload["entries"]), "entry", "entries") + ", " + moneyText(said("cost_usd"))))
 	case eventlog.ProductSaved, eventlog.ProductDeleted:
 		for _, name := range []string{"product", "name"} {
 			if text := said(name); text != "" {
@@ -225,10 +225,7 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 
 // budgetWords returns what happened to a budget whose name stands before them.
 func budgetWords(kind eventlog.Type, said func(string) string, payload map[string]any) []ui.Span {
-	amount := said("amount_usd")
-	if n, err := spend.ParseAmount("", amount, math.MaxInt64); err == nil {
-		amount = "$" + n.USD()
-	}
+	amount := moneyText(said("amount_usd"))
 	switch kind { // the others say all by their names
 	case eventlog.BudgetTransferred:
 		return append([]ui.Span{ui.T(": " + amount + " to "), ui.Name(said("to"))}, colon(said("reason"))...)
@@ -242,6 +239,17 @@ func budgetWords(kind eventlog.Type, said func(string) string, payload map[strin
 		return []ui.Span{ui.T(" runs out before its period ends")}
 	}
 	return nil
+}
+
+// moneyField ends the names of fields that are amounts of dollars.
+const moneyField = "_usd"
+
+// moneyText returns an amount of an event as people read it.
+func moneyText(amount string) string {
+	if n, err := spend.ParseAmount("", amount, math.MaxInt64); err == nil {
+		return n.String()
+	}
+	return amount
 }
 
 func colon(text string) []ui.Span {
@@ -322,7 +330,7 @@ func EditedText(changes []eventlog.Change) string {
 }
 
 func fieldName(field string) string {
-	return web.FirstLine(strings.ReplaceAll(field, "_", " "), maxField)
+	return web.FirstLine(strings.ReplaceAll(strings.TrimSuffix(field, moneyField), "_", " "), maxField)
 }
 
 // maxField is how many characters of a field's name or value a line shows.
@@ -345,6 +353,9 @@ func fieldValue(field string, v any) string {
 		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	case string:
+		if strings.HasSuffix(field, moneyField) {
+			return moneyText(value)
+		}
 		if text := web.FirstLine(value, maxField); text != "" {
 			return text
 		}

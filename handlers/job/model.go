@@ -14,6 +14,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/jobs/attempts"
 	"github.com/fleetboard/fleetboard/internal/screens"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	view "github.com/fleetboard/fleetboard/views/job"
 	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -166,7 +167,7 @@ func (s pageData) money() []view.Fact {
 	}
 	facts = append(facts, view.Fact{Name: "Expected", Text: jobparts.Expected(s.Money.Expected)})
 	if own := s.job.BudgetNanos; own != nil {
-		facts = append(facts, view.Fact{Name: "Its own budget", Text: ui.Text(ui.Dollars(*own))})
+		facts = append(facts, view.Fact{Name: "Its own budget", Text: ui.Text(spend.Nanos(*own).String())})
 	}
 	if own := s.job.TokenBudget; own != nil {
 		facts = append(facts, view.Fact{Name: "Its own tokens", Text: ui.Text(tokens(*own))})

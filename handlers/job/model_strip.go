@@ -8,6 +8,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/reason"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	view "github.com/fleetboard/fleetboard/views/job"
 	"github.com/fleetboard/fleetboard/views/ui"
@@ -77,12 +78,12 @@ func (s pageData) elapsed() view.StripItem {
 
 // cost returns what all attempts have cost, and what is expected.
 func (s pageData) cost() view.StripItem {
-	m := view.StripItem{Label: "Cost", Value: jobparts.Cost(s.Used.Spent), Rest: "of about " + ui.Dollars(int64(s.Money.Expected.P50))}
+	m := view.StripItem{Label: "Cost", Value: jobparts.Cost(s.Used.Spent), Rest: "of about " + s.Money.Expected.P50.String()}
 	if m.Value == "" {
-		m.Value = ui.Dollars(0)
+		m.Value = spend.Nanos(0).String()
 	}
 	if s.Used.Spent.Since > 0 {
-		m.Note = ui.Text(ui.Dollars(int64(s.Used.Spent.Since)) + " since the last progress")
+		m.Note = ui.Text(s.Used.Spent.Since.String() + " since the last progress")
 	}
 	if s.Money.Expected.Source == estimates.History && s.Used.Spent.Cost > s.Money.Expected.P90 {
 		m.Note, m.NoteTone = ui.Text("more than nine of ten such jobs"), ui.Warn

@@ -26,4 +26,4 @@ func row(p prices.Price) view.Row {
 	}
 }
 
-func rateText(rate int64) string { return "$" + spend.RateAmount(rate).USD() }
+func rateText(rate int64) string { return spend.RateAmount(rate).Exact() }

@@ -62,7 +62,7 @@ func (s sheet) model() view.Usage {
 		m.Cached = usageparts.Percent(share) + " of what was read came from a cache."
 	}
 	if total.Imputed > 0 {
-		m.Imputed = ui.Dollars(int64(total.Imputed)) + " more without flat rates"
+		m.Imputed = total.Imputed.String() + " more without flat rates"
 	}
 	for _, p := range panels {
 		m.Panels = append(m.Panels, s.panel(p.of, p.title))
@@ -171,5 +171,5 @@ func entryCost(e usage.Entry) string {
 	case e.ComputedNanos == nil && e.ReportedNanos == nil:
 		return "unpriced"
 	}
-	return ui.Dollars(int64(e.Charged))
+	return e.Charged.String()
 }

@@ -235,7 +235,7 @@ func (s *settling) judge(lease spend.Lease, b *budget, h *held, noMoney, noToken
 // left returns what a lease has left of what it has reserved, in money or in tokens.
 func left(money bool, h *held) string {
 	if money {
-		return "$" + h.nanos.USD()
+		return h.nanos.Floor().String()
 	}
 	return fmt.Sprintf("%d tokens", h.tokens)
 }

@@ -248,7 +248,7 @@ func (c *crew) within(b budgets.Budget, limit int64, all []jobs.Job) {
 		c.waitsFor(j, jobs.WaitBudget)
 		reasons[c.why(j)]++
 	}
-	why := fmt.Sprintf("The budget %q has $%s free, and the job needs $0.1", b.Name, max(0, spend.Nanos(limit-settled)*cent).USD())
+	why := fmt.Sprintf("The budget %q has %s free, and the job needs $0.10", b.Name, max(0, spend.Nanos(limit-settled)*cent))
 	if reasons[why] != len(all)-done || len(reasons) != 1 {
 		c.T.Errorf("%d jobs wait because %v; want %s", len(all)-done, reasons, why)
 	}

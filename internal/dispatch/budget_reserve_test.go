@@ -208,7 +208,7 @@ func TestAJobWaitsForItsBudget(t *testing.T) {
 	w.waitsFor(held, jobs.WaitBudget)
 	w.Nothing(agent, claim.ReasonEmpty)
 	w.Want(held, jobs.Waiting)
-	if why := w.why(held); why != `The budget "Small" has $0 free, and the job needs $0.1` {
+	if why := w.why(held); why != `The budget "Small" has $0.00 free, and the job needs $0.10` {
 		t.Errorf("it waits because %s", why)
 	}
 	list, err := w.money().List(w.Ctx, w.Owner)

@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -94,7 +95,7 @@ func scaled(digits string, power int) (Nanos, error) {
 }
 
 func tooDear(field string, most Nanos) error {
-	return fault.Invalid(field, "It must be at most %s dollars.", most.USD())
+	return fault.Invalid(field, "It must be at most %s.", most)
 }
 
 // nanosPerRate is what a million tokens cost at the lowest rate, in billionths of a dollar.
@@ -113,6 +114,53 @@ func ParseRate(text string) int64 {
 // RateAmount returns what a million tokens cost at a rate.
 func RateAmount(rate int64) Nanos { return Nanos(rate) * nanosPerRate }
 
+const cent = dollar / 100
+
+// String returns the amount as people read it: "$1,240.50", and of less than a cent the first
+// two digits that count, "$0.0042".
+func (n Nanos) String() string {
+	sign, rest := n.split()
+	step := uint64(cent)
+	if rest < step {
+		for step = 1; rest/step >= 100; {
+			step *= 10
+		}
+	}
+	return sign + "$" + written((rest+step/2)/step*step)
+}
+
+// Exact returns the amount with all its digits, as a rate is given: "$0.50", "$0.0375".
+func (n Nanos) Exact() string {
+	sign, rest := n.split()
+	return sign + "$" + written(rest)
+}
+
+// Floor takes off what is beyond whole cents, where there are any: what is free is never said
+// to be more than it is.
+func (n Nanos) Floor() Nanos {
+	if n < cent {
+		return n
+	}
+	return n - n%cent
+}
+
+// split parts the sign from the amount.
+func (n Nanos) split() (sign string, rest uint64) {
+	if n < 0 {
+		return "−", -uint64(n)
+	}
+	return "", uint64(n)
+}
+
+// written returns an amount with at least two decimal places and commas between thousands.
+func written(nanos uint64) string {
+	whole, fraction := strconv.FormatUint(nanos/uint64(dollar), 10), fmt.Sprintf("%09d", nanos%uint64(dollar))
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	return whole + "." + fraction[:2] + strings.TrimRight(fraction[2:], "0")
+}
+
 // Fixed returns the amount in dollars with all nine places, as the API gives money:
 // "12.340000000".
 func (n Nanos) Fixed() string {
@@ -126,9 +174,9 @@ func (n Nanos) MarshalJSON() ([]byte, error) { return []byte(`"` + n.Fixed() + `
 
 // USD returns the amount in dollars, exactly, as JSON writes a number.
 func (n Nanos) USD() string {
-	sign, rest := "", uint64(n) //nolint:gosec // the sign is taken off below
-	if n < 0 {
-		sign, rest = "-", -rest
+	sign, rest := n.split()
+	if sign != "" {
+		sign = "-"
 	}
 	text := strconv.FormatUint(rest, 10)
 	if len(text) <= places {

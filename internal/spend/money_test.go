@@ -1,6 +1,7 @@
 package spend_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -35,10 +36,10 @@ func TestAmountsOfDollars(t *testing.T) {
 		"+1": "an amount", " 1": "an amount", "1,5": "an amount", "$1": "an amount", "0x1": "an amount",
 		"NaN": "an amount", "Infinity": "an amount", "1e": "an amount", "1e9999999999": "an amount", "١": "an amount",
 		"-0.01": "at least 0", "-1e9": "at least 0",
-		"-0.0000000001": "at least 0", "1000.0000000005": "at most 1000 dollars", "99999999999999999999.123456789012": "at most 1000 dollars",
-		"1000.000000001": "at most 1000 dollars", "1001": "at most 1000 dollars", "1e4": "at most 1000 dollars", "1e999999999": "at most 1000 dollars",
-		"9223372036.854775808": "at most 1000 dollars", "18446744073.709551616": "at most 1000 dollars",
-		strings.Repeat("9", 300): "at most 1000 dollars",
+		"-0.0000000001": "at least 0", "1000.0000000005": "at most $1,000.00", "99999999999999999999.123456789012": "at most $1,000.00",
+		"1000.000000001": "at most $1,000.00", "1001": "at most $1,000.00", "1e4": "at most $1,000.00", "1e999999999": "at most $1,000.00",
+		"9223372036.854775808": "at most $1,000.00", "18446744073.709551616": "at most $1,000.00",
+		strings.Repeat("9", 300): "at most $1,000.00",
 	} {
 		got, err := spend.ParseUSD(text)
 		told := fault.From(err).Fields["cost_usd"]
@@ -81,6 +82,27 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	}
 }
 
+// People read whole cents, of less than one the two digits that count, and rates to the last digit.
+func TestAmountsAsPeopleReadThem(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[spend.Nanos][3]string{
+		0: {"$0.00", "$0.00", "$0.00"}, 1: {"$0.000000001", "$0.000000001", "$0.000000001"}, 100: {"$0.0000001", "$0.0000001", "$0.0000001"},
+		1_749: {"$0.0000017", "$0.000001749", "$0.0000017"}, 4_240_000: {"$0.0042", "$0.00424", "$0.0042"}, 5_000_000: {"$0.005", "$0.005", "$0.005"},
+		9_949_999: {"$0.0099", "$0.009949999", "$0.0099"}, 9_999_999: {"$0.01", "$0.009999999", "$0.01"}, 10_000_000: {"$0.01", "$0.01", "$0.01"},
+		14_999_999: {"$0.01", "$0.014999999", "$0.01"}, 37_500_000: {"$0.04", "$0.0375", "$0.03"}, 500_000_000: {"$0.50", "$0.50", "$0.50"},
+		676_125_500: {"$0.68", "$0.6761255", "$0.67"}, 999_995_000_000: {"$1,000.00", "$999.995", "$999.99"},
+		351_756_691_300: {"$351.76", "$351.7566913", "$351.75"}, 180_000_000_000: {"$180.00", "$180.00", "$180.00"},
+		-12_345_000_000: {"−$12.35", "−$12.345", "−$12.35"}, -1: {"−$0.000000001", "−$0.000000001", "−$0.000000001"},
+		1_234_567_890_000_000: {"$1,234,567.89", "$1,234,567.89", "$1,234,567.89"},
+		math.MaxInt64:         {"$9,223,372,036.85", "$9,223,372,036.854775807", "$9,223,372,036.85"},
+		math.MinInt64:         {"−$9,223,372,036.85", "−$9,223,372,036.854775808", "−$9,223,372,036.85"},
+	} {
+		if got := [3]string{n.String(), n.Exact(), n.Floor().String()}; got != want {
+			t.Errorf("%d is %q; want %q", int64(n), got, want)
+		}
+	}
+}
+
 // The API gives money with all nine places.
 func TestFixedPlaces(t *testing.T) {
 	t.Parallel()
@@ -98,7 +120,7 @@ func TestAmountsOfBudgets(t *testing.T) {
 		t.Errorf("the most is %d, %v", n, err)
 	}
 	_, err := spend.ParseAmount("limit_usd", "1000000000.01", spend.MaxAmount)
-	if told := fault.From(err).Fields["limit_usd"]; told != "It must be at most 1000000000 dollars." {
+	if told := fault.From(err).Fields["limit_usd"]; told != "It must be at most $1,000,000,000.00." {
 		t.Errorf("too much is refused with %q", told)
 	}
 }

@@ -18,20 +18,20 @@ func Cost(s spend.Spent) string {
 	case !s.Known():
 		return ""
 	case s.Unpriced:
-		return ui.Dollars(int64(s.Cost)) + " + unpriced"
+		return s.Cost.String() + " + unpriced"
 	}
-	return ui.Dollars(int64(s.Cost))
+	return s.Cost.String()
 }
 
 // Expected returns what a job is expected to cost, in words.
 func Expected(e estimates.Estimate) ui.Sentence {
-	text := "; nine of ten such jobs cost at most " + ui.Dollars(int64(e.P90)) + ". "
+	text := "; nine of ten such jobs cost at most " + e.P90.String() + ". "
 	if e.Source == estimates.History {
 		text += "By what " + web.Plural(e.Samples, "finished job", "finished jobs") + " cost."
 	} else {
 		text += "By a formula, until jobs like it have finished."
 	}
-	return ui.Say(ui.T("About "), ui.Strong(ui.Dollars(int64(e.P50))), ui.T(text))
+	return ui.Say(ui.T("About "), ui.Strong(e.P50.String()), ui.T(text))
 }
 
 // Room returns what a budget has left for a job, in words, and whether the job would wait for
@@ -44,7 +44,7 @@ func Room(s budgeting.Standing) (text ui.Sentence, short bool) {
 	case s.Free == nil:
 		return ui.Say(name, ui.T(" has room.")), false
 	case *s.Free < 0:
-		return ui.Say(name, ui.T(" is overspent by "+ui.Dollars(-int64(*s.Free))+"; it is soft and holds nothing.")), false
+		return ui.Say(name, ui.T(" is overspent by "+spend.Nanos(-int64(*s.Free)).String()+"; it is soft and holds nothing.")), false
 	}
-	return ui.Say(name, ui.T(" has "+ui.Dollars(int64(*s.Free))+" free.")), false
+	return ui.Say(name, ui.T(" has "+(*s.Free).String()+" free.")), false
 }

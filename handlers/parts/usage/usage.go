@@ -16,9 +16,9 @@ func Cost(u spend.Usage) string {
 	case !any:
 		return "unpriced"
 	case u.Unpriced > 0:
-		return ui.Dollars(int64(known)) + " + unpriced"
+		return known.String() + " + unpriced"
 	}
-	return ui.Dollars(int64(known))
+	return known.String()
 }
 
 // Tokens writes a number of tokens in few places: "18.2 M".

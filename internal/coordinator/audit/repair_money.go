@@ -180,8 +180,8 @@ func (p *moneyPlan) add(r reservation, lasts bool) {
 	changes := r.Holds != lasts || want.Nanos != r.HeldNanos || want.Tokens != r.HeldTokens
 	if changes && (r.Holds || want.Nanos+want.Tokens > 0) {
 		p.held = append(p.held, want)
-		p.did(start, fmt.Sprintf("job %s, epoch %d, held $%s and %d tokens and holds $%s and %d", r.JobID, r.Epoch,
-			spend.Nanos(r.HeldNanos).USD(), r.HeldTokens, spend.Nanos(want.Nanos).USD(), want.Tokens))
+		p.did(start, fmt.Sprintf("job %s, epoch %d, held %s and %d tokens and holds %s and %d", r.JobID, r.Epoch,
+			spend.Nanos(r.HeldNanos).Exact(), r.HeldTokens, spend.Nanos(want.Nanos).Exact(), want.Tokens))
 	}
 }
 
@@ -200,10 +200,10 @@ func (p *moneyPlan) close(start time.Time, alarmed bool) {
 	gives := adjustRow{Start: start, Nanos: max(u.Nanos, 0), Tokens: max(u.Tokens, 0)}
 	if takes.Nanos > 0 || takes.Tokens > 0 {
 		p.lines = append(p.lines, takes)
-		p.did(start, fmt.Sprintf("$%s and %d tokens were freed that nobody held", spend.Nanos(takes.Nanos).USD(), takes.Tokens))
+		p.did(start, fmt.Sprintf("%s and %d tokens were freed that nobody held", spend.Nanos(takes.Nanos).Exact(), takes.Tokens))
 	}
 	if gives.Nanos > 0 || gives.Tokens > 0 || alarmed {
 		p.lines = append(p.lines, gives)
-		p.did(start, fmt.Sprintf("$%s and %d tokens go back to what is free", spend.Nanos(gives.Nanos).USD(), gives.Tokens))
+		p.did(start, fmt.Sprintf("%s and %d tokens go back to what is free", spend.Nanos(gives.Nanos).Exact(), gives.Tokens))
 	}
 }

@@ -226,8 +226,8 @@ func RequireBudgetTx(ctx context.Context, tx db.Tx, workspace ids.ID, job jobs.J
 		return fault.New(fault.InvalidTransition, "%s has used %d of %d tokens. Raise or clear its token_budget first.",
 			job.Key, used.Tokens, *job.TokenBudget).With("status", string(job.Status)).With("used_tokens", used.Tokens)
 	case used.overMoney:
-		return fault.New(fault.InvalidTransition, "%s has cost $%s of $%s. Raise or clear its budget_usd first.",
-			job.Key, used.Cost.USD(), spend.Nanos(*job.BudgetNanos).USD()).With("status", string(job.Status))
+		return fault.New(fault.InvalidTransition, "%s has cost %s of %s. Raise or clear its budget_usd first.",
+			job.Key, used.Cost, spend.Nanos(*job.BudgetNanos)).With("status", string(job.Status))
 	}
 	return nil
 }

@@ -137,8 +137,8 @@ func (c *budgetChecked) verdict(a BudgetAnswer, stops bool) (directive, reason s
 	case c.own.TokenBudget != nil && c.own.Tokens >= *c.own.TokenBudget:
 		return lease.Pause, "The job has used up its token_budget. Somebody raises it, then it goes on."
 	case short:
-		reason = fmt.Sprintf("%s has $%s left for this job, and the step is expected to cost $%s.",
-			a.Budget, max(*a.Remaining, 0).USD(), c.Estimate.USD())
+		reason = fmt.Sprintf("%s has %s left for this job, and the step is expected to cost %s.",
+			a.Budget, max(*a.Remaining, 0).Floor(), *c.Estimate)
 		if c.At == AtSpawn {
 			return lease.Pause, reason
 		}

@@ -122,7 +122,7 @@ func (f *filing) within(p fault.Problems, wanted, by jobs.Job) (jobs.Job, error)
 	}
 	if use.Budget != nil {
 		left := max(*use.Budget-use.Cost, 0)
-		wanted.BudgetNanos = ceiling(p, "budget_usd", wanted.BudgetNanos, int64(left), "$"+left.USD(), by.Key)
+		wanted.BudgetNanos = ceiling(p, "budget_usd", wanted.BudgetNanos, int64(left), left.Floor().String(), by.Key)
 	}
 	if use.TokenBudget != nil {
 		left := max(*use.TokenBudget-use.Tokens, 0)

@@ -62,7 +62,7 @@ func (s *Service) once(ctx context.Context, who tenancy.Principal, k *idempotenc
 // checkAmount checks what is moved and why.
 func checkAmount(p fault.Problems, amount spend.Nanos, reason string) {
 	if amount <= 0 || amount > MaxMoney {
-		p.Add("amount_usd", "It must be more than 0 and at most %s dollars.", MaxMoney.USD())
+		p.Add("amount_usd", "It must be more than 0 and at most %s.", MaxMoney)
 	}
 	p.Line("reason", reason, MaxReason)
 }
@@ -114,7 +114,7 @@ func transferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, from ids.I
 	case free < t.Amount:
 		return Moved{}, overBudget(giver.Name, free)
 	case *taker.State.Limits.Money > MaxMoney-t.Amount:
-		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s dollars.", taker.Name, MaxMoney.USD())
+		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s.", taker.Name, MaxMoney)
 	}
 	*giver.State.Limits.Money -= t.Amount
 	*taker.State.Limits.Money += t.Amount
@@ -139,7 +139,7 @@ func transferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, from ids.I
 
 func overBudget(name string, free spend.Nanos) error {
 	free = max(free, 0)
-	return fault.New(fault.OverBudget, "%s has %s dollars free: what is settled or reserved stays.", name, free.USD()).
+	return fault.New(fault.OverBudget, "%s has %s free: what is settled or reserved stays.", name, free.Floor()).
 		With("free_usd", free.Fixed())
 }
 
@@ -173,7 +173,7 @@ func raiseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, r 
 	case b.State.Limits.Money == nil:
 		return Moved{}, fault.Invalid("amount_usd", "%s has no limit in dollars that could be raised.", b.Name)
 	case *b.State.Limits.Money > MaxMoney-r.Amount:
-		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s dollars.", b.Name, MaxMoney.USD())
+		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s.", b.Name, MaxMoney)
 	}
 	*b.State.Limits.Money += r.Amount
 	l := line{budget: id, start: b.State.Start, kind: Raised, Amounts: Amounts{Money: r.Amount}}

@@ -133,7 +133,7 @@ func TestARaiseIsTakenBackWhole(t *testing.T) {
 			}
 			before := w.get(b.ID).State
 			_, err = w.Undo(t.Context(), w.who, b.ID, raised.Line, nil)
-			if !fault.Is(err, fault.OverBudget) || !strings.Contains(err.Error(), "dollars free") {
+			if !fault.Is(err, fault.OverBudget) || !strings.Contains(err.Error(), " free: what is settled") {
 				t.Errorf("it says %v", err)
 			}
 			if after := w.get(b.ID).State; *after.Limits.Money != *before.Limits.Money || w.unequal() != 0 {

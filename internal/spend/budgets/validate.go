@@ -158,7 +158,7 @@ func slice[T spend.Nanos | int64](p fault.Problems, field string, n T, limit *T)
 
 func text[T spend.Nanos | int64](n T) string {
 	if money, is := any(n).(spend.Nanos); is {
-		return money.USD()
+		return money.String()
 	}
 	return fmt.Sprint(n)
 }
