@@ -56,6 +56,7 @@ func (l boardView) card(c screens.Card) view.Card {
 			m.Answer = links.JobQuestion(j.Key)
 		}
 	}
+	m.Digest = digest(m)
 	return m
 }
 

@@ -1,70 +1,119 @@
 package board
 
 import (
-	"context"
-	"io"
-	"reflect"
-	"time"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
 
-	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/screens"
 	view "github.com/fleetboard/fleetboard/views/board"
-	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// columnDiff is a column in a live message. A subscriber that is up to date
-// receives unchanged cards as empty placeholders; the browser keeps the card it
-// already shows.
-type columnDiff struct{ all, changed view.Column }
+// digestSize is how many bytes of a digest a page has for each card.
+const digestSize = 3
 
-// Column returns the column's name.
-func (d columnDiff) Column() string { return d.all.Name }
-
-// Render shows the column, unchanged cards as placeholders where the context says so.
-func (d columnDiff) Render(ctx context.Context, out io.Writer) error {
-	if live.DiffOnly(ctx) {
-		return view.LiveColumn(d.changed).Render(ctx, out)
+// digest names what a card shows, but for what the browser keeps fresh by itself.
+func digest(c view.Card) string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic("board: a card has a field that is not to be written: " + err.Error())
 	}
-	return view.LiveColumn(d.all).Render(ctx, out)
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:digestSize])
 }
 
-// sentCards are the cards that were last sent of each column, by key.
-type sentCards map[string]map[string]view.Card
-
-// column notes what is sent now, and returns what of it is new.
-func (s sentCards) column(c view.Column) columnDiff {
-	before, now := s[c.Name], map[string]view.Card{}
-	changed := c
-	changed.Groups = make([]view.CardGroup, len(c.Groups))
-	for i, g := range c.Groups {
-		changed.Groups[i] = view.CardGroup{Name: g.Name, Cards: make([]view.Card, len(g.Cards))}
-		for at, card := range g.Cards {
-			old, known := before[card.Key]
-			if known && sameCard(old, card) {
-				changed.Groups[i].Cards[at] = view.Card{Key: card.Key, Same: true}
-			} else {
-				changed.Groups[i].Cards[at] = card
-			}
-			now[card.Key] = card
+// columnDigest names what a column shows.
+func columnDigest(c view.Column) string {
+	text := []string{c.Count, c.Sub, c.Spent, c.MoreURL, c.Empty.Title, c.Empty.Text}
+	for _, g := range c.Groups {
+		text = append(text, g.Name)
+		for _, card := range g.Cards {
+			text = append(text, card.Key, card.Digest)
 		}
 	}
+	return strings.Join(text, "\n")
+}
+
+// sentCard is what the readers of a stream have of a card: its digest, and that of the card
+// without its reason, which alone changes on every ready job when a seat is taken.
+type sentCard struct{ digest, rest string }
+
+func newSentCard(c view.Card) sentCard {
+	s := sentCard{digest: c.Digest}
+	if c.Reason != nil {
+		c.Reason = nil
+		s.rest = digest(c)
+	}
+	return s
+}
+
+// sentCards are the cards that the readers of a stream have, by column and key. A reader whose
+// page shows another one sees that by the digest, and fetches it.
+type sentCards map[string]map[string]sentCard
+
+// column returns what of a column is new to the readers, the other cards as empty places, and
+// notes it.
+func (s sentCards) column(c view.Column) view.Column {
+	before, now := s[c.Name], map[string]sentCard{}
+	c = thinned(c, func(_ int, card view.Card) view.Card {
+		had, has := before[card.Key], newSentCard(card)
+		now[card.Key] = has
+		switch {
+		case had.digest == has.digest:
+			return place(card)
+		case had.rest != "" && had.rest == has.rest:
+			p := place(card)
+			p.Was, p.Reason = had.digest, card.Reason
+			return p
+		}
+		return card
+	})
 	s[c.Name] = now
-	return columnDiff{all: c, changed: changed}
+	return c
 }
 
 // note takes a card that was sent by itself for the last of its column.
 func (s sentCards) note(card view.Card) {
 	if _, known := s[card.Column][card.Key]; known {
-		s[card.Column][card.Key] = card
+		s[card.Column][card.Key] = newSentCard(card)
 	}
 }
 
-// sameCard reports whether two cards differ in nothing but what the browser
-// keeps fresh by itself.
-func sameCard(a, b view.Card) bool {
-	for _, card := range []*view.Card{&a, &b} {
-		for _, at := range []*ui.When{&card.Progress, &card.Elapsed, &card.Foot, &card.Ended} {
-			at.Text, at.At = "", at.At.Round(0).In(time.UTC)
+// sinceThen returns what of a column may be new to a reader who has missed an update: the
+// cards of jobs that changed, and as many at the end of a full column, which moved up into it.
+func sinceThen(c view.Column, u *screens.Update) view.Column {
+	n := 0
+	for _, g := range c.Groups {
+		n += len(g.Cards)
+	}
+	if c.MoreURL == "" {
+		n += len(u.Changed)
+	}
+	return thinned(c, func(at int, card view.Card) view.Card {
+		if at >= n-len(u.Changed) ||
+			slices.ContainsFunc(u.Changed, func(r screens.Ref) bool { return r.Key == card.Key }) ||
+			slices.ContainsFunc(u.Cards, func(k screens.Card) bool { return k.Job.Key == card.Key }) {
+			return card
+		}
+		return place(card)
+	})
+}
+
+// place is a card that stays as the reader has it.
+func place(c view.Card) view.Card { return view.Card{Key: c.Key, Digest: c.Digest, Same: true} }
+
+// thinned returns a column with what is to be sent of each card.
+func thinned(c view.Column, send func(at int, card view.Card) view.Card) view.Column {
+	at, groups := 0, make([]view.CardGroup, len(c.Groups))
+	for i, g := range c.Groups {
+		groups[i] = view.CardGroup{Name: g.Name, Cards: slices.Clone(g.Cards)}
+		for k, card := range g.Cards {
+			groups[i].Cards[k] = send(at, card)
+			at++
 		}
 	}
-	return reflect.DeepEqual(a, b)
+	c.Groups = groups
+	return c
 }

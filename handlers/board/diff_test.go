@@ -1,55 +1,115 @@
 package board
 
 import (
-	"strings"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/fleetboard/fleetboard/handlers/live"
+	"github.com/fleetboard/fleetboard/internal/jobs"
+	"github.com/fleetboard/fleetboard/internal/screens"
 	view "github.com/fleetboard/fleetboard/views/board"
+	"github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func cardsOf(list ...view.Card) view.Column {
+	for i := range list {
+		list[i].Digest = digest(list[i])
+	}
 	return view.Column{Name: "ready", Groups: []view.CardGroup{{Cards: list}}}
 }
 
-// Whoever was sent a column before gets its unchanged cards as empty places;
-// whoever was not gets all of it.
-func TestAColumnIsShownWholeOrAsADiff(t *testing.T) {
-	sent, at := sentCards{}, time.Now()
-	one := view.Card{Key: "FB-1", Title: "Alpha", Column: "ready", Version: 1, Foot: ui.For(at, at)}
-	two := view.Card{Key: "FB-2", Title: "Beta", Column: "ready", Version: 1}
-	var d columnDiff
-	has := func(who string, diff bool, want ...string) {
-		t.Helper()
-		ctx := t.Context()
-		if diff {
-			ctx = live.WithDiffOnly(ctx)
-		}
-		var html strings.Builder
-		if err := d.Render(ctx, &html); err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want {
-			if text, no := strings.CutPrefix(w, "not "); strings.Contains(html.String(), text) == no {
-				t.Errorf("%s: %q (%v) in %s", who, text, no, html.String())
+// whole returns the keys of the cards that are more than a place.
+func whole(c view.Column) (keys []string) {
+	for _, g := range c.Groups {
+		for _, card := range g.Cards {
+			if !card.Same {
+				keys = append(keys, card.Key)
 			}
 		}
 	}
-	d = sent.column(cardsOf(one, two))
-	has("first", false, "Alpha", "Beta", "not data-same")
+	return keys
+}
+
+// Readers get the cards of a column that they do not have as they are, of the others the places.
+func TestAColumnIsShownAsADiff(t *testing.T) {
+	sent, at := sentCards{}, time.Now()
+	one := view.Card{Key: "FB-1", Title: "Alpha", Column: "ready", Version: 1, Foot: ui.For(at, at)}
+	two := view.Card{Key: "FB-2", Title: "Beta", Column: "ready", Version: 1}
+	has := func(what string, c view.Column, want ...string) {
+		t.Helper()
+		if got := whole(sent.column(c)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	has("first", cardsOf(one, two), "FB-1", "FB-2")
 	one.Foot = ui.For(at, at.Add(time.Minute)) // the browser counts on by itself
 	two.Version = 2
-	d = sent.column(cardsOf(one, two))
-	has("an old reader", true, `<li id="card-fb-1" data-same></li>`, "Beta", "not Alpha")
-	has("a new reader", false, "Alpha", "Beta", "not data-same")
+	has("a change", cardsOf(one, two), "FB-2")
 	one.Title = "Gamma"
-	d = sent.column(cardsOf(one, two))
-	has("an old reader", true, "Gamma", `<li id="card-fb-2" data-same></li>`)
-	// A card that left the column is sent whole when it comes back.
-	d = sent.column(cardsOf(two))
-	has("without it", true, "not card-fb-1")
-	d = sent.column(cardsOf(one, two))
-	has("back", true, "Gamma")
+	has("another one", cardsOf(one, two), "FB-1")
+	has("one has left", cardsOf(two))
+	has("and comes back", cardsOf(one, two), "FB-1")
+	one.Reason = &jobparts.Reason{Text: ui.Say(ui.Moment(ui.In(at.Add(time.Hour), at)))}
+	has("a time", cardsOf(one, two), "FB-1")
+	one.Reason = &jobparts.Reason{Text: ui.Say(ui.Moment(ui.In(at.Add(time.Hour), at.Add(time.Minute))))}
+	has("the same time", cardsOf(one, two))
+	one.Reason = nil
+	has("none", cardsOf(one, two), "FB-1")
+	one.Reason = &jobparts.Reason{Text: ui.Text("2 seats free on linux-2")}
+	has("a reason", cardsOf(one, two), "FB-1")
+	one.Reason = &jobparts.Reason{Text: ui.Text("1 seat free on linux-2")}
+	was := sent["ready"]["FB-1"].digest
+	c := sent.column(cardsOf(one, two))
+	if got := c.Groups[0].Cards[0]; !got.Same || got.Was != was || got.Reason != one.Reason || got.Digest == was {
+		t.Errorf("another reason is sent as %+v", got)
+	}
+	one.Version = 3
+	c = cardsOf(one, two)
+	sent.note(c.Groups[0].Cards[0])
+	has("sent by itself", c)
+}
+
+// Whoever catches up gets the cards of jobs that changed, and those at the end of a full column
+// that may have moved up.
+func TestWhoCatchesUpGetsWhatChanged(t *testing.T) {
+	cards := make([]view.Card, 5)
+	for i := range cards {
+		cards[i] = view.Card{Key: string(rune('A' + i)), Column: "ready"}
+	}
+	u := &screens.Update{Changed: []screens.Ref{{Key: "B"}, {Key: "Z"}}, Cards: []screens.Card{{Job: jobs.Job{Key: "C"}}}}
+	if got, want := whole(sinceThen(cardsOf(cards...), u)), []string{"B", "C"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	full := cardsOf(cards...)
+	full.MoreURL = "/board/column/ready?after=x"
+	if got, want := whole(sinceThen(full, u)), []string{"B", "C", "D", "E"}; !slices.Equal(got, want) {
+		t.Errorf("of a full column %v, want %v", got, want)
+	}
+}
+
+// A digest covers all that a card shows: it has no field that is not written.
+func TestADigestCoversTheWholeCard(t *testing.T) {
+	seen := map[reflect.Type]bool{}
+	var look func(of reflect.Type, path string)
+	look = func(of reflect.Type, path string) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			look(of.Elem(), path)
+		case reflect.Struct:
+			if seen[of] || of == reflect.TypeFor[time.Time]() {
+				return
+			}
+			seen[of] = true
+			for i := range of.NumField() {
+				f := of.Field(i)
+				if !f.IsExported() {
+					t.Errorf("%s.%s is not in a card's digest", path, f.Name)
+				}
+				look(f.Type, path+"."+f.Name)
+			}
+		}
+	}
+	look(reflect.TypeFor[view.Card](), "Card")
 }

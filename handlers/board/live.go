@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/a-h/templ"
@@ -41,12 +42,20 @@ func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 	name, err := b.pages.WorkspaceName(c.Request().Context(), who)
 	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
 	first := b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap))
-	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != ""}, err
+	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != "",
+		digests: map[screens.Column]string{}}, err
 }
 
+// toldHeader is the version of a job that the stream shows; the answer is empty because of that.
+const toldHeader = "Fleetboard-Told"
+
 // Parts returns the columns that a job left and entered, or the card of one that stayed
-// where it was.
+// where it was; nothing where the page's stream tells.
 func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act live.Act) ([]templ.Component, error) {
+	if act.Told && !act.Refused {
+		c.Response().Header().Set(toldHeader, strconv.Itoa(act.Job.Version))
+		return nil, nil
+	}
 	ctx, filter := c.Request().Context(), parseFilter(at.Query())
 	snap, err := b.pages.Fleet.Snapshot(ctx, who)
 	if err != nil {
@@ -94,10 +103,30 @@ type liveBoard struct {
 	workspace string
 	first     ui.FirstRun
 
-	empty   bool                 // the page shows that there are no jobs, in place of columns
-	columns []screens.ColumnPage // only their counts; nil until the first change
-	sent    sentCards
-	opened  bool // what can be claimed changed since the last refresh
+	empty   bool                      // the page shows that there are no jobs, in place of columns
+	columns []screens.ColumnPage      // only their counts; nil until they are read
+	sent    sentCards                 // nil where one reader catches up
+	digests map[screens.Column]string // of the columns that were sent last
+	opened  bool                      // what can be claimed changed since the last refresh
+	joined  atomic.Bool               // a reader came since then, whose page may show something else
+}
+
+// Join notes that a reader came.
+func (r *liveBoard) Join() { r.joined.Store(true) }
+
+// Start notes what a page shows that is made now: all that come later to the stream have that,
+// or are told of it when they catch up.
+func (r *liveBoard) Start(ctx context.Context) error {
+	pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Columns...)
+	if err != nil {
+		return err
+	}
+	r.sent = sentCards{}
+	for _, p := range pages {
+		r.sent.column(r.view.column(p))
+	}
+	r.setCounts(pages)
+	return nil
 }
 
 // Change sends the columns that jobs entered or left, and of the other columns
@@ -123,7 +152,7 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 		return n, nil
 	}
 	for _, page := range touched {
-		n.Parts = append(n.Parts, r.column(page))
+		n.Parts = append(n.Parts, r.column(page, u))
 	}
 	for _, c := range u.Cards {
 		if !live.Holds(touched, screens.StatusColumn(c.Job.Status)) {
@@ -147,11 +176,14 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 	return n, nil
 }
 
-func (r *liveBoard) column(page screens.ColumnPage) columnDiff {
+// column returns the part that shows a column which an update touched.
+func (r *liveBoard) column(page screens.ColumnPage, u *screens.Update) templ.Component {
+	c := r.view.column(page)
+	r.digests[page.Column] = columnDigest(c)
 	if r.sent == nil {
-		r.sent = sentCards{}
+		return view.LiveColumn(sinceThen(c, u))
 	}
-	return r.sent.column(r.view.column(page))
+	return view.LiveColumn(r.sent.column(c))
 }
 
 // touched returns the columns that changed, as this filter shows them.
@@ -175,10 +207,7 @@ func (r *liveBoard) count(ctx context.Context, touched []screens.ColumnPage) err
 		if err != nil {
 			return err
 		}
-		for _, p := range pages {
-			p.Cards = nil
-			r.columns = append(r.columns, p)
-		}
+		r.setCounts(pages)
 	}
 	for i, p := range r.columns {
 		for _, t := range touched {
@@ -188,6 +217,13 @@ func (r *liveBoard) count(ctx context.Context, touched []screens.ColumnPage) err
 		}
 	}
 	return nil
+}
+
+func (r *liveBoard) setCounts(pages []screens.ColumnPage) {
+	for _, p := range pages {
+		p.Cards = nil
+		r.columns = append(r.columns, p)
+	}
 }
 
 // total returns the number of jobs on the board, once they were counted.
@@ -219,8 +255,11 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	}
 	r.opened = false
 	pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Ready, screens.Running)
+	joined := r.joined.Swap(false)
 	for _, page := range pages {
-		parts = append(parts, r.column(page))
+		if before := r.digests[page.Column]; joined || before == "" || before != columnDigest(r.view.column(page)) {
+			parts = append(parts, r.column(page, &screens.Update{}))
+		}
 	}
 	return parts, err
 }

@@ -16,14 +16,24 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
+// liveHeader is set by a page whose stream is open.
+const liveHeader = "Fleetboard-Live"
+
 // changed answers an action that was done: for htmx the parts of its page that
 // the job touched, else the page that the form was on, with a toast. A toast
 // that is nil says nothing.
 func (p *Pages) changed(c echo.Context, who tenancy.Principal, job jobs.Job, toast *ui.Toast, from screens.Column) error {
+	return p.done(c, who, live.Act{Job: job, From: from, Told: isLive(c)}, toast)
+}
+
+func isLive(c echo.Context) bool { return c.Request().Header.Get(liveHeader) != "" }
+
+// done answers with the parts that show an action, and a toast.
+func (p *Pages) done(c echo.Context, who tenancy.Principal, act live.Act, toast *ui.Toast) error {
 	if !web.IsHX(c) {
 		return p.goBack(c, toast)
 	}
-	parts, err := p.registry.Parts(c, who, live.Act{Job: job, From: from})
+	parts, err := p.registry.Parts(c, who, act)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"github.com/labstack/echo/v4"
 
+	"github.com/fleetboard/fleetboard/handlers/live"
 	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
@@ -37,7 +38,7 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	}
 	from := screens.StatusColumn(job.Status)
 	if from == to {
-		return p.moved(c, who, job, from, nil)
+		return p.moved(c, who, live.Act{Job: job, From: from, Refused: isLive(c)}, nil)
 	}
 	by, whyNot := screens.FindMove(job, to)
 	if whyNot != "" {
@@ -60,12 +61,13 @@ func (p *Pages) move(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	return p.moved(c, who, after, from, undo)
+	return p.moved(c, who, live.Act{Job: after, From: from, Told: isLive(c)}, undo)
 }
 
 // moved answers a move that was made. htmx shows it by itself; a request to an agent,
 // which leaves the card where it is, needs words, and an undo its place.
-func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from screens.Column, undo *ui.Undo) error {
+func (p *Pages) moved(c echo.Context, who tenancy.Principal, act live.Act, undo *ui.Undo) error {
+	job := act.Job
 	toast := askedToast(job)
 	if toast == nil && (undo != nil || !web.IsHX(c)) {
 		toast = &ui.Toast{Tone: ui.OK, Title: job.Key + " is in " + columnOrGone(job.Status)}
@@ -73,7 +75,7 @@ func (p *Pages) moved(c echo.Context, who tenancy.Principal, job jobs.Job, from 
 	if toast != nil {
 		toast.Undo = undo
 	}
-	return p.changed(c, who, job, toast, from)
+	return p.done(c, who, act, toast)
 }
 
 func columnOrGone(status jobs.Status) string {

@@ -84,6 +84,9 @@ func (h *Hub) join(c echo.Context, who tenancy.Principal) (*sharedStream, *subsc
 		}
 		one := &subscriber{}
 		if o.subscribers.add(one) {
+			if v, starts := o.view.(Starter); starts {
+				v.Join()
+			}
 			return o, one, nil
 		}
 		h.leave(o, nil)
@@ -120,6 +123,11 @@ func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) erro
 	place, err := h.site.Screens.Cursor(c.Request().Context(), who)
 	if err != nil {
 		return err
+	}
+	if v, starts := o.view.(Starter); starts {
+		if err := v.Start(c.Request().Context()); err != nil {
+			return err
+		}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Request().Context()))
 	if o.updates, err = h.site.Screens.Watch(ctx, who, place); err != nil {

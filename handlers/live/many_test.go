@@ -20,15 +20,15 @@ import (
 )
 
 // picture is what a browser holds of a board: of each column the cards in their
-// order, and the version of each.
+// order, and the digest of each.
 type picture struct {
-	columns  map[string][]string
-	versions map[string]string
+	columns map[string][]string
+	digests map[string]string
 }
 
 var (
 	sections = regexp.MustCompile(`(?s)<section class="col" id="col-(\w+)".*?</section>`)
-	items    = regexp.MustCompile(`<li (?:class="[^"]*" )?id="(card-[^"]+)"( data-same)?(?:[^>]*data-version="(\d+)")?`)
+	items    = regexp.MustCompile(`<li (?:class="[^"]*" )?id="(card-[^"]+)"(?: data-same="([^"]*)"(?: data-was="([^"]*)")?|[^>]*data-digest="([^"]*)")`)
 )
 
 // told is what a page or a message says of cards. All who see the same get the
@@ -64,15 +64,17 @@ func (p *picture) apply(html string) error {
 			p.columns[column] = append(p.columns[column], item[1])
 			switch {
 			case item[2] == "":
-				p.versions[item[1]] = item[3]
-			case p.versions[item[1]] == "":
-				return fmt.Errorf("an empty place for %s, which is not there", item[1])
+				p.digests[item[1]] = item[4]
+			case item[3] != "" && item[3] == p.digests[item[1]]:
+				p.digests[item[1]] = item[2]
+			case p.digests[item[1]] != item[2]:
+				return fmt.Errorf("a place of %s for %s, which is there as %q", item[2], item[1], p.digests[item[1]])
 			}
 		}
 	}
 	for _, item := range m.single {
-		if p.versions[item[1]] != "" {
-			p.versions[item[1]] = item[3]
+		if p.digests[item[1]] != "" {
+			p.digests[item[1]] = item[4]
 		}
 	}
 	shown := map[string]bool{}
@@ -81,17 +83,17 @@ func (p *picture) apply(html string) error {
 			shown[id] = true
 		}
 	}
-	maps.DeleteFunc(p.versions, func(id, _ string) bool { return !shown[id] })
+	maps.DeleteFunc(p.digests, func(id, _ string) bool { return !shown[id] })
 	return nil
 }
 
 func (p *picture) equal(o *picture) bool {
-	return maps.EqualFunc(p.columns, o.columns, slices.Equal) && maps.Equal(p.versions, o.versions)
+	return maps.EqualFunc(p.columns, o.columns, slices.Equal) && maps.Equal(p.digests, o.digests)
 }
 
 func newPicture(t *testing.T, html string) *picture {
 	t.Helper()
-	p := &picture{columns: map[string][]string{}, versions: map[string]string{}}
+	p := &picture{columns: map[string][]string{}, digests: map[string]string{}}
 	if err := p.apply(html); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +103,7 @@ func newPicture(t *testing.T, html string) *picture {
 // openPicture is a board in a browser and its stream.
 type openPicture struct {
 	mu       sync.Mutex
+	role     int
 	now      *picture
 	messages int
 	whole    int // bytes of all messages
@@ -139,12 +142,13 @@ func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 	}
 	base := d.Listen(t)
 	var all []*openPicture
+	roles := []tenancy.Role{tenancy.RoleMember, tenancy.RoleViewer}
 	for i := range 200 / live.StreamsPerPerson {
-		reader := d.As([]tenancy.Role{tenancy.RoleMember, tenancy.RoleViewer}[i%2])
+		reader := d.As(roles[i%2])
 		page := handlertest.Read(t, reader.Get("/board"), http.StatusOK)
 		target := strings.ReplaceAll(handlertest.LiveTarget.FindStringSubmatch(page)[1], "&amp;", "&")
 		for range live.StreamsPerPerson {
-			o := &openPicture{now: newPicture(t, page)}
+			o := &openPicture{role: i % 2, now: newPicture(t, page)}
 			go o.follow(reader.Stream(t, base+target, ""))
 			all = append(all, o)
 		}
@@ -152,11 +156,15 @@ func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 	began := time.Now()
 	changes := d.Burst(t)
 	took := time.Since(began)
-	truth := newPicture(t, handlertest.Read(t, d.Get("/board"), http.StatusOK))
+	var truths []*picture
+	for _, role := range roles {
+		truths = append(truths, newPicture(t, handlertest.Read(t, d.As(role).Get("/board"), http.StatusOK)))
+	}
 	deadline := time.After(handlertest.Patience)
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for i, o := range all {
+		truth := truths[o.role]
 		for {
 			o.mu.Lock()
 			equal, wrong, messages := o.now.equal(truth), o.wrong, o.messages
@@ -175,7 +183,7 @@ func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
 			case <-deadline:
 				o.mu.Lock()
 				defer o.mu.Unlock()
-				t.Fatalf("board %d does not end at the true state: (-want +got)\n%s", i, cmp.Diff(truth.columns, o.now.columns)+cmp.Diff(truth.versions, o.now.versions))
+				t.Fatalf("board %d does not end at the true state: (-want +got)\n%s", i, cmp.Diff(truth.columns, o.now.columns)+cmp.Diff(truth.digests, o.now.digests))
 			case <-look.C:
 			}
 		}

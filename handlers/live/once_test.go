@@ -81,14 +81,13 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 		what, key, column, shows string
 		change                   func()
 		drawn                    int // parts of the message
-		others                   int // cards that did not change: of columns that were never sent
 	}{
-		{"the first change", "FB-2", "waiting", "because of FB-2", func() { block("FB-2") }, 2, 3},
-		{"the same column", "FB-3", "waiting", "because of FB-3", func() { block("FB-3") }, 2, 0},
-		{"a card where it stands", "FB-2", "", "Better", func() { d.Rename(t, "FB-2", "Better") }, 1, 0},
+		{"the first change", "FB-2", "waiting", "because of FB-2", func() { block("FB-2") }, 2},
+		{"the same column", "FB-3", "waiting", "because of FB-3", func() { block("FB-3") }, 2},
+		{"a card where it stands", "FB-2", "", "Better", func() { d.Rename(t, "FB-2", "Better") }, 1},
 		{"from column to column", "FB-1", "failed", "Alpha", func() {
 			d.Act(t, "FB-1", actions.Action{Verb: jobs.ByCancel, Reason: "no use"})
-		}, 3, 3},
+		}, 3},
 	} {
 		before := begun.Load()
 		c.change()
@@ -109,8 +108,8 @@ func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
 			if may := card.AttrOr("data-moves", "") != "" && card.Find("form").Length() > 0; may != (role == tenancy.RoleMember) {
 				t.Errorf("%s: that a %s may move the card is %v", c.what, role, may)
 			}
-			if others := handlertest.Parse(t, m.Data).Find("li[data-version]").Length() - 1; others != c.others {
-				t.Errorf("%s: a %s is sent %d cards that did not change; want %d", c.what, role, others, c.others)
+			if others := handlertest.Parse(t, m.Data).Find("li[data-version]").Length() - 1; others != 0 {
+				t.Errorf("%s: a %s is sent %d cards that did not change", c.what, role, others)
 			}
 		}
 		if said[tenancy.RoleMember].ID != said[tenancy.RoleViewer].ID {

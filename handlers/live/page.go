@@ -41,6 +41,15 @@ type View interface {
 	Ages() bool
 }
 
+// Starter is a View that notes what its readers have.
+type Starter interface {
+	View
+	// Start is called when the stream begins.
+	Start(ctx context.Context) error
+	// Join is called for each reader, beside other calls.
+	Join()
+}
+
 // Listener is a View of more than the board shows.
 type Listener interface {
 	View
@@ -64,8 +73,11 @@ type Act struct {
 	// From is the column that it was in, "" where that does not matter.
 	From screens.Column
 	// Refused is whether nothing was done, because the job was no longer what its
-	// page showed.
+	// page showed, or was there already.
 	Refused bool
+	// Told is whether the stream of the page tells what was done. Only such pages look at it
+	// whose streams tell at once.
+	Told bool
 }
 
 // Registry holds the pages that have a live part.

@@ -213,14 +213,3 @@ func (n Update) message(ctx context.Context, cursor string) (*piece, error) {
 	}
 	return partsMessage(ctx, cursor, n.Parts)
 }
-
-// columns returns the names of the columns that the message holds.
-func (n Update) columns() []string {
-	var list []string
-	for _, p := range n.Parts {
-		if d, is := p.(Diff); is {
-			list = append(list, d.Column())
-		}
-	}
-	return list
-}

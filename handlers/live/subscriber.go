@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -20,7 +19,6 @@ type message struct {
 type subscriber struct {
 	queue chan message // closed when the reader is late or the stream ended
 	late  bool
-	has   map[string]bool // columns that were sent whole to this reader
 }
 
 // subscribers are the readers of one stream.
@@ -37,7 +35,7 @@ func (s *subscribers) add(one *subscriber) bool {
 	if s.ended {
 		return false
 	}
-	one.queue, one.late, one.has = make(chan message, queueSize), false, map[string]bool{}
+	one.queue, one.late = make(chan message, queueSize), false
 	s.list[one] = true
 	return true
 }
@@ -60,34 +58,20 @@ func (s *subscribers) end() {
 	s.list = nil
 }
 
-// publish makes the message and puts it into every queue. It is made at most twice:
-// as a diff for those who were sent its columns before, and in full.
+// publish makes the message, if there is a reader, and puts it into every queue.
 func (s *subscribers) publish(ctx context.Context, n Update, cursor string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	columns := n.columns()
-	var made [2]*message
+	if len(s.list) == 0 {
+		return nil
+	}
+	text, err := n.message(ctx, cursor)
+	if err != nil {
+		return err
+	}
 	for one := range s.list {
-		kind := 0
-		if len(columns) > 0 && !slices.ContainsFunc(columns, func(c string) bool { return !one.has[c] }) {
-			kind = 1
-		}
-		if made[kind] == nil {
-			asked := ctx
-			if kind == 1 {
-				asked = WithDiffOnly(ctx)
-			}
-			text, err := n.message(asked, cursor)
-			if err != nil {
-				return err
-			}
-			made[kind] = &message{cursor: cursor, text: text}
-		}
 		select {
-		case one.queue <- *made[kind]:
-			for _, c := range columns {
-				one.has[c] = true
-			}
+		case one.queue <- message{cursor: cursor, text: text}:
 		default:
 			one.late = true
 			close(one.queue)

@@ -4,6 +4,7 @@
 // another column goes back, and the server says why.
 import { hold } from "./live.js";
 import { recall, remember } from "./memory.js";
+import { news } from "./news.js";
 import { announce } from "./toast.js";
 import "./unfold.js";
 
@@ -62,7 +63,7 @@ async function ended(event) {
     const refused = moved && !accepted(card).includes(event.to.dataset.list);
     if (asking || refused) settle(card, back);
     if (refused) await post(card, event.to.dataset.list);
-    else if (moved && !asking) await move(card, event.to.dataset.list, back);
+    else if (moved && !asking) await move(card, event.to.dataset.list, back, letGo);
   } finally {
     letGo?.();
   }
@@ -87,11 +88,13 @@ document.addEventListener("click", (event) => {
 
 // move asks the server; meanwhile the card stands where it was dropped, marked
 // as pending. A newer state of the card is success, wherever it stands.
-async function move(card, to, back) {
+async function move(card, to, back, letGo) {
   const title = document.getElementById("h-" + to).textContent;
   const id = card.id;
   pending(card, title);
   await post(card, to);
+  letGo?.();
+  await news(id);
   const now = document.getElementById(id);
   if (!now) return;
   settle(now, back);

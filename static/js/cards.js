@@ -6,13 +6,14 @@
 // message: until it has told of a person's own move, the page is ahead of it with
 // that card, and a card that left one column may enter the other a message later.
 import { refetch } from "./live.js";
+import { awaitNews } from "./news.js";
 import { isUnfolded } from "./unfold.js";
 
 const patience = 5000; // the longest that a card stays ahead of the stream
 const grace = 3000; // until a card that nobody told of goes, or is fetched
 
 const ahead = new Map(); // ids of cards to { version, until }
-const missing = new Map(); // ids of cards to the column that should hold them
+const missing = new Map(); // ids of cards to their column and the digest of what should stand there
 const leaving = new Map(); // ids of cards to the timer that takes them away
 
 htmx.registerExtension("cards", {
@@ -22,7 +23,7 @@ htmx.registerExtension("cards", {
     const all = (selector) => parts.flatMap((part) => [...part.querySelectorAll(selector)]);
     const own = ctx.sourceElement.id !== "live";
     const acted = own ? about(ctx.sourceElement) : null;
-    if (acted) act(acted, all(`#${CSS.escape(acted.id)}`)[0]);
+    if (acted) act(acted, versionOf(all(`#${CSS.escape(acted.id)}`)[0]) || versionOf(acted) + 1);
     const lists = all("[data-list]");
     for (const list of lists) forget(list.dataset.list);
     once(all("[data-list] > [data-card], [data-list] > [data-same]"));
@@ -49,8 +50,8 @@ function aheadWith(id) {
 }
 
 // act notes the card that a person's own request was about.
-function act(card, now) {
-  ahead.set(card.id, { version: versionOf(now) || versionOf(card) + 1, until: Date.now() + patience });
+function act(card, version) {
+  ahead.set(card.id, { version, until: Date.now() + patience });
 }
 
 // once leaves the newest of a card that moved while a message was made.
@@ -67,13 +68,25 @@ function once(cards) {
   }
 }
 
+// withReason is the card that is shown, with the reason that a place brings.
+function withReason(shown, place) {
+  const card = shown.cloneNode(true);
+  card.querySelector("[data-why]").replaceWith(place.querySelector("[data-why]"));
+  card.dataset.digest = place.dataset.same;
+  place.replaceWith(card);
+  return card;
+}
+
 // fit makes a card of a message fit to what the page shows of it.
 function fit(card, own) {
   const shown = document.getElementById(card.id);
   const column = columnOf(card);
+  if (card.dataset.was && shown?.dataset.digest === card.dataset.was && columnOf(shown) === column) card = withReason(shown, card);
   if (card.dataset.same !== undefined) {
-    if (shown && columnOf(shown) === column) return stay(card.id);
-    if (!shown && !aheadWith(card.id)) expect(card.id, column);
+    const here = shown && columnOf(shown) === column;
+    const right = here ? shown.dataset.digest === card.dataset.same : shown;
+    if (!right && !aheadWith(card.id)) expect(card.id, column, card.dataset.same);
+    if (here) return stay(card.id);
     card.remove();
     return;
   }
@@ -82,6 +95,7 @@ function fit(card, own) {
     else card.remove();
     return;
   }
+  missing.delete(card.id);
   if (column) stay(card.id);
   if (!own) ahead.delete(card.id);
   // The element goes to its new column with the focus and the menu that it has.
@@ -135,21 +149,22 @@ function move(card, list) {
   else list.append(card);
 }
 
-// Where nothing stands at a place, the page has lost count. It is fetched again
-// if the stream does not bring the card meanwhile, and not from under an open menu.
+// Where nothing stands at a place, or something else than the server thinks, the page has lost
+// count. It is fetched again if the stream does not bring the card meanwhile, and not from
+// under an open menu.
 let timer = null;
-function expect(id, column) {
-  missing.set(id, column);
+function expect(id, column, digest) {
+  missing.set(id, { column, digest });
   timer ??= setTimeout(look, grace);
 }
 
 function forget(column) {
-  for (const [id, of] of missing) if (of === column) missing.delete(id);
+  for (const [id, card] of missing) if (card.column === column) missing.delete(id);
 }
 
 function look() {
   timer = null;
-  for (const id of missing.keys()) if (document.getElementById(id)) missing.delete(id);
+  for (const [id, card] of missing) if (document.getElementById(id)?.dataset.digest === card.digest) missing.delete(id);
   if (missing.size === 0) return;
   if (document.querySelector("#board :popover-open")) {
     timer = setTimeout(look, grace);
@@ -158,3 +173,12 @@ function look() {
   missing.clear();
   refetch();
 }
+
+// The answer to a person's own act says no more than the version that the stream is to bring.
+document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+  const version = Number(ctx.response?.headers.get("Fleetboard-Told"));
+  const card = version && about(ctx.sourceElement);
+  if (!card || versionOf(card) >= version) return;
+  act(card, version);
+  awaitNews(card.id, version);
+});

@@ -12,6 +12,7 @@ const slow = 1500; // a reconnection shorter than this is not shown
 const lost = 8000; // from here on the note is shown
 let timers = [];
 let since = null;
+let live = false; // the stream is open and tells of everything
 
 function show(kind, text) {
   if (state) {
@@ -21,6 +22,7 @@ function show(kind, text) {
 }
 
 function connected() {
+  live = true;
   timers.forEach(clearTimeout);
   timers = [];
   since = null;
@@ -29,6 +31,7 @@ function connected() {
 }
 
 function broken() {
+  live = false;
   if (since) return;
   since = new Date();
   const at = timeToday(since);
@@ -54,7 +57,10 @@ export function hold() {
       open = resolve;
     });
   }
+  let held = true;
   return () => {
+    if (!held) return;
+    held = false;
     if (--holders > 0) return;
     gate = null;
     open();
@@ -94,6 +100,7 @@ export function refetch() {
 // which a live change may have taken away meanwhile: it is given a place that stays.
 document.addEventListener("htmx:config:request", (event) => {
   const ctx = event.detail.ctx;
+  if (live && ctx.request.method !== "GET") ctx.request.headers["Fleetboard-Live"] = "yes";
   if (ctx?.swap === "none" && !ctx.sourceElement.hasAttribute("hx-sse:connect")) ctx.target = document.getElementById("toasts");
 });
 

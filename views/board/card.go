@@ -22,6 +22,7 @@ func (c Card) data() templ.Attributes {
 		"data-version": strconv.Itoa(c.Version),
 		"data-moves":   c.MoveNames(),
 		"data-url":     c.MoveURL,
+		"data-digest":  c.Digest,
 	}
 }
 

@@ -94,9 +94,13 @@ type Card struct {
 	Place    string // "ledger-api · M2"
 	Priority int
 	Version  int
+	// Digest names what the card shows, but for what the browser keeps fresh by itself.
+	Digest string `json:"-"`
 	// Same says, in a live message, that the card is as the reader has it: of all
-	// else here only Key is set.
+	// else here only Key and Digest are set. Where Was is set, the digest of what the reader
+	// has, the Reason is another.
 	Same bool
+	Was  string `json:"-"`
 
 	// For a job that runs.
 	Step         string           // "Reaper tests, 200 runs"; "Assigned, not started"

@@ -1,6 +1,9 @@
 package ui
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Span is one piece of a Sentence.
 type Span struct {
@@ -8,6 +11,15 @@ type Span struct {
 	Href string // not empty: a link, built by views/links
 	Kind SpanKind
 	When When // not zero: a moment instead of Text
+}
+
+// MarshalJSON leaves out what the browser keeps fresh by itself, for digests of what is shown.
+func (s Span) MarshalJSON() ([]byte, error) {
+	type plain Span
+	if !s.When.IsZero() {
+		s.Text = ""
+	}
+	return json.Marshal(plain(s))
 }
 
 // SpanKind is how a Span looks.

@@ -30,6 +30,9 @@ type When struct {
 	Rel  Rel
 }
 
+// MarshalText leaves out what the browser keeps fresh by itself, for digests of what is shown.
+func (w When) MarshalText() ([]byte, error) { return []byte(w.ISO() + string(w.Rel)), nil }
+
 // IsZero says that there is nothing to show.
 func (w When) IsZero() bool { return w.At.IsZero() }
 
@@ -130,6 +133,9 @@ type Overdue struct {
 	Text string
 	Now  bool // the moment has come
 }
+
+// MarshalText leaves out what the browser keeps fresh by itself, for digests of what is shown.
+func (o Overdue) MarshalText() ([]byte, error) { return []byte(When{At: o.At}.ISO() + o.Text), nil }
 
 // OverEstimate says that work is over its estimate, nil for none.
 func OverEstimate(began time.Time, minutes *int, now time.Time) Overdue {
