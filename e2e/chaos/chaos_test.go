@@ -48,7 +48,7 @@ func TestChaos(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*length+settleLimit+2*time.Minute)
 	defer cancel()
 
-	s := newStage(ctx, t, servers, agents)
+	s := newCluster(ctx, t, servers, agents)
 	m := newMonkey(t, seed, s.postgres, s.webs, s.workers)
 	var damage sync.WaitGroup
 	damage.Go(func() { m.run(ctx, length, 1+int(seconds)/200) })
@@ -81,7 +81,7 @@ func TestChaos(t *testing.T) {
 }
 
 // judge compares all that was answered with all that is there.
-func (s *stage) judge(ctx context.Context) *verdict {
+func (s *cluster) judge(ctx context.Context) *verdict {
 	v := &verdict{}
 	err := s.postgres.ask(ctx, func(conn *pgx.Conn) (err error) {
 		if v.jobs, err = readRecords(ctx, conn); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Crew is many agents that do something at the same moment.
-func (w *World) Crew(n int, change ...func(*fleet.Registration)) []tenancy.Principal {
+func (w *Fixture) Crew(n int, change ...func(*fleet.Registration)) []tenancy.Principal {
 	agents := make([]tenancy.Principal, n)
 	for i := range agents {
 		agents[i] = w.Agent(fmt.Sprint("agent-", i), change...)
@@ -33,7 +33,7 @@ func AtOnce(agents []tenancy.Principal, do func(i int, agent tenancy.Principal))
 }
 
 // Hold locks a row until release is called.
-func (w *World) Hold(sql string, args ...any) (release func()) {
+func (w *Fixture) Hold(sql string, args ...any) (release func()) {
 	w.T.Helper()
 	conn := dbtest.Owner(w.T, w.DB)
 	tx, err := conn.Begin(w.Ctx)
@@ -51,7 +51,7 @@ func (w *World) Hold(sql string, args ...any) (release func()) {
 }
 
 // Blocked waits until n transactions of this database wait for a lock.
-func (w *World) Blocked(n int) {
+func (w *Fixture) Blocked(n int) {
 	w.T.Helper()
 	owner := dbtest.Owner(w.T, w.DB)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -72,7 +72,7 @@ func (w *World) Blocked(n int) {
 }
 
 // Waits returns once a claim waits in this process.
-func (w *World) Waits() {
+func (w *Fixture) Waits() {
 	w.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

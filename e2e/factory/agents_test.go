@@ -41,7 +41,7 @@ wire_api = "responses"
 }
 
 // desk starts a worker whose only engine is a program that talks to a model.
-func (s *stage) desk(name string, model http.Handler) {
+func (s *serverAndRepos) desk(name string, model http.Handler) {
 	s.t.Helper()
 	server := httptest.NewServer(model)
 	s.t.Cleanup(server.Close)
@@ -71,7 +71,7 @@ func (s *stage) desk(name string, model http.Handler) {
 func TestCodexOpenCodeAndClaudeMakeBranches(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(programs)) {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newServerAndRepos(t)
 			odd := "one\r\n\xe9\x00two\xff"
 			script := filepath.Join(s.dir, "leave.sh")
 			text := `set -e
@@ -131,7 +131,7 @@ git rev-parse HEAD > ` + filepath.Join(s.dir, "left")
 func TestCodexAndOpenCodeDoJobs(t *testing.T) {
 	for _, name := range []string{"codex", "opencode"} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
+			s := newServerAndRepos(t)
 			s.desk(name, scripted.Turns([]scripted.Step{
 				{Text: "I say what I do.", Tool: "report_progress", Arguments: map[string]any{"step": "reads the greeting", "percent": 30},
 					Usage: scripted.Usage{Input: 1000, Output: 40}},

@@ -25,7 +25,7 @@ import (
 func TestThirtyJobsUnderKills(t *testing.T) {
 	seconds, seed := setting(t, "FLEETBOARD_CHAOS_SECONDS", 30), setting(t, "FLEETBOARD_CHAOS_SEED", time.Now().UnixNano()%1_000_000)
 	t.Logf("FLEETBOARD_CHAOS_SEED=%d, %d seconds", seed, seconds)
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	cut := newProxy(t, s.address)
 	workers := []*processtest.Process{
 		s.worker("atlas", "--seats", "2"),
@@ -71,7 +71,7 @@ func setting(t *testing.T, name string, otherwise int64) int64 {
 
 // monkey does what hosts suffer.
 type monkey struct {
-	s       *stage
+	s       *serverAndRepos
 	workers []*processtest.Process
 	cut     *proxy
 	draw    *rand.Rand
@@ -130,7 +130,7 @@ func (m *monkey) wait(milliseconds int) {
 
 // judge looks at a job's branches: that of the accepted attempt is at the origin with the
 // commit that was handed in; one that was fenced is not.
-func (s *stage) judge(key string) {
+func (s *serverAndRepos) judge(key string) {
 	s.t.Helper()
 	answer, err := s.person.ListAttemptsWithResponse(s.t.Context(), key, nil)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *stage) judge(key string) {
 }
 
 // judgeHouse looks at what is left on the hosts and in the database.
-func (s *stage) judgeHouse() {
+func (s *serverAndRepos) judgeHouse() {
 	s.t.Helper()
 	for _, name := range []string{"atlas", "basalt", "cinder"} {
 		args := []string{"worker", "gc", "--repos", filepath.Join(s.dir, "repos"), "--name", name, "--state", s.state(name)}
@@ -180,7 +180,7 @@ func (s *stage) judgeHouse() {
 }
 
 // run runs a program with the environment of the server.
-func (s *stage) run(path string, args ...string) (string, error) {
+func (s *serverAndRepos) run(path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), path, args...)
 	cmd.Env = s.server.Env
 	out, err := cmd.CombinedOutput()

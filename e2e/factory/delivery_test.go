@@ -14,7 +14,7 @@ import (
 // An origin that is away for a while costs no seat and no work: the branch is pushed once it
 // is back, also by the next process.
 func TestABranchWaitsForItsOrigin(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	s.untilStatus(s.submit(step{"run": "true"}), api.JobStatusCompleted) // the mirror is there
 	if err := os.Rename(s.origin("ledger"), s.origin("ledger")+".away"); err != nil {
@@ -39,7 +39,7 @@ func TestABranchWaitsForItsOrigin(t *testing.T) {
 }
 
 // delivery returns what is reported of the commit of the newest attempt on a job, nil for nothing.
-func (s *stage) delivery(key string) *api.Delivery {
+func (s *serverAndRepos) delivery(key string) *api.Delivery {
 	s.t.Helper()
 	answer, err := s.person.ListAttemptsWithResponse(s.t.Context(), key, nil)
 	if err != nil || len(answer.JSON200.Items) == 0 {
@@ -49,7 +49,7 @@ func (s *stage) delivery(key string) *api.Delivery {
 }
 
 // untilDelivered waits until something is reported of a commit.
-func (s *stage) untilDelivered(key string, want api.DeliveryState) (d *api.Delivery) {
+func (s *serverAndRepos) untilDelivered(key string, want api.DeliveryState) (d *api.Delivery) {
 	s.t.Helper()
 	s.until(fmt.Sprintf("the commit of %s is %s", key, want), func() bool {
 		d = s.delivery(key)
@@ -59,7 +59,7 @@ func (s *stage) untilDelivered(key string, want api.DeliveryState) (d *api.Deliv
 }
 
 // hook has the origin run a script before it takes a branch.
-func (s *stage) hook(script string) {
+func (s *serverAndRepos) hook(script string) {
 	s.t.Helper()
 	at := filepath.Join(s.origin("ledger"), "hooks", "pre-receive")
 	if err := os.WriteFile(at, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
@@ -68,7 +68,7 @@ func (s *stage) hook(script string) {
 }
 
 // why returns the codes of the explanation of a job, with the words of each.
-func (s *stage) why(key string) map[string]string {
+func (s *serverAndRepos) why(key string) map[string]string {
 	s.t.Helper()
 	answer, err := s.person.ExplainJobWithResponse(s.t.Context(), key)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *stage) why(key string) map[string]string {
 // is written in the job's thread; the work stays in the mirror, and its merge waits. Once the
 // origin takes the branch, the merge goes on.
 func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.hook("echo branches need a ticket >&2; exit 1")
 	_, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: new(api.MergeByWorker)})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 // A worker that is killed after its push and before its report sends that afterwards, and pushes
 // nothing again: somebody may have removed the branch meanwhile.
 func TestAPushIsToldAfterACrash(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	at := filepath.Join(s.dir, "push")
 	s.hook("touch " + at + "; until test -e " + at + "-go; do sleep 0.1; done")
 	cut := newProxy(t, s.address)
@@ -154,7 +154,7 @@ func TestAPushIsToldAfterACrash(t *testing.T) {
 
 // Without an origin the branch stands in the person's clone, and so it is reported.
 func TestABranchWithoutAnOriginIsLocal(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.git(s.clone("ledger"), "remote", "remove", "origin")
 	s.worker("desk")
 	key := s.submit(step{"run": "echo one > one.txt"})

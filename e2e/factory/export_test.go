@@ -35,7 +35,7 @@ func exportKills(t *testing.T) int {
 // An exporter and the server are killed at any moment while messages are sent: in the end
 // the file holds each message once, in the order of its position.
 func TestAnExportUnderKills(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	file := filepath.Join(s.dir, "bus.jsonl")
 	exporter := &processtest.Process{T: t, Path: fleetBinary, Args: []string{"bus", "export", "disk", "--follow", "-o", file},
 		Env: []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_TOKEN=" + s.token("owner-token"), "HOME=" + s.dir}}
@@ -73,7 +73,7 @@ func TestAnExportUnderKills(t *testing.T) {
 
 // chatter sends messages until ctx ends, each under its own id until the server has it, and
 // says how many.
-func (s *stage) chatter(ctx context.Context) (sent int) {
+func (s *serverAndRepos) chatter(ctx context.Context) (sent int) {
 	role, id := "worker", ""
 	for ctx.Err() == nil || id != "" {
 		if id == "" {

@@ -17,7 +17,7 @@ import (
 // A worker with one seat follows pull requests that nobody merges, and runs jobs meanwhile,
 // also in a product that allows one job in a repo.
 func TestPullRequestsThatWaitTakeNoSeat(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	forge.WantReviews(1)
 	w := s.worker("desk", append(forgeFlags("gitea", forge.URL), "--seats", "1", "--forge-quiet", "0s")...)
@@ -52,7 +52,7 @@ func TestPullRequestsThatWaitTakeNoSeat(t *testing.T) {
 
 // approvedByPull has a worker do a job at a forge, and a person approve it, until its pull request
 // is open at url.
-func (s *stage) approvedByPull() (forge *forgetest.Server, key, url string) {
+func (s *serverAndRepos) approvedByPull() (forge *forgetest.Server, key, url string) {
 	s.t.Helper()
 	forge = s.atForge(forgetest.NewGitea, "gitea")
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
@@ -67,7 +67,7 @@ func (s *stage) approvedByPull() (forge *forgetest.Server, key, url string) {
 }
 
 // sendBack rejects the work of a job, and returns when it was handed in again.
-func (s *stage) sendBack(key string) {
+func (s *serverAndRepos) sendBack(key string) {
 	s.t.Helper()
 	if _, err := s.person.RejectJobWithResponse(s.t.Context(), key, api.RejectJobJSONRequestBody{Reason: "Once more."}); err != nil {
 		s.t.Fatal(err)
@@ -81,7 +81,7 @@ func (s *stage) sendBack(key string) {
 // Work that was rejected after its pull request was opened goes on in that one, which stays on
 // the job.
 func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge, key, url := s.approvedByPull()
 	first := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
 	forge.SetStatus(first, "ci/build", "failure")
@@ -113,7 +113,7 @@ func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
 // Where somebody else has pushed to the branch of the earlier pull request, nothing of it is
 // lost: another one is opened.
 func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge, key, _ := s.approvedByPull()
 	branch := s.branch(key, 1)
 	theirs := s.git(s.origin("ledger"), "commit-tree", "-p", branch, "-m", "Theirs", branch+"^{tree}")
@@ -131,7 +131,7 @@ func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 // A branch whose job ended longer ago than the product keeps branches goes at the origin; an
 // attempt that adds nothing pushes none.
 func TestTheOriginIsCleaned(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
 		BranchRetentionDays: new(1)}); err != nil {

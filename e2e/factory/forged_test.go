@@ -20,7 +20,7 @@ import (
 
 // reservedWords returns the words of input_context that a worker has ever obeyed, or that name a
 // part of an order, each as somebody would forge it with a commit.
-func (s *stage) reservedWords(commit, branch string) map[string]any {
+func (s *serverAndRepos) reservedWords(commit, branch string) map[string]any {
 	touch := "touch " + filepath.Join(s.dir, "pwned")
 	order := map[string]any{"job": "FB-1", "title": "x", "by": "worker", "commit": commit, "branch": branch, "into": "main",
 		"method": "fast_forward", "checks": touch}
@@ -59,7 +59,7 @@ func jobsOf(t *testing.T, words map[string]any, kind string) []api.NewJob {
 }
 
 // refs returns the branches of the origin with their commits.
-func (s *stage) refs() string { return s.git(s.origin("ledger"), "for-each-ref") }
+func (s *serverAndRepos) refs() string { return s.git(s.origin("ledger"), "for-each-ref") }
 
 // creator is somebody who makes a job, and reports whether the server took it.
 type creator struct {
@@ -69,7 +69,7 @@ type creator struct {
 
 // creators returns all the ways in which somebody may make a job; but for the first one people
 // are members by then.
-func (s *stage) creators() []creator {
+func (s *serverAndRepos) creators() []creator {
 	s.t.Helper()
 	create := func(j api.NewJob, params *api.CreateJobParams) bool {
 		answer, err := s.person.CreateJobWithResponse(s.t.Context(), params, j)
@@ -111,7 +111,7 @@ func letters(r rune) rune {
 }
 
 // become gives the person another role.
-func (s *stage) become(role string) {
+func (s *serverAndRepos) become(role string) {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.database)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *stage) become(role string) {
 }
 
 // filer returns an agent that may make jobs while it holds one.
-func (s *stage) filer() func(api.NewJob) bool {
+func (s *serverAndRepos) filer() func(api.NewJob) bool {
 	s.t.Helper()
 	agent := s.agent("filer")
 	key := s.submitAs(api.NewJob{Title: "File jobs", Repo: new("ledger"), Factory: new("filer")})
@@ -140,7 +140,7 @@ func (s *stage) filer() func(api.NewJob) bool {
 }
 
 // fleet runs the fleet command as the person, and reports whether it succeeded.
-func (s *stage) fleet(args ...string) bool {
+func (s *serverAndRepos) fleet(args ...string) bool {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), fleetBinary, args...)
 	cmd.Env = []string{"FLEETBOARD_URL=" + s.url(), "FLEETBOARD_TOKEN=" + s.token("owner-token"), "HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}
@@ -150,7 +150,7 @@ func (s *stage) fleet(args ...string) bool {
 }
 
 // file returns one that holds a value as JSON.
-func (s *stage) file(value any) string {
+func (s *serverAndRepos) file(value any) string {
 	s.t.Helper()
 	raw, err := json.Marshal(value)
 	at := filepath.Join(s.t.TempDir(), "said.json")
@@ -163,7 +163,7 @@ func (s *stage) file(value any) string {
 // A worker with a forge's token obeys nothing that anybody writes: no job of a system kind is
 // made, and jobs of other kinds with the words of orders are given to the engine like any.
 func TestNoTextBecomesAnOrder(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	branch, commit := s.work("evil.txt", "evil")
 	before := s.refs()
@@ -206,12 +206,12 @@ func TestNoTextBecomesAnOrder(t *testing.T) {
 }
 
 // others returns the lines of refs but for the branches that attempts push of their own.
-func (s *stage) others(refs string) string {
+func (s *serverAndRepos) others(refs string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(refs, "\n"), func(line string) bool { return strings.Contains(line, "refs/heads/fleet/") }), "\n")
 }
 
 // ended returns how many jobs have ended.
-func (s *stage) ended() (n int) {
+func (s *serverAndRepos) ended() (n int) {
 	s.t.Helper()
 	answer, err := s.person.GetStatsWithResponse(context.Background())
 	if err != nil {

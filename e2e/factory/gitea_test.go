@@ -21,13 +21,13 @@ import (
 
 // gitea is a real one, with the users mara, who has the repository, and priya.
 type gitea struct {
-	s      *stage
+	s      *serverAndRepos
 	url    string
 	tokens map[string]string
 }
 
-// newGitea starts one on files of its own, and moves the repository of the stage there.
-func newGitea(s *stage) *gitea {
+// newGitea starts one on files of its own, and moves the repository of the server there.
+func newGitea(s *serverAndRepos) *gitea {
 	s.t.Helper()
 	at, err := filepath.Abs("../../.tools/gitea")
 	if err != nil {
@@ -124,7 +124,7 @@ func (g *gitea) pull(url string) string {
 // A real Gitea merges as the tests' own does: after red and green checks, after a review,
 // and as what people did; a conflict is found.
 func TestARealGiteaMerges(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	g := newGitea(s)
 	w := s.worker("desk", forgeFlags("gitea", g.url)...)
 	green := func(commit, state string) {

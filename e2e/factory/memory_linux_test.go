@@ -17,7 +17,7 @@ import (
 // line, and the result says what was left out.
 func TestAWorkerStaysSmallBesideALargeDiff(t *testing.T) {
 	megabytes := setting(t, "FLEETBOARD_DIFF_MB", 120)
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	key := s.submit(step{"run": fmt.Sprintf(
 		"for i in $(seq %d); do yes \"a line of file $i\" | head -c 8000000 > $i.txt; done; head -c %d000000 /dev/zero | tr '\\0' x > line.txt",

@@ -19,7 +19,7 @@ type handed struct {
 }
 
 // handIn has an agent that is no worker hand work in, and returns the key of its job.
-func (s *stage) handIn(h handed) (key string) {
+func (s *serverAndRepos) handIn(h handed) (key string) {
 	s.t.Helper()
 	settings := api.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: &h.by, MergeChecks: &h.checks}
 	if h.method != "" {
@@ -47,8 +47,8 @@ func (s *stage) handIn(h handed) (key string) {
 	return key
 }
 
-// agent registers one that is no worker, with the repository of the stage.
-func (s *stage) agent(name string) *api.Client {
+// agent registers one that is no worker, with the repository "ledger".
+func (s *serverAndRepos) agent(name string) *api.Client {
 	s.t.Helper()
 	enrol, err := client.New(s.url(), s.token("enrolment-token"), api.Options{})
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *stage) agent(name string) *api.Client {
 }
 
 // orderMerge has work handed in and approved, and returns the job that merges it.
-func (s *stage) orderMerge(h handed) string {
+func (s *serverAndRepos) orderMerge(h handed) string {
 	s.t.Helper()
 	key := s.handIn(h)
 	s.approve(key)
@@ -75,7 +75,7 @@ func (s *stage) orderMerge(h handed) string {
 }
 
 // mergeOf waits until approved work has a job that merges it, and returns its key.
-func (s *stage) mergeOf(key string) (merge string) {
+func (s *serverAndRepos) mergeOf(key string) (merge string) {
 	s.t.Helper()
 	s.until(key+" has a merge job", func() bool {
 		list, err := s.person.ListJobsWithResponse(context.Background(), &api.ListJobsParams{Q: new("Merge " + key + ": ")})
@@ -90,7 +90,7 @@ func (s *stage) mergeOf(key string) (merge string) {
 
 // Approved work is merged by whichever factory holds the repository, checked, and pushed.
 func TestAFactoryMerges(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.worker("desk")
 	one := s.submit(step{"run": "echo one > one.txt"})
 	s.untilStatus(one, api.JobStatusCompleted)
@@ -121,7 +121,7 @@ func TestAFactoryMerges(t *testing.T) {
 }
 
 // fileAt returns a file of a branch at the origin.
-func (s *stage) fileAt(branch, name string) (text string, there bool) {
+func (s *serverAndRepos) fileAt(branch, name string) (text string, there bool) {
 	s.t.Helper()
 	if !slices.Contains(strings.Fields(s.git(s.origin("ledger"), "ls-tree", "--name-only", branch)), name) {
 		return "", false
@@ -131,7 +131,7 @@ func (s *stage) fileAt(branch, name string) (text string, there bool) {
 
 // With a product whose work factories merge, an approval is all that a person does.
 func TestAnApprovalIsMergedByItself(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
 		MergeBy: new(api.MergeByWorker), MergeChecks: new("grep -q one one.txt")}); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s1","r
 `
 
 // withClaude puts the imitation into the path of workers.
-func (s *stage) withClaude() {
+func (s *serverAndRepos) withClaude() {
 	s.t.Helper()
 	bin := filepath.Join(s.dir, "bin")
 	if err := os.Mkdir(bin, 0o700); err != nil {
@@ -47,14 +47,14 @@ func (s *stage) withClaude() {
 	s.env = append(s.env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-func (s *stage) refuse(how string) {
+func (s *serverAndRepos) refuse(how string) {
 	s.t.Helper()
 	if err := os.WriteFile(filepath.Join(s.dir, "refuse"), []byte(how+"\n"), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *stage) refuseNoMore() {
+func (s *serverAndRepos) refuseNoMore() {
 	s.t.Helper()
 	if err := os.Remove(filepath.Join(s.dir, "refuse")); err != nil {
 		s.t.Fatal(err)
@@ -62,12 +62,12 @@ func (s *stage) refuseNoMore() {
 }
 
 // runs returns how often the imitation ran.
-func (s *stage) runs() int {
+func (s *serverAndRepos) runs() int {
 	raw, _ := os.ReadFile(filepath.Join(s.dir, "runs"))
 	return bytes.Count(raw, []byte("\n"))
 }
 
-func (s *stage) factory(name string) *api.Factory {
+func (s *serverAndRepos) factory(name string) *api.Factory {
 	s.t.Helper()
 	answer, err := s.person.ListFactoriesWithResponse(s.t.Context(), nil)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *stage) factory(name string) *api.Factory {
 }
 
 // withdrawn returns the reason for which a factory does not offer something, "" where it does.
-func (s *stage) withdrawn(factory string, kind api.UnavailableKind, name string) string {
+func (s *serverAndRepos) withdrawn(factory string, kind api.UnavailableKind, name string) string {
 	s.t.Helper()
 	for _, u := range s.factory(factory).Unavailable {
 		if u.Kind == kind && u.Name == name {
@@ -92,7 +92,7 @@ func (s *stage) withdrawn(factory string, kind api.UnavailableKind, name string)
 	return ""
 }
 
-func (s *stage) forClaude() string {
+func (s *serverAndRepos) forClaude() string {
 	s.t.Helper()
 	return s.submitAs(api.NewJob{Title: "Greet", Repo: new("ledger"), Capabilities: &api.CapabilityList{"engine:claude"}})
 }
@@ -100,7 +100,7 @@ func (s *stage) forClaude() string {
 // An engine whose key is dead is withdrawn with the reason, tried again with one job at a time,
 // and offered as soon as it works; no job is the worse for it, and the other engine goes on.
 func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.withClaude()
 	s.refuse("401 Invalid API key · Please run /login")
 	w := s.worker("desk", "--engine", "claude", "--seats", "2", "--retry", "1s")
@@ -144,7 +144,7 @@ func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
 
 // A worker whose only engine has no credit claims nothing, and says so to everybody.
 func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.withClaude()
 	s.refuse("402 Your credit balance is too low")
 	w := s.program(fleetBinary, "worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "claude", "--name", "desk", "--factory", "desk",
@@ -173,7 +173,7 @@ func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
 // Repositories that cannot be read are reported with git's words: one that was never readable, and
 // one in which an attempt could not begin, which costs the job nothing. Both come back.
 func TestUnreadableRepositoriesAreTold(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	if err := os.MkdirAll(filepath.Join(s.clone("broken"), ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 
 // What could not be saved otherwise is named until a person has removed it.
 func TestWhatWasRescuedIsTold(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.worker("desk")
 	key := s.submit(step{"run": "mkdir d; echo a > d/a; mkdir 'd/GIT~1'; echo b > 'd/GIT~1/b'"})
 	s.untilStatus(key, api.JobStatusCompleted)
@@ -230,7 +230,7 @@ func TestWhatWasRescuedIsTold(t *testing.T) {
 }
 
 // onHost prepares a worker on a host of another name; all of these are one factory.
-func (s *stage) onHost(host, name string) *processtest.Process {
+func (s *serverAndRepos) onHost(host, name string) *processtest.Process {
 	s.t.Helper()
 	args := []string{"--uts", "sh", "-c", `hostname "$1" && shift && exec "$@"`, "sh", host, fleetBinary, "worker",
 		"--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name, "--factory", "build", "--state", s.state(host + "-" + name),
@@ -244,7 +244,7 @@ func (s *stage) onHost(host, name string) *processtest.Process {
 // Two hosts cannot be one factory at a time: the second learns which host has it, and ends.
 // One that was killed leaves its name to the other after a time, and one that ended at once.
 func TestAFactoryIsOnOneHost(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	alpha, beta := s.onHost("alpha", "desk"), s.onHost("beta", "desk")
 	alpha.Start()
 	s.until("it is registered", func() bool { return strings.Contains(alpha.Output(), "registered") })

@@ -11,7 +11,7 @@ import (
 )
 
 // orchestrator runs examples/orchestrator.sh for one plan.
-func (s *stage) orchestrator() *processtest.Process {
+func (s *serverAndRepos) orchestrator() *processtest.Process {
 	s.t.Helper()
 	script, err := filepath.Abs("../../examples/orchestrator.sh")
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *stage) orchestrator() *processtest.Process {
 // A plan is split by the orchestrator that people can download, its parts are done by a
 // worker, one of them asks and is answered, and the results are joined, with nobody there.
 func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	part := func(title string, steps ...step) step {
 		return step{"title": title, "repo": "ledger", "input_context": raw(t, steps...)}
 	}

@@ -20,7 +20,7 @@ import (
 // nothing of it is pushed.
 func TestTwoJobsOutliveAnOutage(t *testing.T) {
 	outage := time.Duration(setting(t, "FLEETBOARD_OUTAGE_SECONDS", 3)) * time.Second
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	cut := newProxy(t, s.address)
 	desk := s.worker("desk", "--server", cut.url(), "--seats", "2", "--lease", (outage + 5*time.Minute).String())
 	kept, lost := s.submit(s.held("kept")), s.submit(s.held("lost"))
@@ -67,13 +67,13 @@ func TestTwoJobsOutliveAnOutage(t *testing.T) {
 
 // held returns a step that says "NAME-EPOCH" by a file when it begins, and goes on once it is
 // released.
-func (s *stage) held(name string) step {
+func (s *serverAndRepos) held(name string) step {
 	at := filepath.Join(s.dir, name) + "-$FLEETBOARD_EPOCH"
 	return step{"run": fmt.Sprintf("touch %[1]s; until test -e %[1]s-go; do sleep 0.1; done; echo by $FLEETBOARD_EPOCH > %[2]s.txt", at, name)}
 }
 
 // release lets steps go on that are held.
-func (s *stage) release(names ...string) {
+func (s *serverAndRepos) release(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(s.dir, name+"-go"), nil, 0o600); err != nil {
@@ -83,13 +83,13 @@ func (s *stage) release(names ...string) {
 }
 
 // unsent returns how many reports wait in a worker's outbox.
-func (s *stage) unsent(worker string) int {
+func (s *serverAndRepos) unsent(worker string) int {
 	files, _ := filepath.Glob(filepath.Join(s.state(worker), "outbox", "*.json")) // the pattern is a good one
 	return len(files)
 }
 
 // lapse ends a job's lease as time would.
-func (s *stage) lapse(key string) {
+func (s *serverAndRepos) lapse(key string) {
 	s.t.Helper()
 	conn, err := pgx.Connect(s.t.Context(), s.database)
 	if err != nil {

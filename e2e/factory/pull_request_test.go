@@ -13,8 +13,8 @@ import (
 	"github.com/fleetboard/fleetboard/e2e/forgetest"
 )
 
-// atForge has the repository of the stage come from a forge, and workers know it.
-func (s *stage) atForge(serve func(*testing.T, string) *forgetest.Server, kind string) *forgetest.Server {
+// atForge has the repository "ledger" come from a forge, and workers know it.
+func (s *serverAndRepos) atForge(serve func(*testing.T, string) *forgetest.Server, kind string) *forgetest.Server {
 	s.t.Helper()
 	f := serve(s.t, s.origin("ledger"))
 	s.git(s.clone("ledger"), "remote", "set-url", "origin", f.Origin())
@@ -28,7 +28,7 @@ func forgeFlags(kind, url string) []string {
 }
 
 // pullOf waits until a merge job has opened a pull request, and returns its address.
-func (s *stage) pullOf(merge string) (url string) {
+func (s *serverAndRepos) pullOf(merge string) (url string) {
 	s.t.Helper()
 	s.until(merge+" has opened a pull request", func() bool {
 		answer, err := s.person.GetJobWithResponse(context.Background(), merge)
@@ -43,7 +43,7 @@ func (s *stage) pullOf(merge string) (url string) {
 }
 
 // approve is a person's decision.
-func (s *stage) approve(key string) {
+func (s *serverAndRepos) approve(key string) {
 	s.t.Helper()
 	if _, err := s.person.ApproveJobWithResponse(s.t.Context(), key, api.ApproveAction{}); err != nil {
 		s.t.Fatal(err)
@@ -51,7 +51,7 @@ func (s *stage) approve(key string) {
 }
 
 // mergesByPullRequest is the way of a job from its approval over a red check to its merge.
-func (s *stage) mergesByPullRequest(check func(commit, state string)) {
+func (s *serverAndRepos) mergesByPullRequest(check func(commit, state string)) {
 	s.t.Helper()
 	if _, err := s.person.PutProductWithResponse(s.t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},
 		ReviewRequired: new(true), MergeBy: new(api.MergeByPullRequest)}); err != nil {
@@ -78,13 +78,13 @@ func (s *stage) mergesByPullRequest(check func(commit, state string)) {
 }
 
 // tip returns the newest commit of main at the origin.
-func (s *stage) tip() string {
+func (s *serverAndRepos) tip() string {
 	s.t.Helper()
 	return strings.Fields(s.git(s.clone("ledger"), "ls-remote", "origin", "refs/heads/main"))[0]
 }
 
 // atMain returns a file of main at the origin, whatever that is.
-func (s *stage) atMain(name string) (text string, there bool) {
+func (s *serverAndRepos) atMain(name string) (text string, there bool) {
 	s.t.Helper()
 	s.git(s.clone("ledger"), "fetch", "-q", "origin", "main")
 	for _, one := range strings.Fields(s.git(s.clone("ledger"), "ls-tree", "--name-only", "FETCH_HEAD")) {
@@ -98,7 +98,7 @@ func (s *stage) atMain(name string) (text string, there bool) {
 // An approval becomes a pull request; red checks send the work back to review, and green
 // ones merge it.
 func TestAPullRequestMerges(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	w := s.worker("desk", forgeFlags("gitea", forge.URL)...)
 	s.mergesByPullRequest(func(commit, state string) { forge.SetStatus(commit, "ci/build", state) })
@@ -112,7 +112,7 @@ func TestAPullRequestMerges(t *testing.T) {
 
 // Without a token the worker takes no such job, and the board says what is missing.
 func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	s.env = nil
 	s.worker("desk", forgeFlags("gitea", forge.URL)...)
@@ -124,7 +124,7 @@ func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
 }
 
 // work pushes a branch that writes a file, and returns its commit.
-func (s *stage) work(name, text string) (branch, commit string) {
+func (s *serverAndRepos) work(name, text string) (branch, commit string) {
 	s.t.Helper()
 	at, branch := filepath.Join(s.dir, "mara"), "work-"+strings.NewReplacer(".", "-", " ", "-").Replace(name+" "+text)
 	s.git(s.dir, "clone", "-q", s.git(s.clone("ledger"), "remote", "get-url", "origin"), at+branch)
@@ -140,7 +140,7 @@ func (s *stage) work(name, text string) (branch, commit string) {
 
 // What people do to a pull request decides what becomes of the merge.
 func TestWhatPeopleDoToAPullRequest(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitHub, "github")
 	w := s.worker("desk", forgeFlags("github", forge.URL)...)
 	begin := func(name string) (merge, branch, commit string) {

@@ -30,7 +30,7 @@ func tool(name string, arguments step) step {
 }
 
 // filedBy waits until an agent has filed a job, and has it play steps.
-func (s *stage) filedBy(agent string, steps ...step) (key string) {
+func (s *serverAndRepos) filedBy(agent string, steps ...step) (key string) {
 	s.t.Helper()
 	s.until(agent+" files a job", func() bool {
 		answer, err := s.person.ListJobsWithResponse(s.t.Context(), &api.ListJobsParams{})
@@ -50,7 +50,7 @@ func (s *stage) filedBy(agent string, steps ...step) (key string) {
 
 // thread is who said what in a thread, the oldest first, without what the server says of
 // claims and steps in between: it may say it later.
-func (s *stage) thread(name string) (said []string) {
+func (s *serverAndRepos) thread(name string) (said []string) {
 	s.t.Helper()
 	answer, err := s.person.ReadThreadWithResponse(context.Background(), name, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *stage) thread(name string) (said []string) {
 }
 
 // query queries the database for a number.
-func (s *stage) query(sql string, args ...any) (n int) {
+func (s *serverAndRepos) query(sql string, args ...any) (n int) {
 	s.t.Helper()
 	conn, err := pgx.Connect(context.Background(), s.database)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *stage) query(sql string, args ...any) (n int) {
 }
 
 // unacknowledged returns how many messages lie in inboxes.
-func (s *stage) unacknowledged() int {
+func (s *serverAndRepos) unacknowledged() int {
 	s.t.Helper()
 	return s.query("SELECT count(*) FROM message_delivery")
 }
@@ -87,7 +87,7 @@ func (s *stage) unacknowledged() int {
 // An agent files a job and gets messages about it; the one that does it asks, is answered, and goes
 // on in the same turn; the first one joins what came out.
 func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.worker("ada", "--role", "orchestrator")
 	first := s.submit(
 		tool("file_job", step{"title": "Do one half"}),
@@ -118,7 +118,7 @@ func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
 // What an agent asks of the people while another agent waits for it is answered by that
 // one, and nobody else has to.
 func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	s.worker("ada")
 	first := s.submit(
 		tool("file_job", step{"title": "Do one half"}),
@@ -139,7 +139,7 @@ func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
 // What comes while an engine works, and is not read, brings it another turn before its work
 // is handed in. What is about another job of the worker waits for that one.
 func TestMessagesBringAnotherTurn(t *testing.T) {
-	s := newStage(t)
+	s := newServerAndRepos(t)
 	w := s.worker("ada")
 	flag := filepath.Join(s.dir, "go")
 	key := s.submit(step{"run": "echo one > one.txt; touch " + filepath.Join(s.dir, "begun") + "; until test -e " + flag + "; do sleep 0.1; done"})

@@ -38,7 +38,7 @@ func TestLivesOfTheLedger(t *testing.T) {
 	t.Logf("%d lives from the seed %d", lives, first)
 	for seed := first; seed < first+lives; seed += together {
 		t.Run(fmt.Sprint("from_", seed), func(t *testing.T) {
-			w := newWorld(t)
+			w := newServices(t)
 			for n := seed; n < min(seed+together, first+lives); n++ {
 				t.Run(fmt.Sprint("seed_", n), func(t *testing.T) {
 					l := w.newLife(t, n)

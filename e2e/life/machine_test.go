@@ -29,7 +29,7 @@ const (
 
 // machine is one sequence: the workspace it runs in, and the model beside it.
 type machine struct {
-	*world
+	*testWorkspace
 	*model
 	r       *rapid.T
 	tokens  []*enrolment
@@ -73,7 +73,7 @@ func TestWholeLives(t *testing.T) {
 							failed.CompareAndSwap(0, int64(n+1))
 						}
 					}()
-					m := newMachine(r, s.newWorld(r, conn))
+					m := newMachine(r, s.newTestWorkspace(r, conn))
 					for range rapid.IntRange(10, 40).Draw(r, "steps") {
 						m.next()
 					}
@@ -105,8 +105,8 @@ func (s *server) isTold(t *testing.T) {
 	}
 }
 
-func newMachine(r *rapid.T, w *world) *machine {
-	m := &machine{world: w, model: &model{hosts: map[string]*enrolment{}}, r: r, reached: map[string]bool{}}
+func newMachine(r *rapid.T, w *testWorkspace) *machine {
+	m := &machine{testWorkspace: w, model: &model{hosts: map[string]*enrolment{}}, r: r, reached: map[string]bool{}}
 	m.oneJobPerRepo = rapid.Bool().Draw(r, "one job per repo")
 	m.reviewLimit = draw(r, "review limit", []int{0, 1, 1, 2})
 	settings := object{"one_job_per_repo": m.oneJobPerRepo}

@@ -26,7 +26,7 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	kills, seed := setting(t, "FLEETBOARD_KILLS", 20), setting(t, "FLEETBOARD_KILLS_SEED", time.Now().UnixNano()%1_000_000)
 	t.Logf("FLEETBOARD_KILLS_SEED=%d FLEETBOARD_KILLS=%d", seed, kills)
 	draw := rand.New(rand.NewPCG(uint64(seed), 0))
-	w := newWorld(t)
+	w := newServerAndHosts(t)
 	w.newHost(slow)
 	var repos []*repository
 	for i := range 4 {
@@ -66,7 +66,7 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 }
 
 // judgeKilled looks at a job and its branches.
-func (w *world) judgeKilled(t *testing.T, key string, r *repository) {
+func (w *serverAndHosts) judgeKilled(t *testing.T, key string, r *repository) {
 	t.Helper()
 	j := w.untilEnded(t, key)
 	if j.Status != api.JobStatusCompleted {
@@ -110,7 +110,7 @@ func (w *world) judgeKilled(t *testing.T, key string, r *repository) {
 }
 
 // judgeFinished looks for whatever an agent had finished, in all branches of the mirrors.
-func (w *world) judgeFinished(t *testing.T, repos []*repository) {
+func (w *serverAndHosts) judgeFinished(t *testing.T, repos []*repository) {
 	t.Helper()
 	finished, err := filepath.Glob(filepath.Join(w.hostDir(slow), "finished-*"))
 	if err != nil || len(finished) == 0 {

@@ -93,7 +93,7 @@ var plain = host{name: "plain", flags: []string{"--seats", "4"}, user: `
 // each when its job has ended. One of them: -run 'TestRepositories//^name'.
 func TestRepositories(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndHosts(t)
 	hosts := map[string]host{}
 	all := situations()
 	for _, s := range all {
@@ -157,7 +157,7 @@ func (s *situation) describe(j *api.NewJob, in map[string]any) {
 }
 
 // make makes the repository.
-func (s *situation) make(t *testing.T, w *world) {
+func (s *situation) make(t *testing.T, w *serverAndHosts) {
 	r := &repository{t: t, host: w.hostDir(s.host), name: s.name, place: s.name, format: s.format}
 	if r.format == "" {
 		r.format = "sha1"
@@ -197,7 +197,7 @@ func (s *situation) at(r *repository) string {
 }
 
 // judge waits for the job's end and looks at what is there then.
-func (s *situation) judge(t *testing.T, w *world) {
+func (s *situation) judge(t *testing.T, w *serverAndHosts) {
 	if s.repo == nil {
 		return // it could not be made, or was not wanted
 	}
@@ -228,7 +228,7 @@ func (s *situation) judge(t *testing.T, w *world) {
 }
 
 // judgeEnd looks at what the job says.
-func (s *situation) judgeEnd(w *world, o *outcome) {
+func (s *situation) judgeEnd(w *serverAndHosts, o *outcome) {
 	t := s.repo.t
 	t.Helper()
 	if s.fails != "" {
@@ -348,7 +348,7 @@ func (s *situation) judgeMarks() {
 
 // judgeNext looks at another job that was done in the repository, which must know nothing of
 // the first.
-func (s *situation) judgeNext(t *testing.T, w *world) {
+func (s *situation) judgeNext(t *testing.T, w *serverAndHosts) {
 	if s.repo == nil || s.next == "" {
 		return
 	}

@@ -22,7 +22,7 @@ func byWhom(a answer) (list []string) {
 
 // log reads the log until it holds what is wanted: a transaction that runs anywhere
 // on the server keeps back what came after it.
-func (w *world) log(query string, want []string) {
+func (w *apiServer) log(query string, want []string) {
 	w.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -39,7 +39,7 @@ func (w *world) log(query string, want []string) {
 // An event names who did it by kind and id, which stay, and by the name of then.
 func TestEventsNameWhoDidThemForGood(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	account, guest := w.guest()
 	dbfactory.Exec(t, w.db, `UPDATE membership SET role = 'member' WHERE account_id = $1`, account)
 	dbfactory.Exec(t, w.db, `UPDATE account SET name = 'reaper' WHERE id = $1`, account)

@@ -17,7 +17,7 @@ var beside = []string{"usage", "next", "order", "routable", "routability", "esti
 
 // fresh holds a job as a call answered it against a read right afterwards: same
 // fields, same times, same precision.
-func (w *world) fresh(verb string, said any) {
+func (w *apiServer) fresh(verb string, said any) {
 	w.t.Helper()
 	job, _ := said.(object)
 	key, _ := job["key"].(string)
@@ -43,7 +43,7 @@ type step struct {
 }
 
 // answers makes a call and checks the job that it answers with.
-func (w *world) answers(s step) answer {
+func (w *apiServer) answers(s step) answer {
 	w.t.Helper()
 	var body any
 	if s.body != nil {
@@ -60,7 +60,7 @@ func (w *world) answers(s step) answer {
 // Every call that answers with a job answers with what a read gives right afterwards.
 func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	soon := time.Now().Add(time.Hour).Add(123 * time.Nanosecond)
 	act := func(key, verb string, body object) {
@@ -179,7 +179,7 @@ func TestAnswersAreWhatAReadGivesAfterwards(t *testing.T) {
 func TestTheEndOfALeaseGivesTheNextJob(t *testing.T) {
 	t.Parallel()
 	for verb, words := range map[string]object{"complete": {}, "fail": {"error": "x"}, "release": {"reason": "x"}, "ask": {"question": "x"}} {
-		w := newWorld(t)
+		w := newAPIServer(t)
 		ada := w.agent("ada")
 		w.job("First", object{"priority": 9})
 		lease := w.claim(ada)

@@ -23,7 +23,7 @@ func judging(version int) map[string]object {
 // that registers agents can as little.
 func TestAgentsCannotApprove(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	for name, bring := range map[string]func(string, object){
 		"in review": func(string, object) {},
@@ -46,7 +46,7 @@ func TestAgentsCannotApprove(t *testing.T) {
 
 // untouched makes every judging call with tokens that may not, and compares the
 // job and its events with those before.
-func (w *world) untouched(key string, tokens map[string]string) {
+func (w *apiServer) untouched(key string, tokens map[string]string) {
 	w.t.Helper()
 	state := func() string {
 		return dbfactory.Text(w.t, w.db, `SELECT j.status || ' ' || j.version || ' ' || t.acceptance_met::text || ' ' ||

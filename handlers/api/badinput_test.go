@@ -12,7 +12,7 @@ import (
 
 func TestBadInput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	foreign := w.otherWorkspace()
 	theirs := w.as(foreign, "POST", "/jobs", object{"title": "Theirs", "key": "THEIRS"}).want(201)
@@ -123,7 +123,7 @@ func TestBadInput(t *testing.T) {
 
 func TestWrongMedia(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for _, header := range [][2]string{{"Content-Type", "text/plain"}, {"Content-Type", "application/json; charset=latin1"},
 		{"Content-Type", "application/x-www-form-urlencoded"}, {"Content-Encoding", "gzip"}} {
 		w.as(w.owner, "POST", "/jobs", `{"title":"x"}`, header[0], header[1]).want(415).refused(fault.UnsupportedMedia)
@@ -133,7 +133,7 @@ func TestWrongMedia(t *testing.T) {
 
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	big := `{"title":"x","body":"` + strings.Repeat("y", 300<<10) + `"}`
 	w.as(w.owner, "POST", "/jobs", big).want(413).refused(fault.TooLarge)
 
@@ -157,7 +157,7 @@ func TestLargeBodies(t *testing.T) {
 
 func TestCookiesCountForNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.as("", "GET", "/jobs", nil, "Cookie", "session="+w.owner).want(401).refused(fault.Unauthenticated)
 	w.as(w.owner, "GET", "/jobs", nil, "Cookie", "session=x").want(200)
 	w.as("", "GET", "/jobs", nil, "Authorization", "Basic "+w.owner).want(401).refused(fault.Unauthenticated)

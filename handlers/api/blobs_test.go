@@ -25,19 +25,19 @@ const (
 )
 
 // putBlob stores a content.
-func (w *world) putBlob(token, content string) answer {
+func (w *apiServer) putBlob(token, content string) answer {
 	w.t.Helper()
 	return w.as(token, "PUT", "/blobs", content, "Content-Type", "application/octet-stream")
 }
 
 // raw makes a call whose answer is not checked against the description.
-func (w *world) raw(r *http.Request, token string) (*http.Response, error) {
+func (w *apiServer) raw(r *http.Request, token string) (*http.Response, error) {
 	w.t.Helper()
 	r.Header.Set("Authorization", "Bearer "+token)
 	return http.DefaultClient.Do(r)
 }
 
-func (w *world) request(method, path string, body io.Reader) *http.Request {
+func (w *apiServer) request(method, path string, body io.Reader) *http.Request {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+api.BasePath+path, body)
 	if err != nil {
@@ -53,7 +53,7 @@ func noise(seed byte, size int) string {
 }
 
 // until waits for a number in the database.
-func (w *world) until(sql string, want int) {
+func (w *apiServer) until(sql string, want int) {
 	w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -73,7 +73,7 @@ func sumOf(content string) string {
 
 func TestABlobGoesUpAndDown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	content := noise(1, 700<<10)
 	made := w.putBlob(ada, content).want(201)
@@ -122,7 +122,7 @@ func TestABlobGoesUpAndDown(t *testing.T) {
 // What is not there, what is another's and what has no such name are the same answer.
 func TestBlobsThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	sum := w.putBlob(w.owner, "mine").want(201).text("sha256")
 	other := w.otherWorkspace()
 	bob := w.agent("bob")
@@ -137,7 +137,7 @@ func TestBlobsThatAreNotThere(t *testing.T) {
 
 func TestLimitsOfBlobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.putBlob(w.owner, noise(1, maxBlob+1)).want(413).refused(fault.TooLarge)
 	endless := w.request("PUT", "/blobs", io.MultiReader(strings.NewReader(noise(2, maxBlob)), strings.NewReader("!")))
 	if a, err := w.raw(endless, w.owner); err != nil || a.StatusCode != http.StatusRequestEntityTooLarge {
@@ -170,7 +170,7 @@ func slow(t *testing.T) io.ReadCloser {
 // A caller has a few transfers at once; others go on.
 func TestACallerHasAFewTransfersAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	ended := make(chan struct{}, api.TransfersPerAsker)
 	var bodies []io.Closer
@@ -197,7 +197,7 @@ func TestACallerHasAFewTransfersAtOnce(t *testing.T) {
 // database.
 func TestAnUploadThatStandsStill(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	r, feed := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
@@ -218,7 +218,7 @@ func TestAnUploadThatStandsStill(t *testing.T) {
 // A body that ends before its length leaves nothing; the client gets the refusal if it reads the answer.
 func TestABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	r := w.request("PUT", "/blobs", io.LimitReader(strings.NewReader(noise(1, 300<<10)), 300<<10))
 	r.ContentLength = 400 << 10
 	if _, err := w.raw(r, w.owner); err == nil {
@@ -233,7 +233,7 @@ func TestABodyThatBreaksOff(t *testing.T) {
 // A flipped bit ends the body before it, so that the client misses bytes.
 func TestADamagedBlobIsCutOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	content := noise(1, 1<<20)
 	sum := w.putBlob(w.owner, content).want(201).text("sha256")
 	dbfactory.Exec(t, w.db, `UPDATE blob_chunk SET data = set_bit(data, 999, 1 - get_bit(data, 999)) WHERE n = 2`)
@@ -256,7 +256,7 @@ func TestADamagedBlobIsCutOff(t *testing.T) {
 // and the lease goes on.
 func TestACompletionNamesItsPatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	w.job("A large change")
 	lease := w.claim(ada)
@@ -283,7 +283,7 @@ func TestACompletionNamesItsPatch(t *testing.T) {
 // A completion names a large result as it names a patch.
 func TestACompletionNamesALargeResult(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	w.job("A large result")
 	lease := w.claim(ada)
@@ -302,7 +302,7 @@ func TestACompletionNamesALargeResult(t *testing.T) {
 // given its name and reads it. One that is not there is refused, and changes nothing.
 func TestACheckpointIsABlob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	theirs := w.putBlob(bob, "somebody else's").want(201).text("sha256")
 	for _, c := range []struct {

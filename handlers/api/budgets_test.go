@@ -10,7 +10,7 @@ import (
 // A budget is made, read, edited, raised, given from and removed; money is a decimal with
 // nine places.
 func TestABudgetIsKept(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	made := w.as(w.owner, "POST", "/budgets", object{"name": "All", "scope": "workspace", "period": "month", "timezone": "Europe/Berlin",
 		"limit_usd": "100.5", "limit_runs": 50, "throttle": true}).want(201)
 	path := "/budgets/" + made.text("id")
@@ -54,7 +54,7 @@ func TestABudgetIsKept(t *testing.T) {
 
 // checkLedger reads the ledger of a budget that was edited, raised and given from, and its
 // series.
-func (w *world) checkLedger(path string) {
+func (w *apiServer) checkLedger(path string) {
 	t := w.t
 	t.Helper()
 	page := w.as(w.owner, "GET", path+"/ledger?limit=2", nil).want(200)

@@ -10,7 +10,7 @@ import (
 
 func TestBulkAnswersEachJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for i := range 4 {
 		w.job("one", object{"key": fmt.Sprintf("FB-%d", i)})
 	}
@@ -38,7 +38,7 @@ func TestBulkAnswersEachJob(t *testing.T) {
 
 func TestBulkRefusesWhatItCannotBe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	many := make([]string, 501)
 	for i := range many {
 		many[i] = fmt.Sprintf("FB-%d", i)
@@ -60,7 +60,7 @@ func TestBulkRefusesWhatItCannotBe(t *testing.T) {
 // The same bulk again changes no job that it changed before, and tries the others again.
 func TestBulkIsIdempotent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.job("one", object{"key": "FB-1"})
 	w.job("two", object{"key": "FB-2"})
 	w.as(w.owner, "POST", "/jobs/FB-2/pause", nil).want(200)

@@ -13,7 +13,7 @@ import (
 // from the description.
 func TestGeneratedClient(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	client := func(token string) *api.ClientWithResponses {
 		c, err := api.NewClientWithResponses(w.url+server.BasePath, api.WithRequestEditorFn(
 			func(_ context.Context, r *http.Request) error {

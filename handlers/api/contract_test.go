@@ -15,7 +15,7 @@ import (
 // that do not fit, in the query and in the body.
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.as(w.owner, "POST", "/jobs?colour=red", object{"title": "", "priority": "high", "max_retries": 1000, "tags": []string{""}, "taste": "sweet"}).
 		want(400).refused(fault.Malformed, "colour", "title", "priority", "max_retries", "tags[0]", "taste")
 	w.as(w.owner, "POST", "/jobs", object{"title": "", "max_retries": 1000}).want(422).refused(fault.Validation, "title", "max_retries")
@@ -24,7 +24,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 // Null clears what can be empty; what cannot is refused by its name.
 func TestNullClearsAField(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	gate := w.job("Gate")
 	made := w.as(w.owner, "POST", "/jobs", object{"title": "Full", "body": "text", "phase": "M1", "priority": 9, "tags": []string{"a"}, "files": []string{"a/**"},
 		"acceptance": []string{"works"}, "waits_for_children": true, "capabilities": []string{"gpu:h100"}, "factory": "mac-1", "repo": "free",
@@ -60,7 +60,7 @@ func TestNullClearsAField(t *testing.T) {
 // its tier are kept as they are said.
 func TestAJobsMoney(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.as(w.owner, "POST", "/jobs", object{"title": "Dear", "budget_usd": "12.34", "complexity": 5, "tier": "small"}).want(201).text("key")
 	now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
 	if now.text("budget_usd") != "12.340000000" || now.number("complexity") != 5 || now.text("tier") != "small" {
@@ -80,7 +80,7 @@ func TestAJobsMoney(t *testing.T) {
 // An edit sets all that a job waits for.
 func TestAnEditReplacesDependencies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	one, two, key := w.job("One"), w.job("Two"), w.job("Waits")
 	patch := func(deps ...string) answer {
 		now := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
@@ -102,7 +102,7 @@ func TestAnEditReplacesDependencies(t *testing.T) {
 // What a filter cannot find because it does not exist is refused.
 func TestUnknownEventTypesAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for _, call := range []string{"/events?type=job.created&type=job.vanished", "/events/stream?type=job.*&type=jobs.*"} {
 		w.as(w.owner, "GET", call, nil).want(422).refused(fault.Validation, "type[1]")
 	}
@@ -111,7 +111,7 @@ func TestUnknownEventTypesAreRefused(t *testing.T) {
 // A job that has cost more than its budget is paused as well, and says so.
 func TestABudgetOfMoneyPauses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Costly", object{"budget_usd": "0.10"})
 	ref := w.claim(ada)
@@ -140,7 +140,7 @@ func TestABudgetOfMoneyPauses(t *testing.T) {
 // goes on once its budget allows it.
 func TestATokenBudgetPauses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Costly", object{"token_budget": 1000})
 	ref := w.claim(ada)
@@ -188,7 +188,7 @@ func TestATokenBudgetPauses(t *testing.T) {
 // paused as soon as somebody starts it.
 func TestAUsedBudgetPausesAtTheStart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Costly", object{"token_budget": 10})
 	ref := w.claim(ada)
@@ -206,7 +206,7 @@ func TestAUsedBudgetPausesAtTheStart(t *testing.T) {
 // A pause that the agent has not acknowledged is withdrawn by a resume; a cancel is not.
 func TestAPauseIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Goes on")
 	ref := w.claim(ada)
@@ -234,7 +234,7 @@ func TestAPauseIsWithdrawn(t *testing.T) {
 // What a person takes back is no loss.
 func TestAReclaimIsNoLoss(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Taken", object{"max_lost": 0})
 	ref := w.claim(ada)
@@ -252,7 +252,7 @@ func TestAReclaimIsNoLoss(t *testing.T) {
 // A person completes what nobody holds; jobs that wait for it can start.
 func TestAPersonCompletesAJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("By hand")
 	child := w.job("Next", object{"depends_on": []string{key}})
@@ -280,7 +280,7 @@ func TestAPersonCompletesAJob(t *testing.T) {
 // What went wrong is in the job's log, and the next claim says from whom it takes over.
 func TestTheLogTellsWhatWentWrong(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Hard")
 	fail := func(over object) answer {

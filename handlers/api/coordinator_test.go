@@ -10,7 +10,7 @@ import (
 
 func TestCoordinatorStatus(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	a := w.as(w.owner, "GET", "/coordinator/status", nil).want(200)
 	if a.body["active"] != false || a.body["last_cycle_at"] != nil || a.text("instance_id") != "" || a.number("term") != 0 {
 		t.Errorf("before anybody led: %s", a.raw)
@@ -33,7 +33,7 @@ func TestCoordinatorStatus(t *testing.T) {
 // The workspace's own numbers stand beside those of the coordinator.
 func TestCoordinatorStatusCountsJobsAndAgents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	other := w.otherWorkspace()
 	for _, name := range []string{"ada", "bob", "cyd", "dan", "eve", "fay"} {
 		w.agent(name)
@@ -63,7 +63,7 @@ func TestCoordinatorStatusCountsJobsAndAgents(t *testing.T) {
 
 func TestRecoverDoesTheWorkOfOneWorkspace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build")
 	w.claim(ada)
@@ -85,7 +85,7 @@ func TestRecoverDoesTheWorkOfOneWorkspace(t *testing.T) {
 
 func TestCoordinatorLogs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	other := w.otherWorkspace()
 	dbfactory.Exec(t, w.db, `INSERT INTO coordinator_log (workspace_id, instance_id, term, level, message, details)
 		SELECT CASE WHEN n % 2 = 0 THEN (SELECT id FROM workspace WHERE slug = 'other') END, 'mac/17/ab', 3, 'INFO', 'line ' || n, '{"n": 1}'

@@ -11,7 +11,7 @@ import (
 // refusal is explained in the origin's words as long as it lasts.
 func TestWhatBecameOfACommitIsToldAndRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"factory": object{"name": "desk", "os": "linux", "repos": []object{{"name": "atlas"}}, "seats": 9}})
 	eve := w.agent("eve", object{"factory": object{"name": "cellar", "os": "linux", "seats": 9}})
 	w.as(w.owner, "PUT", "/products/books", object{"repos": []string{"atlas"}, "merge_by": "worker"}).want(201)
@@ -66,7 +66,7 @@ func TestWhatBecameOfACommitIsToldAndRead(t *testing.T) {
 // Work that needed no review is completed, and its refusal is reported all the same.
 func TestARefusalOfCompletedWorkIsExplained(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Work")
 	ref := w.claim(ada)

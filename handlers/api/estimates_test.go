@@ -12,7 +12,7 @@ import (
 // that of the estimate.
 func TestAClaimSaysTheTier(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	for want, job := range map[string]object{"large": {"complexity": 5}, "small": {"estimated_minutes": 15, "priority": 8},
 		"standard": {"priority": 10, "tier": "standard"}} {
@@ -31,7 +31,7 @@ func TestAClaimSaysTheTier(t *testing.T) {
 // as no job has finished, and of those like it afterwards. What a person wants is the tier.
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.as(w.owner, "POST", "/jobs", object{"title": "Fix", "kind": "fix", "estimated_minutes": 200, "tier": "large"}).want(201).text("key")
 	cold := w.as(w.owner, "GET", "/jobs/"+key+"/estimate", nil).want(200)
 	if read := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200).text("estimated_usd"); read != cold.text("p50_usd") {

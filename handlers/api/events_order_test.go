@@ -18,7 +18,7 @@ var errUndone = errors.New("undone")
 
 // openTx begins a transaction that has written one event; end commits it, or
 // undoes it.
-func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(commit bool)) {
+func openTx(t *testing.T, w *apiServer, workspace ids.ID, kind string) (end func(commit bool)) {
 	t.Helper()
 	written, verdict, over := make(chan error, 1), make(chan bool, 1), make(chan struct{})
 	go func() {
@@ -45,7 +45,7 @@ func openTx(t *testing.T, w *world, workspace ids.ID, kind string) (end func(com
 // resumed at each event, and for GET /events.
 func TestAStreamSkipsNothingThatIsCommittedLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	workspace, ok := ids.Parse(dbfactory.Text(t, w.db, `SELECT workspace_id::text FROM job WHERE key = $1`, w.job("One")))
 	if !ok {

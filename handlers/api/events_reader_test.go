@@ -27,7 +27,7 @@ func (s *liveServer) untilSeen(token, job string) (types []string, text string) 
 }
 
 // pages returns the types of the whole log, read in pages of so many events.
-func (w *world) pages(token, limit string) (types []string, text string) {
+func (w *apiServer) pages(token, limit string) (types []string, text string) {
 	w.t.Helper()
 	for at := "0-0"; ; {
 		page := w.as(token, "GET", "/events?limit="+limit+"&after="+url.QueryEscape(at), nil).want(200)
@@ -49,7 +49,7 @@ func (w *world) pages(token, limit string) (types []string, text string) {
 // only where they may see it on the page of members too.
 func TestAgentsReadNothingOfSettings(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	owner := w.person()
 	agent, first := w.agent("ada"), w.job("First")
 	_, link, err := w.accounts.Members.Invite(t.Context(), owner, invited, tenancy.RoleAdmin)

@@ -25,10 +25,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/notifier"
 )
 
-// liveServer is a second process on a world's database, which is notified of news and
+// liveServer is a second process on a server's database, which is notified of news and
 // can be stopped.
 type liveServer struct {
-	w     *world
+	w     *apiServer
 	url   string
 	done  chan struct{}
 	ended chan struct{} // a token for each answered call
@@ -46,7 +46,7 @@ func (l late) FlushError() error {
 	return errors.Join(control.Flush(), control.SetWriteDeadline(time.Now().Add(-time.Second)))
 }
 
-func newLiveServer(w *world) *liveServer {
+func newLiveServer(w *apiServer) *liveServer {
 	w.t.Helper()
 	s := &liveServer{w: w, done: make(chan struct{}), ended: make(chan struct{}, 100)}
 	services := apptest.Start(w.t, w.db)
@@ -187,7 +187,7 @@ func (s *stream) over() {
 // places to go on from: by Last-Event-ID, by ?after=, or with GET /events.
 func TestAStreamTellsOfEachChangeAndIsResumed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.job("Before")
 	s := newLiveServer(w)
 	live := s.open(w.owner, "")
@@ -241,7 +241,7 @@ func TestAStreamTellsOfEachChangeAndIsResumed(t *testing.T) {
 // same, and sees nothing of another workspace.
 func TestAStreamOfAFewTypesMovesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	key := w.job("One")
 	foreign := s.open(w.otherWorkspace(), "")
@@ -270,7 +270,7 @@ func TestAStreamOfAFewTypesMovesOn(t *testing.T) {
 // leave nothing behind.
 func TestStreamsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	shortLived := w.otherWorkspace()
 	one, two, three := s.open(shortLived, ""), s.open(w.owner, ""), s.open(w.owner, "")
@@ -298,7 +298,7 @@ func TestStreamsEnd(t *testing.T) {
 // more; others are not affected, and a place is free again when a reader leaves.
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	open := func(token string, n int) (list []*stream) {
 		for range n {
@@ -334,7 +334,7 @@ func TestStreamsAreCounted(t *testing.T) {
 // nothing when it goes on from the last id it got.
 func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	const n = 12_000
 	dbfactory.Exec(t, w.db, `INSERT INTO event (workspace_id, xid, type, actor, actor_kind, payload)

@@ -13,7 +13,7 @@ import (
 // The example of an agent in Go works on a job, asks about another, and ends as it should.
 func TestExampleAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	program := filepath.Join(t.TempDir(), "wordcount")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../examples/wordcount").CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)

@@ -37,13 +37,13 @@ type request struct {
 }
 
 // send makes a call and checks both sides of it against the description.
-func (w *world) send(in request) answer {
+func (w *apiServer) send(in request) answer {
 	w.t.Helper()
 	return exchange(w.t, w.url, in)
 }
 
 // as makes a call. One that reads a log waits until all of it may be read.
-func (w *world) as(token, method, path string, body any, header ...string) answer {
+func (w *apiServer) as(token, method, path string, body any, header ...string) answer {
 	w.t.Helper()
 	in := request{token: token, method: method, path: path, body: body, header: map[string]string{}}
 	for i := 0; i+1 < len(header); i += 2 {

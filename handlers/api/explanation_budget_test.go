@@ -20,23 +20,23 @@ func reasonsOf(a answer) string {
 // before anybody claims it; and so is the directive for its agent.
 func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 	t.Parallel()
-	budget := func(w *world) {
+	budget := func(w *apiServer) {
 		w.as(w.owner, "POST", "/budgets", object{"name": "Quarter", "scope": "workspace", "period": "month", "limit_usd": "1", "slice_usd": "1"}).want(201)
 	}
 	for name, c := range map[string]struct {
-		make   func(w *world) (key string)
+		make   func(w *apiServer) (key string)
 		codes  string
 		says   string // in the last reason
 		budget bool
 		model  string
 	}{
-		"a budget that is used up, before a claim": {func(w *world) string {
+		"a budget that is used up, before a claim": {func(w *apiServer) string {
 			budget(w)
 			w.job("First")
 			w.claim(w.agent("ada"))
 			return w.job("Second")
 		}, "budget", `"Quarter" has $0.00 free`, true, ""},
-		"after a claim": {func(w *world) string {
+		"after a claim": {func(w *apiServer) string {
 			budget(w)
 			ada := w.agent("ada")
 			w.job("First")
@@ -45,37 +45,37 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			w.as(ada, "POST", "/fleet/claim", object{}).want(204)
 			return key
 		}, "budget", `"Quarter" has $0.00 free`, true, ""},
-		"a throttle": {func(w *world) string {
+		"a throttle": {func(w *apiServer) string {
 			budget(w)
 			dbfactory.Exec(t, w.db, `UPDATE budget SET throttle = true, throttled_below = 6`)
 			w.agent("ada")
 			return w.job("Build")
 		}, "throttled", `"Quarter" would run out before its period ends`, true, ""},
-		"a throttle, after a claim": {func(w *world) string {
+		"a throttle, after a claim": {func(w *apiServer) string {
 			budget(w)
 			dbfactory.Exec(t, w.db, `UPDATE budget SET throttle = true, throttled_below = 6`)
 			key := w.job("Build")
 			w.as(w.agent("ada"), "POST", "/fleet/claim", object{}).want(204)
 			return key
 		}, "throttled", `"Quarter" would run out before its period ends`, true, ""},
-		"a throttle for less urgent ones": {func(w *world) string {
+		"a throttle for less urgent ones": {func(w *apiServer) string {
 			budget(w)
 			dbfactory.Exec(t, w.db, `UPDATE budget SET throttle = true, throttled_below = 5`)
 			w.agent("ada")
 			return w.job("Build")
 		}, "can_start", "seats free", false, ""},
-		"a model without a price": {func(w *world) string {
+		"a model without a price": {func(w *apiServer) string {
 			budget(w)
 			w.agent("ada", object{"model": "house-7b"})
 			return w.job("Build")
 		}, "budget", `The model "house-7b" has no price`, true, "house-7b"},
-		"another agent's model has one": {func(w *world) string {
+		"another agent's model has one": {func(w *apiServer) string {
 			budget(w)
 			w.agent("ada", object{"model": "house-7b"})
 			w.agent("eve", object{"model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"})
 			return w.job("Build")
 		}, "can_start", "seats free", false, ""},
-		"paused by a budget": {func(w *world) string {
+		"paused by a budget": {func(w *apiServer) string {
 			budget(w)
 			ada := w.agent("ada")
 			w.job("First")
@@ -85,19 +85,19 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 			dbfactory.Exec(t, w.db, `UPDATE job SET status = 'paused', status_by = 'budget', status_by_kind = 'system' WHERE key = $1`, ref["job"])
 			return ref["job"].(string)
 		}, "budget", `"Quarter" has $0.00 free`, true, ""},
-		"a pause that its agent has not carried out": {func(w *world) string {
+		"a pause that its agent has not carried out": {func(w *apiServer) string {
 			w.job("First")
 			key := w.claim(w.agent("ada"))["job"].(string)
 			w.as(w.owner, "POST", "/jobs/"+key+"/pause", object{}).want(200)
 			return key
 		}, "claimed pause_pending", "Asked to pause by ", false, ""},
-		"a cancel that its agent has not carried out": {func(w *world) string {
+		"a cancel that its agent has not carried out": {func(w *apiServer) string {
 			w.job("First")
 			key := w.claim(w.agent("ada"))["job"].(string)
 			w.as(w.owner, "POST", "/jobs/"+key+"/cancel", object{"reason": "not needed"}).want(200)
 			return key
 		}, "claimed cancel_pending", "not needed", false, ""},
-		"a pause that a budget asks for": {func(w *world) string {
+		"a pause that a budget asks for": {func(w *apiServer) string {
 			budget(w)
 			ada := w.agent("ada")
 			w.job("First")
@@ -108,7 +108,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newAPIServer(t)
 			key := c.make(w)
 			e := w.as(w.owner, "GET", "/jobs/"+key+"/explanation", nil).want(200)
 			last := e.count("reasons") - 1
@@ -128,7 +128,7 @@ func TestMoneyAndPendingStopsAreExplained(t *testing.T) {
 // A preview says what keeps a job back beside the fleet.
 func TestAPreviewSaysThatABudgetIsAtItsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.agent("ada")
 	preview := func(in object) string {
 		return reasonsOf(w.as(w.owner, "POST", "/routability", in).want(200))
@@ -160,7 +160,7 @@ func TestAPreviewSaysThatABudgetIsAtItsEnd(t *testing.T) {
 // Models without a price are listed and decided on by the API.
 func TestModelsWithoutAPriceAreDecidedOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"model": "House-7B", "provider": "house"})
 	made := w.as(w.owner, "POST", "/budgets", object{"name": "All", "scope": "workspace", "period": "month", "limit_usd": "10"}).want(201)
 	if made.text("unpriced") != "ask" {

@@ -12,7 +12,7 @@ import (
 // a sentence, and the numbers count it.
 func TestEveryStatusIsExplainedAndCounted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	put := func(title string, status jobs.Status, why jobs.WaitReason) string {
 		key := w.job(title)
 		dbfactory.Exec(t, w.db, `UPDATE job SET status = $2, wait_reason = $3, completed_at = now(), failed_at = now() WHERE key = $1`,

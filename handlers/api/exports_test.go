@@ -13,7 +13,7 @@ func TestAnExportMovesOnlyWhereItWasRead(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"messages", "events"} {
 		t.Run(source, func(t *testing.T) {
-			w := newWorld(t)
+			w := newAPIServer(t)
 			w.agent("ada")
 			for i := range 4 {
 				w.job(fmt.Sprint("job ", i))
@@ -73,7 +73,7 @@ func TestAnExportMovesOnlyWhereItWasRead(t *testing.T) {
 
 func TestAnExportIsRemovedByItsName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.as(w.owner, "POST", "/exports", object{"name": "disk", "source": "events"}).want(200)
 	for _, confirm := range []string{"", "?confirm=", "?confirm=other", "?confirm=DISK"} {
 		w.as(w.owner, "DELETE", "/exports/disk"+confirm, nil).want(422).refused(fault.Validation, "confirm")

@@ -11,7 +11,7 @@ import (
 // be is refused.
 func TestAFactorySaysWhatItDoesNotOffer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"factory": hostOf("ada")})
 	f := w.as(w.owner, "GET", "/factories/ada-host", nil).want(200)
 	if f.at("state") != "live" || f.at("unavailable", 0, "name") != "claude" || f.at("unavailable", 0, "since") != "2026-01-02T03:04:05Z" ||
@@ -46,7 +46,7 @@ func TestAFactorySaysWhatItDoesNotOffer(t *testing.T) {
 // A second host learns who has the factory, and since when; one that ends leaves it at once.
 func TestAFactoryElsewhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	at := func(host string) object { return object{"factory": object{"name": "build", "host": host}} }
 	ada := w.agent("ada", at("alpha"))
 	register := func() answer {

@@ -12,7 +12,7 @@ import (
 )
 
 // names returns a field of the items of all pages of a list, in their order.
-func (w *world) names(token, path, field, cursor, next string) string {
+func (w *apiServer) names(token, path, field, cursor, next string) string {
 	w.t.Helper()
 	var all []string
 	for place, pages := "", 0; ; pages++ {
@@ -36,7 +36,7 @@ func (w *world) names(token, path, field, cursor, next string) string {
 
 func TestAgentsAreFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for i, name := range []string{"ada", "bob", "cyd", "dan"} {
 		w.agent(name, object{"factory": object{"name": fmt.Sprintf("host-%d", i%2), "seats": 9}})
 	}
@@ -60,7 +60,7 @@ func TestAgentsAreFiltered(t *testing.T) {
 
 func TestCoordinatorLogsAreFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	dbfactory.Exec(t, w.db, `INSERT INTO coordinator_log (instance_id, term, level, message)
 		SELECT 'x', 1, (ARRAY['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'])[n % 5 + 1], n FROM generate_series(0, 9) n ORDER BY n`)
 	for level, want := range map[string]string{"DEBUG": "9 8 7 6 5 4 3 2 1 0", "WARNING": "9 8 7 4 3 2", "CRITICAL": "9 4"} {
@@ -73,7 +73,7 @@ func TestCoordinatorLogsAreFiltered(t *testing.T) {
 
 func TestEventsAreReadSinceATimeAndBackwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.job("one", object{"key": "FB-1"})
 	job := dbfactory.Text(t, w.db, `SELECT id::text FROM job`)
 	dbfactory.Exec(t, w.db, `TRUNCATE event CASCADE`)
@@ -116,7 +116,7 @@ func TestEventsAreReadSinceATimeAndBackwards(t *testing.T) {
 
 func TestJobsAreFilteredByFailureAndWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	first := w.job("first", object{"key": "FB-1"})
 	w.job("second", object{"key": "FB-2", "depends_on": []string{first}})
 	w.job("third", object{"key": "FB-3", "not_before": "2099-01-01T00:00:00Z"})

@@ -12,7 +12,7 @@ import (
 // that is refused does not fail the others.
 func TestABatchAnswersEachReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"max_concurrent_jobs": 10})
 	w.agent("eve")
 	item := func(verb string, ref object, more ...object) object {
@@ -65,7 +65,7 @@ func TestABatchAnswersEachReport(t *testing.T) {
 // One of the reports of a batch brings jobs for all seats that become free with it.
 func TestABatchBringsTheNextJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"max_concurrent_jobs": 2})
 	var items []object
 	for range 2 {
@@ -91,7 +91,7 @@ func TestABatchBringsTheNextJobs(t *testing.T) {
 // What is wrong with the batch itself fails it as a whole, before anything is done.
 func TestABatchThatIsNone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	ref := w.claim(ada)
@@ -121,7 +121,7 @@ func TestABatchThatIsNone(t *testing.T) {
 // answered as before, and what would end it otherwise learns how it ended.
 func TestABatchIsToldTwice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"max_concurrent_jobs": 10})
 	var items []object
 	for verb, words := range map[string]object{"complete": {"summary": "done"}, "fail": {"error": "it broke", "retryable": true},

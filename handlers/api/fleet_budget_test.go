@@ -12,7 +12,7 @@ import (
 // enough left, and is answered by the tightest limit.
 func TestAnAgentAsksBeforeItSpends(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.as(w.owner, "POST", "/budgets", object{"name": "Soft", "scope": "workspace", "period": "month", "limit_usd": "0.01", "hard": false}).want(201)
 	w.as(w.owner, "POST", "/budgets", object{"name": "All", "scope": "workspace", "period": "month", "limit_usd": "10", "slice_usd": "1"}).want(201)
@@ -68,7 +68,7 @@ func TestAnAgentAsksBeforeItSpends(t *testing.T) {
 // Where nothing limits money, all is well.
 func TestNoBudgetIsNoLimit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	a := w.as(ada, "POST", "/fleet/budget", merge(w.claim(ada), object{"at": "spawn", "estimate_usd": "500"})).want(200)
@@ -80,7 +80,7 @@ func TestNoBudgetIsNoLimit(t *testing.T) {
 // A used-up hard budget stops before the agent's next step.
 func TestAUsedUpBudgetStopsTheNextStep(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.as(w.owner, "POST", "/budgets", object{"name": "All", "scope": "workspace", "period": "month", "limit_usd": "1", "slice_usd": "1"}).want(201)
 	w.job("One")
@@ -95,7 +95,7 @@ func TestAUsedUpBudgetStopsTheNextStep(t *testing.T) {
 // A raise is taken back by its line in the ledger.
 func TestARaiseIsTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	path := "/budgets/" + w.as(w.owner, "POST", "/budgets", object{"name": "All", "scope": "workspace", "period": "month", "limit_usd": "1"}).want(201).text("id")
 	w.as(w.owner, "POST", path+"/raise", object{"amount_usd": "5"}).want(200)
 	line := object{"line": w.as(w.owner, "GET", path+"/ledger", nil).want(200).number("items", 0, "id")}
@@ -110,7 +110,7 @@ func TestARaiseIsTakenBack(t *testing.T) {
 // product's, the milestone's or the job's own, also after it has spent some of it.
 func TestAClaimTellsOfTheLeastBudget(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	limit := func(name string, usd, slice string, of object) string {
 		t.Helper()
@@ -155,7 +155,7 @@ func TestAClaimTellsOfTheLeastBudget(t *testing.T) {
 // that runs.
 func TestAJobSaysWhatItHasCost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("One")
 	spends := func(ref object, id, cost string) {

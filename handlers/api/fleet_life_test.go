@@ -10,7 +10,7 @@ import (
 
 func TestAQuestionAndItsAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada", object{"max_concurrent_jobs": 1}), w.agent("bob")
 	key := w.job("Choose")
 	ref := w.claim(ada)
@@ -45,7 +45,7 @@ func TestAQuestionAndItsAnswer(t *testing.T) {
 
 func TestAMergeThatFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build", object{"review_required": true})
 	w.as(ada, "POST", "/fleet/complete", w.claim(ada)).want(200)
@@ -63,7 +63,7 @@ func TestAMergeThatFails(t *testing.T) {
 
 func TestOpenChildrenKeepTheirParentOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	parent := w.job("Parent", object{"waits_for_children": true, "priority": 9})
 	child := w.job("Child")
@@ -82,7 +82,7 @@ func TestOpenChildrenKeepTheirParentOpen(t *testing.T) {
 
 func TestAClaimSaysWhyItGivesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	why := func(want string) {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestAClaimSaysWhyItGivesNothing(t *testing.T) {
 // Every call that keeps a lease gets a drain, and a warning goes before it.
 func TestADrainIsToldEverywhere(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("Long", object{"estimated_minutes": 20})
 	ref := w.claim(ada)

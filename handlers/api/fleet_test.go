@@ -14,7 +14,7 @@ import (
 
 func TestAgentDoesAJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build", object{"repo": "atlas", "review_required": true, "input_context": object{"command": "make"}})
 
@@ -54,7 +54,7 @@ func TestAgentDoesAJob(t *testing.T) {
 
 func TestReviewedJobIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build", object{"review_required": true})
 	ref := w.claim(ada)
@@ -82,7 +82,7 @@ func TestReviewedJobIsDoneAgain(t *testing.T) {
 
 func TestLeasesEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 
 	w.job("Fails", object{"retry_backoff_seconds": 3600})
@@ -117,7 +117,7 @@ func TestLeasesEnd(t *testing.T) {
 
 func TestDirectivesReachTheAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	for verb, code := range map[string]fault.Code{"pause": fault.Paused, "cancel": fault.Cancelled} {
 		key := w.job("To " + verb)
@@ -136,7 +136,7 @@ func TestDirectivesReachTheAgent(t *testing.T) {
 
 func TestTwoBootsOfOneAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	old := w.agent("ada")
 	key := w.job("Held")
 	ref := w.claim(old)
@@ -151,7 +151,7 @@ func TestTwoBootsOfOneAgent(t *testing.T) {
 
 func TestAgentsActAsThemselves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	w.as(bob, "POST", "/agents/ada/heartbeat", object{"boot_id": "ada-boot", "status": "idle"}).want(403).refused(fault.Forbidden)
 	w.as(w.enrolment, "PUT", "/agents/ada", object{"name": "bob", "boot_id": "b", "factory": object{"name": "h"}}).
@@ -166,7 +166,7 @@ func TestAgentsActAsThemselves(t *testing.T) {
 
 func TestFleetIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.agent("ada")
 	bob := w.agent("bob")
 	page := w.as(w.owner, "GET", "/agents?limit=1", nil).want(200)
@@ -223,7 +223,7 @@ func TestFleetIsShown(t *testing.T) {
 
 func TestQueueStateIsConditional(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.as(ada, "POST", "/fleet/claim", nil).want(204)
 	state := w.as(ada, "GET", "/fleet/queue-state", nil).want(200)
@@ -241,7 +241,7 @@ func TestQueueStateIsConditional(t *testing.T) {
 
 func TestLongPollWakes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.as(ada, "POST", "/fleet/claim", nil).want(204)
 	w.arrive("ada")
@@ -260,7 +260,7 @@ func TestLongPollWakes(t *testing.T) {
 // readers, not for an agent that waits.
 func TestLongPollOutlivesTheServersTimeouts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	strict := httptest.NewUnstartedServer(w.handler)
 	strict.Config.ReadTimeout, strict.Config.WriteTimeout = time.Second, time.Second
@@ -275,7 +275,7 @@ func TestLongPollOutlivesTheServersTimeouts(t *testing.T) {
 
 func TestLongPollEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan struct{})
@@ -297,7 +297,7 @@ func TestLongPollEndsWithItsCaller(t *testing.T) {
 
 func TestEndedTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	owner := dbtest.Owner(t, w.db)
 	w.as(w.owner[:len(w.owner)-1], "GET", "/stats", nil).want(401).refused(fault.TokenInvalid)
 	if _, err := owner.Exec(t.Context(), `UPDATE access_token SET expires_at = now() - interval '1 second' WHERE kind = 'enrolment'`); err != nil {

@@ -23,7 +23,7 @@ func told(id string, over ...object) object {
 // Each entry gets its answer; the job and its attempts show the sums, exactly.
 func TestUsageOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("One")
 	if a := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200); a.number("usage", "entries") != 0 || a.at("usage", "cost_usd") != nil {
@@ -78,7 +78,7 @@ func TestUsageOverHTTP(t *testing.T) {
 // What is wrong with the form of a report refuses it as a whole, with the place.
 func TestUsageOfAnotherForm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	ref := w.claim(ada)
@@ -128,7 +128,7 @@ func TestUsageOfAnotherForm(t *testing.T) {
 // A batch reports usage beside other reports, and each is answered as it would be alone.
 func TestUsageInABatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	ref := w.claim(ada)
@@ -164,7 +164,7 @@ func TestUsageInABatch(t *testing.T) {
 // A boot that was replaced learns so, as by its other reports.
 func TestUsageOfAReplacedBoot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	before := w.agent("ada")
 	w.job("One")
 	ref := w.claim(before)
@@ -179,7 +179,7 @@ func TestUsageOfAReplacedBoot(t *testing.T) {
 // answered beside their answers.
 func TestUsageComesWithOtherReports(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	for i, r := range []struct {
 		path   string
@@ -213,7 +213,7 @@ func TestUsageComesWithOtherReports(t *testing.T) {
 // booked as well, and so is that of a report that is refused.
 func TestUsageComesWithHeartbeats(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	w.job("Two")

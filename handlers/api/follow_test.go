@@ -13,7 +13,7 @@ import (
 // An agent that merges by a pull request says which one it follows, and the work names it.
 func TestAPullRequestIsFollowed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada", object{"factory": object{"name": "desk", "repos": []object{{"name": "atlas"}}, "capabilities": []string{fleet.OpensPullRequests}, "seats": 9}})
 	w.as(w.owner, "PUT", "/products/books", object{"repos": []string{"atlas"}, "merge_by": "pull_request"}).want(201)
 	key := w.job("Work", object{"repo": "atlas", "review_required": true})
@@ -37,7 +37,7 @@ func TestAPullRequestIsFollowed(t *testing.T) {
 // A worker learns which jobs ended so long ago that their branches may go.
 func TestBranchesOfEndedJobsAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.as(w.owner, "PUT", "/products/books", object{"repos": []string{"atlas"}, "branch_retention_days": 3}).want(201)
 	key := w.job("Work", object{"repo": "atlas"})

@@ -16,7 +16,7 @@ import (
 // refusal is written.
 func TestACallUnderAnotherNameIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	server, ok := w.handler.(*api.Server)
 	if !ok {
 		t.Fatal("the handler is not the API's")

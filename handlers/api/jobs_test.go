@@ -12,7 +12,7 @@ import (
 
 func TestCreateSaysWhereTheJobCanRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.agent("ada")
 
 	here := w.as(w.owner, "POST", "/jobs", object{"title": "Fix it", "repo": "atlas", "capabilities": []string{"os:linux", "has:git"},
@@ -47,7 +47,7 @@ func TestCreateSaysWhereTheJobCanRun(t *testing.T) {
 
 func TestBigNumbersStayExact(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	const digits = "12345678901234567890123456789012345678901234567890.125"
 	key := w.as(w.owner, "POST", "/jobs", `{"title":"n","input_context":{"n":`+digits+`}}`).want(201).text("key")
 	read := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
@@ -58,7 +58,7 @@ func TestBigNumbersStayExact(t *testing.T) {
 
 func TestBatchIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.agent("ada")
 	batch := object{"jobs": []object{{"title": "a", "key": "A-1", "repo": "atlas"},
 		{"title": "b", "depends_on": []string{"A-1"}, "capabilities": []string{"gpu:h100"}}}}
@@ -81,7 +81,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 
 func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	first := w.as(w.owner, "POST", "/jobs", `{"title":"once","priority":7}`, "Idempotency-Key", "k1").want(201)
 	again := w.as(w.owner, "POST", "/jobs", ` { "priority" : 7, "title" : "once" } `, "Idempotency-Key", "k1").want(200)
 	if again.text("id") != first.text("id") || again.header.Get("Idempotent-Replayed") != "true" {
@@ -105,7 +105,7 @@ func TestIdempotencyKey(t *testing.T) {
 
 func TestIdempotencyKeyOfAJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	first := w.as(w.owner, "POST", "/jobs", object{"title": "once", "idempotency_key": "k"}).want(201)
 	again := w.as(w.owner, "POST", "/jobs", object{"title": "once", "idempotency_key": "k"}).want(200)
 	if again.text("id") != first.text("id") {
@@ -138,7 +138,7 @@ func TestIdempotencyKeyOfAJob(t *testing.T) {
 
 func TestPairsOfSurrogatesAreCharacters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	made := w.as(w.owner, "POST", "/jobs", `{"title":"a\ud83d\uDE00 \\ud83d \u00e9"}`).want(201)
 	if got, want := made.text("title"), `a😀 \ud83d é`; got != want {
 		t.Errorf("title %q, want %q", got, want)
@@ -147,7 +147,7 @@ func TestPairsOfSurrogatesAreCharacters(t *testing.T) {
 
 func TestListFiltersAndPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for i := range 5 {
 		w.job(fmt.Sprintf("Job %d", i), object{"priority": i, "phase": "M1", "tags": []string{"blue"}, "repo": "atlas"})
 	}
@@ -187,7 +187,7 @@ func TestListFiltersAndPages(t *testing.T) {
 
 func TestPatchKnowsItsVersion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.job("Old", object{"tags": []string{"x"}})
 	edited := w.as(w.owner, "PATCH", "/jobs/"+key, object{"version": 1, "title": "New", "tags": []string{}}).want(200)
 	if edited.text("title") != "New" || edited.count("tags") != 0 || edited.number("version") != 2 {
@@ -205,7 +205,7 @@ func TestPatchKnowsItsVersion(t *testing.T) {
 
 func TestPeopleMoveJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.job("Move me")
 	steps := []struct {
 		verb, status string

@@ -8,7 +8,7 @@ import (
 
 func TestJobsAreLinkedAndUnlinked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	a, b := w.job("a"), w.job("b")
 
 	linked := w.as(w.owner, "POST", "/jobs/"+a+"/dependencies", object{"depends_on": b}).want(200)
@@ -29,7 +29,7 @@ func TestJobsAreLinkedAndUnlinked(t *testing.T) {
 
 func TestLinksFormNoCircle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	a, b, c := w.job("a"), w.job("b"), w.job("c")
 	w.as(w.owner, "POST", "/jobs/"+a+"/dependencies", object{"depends_on": b}).want(200)
 	w.as(w.owner, "POST", "/jobs/"+b+"/dependencies", object{"depends_on": c, "type": "blocks"}).want(200)
@@ -55,7 +55,7 @@ func TestLinksFormNoCircle(t *testing.T) {
 // A parent with a gate is not claimed while its child is open, and says so.
 func TestAParentWaitsForItsChildBehindAGate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	parent := w.job("Parent", object{"priority": 9})
 	child := w.job("Child")
@@ -88,7 +88,7 @@ func TestAParentWaitsForItsChildBehindAGate(t *testing.T) {
 
 func TestCriteriaAreTicked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.job("a", object{"acceptance": []string{"it builds", "it is tested"}})
 	ticked := w.as(w.owner, "PATCH", "/jobs/"+key, object{"version": 1, "acceptance_met": []bool{false, true}}).want(200)
 	if ticked.at("acceptance_met", 0) != false || ticked.at("acceptance_met", 1) != true {

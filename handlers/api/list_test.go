@@ -16,7 +16,7 @@ import (
 // lease of the last one knows.
 func TestTheAttemptsOfAnAgent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	for i, verb := range []string{"complete", "fail", "release", "fail", "complete"} {
 		w.job("one", object{"key": fmt.Sprintf("K-%d", i), "max_retries": 0})
@@ -64,7 +64,7 @@ func TestTheAttemptsOfAnAgent(t *testing.T) {
 
 func TestJobsAreSorted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for i, priority := range []int{3, 9, 3, 1} {
 		w.job("job", object{"key": fmt.Sprintf("K-%d", i), "priority": priority})
 	}
@@ -90,7 +90,7 @@ func TestJobsAreSorted(t *testing.T) {
 
 func TestPartsOfJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	key := w.job("job", object{"body": "long", "tags": []string{"a"}})
 	whole, _ := w.as(w.owner, "GET", "/jobs", nil).want(200).at("items", 0).(object)
 	for _, fields := range []string{"title", "id,key", "key", "status,tags,lease,not_before,result,title,title", strings.Join(jobFields(), ",")} {

@@ -12,7 +12,7 @@ func logLine(level, message string) object { return object{"level": level, "mess
 
 func TestAnAgentWritesALog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build")
 	w.claim(ada)
@@ -41,7 +41,7 @@ func TestAnAgentWritesALog(t *testing.T) {
 
 func TestRefusedLogLines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build")
 	w.claim(ada)
@@ -81,7 +81,7 @@ func TestRefusedLogLines(t *testing.T) {
 // Log lines may come in bodies of 5 MB; every other call keeps its 256 KB.
 func TestLogBodiesMayBeLarge(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Build")
 	w.claim(ada)

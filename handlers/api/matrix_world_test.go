@@ -37,7 +37,7 @@ type matrix struct {
 
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	m := &matrix{t: t, db: w.db, done: make(chan struct{})}
 	close(m.done)
 	first, _ := ids.Parse(dbfactory.Text(t, w.db, "SELECT id::text FROM workspace"))
@@ -66,7 +66,7 @@ func newMatrix(t *testing.T) *matrix {
 }
 
 // person makes a member with a role, its token, and one that was revoked.
-func (m *matrix) person(w *world, workspace ids.ID, role tenancy.Role, name string, foreign bool) {
+func (m *matrix) person(w *apiServer, workspace ids.ID, role tenancy.Role, name string, foreign bool) {
 	m.t.Helper()
 	id := ids.New()
 	dbfactory.Exec(m.t, m.db, "INSERT INTO account (id, email, name) VALUES ($1, $2, $3)", id,
@@ -86,7 +86,7 @@ func (m *matrix) person(w *world, workspace ids.ID, role tenancy.Role, name stri
 }
 
 // machines makes an enrolment token, good and revoked, and an agent's.
-func (m *matrix) machines(w *world, workspace ids.ID, name string, foreign bool) {
+func (m *matrix) machines(w *apiServer, workspace ids.ID, name string, foreign bool) {
 	m.t.Helper()
 	owner := dbfactory.Person(workspace, tenancy.RoleOwner)
 	owner.Account, _ = ids.Parse(dbfactory.Text(m.t, m.db, "SELECT min(account_id::text) FROM membership WHERE workspace_id = $1 AND role = 'owner'", workspace))
@@ -115,7 +115,7 @@ func (m *matrix) registration() object {
 			"capabilities": []string{"has:" + canary}, "seats": 10, "repos": []object{{"name": canary + "-repo", "url": "https://example.org/" + canary}}}}
 }
 
-func (m *matrix) issue(w *world, who tenancy.Principal, in tokens.NewToken) string {
+func (m *matrix) issue(w *apiServer, who tenancy.Principal, in tokens.NewToken) string {
 	m.t.Helper()
 	token, err := w.accounts.Tokens.Issue(m.t.Context(), who, in)
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *matrix) issue(w *world, who tenancy.Principal, in tokens.NewToken) stri
 	return token
 }
 
-func (m *matrix) revoked(w *world, who tenancy.Principal, in tokens.NewToken) string {
+func (m *matrix) revoked(w *apiServer, who tenancy.Principal, in tokens.NewToken) string {
 	m.t.Helper()
 	token := m.issue(w, who, in)
 	dbfactory.Exec(m.t, m.db, "UPDATE access_token SET revoked_at = now() WHERE created_at = (SELECT max(created_at) FROM access_token)")
@@ -147,7 +147,7 @@ var matrixBlob string
 var matrixLine int64
 
 // fill makes jobs in every state that the calls need.
-func (w *world) fill() {
+func (w *apiServer) fill() {
 	w.t.Helper()
 	w.as(w.owner, "PUT", "/products/"+canary+"-product", object{"repos": []string{canary + "-repo"}})
 	w.as(w.owner, "PUT", "/products/"+asked("-spare"), object{})

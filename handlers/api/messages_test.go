@@ -26,7 +26,7 @@ import (
 )
 
 // hear reads an inbox until so many messages are there, and gives their texts.
-func (w *world) hear(token string, n int) (texts []string, last int64) {
+func (w *apiServer) hear(token string, n int) (texts []string, last int64) {
 	w.t.Helper()
 	for after := int64(0); len(texts) < n; {
 		page := w.as(token, "GET", fmt.Sprintf("/messages?wait_seconds=50&after=%d", after), nil).want(200)
@@ -41,7 +41,7 @@ func (w *world) hear(token string, n int) (texts []string, last int64) {
 
 // A message is sent, received, answered in its thread, found and acknowledged.
 func TestAgentsTalk(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob := w.agent("ada"), w.agent("bob")
 	id := ids.New().String()
 	said := object{"id": id, "type": "custom.question", "to": object{"agent": "bob"}, "payload": object{"text": "which parser?"}}
@@ -83,7 +83,7 @@ func TestAgentsTalk(t *testing.T) {
 }
 
 func TestWhatIsWrongWithAMessageIsNamed(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	to := object{"agent": "ada"}
 	for field, body := range map[string]object{
@@ -109,7 +109,7 @@ func TestWhatIsWrongWithAMessageIsNamed(t *testing.T) {
 
 // What cannot be processed becomes a dead letter, which people hand out again or remove.
 func TestDeadLettersAreDealtWith(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	id := ids.New().String()
 	w.as(w.owner, "POST", "/messages", object{"id": id, "type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": "poison"}}).want(201)
@@ -132,7 +132,7 @@ func TestDeadLettersAreDealtWith(t *testing.T) {
 
 // An export goes on from the position that was acknowledged last.
 func TestAnExportKeepsItsPosition(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	for i := range 3 {
 		w.as(w.owner, "POST", "/messages", object{"type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": fmt.Sprint(i)}}).want(201)
@@ -177,7 +177,7 @@ func TestAnExportKeepsItsPosition(t *testing.T) {
 
 // A reader that stays is sent each message as it comes, with its position.
 func TestAnInboxIsStreamed(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	ctx, leave := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer leave()
@@ -206,7 +206,7 @@ func TestAnInboxIsStreamed(t *testing.T) {
 
 // An agent has the roles that its enrolment token allows.
 func TestRolesAreThoseOfTheToken(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	factory := object{"boot_id": "b", "factory": object{"name": "host", "seats": 1}}
 	plain := w.as(w.enrolment, "PUT", "/agents/ada", factory).want(200)
 	if roles := fmt.Sprint(plain.at("agent", "roles")); roles != "[worker]" {
@@ -225,7 +225,7 @@ func TestRolesAreThoseOfTheToken(t *testing.T) {
 // reads; the same message again is answered with it. Where there is no space for it, that is
 // said at the payload.
 func TestALargePayloadIsReadAsABlob(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, bob, eve := w.agent("ada"), w.agent("bob"), w.agent("eve")
 	text := strings.Repeat("word ", 20<<10)
 	said := object{"id": ids.New().String(), "type": "custom.report", "to": object{"agent": "bob"}, "payload": object{"text": text}}
@@ -252,7 +252,7 @@ func TestALargePayloadIsReadAsABlob(t *testing.T) {
 
 // What was dropped is listed for those who run the fleet, and reads as the messages did.
 func TestArchivesAreListed(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	id := w.as(w.owner, "POST", "/messages", object{"type": "custom.x", "to": object{"agent": "ada"}, "payload": object{"text": "<old>"}}).want(201).text("id")
 	was := w.as(w.owner, "GET", "/messages/"+id, nil).want(200)
@@ -290,7 +290,7 @@ func TestArchivesAreListed(t *testing.T) {
 // that only the server says, and fills its share of an inbox and no more.
 func TestMessagesKnowTheirBounds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for _, name := range []string{"atlas", "vega"} {
 		w.as(w.owner, "PUT", "/products/"+name, object{}).want(201)
 	}

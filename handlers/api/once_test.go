@@ -55,7 +55,7 @@ type named struct {
 }
 
 // namedCalls returns all calls that take an Idempotency-Key.
-func (w *world) namedCalls() map[string]named {
+func (w *apiServer) namedCalls() map[string]named {
 	agent := w.agent("ada", object{"max_concurrent_jobs": 100, "factory": object{"name": "ada-host", "seats": 100}})
 	job := func(n int, over ...object) string { return w.job(fmt.Sprint("job ", n), over...) }
 	held := func(n int) object {
@@ -152,13 +152,13 @@ func (w *world) namedCalls() map[string]named {
 }
 
 // effects counts what calls leave behind.
-func (w *world) effects() int {
+func (w *apiServer) effects() int {
 	return dbfactory.Int(w.t, w.db, `SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM message) + (SELECT count(*) FROM job) +
 		(SELECT count(*) FROM budget_ledger) + (SELECT count(*) FROM message_export)`)
 }
 
 // secondOwner returns the token of another owner of the workspace, and one more of the first one.
-func (w *world) secondOwner() (other, second string) {
+func (w *apiServer) secondOwner() (other, second string) {
 	w.t.Helper()
 	who := w.person()
 	account := dbfactory.NewMember(w.t, w.db, who.Workspace, tenancy.RoleOwner)
@@ -181,7 +181,7 @@ func isReplay(a answer) bool { return a.header.Get("Idempotent-Replayed") == "tr
 // effect once, or stands among those that do no harm when they arrive twice.
 func TestEachRequestWithAKeyHasItsEffectOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	calls := w.namedCalls()
 	other, second := w.secondOwner()
 	for path, item := range described.doc.Paths.Map() {
@@ -198,7 +198,7 @@ func TestEachRequestWithAKeyHasItsEffectOnce(t *testing.T) {
 			t.Errorf("POST %s takes no Idempotency-Key, and nothing says why it needs none", path)
 		case marked:
 			t.Run(op.OperationID, func(t *testing.T) {
-				once := &onceTest{world: w, t: t, call: call, other: other, second: second}
+				once := &onceTest{apiServer: w, t: t, call: call, other: other, second: second}
 				once.repeat()
 				once.race()
 				once.refused()
@@ -208,7 +208,7 @@ func TestEachRequestWithAKeyHasItsEffectOnce(t *testing.T) {
 }
 
 type onceTest struct {
-	*world
+	*apiServer
 
 	t             *testing.T
 	call          named
@@ -304,7 +304,7 @@ func (o *onceTest) refused() {
 // however often it is sent; what ended with an error of the server can be sent again.
 func TestMoneyWithAKeyIsMovedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	var list []string
 	for i := range 2 {
 		list = append(list, w.as(w.owner, "POST", "/budgets", object{"name": fmt.Sprint("b", i), "scope": "milestone", "phase": fmt.Sprint("m", i),
@@ -352,7 +352,7 @@ func TestMoneyWithAKeyIsMovedOnce(t *testing.T) {
 // What a request made and somebody deleted since is not made again.
 func TestARepetitionOfWhatWasDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	body := object{"title": "gone"}
 	key := w.as(w.owner, "POST", "/jobs", body, "Idempotency-Key", "k").want(201).text("key")
 	w.as(w.owner, "POST", "/jobs/"+key+"/cancel", object{"reason": "no"}).want(200)
@@ -363,7 +363,7 @@ func TestARepetitionOfWhatWasDeleted(t *testing.T) {
 // Keys go after a day, a few with each new one.
 func TestOldKeysGo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for i := range 5 {
 		w.as(w.owner, "POST", "/jobs", object{"title": "a job"}, "Idempotency-Key", fmt.Sprint("k", i)).want(201)
 	}
@@ -383,7 +383,7 @@ func TestOldKeysGo(t *testing.T) {
 // digested those of before: it may be a line with a secret in it.
 func TestNamesOfRequestsAreKeptAsDigests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	const name = "deploy with sk-ant-secret"
 	key := w.job("a job")
 	w.as(w.owner, "POST", "/jobs/"+key+"/pause", object{}, "Idempotency-Key", name).want(200)

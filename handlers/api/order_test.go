@@ -14,7 +14,7 @@ import (
 // work says who merges it, how, and what became of the last merge.
 func TestAClaimCarriesTheOrderAndTheWorkSaysWhoMergesIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	atlas := object{"factory": object{"name": "desk", "os": "linux", "repos": []object{{"name": "atlas"}}, "seats": 9}}
 	ada := w.agent("ada", atlas)
 	w.as(w.owner, "PUT", "/products/books", object{"repos": []string{"atlas"}, "merge_by": "worker", "merge_into": "trunk", "merge_checks": "make test"}).want(201)
@@ -67,7 +67,7 @@ func TestAClaimCarriesTheOrderAndTheWorkSaysWhoMergesIt(t *testing.T) {
 // name of the field.
 func TestKindsOfTheSystemAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for _, kind := range []string{"merge", "verify", "Merge", "VERIFY"} {
 		forged := object{"title": "x", "kind": kind, "input_context": object{"merge": object{"commit": "abc"}}}
 		for path, body := range map[string]object{"/jobs": forged, "/jobs/batch": {"jobs": []object{{"title": "y"}, forged}}} {

@@ -8,7 +8,7 @@ import (
 )
 
 // wantFields compares some fields of a job with what a read of it gives.
-func (w *world) wantFields(key, when string, want object) {
+func (w *apiServer) wantFields(key, when string, want object) {
 	w.t.Helper()
 	got := w.as(w.owner, "GET", "/jobs/"+key, nil).want(200)
 	for name, value := range want {
@@ -23,7 +23,7 @@ func (w *world) wantFields(key, when string, want object) {
 // work was sent back says so.
 func TestAJobKeepsWhatCameOfIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("one", object{"review_required": true, "files": []string{"b/**", "a/*.go"}})
 	w.wantFields(key, "made", object{"files": []any{"a/*.go", "b/**"}, "files_touched": []any{}, "approved_head": "", "merged_commit": "",
@@ -63,7 +63,7 @@ func TestAJobKeepsWhatCameOfIt(t *testing.T) {
 
 func TestFilesAndCommitsHaveLimits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	many := make([]string, 1001)
 	for i := range many {

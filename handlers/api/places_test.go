@@ -11,7 +11,7 @@ import (
 // Repos have names, and files are inside their repository, wherever a caller names them.
 func TestReposAndFilesStayInside(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.agent("ada")
 	w.job("Ours", object{"key": "OURS"})
 	quote := func(s string) string { raw, _ := json.Marshal(s); return string(raw) }

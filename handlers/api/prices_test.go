@@ -11,7 +11,7 @@ import (
 // keeps its price, and a price is never changed.
 func TestPrices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	builtin := w.as(w.owner, "GET", "/prices", nil).want(200).count("items")
 	price := func(over object) object {
 		return merge(object{"provider": "house", "model": "house-*", "valid_from": "2026-01-01T00:00:00Z", "input": "1.25", "output": "10",
@@ -57,7 +57,7 @@ func TestPrices(t *testing.T) {
 // first counts, also where it is raised.
 func TestBatchesCostLess(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	price := func(over object) object {
 		return merge(object{"provider": "house", "model": "*", "valid_from": "2026-01-01T00:00:00Z", "input": "2", "output": "0", "cache_read": "0",
 			"cache_write": "0", "cache_write_1h": "0"}, over)
@@ -109,7 +109,7 @@ func TestBatchesCostLess(t *testing.T) {
 // A flat rate is imputed, and charged to nobody.
 func TestAFlatRate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	w.as(w.owner, "PUT", "/prices", object{"prices": []object{{"provider": "house", "model": "*", "valid_from": "2026-01-01T00:00:00Z", "input": "3",
 		"output": "0", "cache_read": "0", "cache_write": "0", "cache_write_1h": "0", "flat_rate": true}}}).want(200)
 	ada := w.agent("ada")

@@ -9,7 +9,7 @@ import (
 
 func TestProductsAreMadeAndChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	made := w.as(w.owner, "PUT", "/products/ledger", object{"repos": []string{"ledger-api"}, "one_job_per_repo": true, "review_limit": 3}).want(201)
 	if made.text("name") != "ledger" || made.text("repos", 0) != "ledger-api" || made.at("one_job_per_repo") != true || made.number("review_limit") != 3 {
 		t.Errorf("made: %s", made.raw)

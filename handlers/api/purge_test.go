@@ -14,7 +14,7 @@ import (
 // Of a deleted job one event stays, and what it spent.
 func TestDeletedJobsLeaveOneEvent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	key := w.job("Hush", object{"body": strings.Repeat("hush ", 500), "input_context": object{"pin": "hush"}, "secret_keys": []string{"pin"}})
 	child := w.job("Next", object{"depends_on": []string{key}})

@@ -27,9 +27,9 @@ func (l *lookups) Bearer(ctx context.Context, token string) (tenancy.Principal, 
 	return l.Bearers.Bearer(ctx, token)
 }
 
-// limited returns a server of the world with a quota, behind a proxy that names the
+// limited returns a second handler of the server with a quota, behind a proxy that names the
 // client.
-func (w *world) limited(perSecond int) (http.Handler, *lookups) {
+func (w *apiServer) limited(perSecond int) (http.Handler, *lookups) {
 	looked := &lookups{Bearers: w.accounts.Tokens}
 	deps := w.services.API()
 	deps.Tokens, deps.Quota = looked, quota.New(perSecond)
@@ -54,7 +54,7 @@ func call(t *testing.T, server http.Handler, client, token, method, path, body s
 // none, no heartbeat is refused or waits long.
 func TestNobodyStarvesAHeartbeat(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	agent := w.agent("ada")
 	server, _ := w.limited(4) // 20 at once
 	const beat = `{"boot_id":"ada-boot","status":"idle"}`
@@ -115,7 +115,7 @@ func limitedAfter(t *testing.T, ask func() *httptest.ResponseRecorder) int {
 
 func TestCallsHaveAQuota(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	agent := w.agent("ada")
 	near := func(name string, got, want int) {
 		t.Helper()
@@ -142,7 +142,7 @@ func TestCallsHaveAQuota(t *testing.T) {
 // of an agent or of a person, goes on.
 func TestGuessesAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	agent := w.agent("ada")
 	server, looked := w.limited(4)
 	const here = "203.0.113.7"

@@ -66,7 +66,7 @@ func usageOf(id string) object {
 // a whole, nor its beginning or its end. Each text of each call in openapi.yaml is tried.
 func TestNothingThatAgentsWriteKeepsASecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	dbfactory.Exec(t, w.db, "UPDATE access_token SET may_submit = true, roles = '{worker,orchestrator}' WHERE kind = 'enrolment'")
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")
 	if err != nil {
@@ -110,7 +110,7 @@ type leaky struct {
 }
 
 // tells makes a call of an agent that holds a job with a secret.
-func (w *world) tells(c leaky) {
+func (w *apiServer) tells(c leaky) {
 	w.t.Helper()
 	name := fmt.Sprint("agent-", c.number)
 	token := w.agent(name, object{"roles": []string{"worker"}})
@@ -179,7 +179,7 @@ func (c leaky) isName() bool {
 // TestWhyAMessageIsGivenBackKeepsNoSecret of the job that its reader holds.
 func TestWhyAMessageIsGivenBackKeepsNoSecret(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada, secret := w.agent("ada"), secretMark+"-a-long-one-"+secretMark
 	w.job("Secret", object{"input_context": object{"token": secret}, "secret_keys": []string{"token"}})
 	w.claim(ada)
@@ -270,7 +270,7 @@ func set(at object, path []string, value any) {
 
 // keepsNone fails where a row of any table has the mark of a secret, as it is or as the
 // database shows bytes.
-func (w *world) keepsNone() {
+func (w *apiServer) keepsNone() {
 	w.t.Helper()
 	tables := dbfactory.Text(w.t, w.db, `SELECT string_agg(relname, ' ') FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
 	for table := range strings.FieldsSeq(tables) {

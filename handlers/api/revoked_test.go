@@ -12,7 +12,7 @@ import (
 )
 
 // person returns the owner as a caller of the services.
-func (w *world) person() tenancy.Principal {
+func (w *apiServer) person() tenancy.Principal {
 	w.t.Helper()
 	who, err := w.accounts.Tokens.Bearer(w.t.Context(), w.owner)
 	if err != nil {
@@ -22,7 +22,7 @@ func (w *world) person() tenancy.Principal {
 }
 
 // enrolmentToken makes one and gives it with its id.
-func (w *world) enrolmentToken(name string) (string, ids.ID) {
+func (w *apiServer) enrolmentToken(name string) (string, ids.ID) {
 	w.t.Helper()
 	plain, err := w.accounts.Tokens.Issue(w.t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: name})
 	if err != nil {
@@ -35,14 +35,14 @@ func (w *world) enrolmentToken(name string) (string, ids.ID) {
 	return plain, who.Token
 }
 
-func (w *world) revoke(id ids.ID) {
+func (w *apiServer) revoke(id ids.ID) {
 	w.t.Helper()
 	if err := w.accounts.Tokens.Revoke(w.t.Context(), w.person(), id); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) registerWith(enrolment, name, boot string) answer {
+func (w *apiServer) registerWith(enrolment, name, boot string) answer {
 	w.t.Helper()
 	return w.as(enrolment, "PUT", "/agents/"+name, object{"boot_id": boot, "factory": object{"name": name + "-host"}})
 }
@@ -51,7 +51,7 @@ func (w *world) registerWith(enrolment, name, boot string) answer {
 // words that let it know that it has to get another token; and nobody registers.
 func TestARevokedEnrolmentTokenEndsItsAgents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	enrolment, id := w.enrolmentToken("hosts")
 	ada := w.registerWith(enrolment, "ada", "b1").want(200).text("token")
 	other := w.agent("eve")
@@ -78,7 +78,7 @@ func TestARevokedEnrolmentTokenEndsItsAgents(t *testing.T) {
 // nothing any more.
 func TestAReplacedBootReadsNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	old := w.registerWith(w.enrolment, "ada", "b1").want(200).text("token")
 	w.job("Build")
 	ref := w.claim(old)
@@ -98,7 +98,7 @@ func TestAReplacedBootReadsNothing(t *testing.T) {
 // knows of the new boot yet.
 func TestAReplacedBootHearsWhatBecameOfItsLeases(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	old := w.registerWith(w.enrolment, "ada", "b1").want(200).text("token")
 	w.job("Done")
 	done := w.claim(old)
@@ -121,7 +121,7 @@ func TestAReplacedBootHearsWhatBecameOfItsLeases(t *testing.T) {
 // enrolment token behind an agent, the agent itself, its boot.
 func TestAStreamEndsWithItsRights(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	s := newLiveServer(w)
 	owner := w.person()
 	enrolment, id := w.enrolmentToken("hosts")
@@ -159,7 +159,7 @@ func TestAStreamEndsWithItsRights(t *testing.T) {
 	goesOn.next(func(m message) bool { return m.comment })
 }
 
-func (w *world) cutOff(agent string) {
+func (w *apiServer) cutOff(agent string) {
 	w.t.Helper()
 	if _, err := w.dispatch.CutOff(w.t.Context(), w.person(), agent, ""); err != nil {
 		w.t.Fatal(err)
@@ -167,7 +167,7 @@ func (w *world) cutOff(agent string) {
 }
 
 // guest is another member of the owner's workspace, with a token.
-func (w *world) guest() (account ids.ID, token string) {
+func (w *apiServer) guest() (account ids.ID, token string) {
 	w.t.Helper()
 	owner := w.person()
 	account = ids.New()

@@ -12,7 +12,7 @@ import (
 // and logs hold no secret to be found.
 func TestJobsAreSearched(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("A needle in the title")
 	key := w.job("Quiet")

@@ -10,7 +10,7 @@ import (
 // A secret is in the answer to the claim, and in no other answer.
 func TestSecretsAreToldToTheHolderAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	in := object{"title": "Build", "repo": "atlas", "secret_keys": []string{"token", "db"},
 		"input_context": object{"url": "https://x", "token": "canary-1", "db": object{"pin": 4711123, "on": true}}}
@@ -49,7 +49,7 @@ func TestSecretsAreToldToTheHolderAlone(t *testing.T) {
 
 func TestSecretKeysMustBeInputs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	bad := object{"title": "b", "input_context": object{"a": 1}, "secret_keys": []string{"a", "zz"}}
 	w.as(w.owner, "POST", "/jobs", bad).want(422).refused(fault.Validation, "secret_keys[1]")
 	w.as(w.owner, "POST", "/jobs/batch", object{"jobs": []object{{"title": "a"}, bad}}).want(422).refused(fault.Validation, "jobs[1].secret_keys[1]")

@@ -94,8 +94,8 @@ func uncovered() (exit int) {
 	return exit
 }
 
-// world is a server with real services on a fresh database.
-type world struct {
+// apiServer is a server with real services on a fresh database.
+type apiServer struct {
 	t         *testing.T
 	db        *db.DB
 	services  *app.Services
@@ -111,11 +111,11 @@ type world struct {
 	left      chan string // the path of each call, once it was answered
 }
 
-func newWorld(t *testing.T) *world {
+func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	d := dbtest.New(t)
 	services := apptest.Start(t, d, func(o *app.Options) { o.Blobs.MaxSize, o.Blobs.MaxTotal = maxBlob, maxBlobs })
-	w := &world{t: t, db: d, services: services, accounts: services.Accounts, jobs: services.Jobs, dispatch: services.Dispatch,
+	w := &apiServer{t: t, db: d, services: services, accounts: services.Accounts, jobs: services.Jobs, dispatch: services.Dispatch,
 		bus: services.Bus, arrived: make(chan string, 1000), left: make(chan string, 1000)}
 	dir := t.TempDir()
 	if _, err := w.accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: dir}); err != nil {
@@ -151,7 +151,7 @@ func readToken(t *testing.T, dir, name string) string {
 }
 
 // arrivals notifies the test of each call whose token was accepted.
-type arrivals struct{ w *world }
+type arrivals struct{ w *apiServer }
 
 func (a arrivals) Bearer(ctx context.Context, token string) (tenancy.Principal, error) {
 	who, err := a.w.accounts.Tokens.Bearer(ctx, token)
@@ -165,7 +165,7 @@ type object = map[string]any
 
 // agent registers an agent of a factory that holds the repo atlas, and gives its
 // token.
-func (w *world) agent(name string, over ...object) string {
+func (w *apiServer) agent(name string, over ...object) string {
 	w.t.Helper()
 	body := object{"boot_id": name + "-boot", "max_concurrent_jobs": 10, "factory": object{"name": name + "-host",
 		"os": "linux", "engines": []string{"claude"}, "capabilities": []string{"has:git"}, "seats": 10,
@@ -179,7 +179,7 @@ func (w *world) agent(name string, over ...object) string {
 }
 
 // job creates a job and gives its key.
-func (w *world) job(title string, over ...object) string {
+func (w *apiServer) job(title string, over ...object) string {
 	w.t.Helper()
 	body := object{"title": title}
 	for _, o := range over {
@@ -191,7 +191,7 @@ func (w *world) job(title string, over ...object) string {
 }
 
 // claim takes one job and gives what its reports begin with.
-func (w *world) claim(token string) object {
+func (w *apiServer) claim(token string) object {
 	w.t.Helper()
 	a := w.as(token, "POST", "/fleet/claim", object{}).want(200)
 	return object{"job": a.text("jobs", 0, "key"), "epoch": a.number("jobs", 0, "lease", "epoch")}
@@ -209,7 +209,7 @@ func merge(a, b object) object {
 }
 
 // otherWorkspace makes a second workspace and gives the token of its owner.
-func (w *world) otherWorkspace() string {
+func (w *apiServer) otherWorkspace() string {
 	w.t.Helper()
 	owner := dbtest.Owner(w.t, w.db)
 	id, account := ids.New(), ids.New()
@@ -239,7 +239,7 @@ func (w *world) otherWorkspace() string {
 }
 
 // arrive waits until a call with the token of that name was let in.
-func (w *world) arrive(name string) {
+func (w *apiServer) arrive(name string) {
 	w.t.Helper()
 	for {
 		select {

@@ -88,7 +88,7 @@ func TestEveryCallHasItsPermission(t *testing.T) {
 // TestNoCallIsOpen makes every call without a token.
 func TestNoCallIsOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for path, item := range described.doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			path := strings.NewReplacer("{job}", "x", "{agent}", "x", "{factory}", "x").Replace(path)
@@ -106,7 +106,7 @@ func TestNoCallIsOpen(t *testing.T) {
 
 func TestDescriptionServesItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	file, err := os.ReadFile("../../api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)

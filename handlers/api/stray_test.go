@@ -10,7 +10,7 @@ import (
 // back.
 func TestAJobWithoutItsLease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	ada := w.agent("ada")
 	w.job("One")
 	ref := w.claim(ada)

@@ -13,7 +13,7 @@ import (
 // it, and naming the lease that it works under, which people may not.
 func TestAgentsCreateJobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	plain, err := w.accounts.Tokens.Issue(t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "finders", MaySubmit: true})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestAgentsCreateJobs(t *testing.T) {
 // it later: they change no job, link none, and make no lists.
 func TestAgentsFileLessThanTheyHave(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	plain, err := w.accounts.Tokens.Issue(t.Context(), w.person(), tokens.NewToken{Kind: tenancy.KindEnrolment, Name: "finders", MaySubmit: true})
 	if err != nil {
 		t.Fatal(err)

@@ -138,7 +138,7 @@ func TestCheapCallsExist(t *testing.T) {
 // A refusal for too many calls is answered a moment later, so that calling on without a
 // pause is no faster than with one.
 func TestRefusalsAreHeldBack(t *testing.T) {
-	w := newWorld(t)
+	w := newAPIServer(t)
 	held, release := make(chan struct{}), make(chan struct{})
 	defer api.PauseRefusals(func(context.Context) {
 		held <- struct{}{}

@@ -45,7 +45,7 @@ func TestRecordedUsageReachesTheProgramsOwnTotals(t *testing.T) {
 	random := rand.New(rand.NewPCG(16, 16))
 	for _, way := range []string{"line by line", "twice", "lines shuffled", "entries shuffled", "cut and read again"} {
 		t.Run(way, func(t *testing.T) {
-			w := newWorld(t)
+			w := newAPIServer(t)
 			ada := w.agent("ada")
 			for _, r := range recordedRuns {
 				key := w.job(r.title)

@@ -10,10 +10,10 @@ import (
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// used returns a world in which one agent has used two models for a job with a phase.
-func used(t *testing.T, entries int) (w *world, key string) {
+// used returns a server on which one agent has used two models for a job with a phase.
+func used(t *testing.T, entries int) (w *apiServer, key string) {
 	t.Helper()
-	w = newWorld(t)
+	w = newAPIServer(t)
 	ada := w.agent("ada")
 	key = w.job("=One", object{"phase": "m1"})
 	ref := w.claim(ada)

@@ -9,7 +9,7 @@ import (
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	a := w.as("", "GET", "/version", nil).want(200)
 	if a.text("server") != "test" || a.number("schema") != 7 || a.text("api") != described.doc.Info.Version || a.text("min_client") != api.MinClient {
 		t.Errorf("the version: %s", a.raw)
@@ -19,7 +19,7 @@ func TestVersion(t *testing.T) {
 // A client that is too old learns what to install, whatever it calls.
 func TestOldClientsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newAPIServer(t)
 	for _, said := range []string{"my-agent/0.9.9", "my-agent/0", "cli/0.99.0-rc.1"} {
 		for path, token := range map[string]string{"/jobs": w.owner, "/version": "", "/agents": ""} {
 			a := w.as(token, "GET", path, nil, "Fleetboard-Client", said).want(426).refused(fault.ClientTooOld)

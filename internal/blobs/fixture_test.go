@@ -21,7 +21,7 @@ import (
 
 // fixture is a workspace with its fleet and its blobs.
 type fixture struct {
-	*dispatchtest.World
+	*dispatchtest.Fixture
 	*blobs.Service
 }
 

@@ -23,14 +23,14 @@ import (
 
 // post is a workspace with a bus.
 type post struct {
-	*dispatchtest.World
+	*dispatchtest.Fixture
 
 	bus *bus.Service
 }
 
 func newPost(t *testing.T) *post {
 	t.Helper()
-	p := &post{World: dispatchtest.New(t)}
+	p := &post{Fixture: dispatchtest.New(t)}
 	p.start(nil)
 	return p
 }

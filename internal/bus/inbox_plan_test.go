@@ -46,7 +46,7 @@ func TestAnInboxIsReadByItsOwnRows(t *testing.T) {
 }
 
 // assertFewRows reads and acknowledges 20 messages, and takes it back.
-func assertFewRows(t *testing.T, s *Service, w *dispatchtest.World, who tenancy.Principal, when string) {
+func assertFewRows(t *testing.T, s *Service, w *dispatchtest.Fixture, who tenancy.Principal, when string) {
 	t.Helper()
 	read := func(tx db.Tx) error {
 		r, got, _, _, err := s.readTx(t.Context(), tx, who, Query{Limit: 20})

@@ -42,7 +42,7 @@ const (
 // many who read, half of whom crash before they acknowledge.
 type storm struct {
 	t   *testing.T
-	w   *dispatchtest.World
+	w   *dispatchtest.Fixture
 	bus *Service
 
 	ended atomic.Bool
@@ -61,7 +61,7 @@ func newStorm(t *testing.T) *storm {
 }
 
 // sendingIn returns a call that is written in a transaction of the test.
-func sendingIn(s *Service, w *dispatchtest.World, who tenancy.Principal, list ...Draft) (*publishing, *sendItem) {
+func sendingIn(s *Service, w *dispatchtest.Fixture, who tenancy.Principal, list ...Draft) (*publishing, *sendItem) {
 	call := batch.NewItem[sending, []Sent](w.Ctx, sending{who: who, list: list})
 	return &publishing{ctx: w.Ctx, s: s, workspace: w.Workspace}, call
 }
@@ -216,7 +216,7 @@ func TestNoMessageIsSkipped(t *testing.T) {
 // lateCommit sends "early" in a transaction that is open while "late" is sent and read, and
 // gives what a reader saw before and after its commit.
 // It waits for as many as are wanted, or once for a moment where none are.
-func lateCommit(t *testing.T, w *dispatchtest.World, want int) (before, after []Message) {
+func lateCommit(t *testing.T, w *dispatchtest.Fixture, want int) (before, after []Message) {
 	t.Helper()
 	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
 	t.Cleanup(s.Close)

@@ -14,7 +14,7 @@ import (
 
 // office is a workspace with a bus whose calls are written when the test says so.
 type office struct {
-	*dispatchtest.World
+	*dispatchtest.Fixture
 
 	bus *Service
 	ada tenancy.Principal
@@ -103,7 +103,7 @@ func TestAMessageThatIsWrittenMeanwhile(t *testing.T) {
 	for kind, want := range map[string]string{"same": "known", "other": string(fault.IdempotencyKeyReused)} {
 		id, started, answer := ids.New(), make(chan struct{}), make(chan []string)
 		err := o.DB.In(o.Ctx, db.Workspace(o.Workspace), func(tx db.Tx) error {
-			p, call := sendingIn(o.bus, o.World, o.Owner, said(id, "ada", "same"))
+			p, call := sendingIn(o.bus, o.Fixture, o.Owner, said(id, "ada", "same"))
 			p.tx = tx
 			if err := p.run(call); err != nil {
 				return err

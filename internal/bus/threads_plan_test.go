@@ -50,7 +50,7 @@ func (e explained) Query(ctx context.Context, sql string, args ...any) (pgx.Rows
 	return nil, errExplained
 }
 
-func assertBounded(t *testing.T, w *dispatchtest.World, when string, before int64) {
+func assertBounded(t *testing.T, w *dispatchtest.Fixture, when string, before int64) {
 	t.Helper()
 	var raw []byte
 	err := w.DB.In(t.Context(), db.Workspace(w.Workspace), func(tx db.Tx) error {

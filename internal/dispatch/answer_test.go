@@ -14,7 +14,7 @@ import (
 )
 
 // found returns a job that an agent filed while it holds another one, and that asks.
-func (w *world) found(by tenancy.Principal, holding lease.Ref, worker tenancy.Principal) jobs.Job {
+func (w *testWorkspace) found(by tenancy.Principal, holding lease.Ref, worker tenancy.Principal) jobs.Job {
 	w.T.Helper()
 	made, err := w.submit(by, holding, func(n *jobs.New) { n.Priority = new(10) })
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *world) found(by tenancy.Principal, holding lease.Ref, worker tenancy.Pr
 	return asked.Job
 }
 
-func (w *world) answer(who tenancy.Principal, job jobs.Job, words string) (jobs.Job, error) {
+func (w *testWorkspace) answer(who tenancy.Principal, job jobs.Job, words string) (jobs.Job, error) {
 	return w.Dispatch.Act(w.Ctx, who, job.Key, actions.Action{Verb: jobs.ByAnswer, Reason: words})
 }
 
@@ -39,7 +39,7 @@ func (w *world) answer(who tenancy.Principal, job jobs.Job, words string) (jobs.
 // it holds it, and no other agent does: not the one that asked, not one that holds another
 // job, not the agent itself by another link or once its lease has ended.
 func TestAnAgentAnswersWhatItsOwnWorkAsks(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	bob, eve := w.Agent("bob"), w.Agent("eve")
 	w.Job("origin", priority(10))
@@ -97,7 +97,7 @@ func TestAnAgentAnswersWhatItsOwnWorkAsks(t *testing.T) {
 
 // An agent's answer does not reveal the secrets of the job that it holds.
 func TestAnAgentsAnswerHasNoSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	w.Job("origin", priority(10), func(n *jobs.New) {
 		n.InputContext, n.SecretKeys = []byte(`{"password": "correct horse"}`), []string{"password"}

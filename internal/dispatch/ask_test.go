@@ -17,7 +17,7 @@ import (
 // An agent's question parks its job and frees its seat; the next attempt, by
 // whomever, is given the question, the answer and the checkpoint.
 func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	one := w.Agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
 	two := w.Agent("claude-2")
 	w.Job("one")
@@ -56,7 +56,7 @@ func TestAQuestionParksTheJobUntilAPersonAnswers(t *testing.T) {
 
 // What a person directed the job to do is carried out in place of the question.
 func TestAQuestionGivesWayToADirective(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	for verb, want := range map[jobs.Trigger]jobs.Status{jobs.ByPause: jobs.Paused, jobs.ByCancel: jobs.Aborted} {
 		w.Job("one")
@@ -75,7 +75,7 @@ func TestAQuestionGivesWayToADirective(t *testing.T) {
 }
 
 func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -106,7 +106,7 @@ func TestAQuestionAndItsAnswerHaveWords(t *testing.T) {
 // A job that waits for its children is neither handed in nor merged before the
 // last of them is done; its lease goes on meanwhile.
 func TestOpenChildrenKeepAJobFromCompletion(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	parent := w.Job("parent", priority(9), reviewed, func(n *jobs.New) { n.WaitsForChildren = true })
 	child := w.Job("child", priority(8))
@@ -150,7 +150,7 @@ func TestOpenChildrenKeepAJobFromCompletion(t *testing.T) {
 
 // Work that could not be merged is in review again, with the reason.
 func TestAFailedMergeGoesBackToReview(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", reviewed)
 	held := w.Claim(agent)

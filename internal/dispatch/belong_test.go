@@ -17,7 +17,7 @@ import (
 )
 
 // fleetState returns all that registrations change.
-func (w *world) fleetState() string {
+func (w *testWorkspace) fleetState() string {
 	return dbfactory.Text(w.T, w.DB, `SELECT jsonb_build_array(
 		(SELECT jsonb_agg(to_jsonb(a) - 'last_heartbeat_at' ORDER BY a.name) FROM agent a),
 		(SELECT jsonb_agg(to_jsonb(f) ORDER BY f.name) FROM factory f),
@@ -25,7 +25,7 @@ func (w *world) fleetState() string {
 }
 
 // revoke ends an enrolment token.
-func (w *world) revoke(enrolment tenancy.Principal) {
+func (w *testWorkspace) revoke(enrolment tenancy.Principal) {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE access_token SET revoked_at = now() WHERE id = $1`, enrolment.Token)
 }
@@ -34,7 +34,7 @@ func (w *world) revoke(enrolment tenancy.Principal) {
 // whatever it knows of it, nor describe its factory or fill its seats; nothing changes
 // for the agent that is there.
 func TestATokenThatReachesLessTakesNothingOfAnothers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	w.Product("vega", jobs.ProductSettings{})
 	gpu := func(r *fleet.Registration) { r.Factory.Capabilities = []string{"has:gpu"} }
@@ -77,7 +77,7 @@ func TestATokenThatReachesLessTakesNothingOfAnothers(t *testing.T) {
 	w.Complete(ada, w.read(vega))
 }
 
-func (w *world) read(j jobs.Job) jobs.Job {
+func (w *testWorkspace) read(j jobs.Job) jobs.Job {
 	w.T.Helper()
 	now, err := w.Jobs.Get(w.Ctx, w.Owner, j.Key)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestRotatingTokens(t *testing.T) {
 	wide := tenancy.Scope{Products: []string{"atlas", "vega"}, Capabilities: []string{"os:linux", "has:gpu"}}
 	for name, c := range map[string]struct {
 		scope tenancy.Scope
-		end   func(w *world, old tenancy.Principal)
+		end   func(w *testWorkspace, old tenancy.Principal)
 		boot  string
 		kept  []string
 	}{
@@ -101,14 +101,14 @@ func TestRotatingTokens(t *testing.T) {
 		"without limits":            {tenancy.Scope{}, nil, "boot-1", []string{"atlas", "gpu", "vega"}},
 		"for its factory":           {tenancy.Scope{Products: wide.Products, Capabilities: wide.Capabilities, Factory: "desk"}, nil, "boot-1", []string{"atlas", "gpu", "vega"}},
 		"as far, a new boot":        {wide, nil, "boot-2", nil},
-		"fewer products, revoked":   {tenancy.Scope{Products: []string{"atlas"}}, (*world).revoke, "boot-1", []string{"atlas", "gpu"}},
-		"less able, revoked":        {tenancy.Scope{Capabilities: []string{"os:linux"}}, (*world).revoke, "boot-1", []string{"atlas", "vega"}},
-		"a new boot, revoked":       {tenancy.Scope{Products: []string{"atlas"}}, (*world).revoke, "boot-2", nil},
+		"fewer products, revoked":   {tenancy.Scope{Products: []string{"atlas"}}, (*testWorkspace).revoke, "boot-1", []string{"atlas", "gpu"}},
+		"less able, revoked":        {tenancy.Scope{Capabilities: []string{"os:linux"}}, (*testWorkspace).revoke, "boot-1", []string{"atlas", "vega"}},
+		"a new boot, revoked":       {tenancy.Scope{Products: []string{"atlas"}}, (*testWorkspace).revoke, "boot-2", nil},
 		"less, a new boot, cut off": {tenancy.Scope{Products: []string{"atlas"}, Factory: "desk"}, cutOff, "boot-2", nil},
-		"another factory, revoked":  {tenancy.Scope{Factory: "roof"}, (*world).revoke, "boot-1", nil},
+		"another factory, revoked":  {tenancy.Scope{Factory: "roof"}, (*testWorkspace).revoke, "boot-1", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.Product("atlas", jobs.ProductSettings{})
 			w.Product("vega", jobs.ProductSettings{})
 			old := w.enrolment(wide)
@@ -148,7 +148,7 @@ func TestRotatingTokens(t *testing.T) {
 	}
 }
 
-func cutOff(w *world, _ tenancy.Principal) {
+func cutOff(w *testWorkspace, _ tenancy.Principal) {
 	w.T.Helper()
 	if _, err := w.Dispatch.CutOff(w.Ctx, w.Owner, "ada", "leaked"); err != nil {
 		w.T.Fatal(err)
@@ -158,7 +158,7 @@ func cutOff(w *world, _ tenancy.Principal) {
 // A claim that is sent again gives only what the token reaches, even where a lease
 // stands that it does not: by product and by what the job needs.
 func TestARepeatedClaimStaysInItsTokensScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"has:git", "has:gpu"}}), func(r *fleet.Registration) {
 		r.Capabilities = []string{"has:git", "has:gpu"}
 	})
@@ -178,7 +178,7 @@ func TestARepeatedClaimStaysInItsTokensScope(t *testing.T) {
 // token that the factory belongs to, and does not change what it offers; agents of a
 // token that reaches as far do.
 func TestGuestsDoNotDescribeAFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	offers := func(token ...string) func(*fleet.Registration) {
 		return func(r *fleet.Registration) { r.Factory.Capabilities = token }
 	}
@@ -215,7 +215,7 @@ func TestGuestsDoNotDescribeAFactory(t *testing.T) {
 // Usage is reported of ended leases too, but not by a token that does not reach the product
 // that it would be billed to.
 func TestUsageStaysInItsTokensScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
 	w.Job("atlas", inProduct("atlas"))
@@ -241,7 +241,7 @@ func TestUsageStaysInItsTokensScope(t *testing.T) {
 // Two tokens make an agent of one name at the same moment: the one that reaches less
 // never takes it from the other.
 func TestTwoTokensMakeOneAgent(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	wide, narrow := w.enrolment(tenancy.Scope{}), w.enrolment(tenancy.Scope{Products: []string{"default"}})
 	for n := range 20 {
 		name := fmt.Sprint("agent-", n)
@@ -265,7 +265,7 @@ func TestTwoTokensMakeOneAgent(t *testing.T) {
 // An agent that was ended gracefully is as well as its heartbeats say and drains; to
 // register again, with a new token too, does not undo its end, only a new boot does.
 func TestAnAgentThatEndsGracefullyLives(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
 	j := w.Job("work")
@@ -291,7 +291,7 @@ func TestAnAgentThatEndsGracefullyLives(t *testing.T) {
 
 // An agent that was ended at once stays ended until it is started again.
 func TestAnEndAtOnceIsNotUndone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
 	w.Job("work")

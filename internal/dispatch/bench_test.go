@@ -31,7 +31,7 @@ const most = 100
 // office is a workspace with agents, and the number of transactions that its calls
 // took.
 type office struct {
-	*world
+	*testWorkspace
 	b            *testing.B
 	agents       []tenancy.Principal
 	transactions int64 // before what is measured
@@ -42,7 +42,7 @@ type office struct {
 func newOffice(b *testing.B, together int) *office {
 	b.Helper()
 	d := dbtest.New(b)
-	o := &office{world: inWorkspace(b, d, dbfactory.Workspace(b, d)), b: b}
+	o := &office{testWorkspace: inWorkspace(b, d, dbfactory.Workspace(b, d)), b: b}
 	for i := range max(together, (b.N+most-1)/most) {
 		o.agents = append(o.agents, o.Agent(fmt.Sprint("claude-", i)))
 	}
@@ -197,7 +197,7 @@ func BenchmarkUsage(b *testing.B) {
 // and events.
 func BenchmarkClaimAndComplete(b *testing.B) {
 	d := dbtest.New(b)
-	o := &office{world: inWorkspace(b, d, dbfactory.Workspace(b, d)), b: b}
+	o := &office{testWorkspace: inWorkspace(b, d, dbfactory.Workspace(b, d)), b: b}
 	o.make(b.N)
 	agents := make(chan tenancy.Principal, 64)
 	for i := range cap(agents) {

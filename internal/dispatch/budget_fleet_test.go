@@ -44,8 +44,8 @@ const (
 
 // crew is agents that work off a queue, and what they have spent.
 type crew struct {
-	*world
-	processes []*world // on the same database
+	*testWorkspace
+	processes []*testWorkspace // on the same database
 	agents    []tenancy.Principal
 	random    []*rand.Rand // of each agent
 	claims    atomic.Int64
@@ -56,7 +56,7 @@ type crew struct {
 }
 
 // at returns the process that an agent talks to.
-func (c *crew) at(i int) *world { return c.processes[i%len(c.processes)] }
+func (c *crew) at(i int) *testWorkspace { return c.processes[i%len(c.processes)] }
 
 // Two hundred jobs, a hard budget for fifty and ten agents that die now and then: they
 // spend no more than the budget has, but for what was under way. The other jobs wait and
@@ -64,11 +64,11 @@ func (c *crew) at(i int) *world { return c.processes[i%len(c.processes)] }
 func TestAFleetStaysWithinAHardBudget(t *testing.T) {
 	const seed, agents, limit, more = 20261123, 10, 50 * jobCents, 20 * jobCents
 	t.Logf("seed %d", seed)
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Second)
 	defer stop()
-	processes := []*world{w, inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace)}
-	c := &crew{world: w, processes: processes, spent: map[string]int64{}}
+	processes := []*testWorkspace{w, inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace)}
+	c := &crew{testWorkspace: w, processes: processes, spent: map[string]int64{}}
 	for _, p := range c.processes {
 		p.Ctx = ctx
 		<-p.Listening
@@ -378,14 +378,14 @@ func (d drawn) Failed() bool              { return d.r.Failed() }
 
 // books are the budgets of one sequence of steps, and all usage that was reported.
 type books struct {
-	*world // its connections are never cut
-	cut    *world
-	cutter *cutter
-	r      *rapid.T
-	both   []budgets.Budget // the hard one of the workspace, the soft one of a product
-	agents []*spender
-	told   []*told
-	steps  *stepCount
+	*testWorkspace // its connections are never cut
+	cut            *testWorkspace
+	cutter         *cutter
+	r              *rapid.T
+	both           []budgets.Budget // the hard one of the workspace, the soft one of a product
+	agents         []*spender
+	told           []*told
+	steps          *stepCount
 }
 
 // spender is an agent, and the jobs that it believes to hold or has held.
@@ -414,7 +414,7 @@ func TestBudgetsAgreeAfterKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sound := newWorld(t)
+	sound := newTestWorkspace(t)
 	cutter := newCutter(t, sound.DB)
 	d, err := db.Open(t.Context(), db.Options{OwnerURL: cutter.url, MaxConns: 4, AcquireTimeout: time.Minute})
 	if err != nil {
@@ -439,16 +439,16 @@ func TestBudgetsAgreeAfterKills(t *testing.T) {
 }
 
 // newBooks returns an empty workspace with two budgets, three agents and jobs of two products.
-func newBooks(t *testing.T, r *rapid.T, sound, cut *world) *books {
+func newBooks(t *testing.T, r *rapid.T, sound, cut *testWorkspace) *books {
 	t.Helper()
 	// What another sequence has left does not count.
 	dbfactory.Exec(t, sound.DB, `TRUNCATE workspace CASCADE`)
-	in := func(of *world) *world {
-		w := *of.World
+	in := func(of *testWorkspace) *testWorkspace {
+		w := *of.Fixture
 		w.T = drawn{t, r}
-		return &world{&w}
+		return &testWorkspace{&w}
 	}
-	b := &books{world: in(sound), cut: in(cut), r: r}
+	b := &books{testWorkspace: in(sound), cut: in(cut), r: r}
 	b.Workspace = dbfactory.Workspace(t, sound.DB)
 	b.Owner = dbfactory.Person(b.Workspace, tenancy.RoleOwner)
 	b.cut.Workspace, b.cut.Owner = b.Workspace, b.Owner
@@ -570,7 +570,7 @@ func (b *books) tell(a *spender) {
 }
 
 // record reports an entry as it is now.
-func (b *books) record(by *world, e *told) error {
+func (b *books) record(by *testWorkspace, e *told) error {
 	cost := (spend.Nanos(e.cents) * cent).USD()
 	answers, err := by.Dispatch.RecordUsage(b.Ctx, e.by.Principal, []report.UsageLine{{Lease: e.ref,
 		Entry: spend.Entry{ID: e.id, Provider: "house", Model: "house-1", Input: 1, CostUSD: &cost, At: time.Now()}}})
@@ -608,9 +608,9 @@ func (b *books) end(a *spender, how string) {
 // budget with what was reported, with what is stored of it, and with what leases hold.
 func (b *books) agree() {
 	for _, e := range b.told {
-		err := b.record(b.world, e)
+		err := b.record(b.testWorkspace, e)
 		for again := 3; again > 0 && fault.Is(err, fault.Unavailable); again-- { // a cut transaction may not have ended yet
-			err = b.record(b.world, e)
+			err = b.record(b.testWorkspace, e)
 		}
 		if err != nil {
 			b.r.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // repaired puts all budgets right, and returns what was done.
-func (w *world) repaired() (done []string) {
+func (w *testWorkspace) repaired() (done []string) {
 	w.T.Helper()
 	list, err := audit.BudgetRepairs(w.Ctx, w.DB)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestBudgetsAreRebuilt(t *testing.T) {
 		"a limit that is another": `UPDATE budget_period SET limit_nanos = 12 WHERE $1::uuid IS NOT NULL`,
 	} {
 		t.Run(strings.ReplaceAll(damage, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agents := w.Crew(2)
 			b := w.budget(100)
 			w.Job("one")
@@ -84,7 +84,7 @@ func TestBudgetsAreRebuilt(t *testing.T) {
 
 // A period whose ledger lacks its first line has nothing to go by: it stays.
 func TestAPeriodWithoutALedgerStays(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	b := w.budget(100)
 	w.Job("one")
@@ -102,7 +102,7 @@ func TestAPeriodWithoutALedgerStays(t *testing.T) {
 
 // The alarm of a lease that held more than was reserved is found until somebody repairs.
 func TestAnAlarmIsFoundUntilTheRepair(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(3)
 	b := w.budget(100)
 	var held []jobs.Job
@@ -131,8 +131,8 @@ func TestAnAlarmIsFoundUntilTheRepair(t *testing.T) {
 // Repairs beside agents at work, and beside whatever damages the rows, disturb nobody: in
 // the end all is right.
 func TestRepairsBesideTraffic(t *testing.T) {
-	w := newWorld(t)
-	c := &crew{world: w, processes: []*world{w, inWorkspace(t, w.DB, w.Workspace)}, spent: map[string]int64{}}
+	w := newTestWorkspace(t)
+	c := &crew{testWorkspace: w, processes: []*testWorkspace{w, inWorkspace(t, w.DB, w.Workspace)}, spent: map[string]int64{}}
 	c.agents = w.Crew(6)
 	for i := range c.agents {
 		c.random = append(c.random, seeded(uint64(i)))

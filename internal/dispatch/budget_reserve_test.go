@@ -22,12 +22,12 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// money returns the budgets of the world.
-func (w *world) money() *budgets.Service { return budgets.NewService(w.DB, w.Wake, w.Dispatch) }
+// money returns the service of budgets.
+func (w *testWorkspace) money() *budgets.Service { return budgets.NewService(w.DB, w.Wake, w.Dispatch) }
 
 // budget makes a hard budget of so many cents a month for the workspace, of which each
 // lease reserves ten cents at a time.
-func (w *world) budget(cents int64, change ...func(*budgets.Input)) budgets.Budget {
+func (w *testWorkspace) budget(cents int64, change ...func(*budgets.Input)) budgets.Budget {
 	w.T.Helper()
 	limit, slice := spend.Nanos(cents)*10_000_000, spend.Nanos(10*10_000_000)
 	in := budgets.Input{Name: "All", Scope: budgets.Workspace, Period: budgets.Month, Timezone: "Europe/Berlin", Hard: true,
@@ -45,7 +45,7 @@ func (w *world) budget(cents int64, change ...func(*budgets.Input)) budgets.Budg
 func named(name string) func(*budgets.Input) { return func(in *budgets.Input) { in.Name = name } }
 
 // stands are a budget's settled and reserved cents, and its runs.
-func (w *world) stands(b budgets.Budget, settled, reserved, runs int64) {
+func (w *testWorkspace) stands(b budgets.Budget, settled, reserved, runs int64) {
 	w.T.Helper()
 	now, err := w.money().Get(w.Ctx, w.Owner, b.ID)
 	if err != nil {
@@ -60,7 +60,7 @@ func (w *world) stands(b budgets.Budget, settled, reserved, runs int64) {
 }
 
 // why is why a job's budgets have too little left for it.
-func (w *world) why(j jobs.Job) (why string) {
+func (w *testWorkspace) why(j jobs.Job) (why string) {
 	w.T.Helper()
 	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 		refused, err := budgeting.RefusalsTx(w.Ctx, tx, w.Workspace, []ids.ID{j.ID})
@@ -74,7 +74,7 @@ func (w *world) why(j jobs.Job) (why string) {
 }
 
 // spends reports usage that cost so many cents.
-func (w *world) spends(agent tenancy.Principal, j jobs.Job, id string, cents int64) {
+func (w *testWorkspace) spends(agent tenancy.Principal, j jobs.Job, id string, cents int64) {
 	w.T.Helper()
 	cost := spend.Nanos(cents * 10_000_000).USD()
 	answers, err := w.Dispatch.RecordUsage(w.Ctx, agent, []report.UsageLine{{Lease: lease.Ref{Job: j.Key, Epoch: j.Epoch},
@@ -86,7 +86,7 @@ func (w *world) spends(agent tenancy.Principal, j jobs.Job, id string, cents int
 
 // ledgerIsRight checks that all sums of periods are those of their lines, and that what is
 // reserved is what leases hold.
-func (w *world) ledgerIsRight() {
+func (w *testWorkspace) ledgerIsRight() {
 	w.T.Helper()
 	wrong := dbfactory.Text(w.T, w.DB, `SELECT coalesce(string_agg(p.budget_id::text || ' ' || concat_ws(' ', p.settled_nanos, l.settled, p.reserved_nanos, l.reserved, v.held,
 			p.runs, l.runs), E'\n'), '') FROM budget_period p
@@ -105,37 +105,37 @@ func (w *world) ledgerIsRight() {
 // A claim reserves a slice of each budget that its job counts for; whatever ends the lease
 // frees what is left of it.
 func TestALeaseReservesUntilItEnds(t *testing.T) {
-	for how, end := range map[string]func(w *world, agent tenancy.Principal, j jobs.Job){
-		"complete": func(w *world, agent tenancy.Principal, j jobs.Job) { w.Complete(agent, j) },
-		"release": func(w *world, agent tenancy.Principal, j jobs.Job) {
+	for how, end := range map[string]func(w *testWorkspace, agent tenancy.Principal, j jobs.Job){
+		"complete": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) { w.Complete(agent, j) },
+		"release": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{Reason: "tired"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"fail": func(w *world, agent tenancy.Principal, j jobs.Job) {
+		"fail": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Fail(w.Ctx, agent, ref(j), report.Failure{Error: "broken"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"ask": func(w *world, agent tenancy.Principal, j jobs.Job) {
+		"ask": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Ask(w.Ctx, agent, ref(j), report.Question{Text: "Which?"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"loss": func(w *world, _ tenancy.Principal, j jobs.Job) {
+		"loss": func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) {
 			w.Expire(j)
 			if _, err := w.Dispatch.Reclaim(w.Ctx, w.Owner, ""); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"cut off": func(w *world, agent tenancy.Principal, _ jobs.Job) {
+		"cut off": func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) {
 			if _, err := w.Dispatch.CutOff(w.Ctx, w.Owner, agent.Name, "hostile"); err != nil {
 				w.T.Fatal(err)
 			}
 		},
 	} {
 		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			all, product := w.budget(100), w.budget(50, named("Product"), func(in *budgets.Input) { in.Scope, in.Product = budgets.Product, "default" })
 			other := w.budget(100, named("M2"), func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M2" })
@@ -161,8 +161,8 @@ func TestALeaseReservesUntilItEnds(t *testing.T) {
 // Sixty-four agents that claim at once, of four processes, find money for exactly as many as
 // the budget has.
 func TestClaimsAtOnceFitTheBudget(t *testing.T) {
-	w := newWorld(t)
-	processes := []*world{w, inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace)}
+	w := newTestWorkspace(t)
+	processes := []*testWorkspace{w, inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace), inWorkspace(t, w.DB, w.Workspace)}
 	agents := w.Crew(64)
 	b := w.budget(10*25 + 9)
 	for i := range agents {
@@ -195,7 +195,7 @@ func TestClaimsAtOnceFitTheBudget(t *testing.T) {
 // A job without money waits for its budget and says which one; the claim gets the next one
 // that has money. A raise lets it go on by itself, a claim by name gets the reason.
 func TestAJobWaitsForItsBudget(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.budget(10, named("Small"), func(in *budgets.Input) { in.Scope, in.Product = budgets.Product, "default" })
 	w.Job("running")
@@ -228,7 +228,7 @@ func TestAJobWaitsForItsBudget(t *testing.T) {
 
 // The end of a lease wakes as many of those that wait as now fit, the most urgent first.
 func TestWhatALeaseFreesGoesToTheNext(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(3)
 	w.budget(10)
 	w.Job("first", priority(9))
@@ -248,7 +248,7 @@ func TestWhatALeaseFreesGoesToTheNext(t *testing.T) {
 
 // However many jobs wait for a budget that has nothing left, those of another one go on.
 func TestAnEmptyBudgetKeepsNoOther(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(3)
 	other := "other"
 	if _, _, err := w.Jobs.PutProduct(w.Ctx, w.Owner, other, jobs.ProductSettings{}); err != nil {
@@ -283,7 +283,7 @@ func TestAnEmptyBudgetKeepsNoOther(t *testing.T) {
 // A running job whose budget is used up is directed to pause, and goes on by itself once
 // there is money. What it spent beyond the budget is settled all the same.
 func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	b := w.budget(10)
 	w.Job("one")
@@ -313,24 +313,24 @@ func TestAUsedUpBudgetPausesWhatRuns(t *testing.T) {
 // A threshold that is not reached any more, since there is more money or another limit, gives its
 // alert anew; one that is still reached does not.
 func TestThresholdsTellAnew(t *testing.T) {
-	for how, more := range map[string]func(w *world, b budgets.Budget) error{
-		"a raise": func(w *world, b budgets.Budget) error {
+	for how, more := range map[string]func(w *testWorkspace, b budgets.Budget) error{
+		"a raise": func(w *testWorkspace, b budgets.Budget) error {
 			_, err := w.money().Raise(w.Ctx, w.Owner, b.ID, budgets.Raise{Amount: 100 * cent})
 			return err
 		},
-		"a transfer": func(w *world, b budgets.Budget) error {
+		"a transfer": func(w *testWorkspace, b budgets.Budget) error {
 			from := w.budget(500, named("Giver"), func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M9" })
 			_, err := w.money().Transfer(w.Ctx, w.Owner, from.ID, budgets.Transfer{To: b.ID, Amount: 100 * cent})
 			return err
 		},
-		"a higher limit": func(w *world, b budgets.Budget) error {
+		"a higher limit": func(w *testWorkspace, b budgets.Budget) error {
 			limit := 200 * cent
 			_, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: &limit}})
 			return err
 		},
 	} {
 		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent, b := w.Agent("claude-1"), w.budget(100)
 			w.Job("one")
 			j := w.Claim(agent)
@@ -359,7 +359,7 @@ func TestThresholdsTellAnew(t *testing.T) {
 // Whoever lives on the last of its slice is warned before it is directed to pause; the
 // warning is sent once, keeps no other directive away, and goes when there is money.
 func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	b := w.budget(10)
 	w.Job("one", func(in *jobs.New) { in.EstimatedMinutes = number(1) })
@@ -400,7 +400,7 @@ func TestAHolderIsWarnedBeforeItsBudgetIsUsedUp(t *testing.T) {
 
 // What a person paused stays paused, whatever money a budget has.
 func TestABudgetResumesNothingThatAPersonPaused(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.budget(10)
 	j := w.Job("one")
 	if _, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByPause}); err != nil {
@@ -414,7 +414,7 @@ func TestABudgetResumesNothingThatAPersonPaused(t *testing.T) {
 
 // Late usage is charged to its budget, and reserves nothing.
 func TestLateUsageIsCharged(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	b := w.budget(100)
 	w.Job("one")
@@ -427,7 +427,7 @@ func TestLateUsageIsCharged(t *testing.T) {
 
 // A soft budget holds and pauses nothing; a budget of runs counts attempts.
 func TestSoftBudgetsAndRuns(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(3)
 	soft := w.budget(10, named("Soft"), func(in *budgets.Input) { in.Hard = false })
 	one := int64(1)
@@ -453,7 +453,7 @@ func TestSoftBudgetsAndRuns(t *testing.T) {
 func TestAThrottleKeepsMoneyForUrgentJobs(t *testing.T) {
 	for _, hard := range []bool{true, false} {
 		t.Run(fmt.Sprintf("hard_%t", hard), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			b := w.budget(1000, func(in *budgets.Input) { in.Throttle, in.Hard = true, hard })
 			dbfactory.Exec(t, w.DB, `UPDATE budget SET throttled_below = 6`)
 			agent := w.Agent("claude-1")

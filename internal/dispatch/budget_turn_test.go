@@ -17,37 +17,37 @@ import (
 )
 
 // leaseEnds are all that ends a lease.
-var leaseEnds = map[string]func(w *world, agent tenancy.Principal, j jobs.Job) error{
-	"complete": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+var leaseEnds = map[string]func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error{
+	"complete": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Complete(w.Ctx, agent, ref(j), report.Completion{})
 		return err
 	},
-	"fail": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+	"fail": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Fail(w.Ctx, agent, ref(j), report.Failure{Error: "broken"})
 		return err
 	},
-	"release": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+	"release": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{Reason: "tired"})
 		return err
 	},
-	"ask": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+	"ask": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Ask(w.Ctx, agent, ref(j), report.Question{Text: "Which?"})
 		return err
 	},
-	"recover": func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	"recover": func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		w.Expire(j)
 		_, err := w.Dispatch.Recover(w.Ctx, w.Owner)
 		return err
 	},
-	"terminate": func(w *world, agent tenancy.Principal, _ jobs.Job) error {
+	"terminate": func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) error {
 		_, err := w.Dispatch.Terminate(w.Ctx, w.Owner, agent.Name, "over", false)
 		return err
 	},
-	"cut off": func(w *world, agent tenancy.Principal, _ jobs.Job) error {
+	"cut off": func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) error {
 		_, err := w.Dispatch.CutOff(w.Ctx, w.Owner, agent.Name, "hostile")
 		return err
 	},
-	"delete the budgets": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+	"delete the budgets": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 		list, err := w.money().List(w.Ctx, w.Owner)
 		for _, b := range list {
 			if err == nil {
@@ -60,7 +60,7 @@ var leaseEnds = map[string]func(w *world, agent tenancy.Principal, j jobs.Job) e
 }
 
 // spendsAll reports several entries of so many cents in one call.
-func (w *world) spendsAll(agent tenancy.Principal, j jobs.Job, at time.Time, cents ...int64) {
+func (w *testWorkspace) spendsAll(agent tenancy.Principal, j jobs.Job, at time.Time, cents ...int64) {
 	w.T.Helper()
 	var lines []report.UsageLine
 	for i, n := range cents {
@@ -80,7 +80,7 @@ func (w *world) spendsAll(agent tenancy.Principal, j jobs.Job, at time.Time, cen
 }
 
 // audited returns what the audit finds, by its checks.
-func (w *world) audited() map[string]int {
+func (w *testWorkspace) audited() map[string]int {
 	w.T.Helper()
 	r, err := audit.Run(w.Ctx, w.DB)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *world) audited() map[string]int {
 func TestALeaseMeetsAnotherPeriod(t *testing.T) {
 	for how, end := range leaseEnds {
 		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agents := w.Crew(2)
 			day := w.budget(100, named("Day"), func(in *budgets.Input) { in.Period, in.Timezone = budgets.Day, "UTC" })
 			w.Job("one")
@@ -134,7 +134,7 @@ func TestALeaseMeetsAnotherPeriod(t *testing.T) {
 // A lease that began before the first budget counts for it from its next report on: it
 // reserves, and is paused once there is nothing left.
 func TestALeaseIsOlderThanTheFirstBudget(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	j := w.Claim(agent)
@@ -165,7 +165,7 @@ func TestALeaseEndsWhateverItsAccountsSay(t *testing.T) {
 		"a settled sum at its end":           {`UPDATE budget_period SET settled_nanos = 9223372036854775807 / 2`, false},
 	} {
 		t.Run(strings.ReplaceAll(damage, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			for how, end := range leaseEnds {
 				dbfactory.Exec(t, w.DB, `DELETE FROM budget`)
 				agent, b := w.Agent(strings.ReplaceAll(how, " ", "-")), w.budget(100)
@@ -195,7 +195,7 @@ func TestALeaseEndsWhateverItsAccountsSay(t *testing.T) {
 }
 
 // claimNamed claims that job.
-func (w *world) claimNamed(agent tenancy.Principal, j jobs.Job) jobs.Job {
+func (w *testWorkspace) claimNamed(agent tenancy.Principal, j jobs.Job) jobs.Job {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: j.Key})
 	if err != nil || len(got.Jobs) != 1 {
@@ -205,7 +205,7 @@ func (w *world) claimNamed(agent tenancy.Principal, j jobs.Job) jobs.Job {
 }
 
 // dayTurns makes it a day later for the budgets of days.
-func (w *world) dayTurns() {
+func (w *testWorkspace) dayTurns() {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `WITH day AS (SELECT id FROM budget WHERE period = 'day'),
 		l AS (UPDATE budget_ledger SET period_start = period_start - interval '1 day' WHERE budget_id IN (SELECT id FROM day)),

@@ -15,7 +15,7 @@ import (
 )
 
 // hopeful returns an agent that has just ended a job, so that its next claim locks first.
-func (w *world) hopeful(change ...func(*fleet.Registration)) tenancy.Principal {
+func (w *testWorkspace) hopeful(change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	agent := w.Agent("claude-1", change...)
 	w.Job("done")
@@ -25,7 +25,7 @@ func (w *world) hopeful(change ...func(*fleet.Registration)) tenancy.Principal {
 
 // meanwhile runs a statement in a transaction of its own and then the claims. When
 // each of them waits for a lock or has ended it runs the rest, and commits.
-func (w *world) meanwhile(first string, claims []func(), then ...string) {
+func (w *testWorkspace) meanwhile(first string, claims []func(), then ...string) {
 	w.T.Helper()
 	conn := dbtest.Owner(w.T, w.DB)
 	tx, err := conn.Begin(w.Ctx)
@@ -60,15 +60,15 @@ func (w *world) meanwhile(first string, claims []func(), then ...string) {
 // A job that somebody is taking at this moment is nobody else's, however sure a
 // claim was of it.
 func TestAClaimPassesOverAJobThatIsBeingTaken(t *testing.T) {
-	for name, agentOf := range map[string]func(*world) tenancy.Principal{
-		"at first":          func(w *world) tenancy.Principal { return w.Agent("claude-1") },
-		"after another one": func(w *world) tenancy.Principal { return w.hopeful() },
-		"with all its seats": func(w *world) tenancy.Principal {
+	for name, agentOf := range map[string]func(*testWorkspace) tenancy.Principal{
+		"at first":          func(w *testWorkspace) tenancy.Principal { return w.Agent("claude-1") },
+		"after another one": func(w *testWorkspace) tenancy.Principal { return w.hopeful() },
+		"with all its seats": func(w *testWorkspace) tenancy.Principal {
 			return w.hopeful(func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := agentOf(w)
 			first, second := w.Job("first", priority(9)), w.Job("second")
 			w.meanwhile(`SELECT FROM job_ready WHERE job_id = '`+first.ID.String()+`' FOR UPDATE`, []func(){func() {
@@ -84,7 +84,7 @@ func TestAClaimPassesOverAJobThatIsBeingTaken(t *testing.T) {
 
 // Where the only job is being taken, and is not in the end, it is still there.
 func TestAClaimOfAJobThatIsBeingTakenFindsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.hopeful()
 	only := w.Job("only")
 	w.meanwhile(`SELECT FROM job_ready FOR UPDATE`, []func(){func() { w.Nothing(agent, claim.ReasonEmpty) }})
@@ -98,7 +98,7 @@ func TestAClaimOfAJobThatIsBeingTakenFindsNothing(t *testing.T) {
 // not given to whoever cannot do it. The claim reads products behind the heads of the
 // lanes.
 func TestAClaimDoesNotGetAJobThatHasLeftItsLane(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.hopeful()
 	moving := w.Job("moving")
 	elsewhere := w.Job("elsewhere", needs("engine:codex"))
@@ -112,8 +112,8 @@ func TestAClaimDoesNotGetAJobThatHasLeftItsLane(t *testing.T) {
 // Two agents of two processes that both hope for the factory's one free seat: one
 // gets it. Neither can write before both have counted, or wait to.
 func TestHopefulClaimsCountSeatsUnderTheirLocks(t *testing.T) {
-	w := newWorld(t)
-	worlds := []*world{w, inWorkspace(t, w.DB, w.Workspace)}
+	w := newTestWorkspace(t)
+	worlds := []*testWorkspace{w, inWorkspace(t, w.DB, w.Workspace)}
 	agents := make([]tenancy.Principal, 0, len(worlds))
 	for i, one := range worlds {
 		agents = append(agents, one.Agent(fmt.Sprint("claude-", i), func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats = "narrow", 1 }))

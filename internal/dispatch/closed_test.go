@@ -15,7 +15,7 @@ import (
 
 // A paused product gives no jobs, whatever their priority; the others do.
 func TestAPausedProductGivesNoJobs(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Product("atlas", jobs.ProductSettings{})
 	stopped := w.Job("stopped", priority(10), inProduct("atlas"))
@@ -40,7 +40,7 @@ func TestAPausedProductGivesNoJobs(t *testing.T) {
 // As many jobs in review as a product allows stop its claims, until one of them
 // leaves the queue. Rejected work is the next to be claimed.
 func TestAFullReviewQueueStopsClaims(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(2)})
 	for i := range 4 {
@@ -67,7 +67,7 @@ func TestAFullReviewQueueStopsClaims(t *testing.T) {
 // A full review queue is the reason also where all that an agent could take waits for
 // it, and is no reason for agents that could not take that.
 func TestAClaimSaysThatTheReviewQueueHoldsItsJobs(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, codex := w.Agent("claude-1"), w.Agent("codex-1", func(r *fleet.Registration) { r.Capabilities = []string{"held"} })
 	w.Product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1)})
 	w.Job("handed in", inProduct("atlas"))
@@ -97,7 +97,7 @@ func TestAClaimSaysThatTheReviewQueueHoldsItsJobs(t *testing.T) {
 // A claim that waits for a closed product wakes when a review place is free, and
 // when a pause ends, without the safety poll.
 func TestClosedLanesWakeWaitingClaims(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1)})
 	w.Job("one", inProduct("atlas"), priority(9))
@@ -137,7 +137,7 @@ func TestClosedLanesWakeWaitingClaims(t *testing.T) {
 
 // A token that is limited to products never gets another product's job.
 func TestATokensProductsLimitItsClaims(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	w.Product("vega", jobs.ProductSettings{})
 	enrolment := dbfactory.Enrolment(w.Workspace)

@@ -20,7 +20,7 @@ import (
 // An agent that is cut off loses its jobs at once, gets none, and its process
 // does not come back under the same boot; a new start does.
 func TestCutOff(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
 	j := w.Job("work")
@@ -50,7 +50,7 @@ func TestCutOff(t *testing.T) {
 }
 
 func TestWhoMayCutOff(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
 	for _, who := range []tenancy.Principal{dbfactory.Person(w.Workspace, tenancy.RoleMember), ada, dbfactory.Enrolment(w.Workspace)} {
 		if _, err := w.Dispatch.CutOff(w.Ctx, who, "ada", ""); !fault.Is(err, fault.Forbidden) {
@@ -72,7 +72,7 @@ func TestWhoMayCutOff(t *testing.T) {
 
 // All agents of one enrolment token go, and no other.
 func TestCutOffEnrolled(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	macs, rest := w.enrolment(tenancy.Scope{}), w.enrolment(tenancy.Scope{})
 	ada := w.registered(macs)
 	bob := w.registered(macs, func(r *fleet.Registration) { r.Agent = "bob" })
@@ -99,29 +99,29 @@ func TestCutOffEnrolled(t *testing.T) {
 // process where that happens and in another.
 func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(w *world, people *accounts.Parts, agent, enrolment tenancy.Principal) error
+		end  func(w *testWorkspace, people *accounts.Parts, agent, enrolment tenancy.Principal) error
 		code fault.Code
 	}{
-		"cut off": {func(w *world, _ *accounts.Parts, _, _ tenancy.Principal) error {
+		"cut off": {func(w *testWorkspace, _ *accounts.Parts, _, _ tenancy.Principal) error {
 			_, err := w.Dispatch.CutOff(w.Ctx, w.Owner, "ada", "")
 			return err
 		}, fault.TokenRevoked},
-		"enrolment token revoked": {func(w *world, people *accounts.Parts, _, enrolment tenancy.Principal) error {
+		"enrolment token revoked": {func(w *testWorkspace, people *accounts.Parts, _, enrolment tenancy.Principal) error {
 			return people.Tokens.Revoke(w.Ctx, w.Owner, enrolment.Token)
 		}, fault.TokenRevoked},
-		"started again": {func(w *world, _ *accounts.Parts, _, enrolment tenancy.Principal) error {
+		"started again": {func(w *testWorkspace, _ *accounts.Parts, _, enrolment tenancy.Principal) error {
 			_, err := w.register(enrolment, boot("boot-2"))
 			return err
 		}, fault.Superseded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			other := inWorkspace(t, w.DB, w.Workspace)
 			enrolment := w.enrolment(tenancy.Scope{})
 			agent := w.registered(enrolment)
 			people := accountstest.New(w.DB, w.Wake, slog.New(slog.DiscardHandler))
 			ended := make(chan error, 2)
-			for _, process := range []*world{w, other} {
+			for _, process := range []*testWorkspace{w, other} {
 				go func() {
 					got, err := process.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: waitlist.MaxWait})
 					if len(got.Jobs) > 0 {
@@ -155,7 +155,7 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 // No job is given out on the word of a process that does not know of a
 // revocation: the claim queries the database in the transaction that takes the job.
 func TestARevokedAgentGetsNoJobAnywhere(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	agent := w.registered(enrolment)
 	j := w.Job("work")
@@ -171,7 +171,7 @@ func TestARevokedAgentGetsNoJobAnywhere(t *testing.T) {
 // The token that a heartbeat brings keeps the old one's scope and its enrolment
 // token; one is brought only where the old one is near its end.
 func TestARenewedTokenKeepsItsScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}, Factory: "desk"}))
 	beat := func(left time.Duration) (string, tenancy.Principal) {

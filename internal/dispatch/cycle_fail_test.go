@@ -9,7 +9,7 @@ import (
 )
 
 // entangle makes two jobs wait for each other, which no link would allow.
-func (w *world) entangle(a, b jobs.Job) {
+func (w *testWorkspace) entangle(a, b jobs.Job) {
 	w.T.Helper()
 	for _, e := range [][2]jobs.Job{{a, b}, {b, a}} {
 		dbfactory.Exec(w.T, w.DB, `INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, created_by) VALUES ($1, $2, $3, 'test')`,
@@ -20,7 +20,7 @@ func (w *world) entangle(a, b jobs.Job) {
 // Jobs that wait for one another fail, each with the way back to it; who only
 // waits for them, or is parked by a person, does not.
 func TestACycleFailsItsJobs(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Job("first")
 	a, b := w.Job("a", dependsOn(first.Key)), w.Job("b", dependsOn(first.Key))
 	c := w.Job("c", dependsOn(a.Key))
@@ -42,7 +42,7 @@ func TestACycleFailsItsJobs(t *testing.T) {
 
 // A cycle that somebody takes apart while its jobs are about to fail fails none.
 func TestACycleThatIsMendedFailsNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Job("first")
 	a, b := w.Job("a", dependsOn(first.Key)), w.Job("b", dependsOn(first.Key))
 	w.entangle(a, b)

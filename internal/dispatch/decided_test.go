@@ -21,7 +21,7 @@ var carriers = map[string]tenancy.Kind{"a person takes it back": "", "the agent 
 
 // carriedOut checks that a job and its last event name who decided, and beside
 // who carried it out.
-func (w *world) carriedOut(j jobs.Job, how string) {
+func (w *testWorkspace) carriedOut(j jobs.Job, how string) {
 	w.T.Helper()
 	want, known := carriers[how]
 	if !known {
@@ -46,66 +46,66 @@ func (w *world) carriedOut(j jobs.Job, how string) {
 // is what becomes of it: no loss, no failure and no new attempt comes in between,
 // and it stays the decision of that person.
 func TestNoEndOfALeaseUndoesWhatAPersonDecided(t *testing.T) {
-	for name, end := range map[string]func(w *world, agent tenancy.Principal, held jobs.Job){
-		"the lease ends": func(w *world, _ tenancy.Principal, held jobs.Job) {
+	for name, end := range map[string]func(w *testWorkspace, agent tenancy.Principal, held jobs.Job){
+		"the lease ends": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			w.Expire(held)
 			w.sweeps("reap", 1)
 		},
-		"the agent dies": func(w *world, _ tenancy.Principal, _ jobs.Job) {
+		"the agent dies": func(w *testWorkspace, _ tenancy.Principal, _ jobs.Job) {
 			w.silence()
 			w.sweeps("reap", 1)
 		},
-		"the grace ends": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"the grace ends": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET grace_ends_at = clock_timestamp() WHERE job_id = $1`, held.ID)
 			w.sweeps("reap", 1)
 		},
-		"a claim takes it back": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"a claim takes it back": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			w.Expire(held)
 			other := inWorkspace(w.T, w.DB, w.Workspace) // a process whose claims have not looked yet
 			other.Nothing(other.Agent("claude-2"), claim.ReasonEmpty)
 		},
-		"a person recovers": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"a person recovers": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			w.Expire(held)
 			if got, err := w.Dispatch.Recover(w.Ctx, w.Owner); got.TakenBack != 1 || err != nil {
 				w.T.Errorf("recover = %+v, %v", got, err)
 			}
 		},
-		"a person takes it back": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"a person takes it back": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			if n, err := w.Dispatch.Reclaim(w.Ctx, w.Owner, held.Key); n != 1 || err != nil {
 				w.T.Errorf("reclaim = %d, %v", n, err)
 			}
 		},
-		"its time is out": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"its time is out": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET warned_at = clock_timestamp() - interval '1 hour' WHERE job_id = $1`, held.ID)
 			w.sweeps("time out", 1)
 		},
-		"it was lost too often": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"it was lost too often": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			dbfactory.Exec(w.T, w.DB, `UPDATE job SET lost_count = max_lost WHERE id = $1`, held.ID)
 			w.Expire(held)
 			w.sweeps("reap", 1)
 			dbfactory.Exec(w.T, w.DB, `UPDATE job SET lost_count = lost_count - max_lost WHERE id = $1`, held.ID)
 		},
-		"the agent fails": func(w *world, agent tenancy.Principal, held jobs.Job) {
+		"the agent fails": func(w *testWorkspace, agent tenancy.Principal, held jobs.Job) {
 			if _, err := w.Dispatch.Fail(w.Ctx, agent, ref(held), report.Failure{Error: "x"}); err != nil {
 				w.T.Error(err)
 			}
 		},
-		"the agent gives it back": func(w *world, agent tenancy.Principal, held jobs.Job) {
+		"the agent gives it back": func(w *testWorkspace, agent tenancy.Principal, held jobs.Job) {
 			if err := releases.run(w, agent, held); err != nil {
 				w.T.Error(err)
 			}
 		},
-		"the agent asks": func(w *world, agent tenancy.Principal, held jobs.Job) {
+		"the agent asks": func(w *testWorkspace, agent tenancy.Principal, held jobs.Job) {
 			if err := asks.run(w, agent, held); err != nil {
 				w.T.Error(err)
 			}
 		},
-		"the agent starts again": func(w *world, agent tenancy.Principal, held jobs.Job) {
+		"the agent starts again": func(w *testWorkspace, agent tenancy.Principal, held jobs.Job) {
 			if err := reboots.run(w, agent, held); err != nil {
 				w.T.Error(err)
 			}
 		},
-		"the agent is ended": func(w *world, agent tenancy.Principal, held jobs.Job) {
+		"the agent is ended": func(w *testWorkspace, agent tenancy.Principal, held jobs.Job) {
 			if err := ends.run(w, agent, held); err != nil {
 				w.T.Error(err)
 			}
@@ -113,7 +113,7 @@ func TestNoEndOfALeaseUndoesWhatAPersonDecided(t *testing.T) {
 	} {
 		for verb, want := range map[jobs.Trigger]jobs.Status{jobs.ByPause: jobs.Paused, jobs.ByCancel: jobs.Aborted} {
 			t.Run(string(verb)+" and "+name, func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestWorkspace(t)
 				agent := w.Agent("claude-1")
 				w.Job("one", estimate(20))
 				held := w.Claim(agent)
@@ -133,7 +133,7 @@ func TestNoEndOfALeaseUndoesWhatAPersonDecided(t *testing.T) {
 // A job that ends at one of its limits was ended by the limit, not by the agent
 // that reached it.
 func TestALimitIsNobodysDecision(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	for limit, bring := range map[string]func(held jobs.Job){
 		"max_retries": func(held jobs.Job) {
@@ -167,7 +167,7 @@ func TestALimitIsNobodysDecision(t *testing.T) {
 
 // No sweep wakes what a person parked, whatever it waited for has come.
 func TestNoSweepWakesWhatAPersonParked(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	first := w.Job("first", priority(10))
 	soon := func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) }

@@ -28,7 +28,7 @@ func refusedFor(words string) attempts.Delivery {
 
 // handedInBy returns a job in a repo that an agent has handed in; follows says that it reports what
 // becomes of the commit.
-func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
+func (w *testWorkspace) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 	w.T.Helper()
 	w.Job("work", reviewed, inRepo("atlas"))
 	held := w.Claim(agent)
@@ -41,7 +41,7 @@ func (w *world) handedInBy(agent tenancy.Principal, follows bool) jobs.Job {
 }
 
 // tells has an agent report what became of a commit, which must be taken.
-func (w *world) tells(agent tenancy.Principal, j jobs.Job, told attempts.Delivery) attempts.Delivery {
+func (w *testWorkspace) tells(agent tenancy.Principal, j jobs.Job, told attempts.Delivery) attempts.Delivery {
 	w.T.Helper()
 	now, err := w.Dispatch.RecordDelivery(w.Ctx, agent, ref(j), told)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) tells(agent tenancy.Principal, j jobs.Job, told attempts.Deliver
 }
 
 // deliveries returns the events about it, the oldest first.
-func (w *world) deliveries() string {
+func (w *testWorkspace) deliveries() string {
 	w.T.Helper()
 	var all string
 	w.scan(&all, `SELECT coalesce(string_agg(type, ' ' ORDER BY id), '') FROM event WHERE type LIKE 'job.deliver%'`)
@@ -61,7 +61,7 @@ func (w *world) deliveries() string {
 // What becomes of a commit is reported after the lease has ended, by any agent of the factory, as
 // often as it likes: each change is one event, and what was pushed stays pushed.
 func TestACommitsFateIsToldAfterTheLease(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", hasAtlas)
 	j := w.handedInBy(ada, true)
 	sister := w.Agent("sister", func(r *fleet.Registration) { r.Factory.Name = "factory-of-ada" })
@@ -86,7 +86,7 @@ func TestACommitsFateIsToldAfterTheLease(t *testing.T) {
 
 // Nobody but the factory of an attempt says what became of it.
 func TestACommitsFateIsToldByItsFactoryAlone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada, eve := w.Agent("ada", hasAtlas), w.Agent("eve", hasAtlas)
 	j := w.handedInBy(ada, true)
 	elsewhere := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
@@ -118,7 +118,7 @@ func TestACommitsFateIsToldByItsFactoryAlone(t *testing.T) {
 }
 
 func TestWhatIsToldOfACommitHasBounds(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", hasAtlas)
 	j := w.handedInBy(ada, true)
 	for field, change := range map[string]func(*attempts.Delivery){
@@ -146,7 +146,7 @@ func TestWhatIsToldOfACommitHasBounds(t *testing.T) {
 
 // Of two calls that meet, the later one goes by what the first has reported.
 func TestAPushWinsWhenCallsMeet(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", hasAtlas)
 	j := w.handedInBy(ada, true)
 	release := w.Hold(`SELECT FROM attempt WHERE job_id = $1 FOR UPDATE`, j.ID)
@@ -188,7 +188,7 @@ func TestAMergeWaitsForItsCommit(t *testing.T) {
 		"a lie about another, then not": {true, []attempts.Delivery{{State: attempts.Pushed, Commit: "other"}, refusedFor("no")}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.byFactories()
 			ada := w.Agent("ada", hasAtlas)
 			j := w.handedInBy(ada, c.follows)
@@ -207,7 +207,7 @@ func TestAMergeWaitsForItsCommit(t *testing.T) {
 
 // A later attempt is not held up by what became of an earlier one.
 func TestAnEarlierRefusalHoldsNoLaterWork(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	ada := w.Agent("ada", hasAtlas)
 	j := w.handedInBy(ada, true)
@@ -224,7 +224,7 @@ func TestAnEarlierRefusalHoldsNoLaterWork(t *testing.T) {
 
 // What is reported while the work still goes on is not forgotten when it is handed in.
 func TestATellingBeforeTheEndStays(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", hasAtlas)
 	w.Job("work", reviewed, inRepo("atlas"))
 	held := w.Claim(ada)

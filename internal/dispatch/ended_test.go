@@ -19,7 +19,7 @@ func atHost(host string) func(*fleet.Registration) {
 }
 
 // state returns the health of a factory, whole and as the board reads it.
-func (w *world) state(name string) fleet.Health {
+func (w *testWorkspace) state(name string) fleet.Health {
 	w.T.Helper()
 	f, err := w.Fleet.Factory(w.Ctx, w.Owner, name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w *world) state(name string) fleet.Health {
 // heartbeats; its factory has ended with the last one, is no candidate, and lives again as soon
 // as one registers, also under the same boot.
 func TestAFactoryEnds(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", atHost("alpha"))
 	bob := w.Agent("bob", atHost("alpha"))
 	held := w.Claim(w.onJob(ada))
@@ -91,7 +91,7 @@ func TestAFactoryEnds(t *testing.T) {
 
 // Of two agents that end at the same moment one is the last.
 func TestTheLastAgentEndsTheFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada, bob := w.Agent("ada", atHost("alpha")), w.Agent("bob", atHost("alpha"))
 	release := w.Hold(`SELECT FROM factory WHERE name = 'build' FOR UPDATE`)
 	failed := make(chan error, 2)
@@ -112,7 +112,7 @@ func TestTheLastAgentEndsTheFactory(t *testing.T) {
 
 // What a person said about an agent outlasts its end.
 func TestAPersonsWordOutlastsTheEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	enrolment := w.enrolment(tenancy.Scope{})
 	ada := w.registered(enrolment)
 	if _, err := w.Dispatch.Terminate(w.Ctx, w.Owner, "ada", "enough", true); err != nil {
@@ -160,7 +160,7 @@ func TestAFactoryLivesOnOneHost(t *testing.T) {
 		"a host whose name has another form":          {"", "alpha.example.com", "bob", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			ada := w.Agent("ada", atHost("alpha"), func(r *fleet.Registration) { r.BootID = "ada-boot" })
 			w.Claim(w.onJob(ada))
 			if c.before != "" {
@@ -192,7 +192,7 @@ func TestAFactoryLivesOnOneHost(t *testing.T) {
 // A host that was silent until another one took over its factory has lost it: its leases are
 // given back, and it is directed to stop when it is back.
 func TestAStaleHostLosesItsFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada", atHost("alpha"))
 	held := w.Claim(w.onJob(ada))
 	dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '101 seconds'`)
@@ -219,7 +219,7 @@ func TestAStaleHostLosesItsFactory(t *testing.T) {
 
 // Of two hosts that register a new name at the same moment one gets it.
 func TestTwoHostsAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	results := make(chan error, 2)
 	for name, host := range map[string]string{"ada": "alpha", "bob": "beta"} {
 		go func() {

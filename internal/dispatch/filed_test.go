@@ -16,7 +16,7 @@ import (
 )
 
 // take claims one job by its key.
-func (w *world) take(agent tenancy.Principal, j jobs.Job) jobs.Job {
+func (w *testWorkspace) take(agent tenancy.Principal, j jobs.Job) jobs.Job {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: j.Key})
 	if err != nil || len(got.Jobs) != 1 {
@@ -26,7 +26,7 @@ func (w *world) take(agent tenancy.Principal, j jobs.Job) jobs.Job {
 }
 
 // file files a job while another one is worked on, which must be possible.
-func (w *world) file(agent tenancy.Principal, held jobs.Job, change ...func(*jobs.New)) jobs.Job {
+func (w *testWorkspace) file(agent tenancy.Principal, held jobs.Job, change ...func(*jobs.New)) jobs.Job {
 	w.T.Helper()
 	made, err := w.submit(agent, ref(held), change...)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *world) file(agent tenancy.Principal, held jobs.Job, change ...func(*job
 }
 
 // below makes open jobs below a root, as agents file them, hours ago.
-func (w *world) below(root jobs.Job, n, hours int) {
+func (w *testWorkspace) below(root jobs.Job, n, hours int) {
 	w.T.Helper()
 	for _, j := range w.many(n) {
 		dbfactory.Exec(w.T, w.DB, `UPDATE job SET root_id = $1, depth = 1, created_at = created_at - make_interval(hours => $3) WHERE id = $2`,
@@ -45,7 +45,7 @@ func (w *world) below(root jobs.Job, n, hours int) {
 }
 
 // many are new jobs of the owner.
-func (w *world) many(n int) []jobs.Job {
+func (w *testWorkspace) many(n int) []jobs.Job {
 	w.T.Helper()
 	list := make([]jobs.New, n)
 	for i := range list {
@@ -61,7 +61,7 @@ func (w *world) many(n int) []jobs.Job {
 // An agent's job has at most the urgency of the one that it was found by, and what is left
 // of that one's own ceilings; nothing that is left out is beyond them either.
 func TestAnAgentsJobStaysWithinTheOneAtWork(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	money := func(n int64) func(*jobs.New) { return func(j *jobs.New) { j.BudgetNanos = &n } }
 	tokens := func(n int64) func(*jobs.New) { return func(j *jobs.New) { j.TokenBudget = &n } }
@@ -125,7 +125,7 @@ func TestAnAgentsJobStaysWithinTheOneAtWork(t *testing.T) {
 // Jobs are filed at most five steps away from the first one, whatever people do to the links
 // and to the jobs between.
 func TestAgentsFileFiveStepsDeep(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	root := w.Job("root")
 	held := w.take(ada, root)
@@ -159,7 +159,7 @@ func TestAgentsFileFiveStepsDeep(t *testing.T) {
 // Fifty jobs below one root are open at a time, by whichever agents and attempts, also when
 // two of them file at the same moment, and when the root is gone.
 func TestFiftyJobsBelowARootAreOpen(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	bob := w.submitter(tenancy.Scope{}, func(r *fleet.Registration) { r.Agent, r.Factory.Name = "bob", "factory-of-bob" })
 	root := w.Job("root")
@@ -211,7 +211,7 @@ func TestFiftyJobsBelowARootAreOpen(t *testing.T) {
 // Sixty jobs come below one root in an hour; when the first of them is older, the next may.
 // A request that is repeated is answered also then, and makes nothing.
 func TestSixtyJobsBelowARootComeInAnHour(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	root := w.Job("root")
 	held := w.take(ada, root)
@@ -237,7 +237,7 @@ func TestSixtyJobsBelowARootComeInAnHour(t *testing.T) {
 
 // What an agent files may wait for jobs outside of its tree; who they are changes nothing.
 func TestDependenciesMayLeaveTheTree(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	outside, root := w.Job("outside", priority(10)), w.Job("root", priority(2))
 	held := w.take(ada, root)

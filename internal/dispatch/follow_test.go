@@ -22,7 +22,7 @@ func pull(n int) report.PullRequest {
 }
 
 // forger returns an agent with one seat that can open pull requests.
-func (w *world) forger(name string) tenancy.Principal {
+func (w *testWorkspace) forger(name string) tenancy.Principal {
 	w.T.Helper()
 	return w.Agent(name, hasAtlas, func(r *fleet.Registration) {
 		r.MaxConcurrentJobs, r.Factory.Seats, r.Factory.Capabilities = 1, 1, []string{fleet.OpensPullRequests}
@@ -30,7 +30,7 @@ func (w *world) forger(name string) tenancy.Principal {
 }
 
 // approvedByPull is approved work that waits for a pull request.
-func (w *world) approvedByPull() jobs.Job {
+func (w *testWorkspace) approvedByPull() jobs.Job {
 	w.T.Helper()
 	w.Product(jobs.DefaultProduct, jobs.ProductSettings{OneJobPerRepo: true, Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.approved()
@@ -41,7 +41,7 @@ func (w *world) approvedByPull() jobs.Job {
 // What follows a pull request takes neither a seat nor the place of its repo, and the work
 // names the pull request.
 func TestALeaseThatFollowsTakesNoSeat(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	work := w.approvedByPull()
 	forger := w.forger("forger")
 	m, _ := w.order(forger)
@@ -66,7 +66,7 @@ func TestALeaseThatFollowsTakesNoSeat(t *testing.T) {
 // A product that begins to allow one job in a repo gives the slot to the jobs that are worked
 // on. A job that becomes a follower at the same moment waits for that, and gives the slot up.
 func TestAFollowerKeepsNoSlotThatItIsGivenMeanwhile(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.approvedByPull()
 	forger := w.forger("forger")
 	m, _ := w.order(forger)
@@ -99,7 +99,7 @@ func TestAFollowerKeepsNoSlotThatItIsGivenMeanwhile(t *testing.T) {
 // Only whoever holds a merge by pull request follows it, and the next merge of the work knows
 // its pull request.
 func TestWhoMayFollow(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	work := w.approvedByPull()
 	forger, other := w.forger("forger"), w.forger("other")
 	m, order := w.order(forger)
@@ -149,7 +149,7 @@ func TestWhoMayFollow(t *testing.T) {
 // An agent follows at most so many; beyond that a lease keeps its seat, and further merges are
 // not given to it.
 func TestAnAgentFollowsOnlySoMany(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.approvedByPull()
 	forger := w.forger("forger")
 	m, _ := w.order(forger)
@@ -181,7 +181,7 @@ func TestAnAgentFollowsOnlySoMany(t *testing.T) {
 
 // The address of a pull request holds no secret of the work: one that does is refused.
 func TestAPullRequestKeepsNoSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.Job("work", reviewed, inRepo("atlas"), func(n *jobs.New) {
 		n.InputContext, n.SecretKeys = json.RawMessage(`{"TOKEN":"correct-horse-battery"}`), []string{"TOKEN"}

@@ -16,7 +16,7 @@ import (
 )
 
 // gate makes a job another one's child for which that waits, or, with false, does not.
-func (w *world) gate(child, parent jobs.Job, gate bool) jobs.Job {
+func (w *testWorkspace) gate(child, parent jobs.Job, gate bool) jobs.Job {
 	w.T.Helper()
 	linked, err := w.Jobs.LinkParent(w.Ctx, w.Owner, child.Key, parent.Key, gate)
 	if err != nil {
@@ -26,7 +26,7 @@ func (w *world) gate(child, parent jobs.Job, gate bool) jobs.Job {
 }
 
 // waitsFor asserts why a job waits.
-func (w *world) waitsFor(j jobs.Job, reason jobs.WaitReason) {
+func (w *testWorkspace) waitsFor(j jobs.Job, reason jobs.WaitReason) {
 	w.T.Helper()
 	if now := w.Want(j, jobs.Waiting); now.WaitReason != reason {
 		w.T.Fatalf("%s waits for %s; want %s", j.Key, now.WaitReason, reason)
@@ -35,32 +35,32 @@ func (w *world) waitsFor(j jobs.Job, reason jobs.WaitReason) {
 
 // A parent with gates is claimed once the last child has ended, however it did.
 func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
-	for how, end := range map[string]func(w *world, agent tenancy.Principal, child jobs.Job){
-		"completed": func(w *world, agent tenancy.Principal, child jobs.Job) { w.Complete(agent, child) },
-		"failed": func(w *world, agent tenancy.Principal, child jobs.Job) {
+	for how, end := range map[string]func(w *testWorkspace, agent tenancy.Principal, child jobs.Job){
+		"completed": func(w *testWorkspace, agent tenancy.Principal, child jobs.Job) { w.Complete(agent, child) },
+		"failed": func(w *testWorkspace, agent tenancy.Principal, child jobs.Job) {
 			if _, err := w.Dispatch.Fail(w.Ctx, agent, ref(child), report.Failure{Error: "broken"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"cancelled, given back": func(w *world, agent tenancy.Principal, child jobs.Job) {
+		"cancelled, given back": func(w *testWorkspace, agent tenancy.Principal, child jobs.Job) {
 			w.Act(child, jobs.ByCancel)
 			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{Reason: "told to stop"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"cancelled, held by nobody": func(w *world, agent tenancy.Principal, child jobs.Job) {
+		"cancelled, held by nobody": func(w *testWorkspace, agent tenancy.Principal, child jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Act(child, jobs.ByCancel)
 		},
-		"lost": func(w *world, _ tenancy.Principal, child jobs.Job) {
+		"lost": func(w *testWorkspace, _ tenancy.Principal, child jobs.Job) {
 			w.Expire(child)
 			if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
 				w.T.Fatalf("reap = %d, %v", n, err)
 			}
 		},
-		"done by a person": func(w *world, agent tenancy.Principal, child jobs.Job) {
+		"done by a person": func(w *testWorkspace, agent tenancy.Principal, child jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(child), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			parent := w.Job("parent", priority(9))
 			one, two := w.Job("one", priority(8), losses(0)), w.Job("two", needs("gpu:h100"))
@@ -94,44 +94,44 @@ func TestAGateOpensWhenTheLastChildEnds(t *testing.T) {
 // What a gate does to a parent, by the parent's status, and what the parent does once
 // whoever has it lets it go.
 func TestAGateInEachStatusOfTheParent(t *testing.T) {
-	claimed := func(w *world, agent tenancy.Principal, _ jobs.Job) jobs.Job { return w.Claim(agent) }
-	acted := func(verb jobs.Trigger) func(*world, tenancy.Principal, jobs.Job) jobs.Job {
-		return func(w *world, _ tenancy.Principal, j jobs.Job) jobs.Job { return w.Act(j, verb) }
+	claimed := func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) jobs.Job { return w.Claim(agent) }
+	acted := func(verb jobs.Trigger) func(*testWorkspace, tenancy.Principal, jobs.Job) jobs.Job {
+		return func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) jobs.Job { return w.Act(j, verb) }
 	}
 	for name, c := range map[string]struct {
 		change  []func(*jobs.New)
-		begin   func(*world, tenancy.Principal, jobs.Job) jobs.Job
+		begin   func(*testWorkspace, tenancy.Principal, jobs.Job) jobs.Job
 		gated   jobs.Status
-		goesOn  func(*world, tenancy.Principal, jobs.Job)
+		goesOn  func(*testWorkspace, tenancy.Principal, jobs.Job)
 		refused bool
 	}{
 		"ready": {gated: jobs.Waiting},
 		"waiting for a time": {change: []func(*jobs.New){func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) }},
 			gated: jobs.Waiting},
 		"paused": {begin: acted(jobs.ByPause), gated: jobs.Paused,
-			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByResume) }},
+			goesOn: func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByResume) }},
 		"blocked": {begin: acted(jobs.ByBlock), gated: jobs.Blocked,
-			goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByUnblock) }},
-		"worked on, and given back": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *world, a tenancy.Principal, j jobs.Job) {
+			goesOn: func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByUnblock) }},
+		"worked on, and given back": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *testWorkspace, a tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		}},
-		"worked on, and lost": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) {
+		"worked on, and lost": {begin: claimed, gated: jobs.Assigned, goesOn: func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) {
 			w.Expire(j)
 			if _, err := w.Dispatch.Reap(w.Ctx); err != nil {
 				w.T.Fatal(err)
 			}
 		}},
-		"in review": {change: []func(*jobs.New){reviewed}, begin: func(w *world, a tenancy.Principal, _ jobs.Job) jobs.Job {
+		"in review": {change: []func(*jobs.New){reviewed}, begin: func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) jobs.Job {
 			held := w.Claim(a)
 			w.Complete(a, held)
 			return held
-		}, gated: jobs.InReview, goesOn: func(w *world, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByReject) }},
+		}, gated: jobs.InReview, goesOn: func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) { w.Act(j, jobs.ByReject) }},
 		"aborted": {begin: acted(jobs.ByCancel), gated: jobs.Aborted, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			parent := w.Job("parent", c.change...)
 			held := parent
@@ -162,7 +162,7 @@ func TestAGateInEachStatusOfTheParent(t *testing.T) {
 // A child that has ended is no gate. One that is retried is one again, unless its
 // parent was claimed meanwhile.
 func TestAGateClosesAgainWithARetry(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	parent, child := w.Job("parent"), w.Job("child", needs("gpu:h100"))
 	w.Act(child, jobs.ByCancel)
@@ -183,22 +183,22 @@ func TestAGateClosesAgainWithARetry(t *testing.T) {
 // A parent is free again when the gate is taken away, with the link or without it, and
 // whoever waits for a job gets it at once.
 func TestAGateThatIsTakenAwayFreesTheParent(t *testing.T) {
-	for name, open := range map[string]func(w *world, child, parent jobs.Job) error{
-		"gate alone": func(w *world, child, parent jobs.Job) error {
+	for name, open := range map[string]func(w *testWorkspace, child, parent jobs.Job) error{
+		"gate alone": func(w *testWorkspace, child, parent jobs.Job) error {
 			_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, child.Key, parent.Key, false)
 			return err
 		},
-		"the link": func(w *world, child, parent jobs.Job) error {
+		"the link": func(w *testWorkspace, child, parent jobs.Job) error {
 			_, err := w.Jobs.Unlink(w.Ctx, w.Owner, child.Key, parent.Key, jobs.Parent)
 			return err
 		},
-		"all links": func(w *world, child, parent jobs.Job) error {
+		"all links": func(w *testWorkspace, child, parent jobs.Job) error {
 			_, err := w.Jobs.Unlink(w.Ctx, w.Owner, child.Key, parent.Key, "")
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			<-w.Listening
 			agent := w.Agent("claude-1")
 			parent, child := w.Job("parent"), w.Job("child", needs("gpu:h100"))
@@ -228,7 +228,7 @@ func TestAGateThatIsTakenAwayFreesTheParent(t *testing.T) {
 // Jobs that wait for one another by a gate fail as others do, but a parent whose child
 // has failed goes on.
 func TestACycleThroughAGateFails(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Job("first")
 	parent, child := w.Job("parent", dependsOn(first.Key)), w.Job("child", dependsOn(first.Key))
 	both, other := w.Job("both", dependsOn(first.Key)), w.Job("other", dependsOn(first.Key))
@@ -267,7 +267,7 @@ func TestARetryOfAChildAndAClaimOfItsParent(t *testing.T) {
 			child, parent := w.Job("child", needs("gpu:h100")), w.Job("parent")
 			w.gate(child, parent, true)
 			w.Act(child, jobs.ByCancel)
-			retries := racer{"retry", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
+			retries := racer{"retry", func(w *testWorkspace, _ tenancy.Principal, _ jobs.Job) error {
 				_, err := w.Dispatch.Act(w.Ctx, w.Owner, child.Key, actions.Action{Verb: jobs.ByRetry})
 				return err
 			}}

@@ -20,7 +20,7 @@ import (
 func number[T any](v T) *T { return &v }
 
 func TestAJobFromClaimToCompleted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -51,7 +51,7 @@ func TestAJobFromClaimToCompleted(t *testing.T) {
 }
 
 func TestReviewIsWhereReviewIsRequired(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", reviewed)
 	held := w.Claim(agent)
@@ -80,52 +80,52 @@ func TestReviewIsWhereReviewIsRequired(t *testing.T) {
 // Every write of an agent is refused, and changes nothing, once its lease is
 // not its own any more.
 func TestWritesOfAnOldLeaseAreRefused(t *testing.T) {
-	type write func(w *world, agent tenancy.Principal, r lease.Ref) error
+	type write func(w *testWorkspace, agent tenancy.Principal, r lease.Ref) error
 	writes := map[string]write{
-		"start": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"start": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Start(w.Ctx, a, r)
 			return err
 		},
-		"progress": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"progress": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Progress(w.Ctx, a, r, report.Progress{Percent: number(99)})
 			return err
 		},
-		"renew": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"renew": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Renew(w.Ctx, a, r, 60)
 			return err
 		},
-		"complete": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"complete": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Complete(w.Ctx, a, r, report.Completion{})
 			return err
 		},
-		"fail": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"fail": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Fail(w.Ctx, a, r, report.Failure{Error: "x"})
 			return err
 		},
-		"release": func(w *world, a tenancy.Principal, r lease.Ref) error {
+		"release": func(w *testWorkspace, a tenancy.Principal, r lease.Ref) error {
 			_, err := w.Dispatch.Release(w.Ctx, a, r, report.Release{})
 			return err
 		},
 	}
 	ends := map[string]struct {
-		end  func(w *world, j jobs.Job)
+		end  func(w *testWorkspace, j jobs.Job)
 		want fault.Code
 	}{
-		"expired": {func(w *world, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
-		"reaped": {func(w *world, j jobs.Job) {
+		"expired": {func(w *testWorkspace, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
+		"reaped": {func(w *testWorkspace, j jobs.Job) {
 			w.Expire(j)
 			if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
 				w.T.Fatalf("reap = %d, %v", n, err)
 			}
 		}, fault.LeaseExpired},
-		"given to somebody else": {func(w *world, j jobs.Job) {
+		"given to somebody else": {func(w *testWorkspace, j jobs.Job) {
 			w.Expire(j)
 			if _, err := w.Dispatch.Reap(w.Ctx); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Claim(w.Agent("claude-2"))
 		}, fault.StaleEpoch},
-		"cancelled": {func(w *world, j jobs.Job) {
+		"cancelled": {func(w *testWorkspace, j jobs.Job) {
 			if _, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
 				w.T.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestWritesOfAnOldLeaseAreRefused(t *testing.T) {
 	}
 	for end, how := range ends {
 		t.Run(end, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			w.Job("one")
 			held := w.Claim(agent)
@@ -158,7 +158,7 @@ func TestWritesOfAnOldLeaseAreRefused(t *testing.T) {
 }
 
 func TestAnotherAgentCannotWriteWithTheRightEpoch(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, thief := w.Agent("claude-1"), w.Agent("claude-2")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -169,7 +169,7 @@ func TestAnotherAgentCannotWriteWithTheRightEpoch(t *testing.T) {
 }
 
 func TestALossIsNotAFailure(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", losses(1))
 	for loss := range 2 {
@@ -190,7 +190,7 @@ func TestALossIsNotAFailure(t *testing.T) {
 }
 
 func TestFailuresBackOffAndEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	j := w.Job("one", retries(1, 300))
 	held := w.Claim(agent)
@@ -217,7 +217,7 @@ func TestFailuresBackOffAndEnd(t *testing.T) {
 }
 
 func TestADeadAgentsJobsGoBackBeforeTheLeaseEnds(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, other := w.Agent("claude-1"), w.Agent("claude-2")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -231,7 +231,7 @@ func TestADeadAgentsJobsGoBackBeforeTheLeaseEnds(t *testing.T) {
 }
 
 func TestASecondBootSupersedesTheFirst(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(first)
@@ -253,7 +253,7 @@ func TestASecondBootSupersedesTheFirst(t *testing.T) {
 }
 
 func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	w.Job("two")
@@ -294,7 +294,7 @@ func TestAHeartbeatKeepsLeasesAndCarriesDirectives(t *testing.T) {
 // A heartbeat keeps what its agent works on. A lease that it does not list is answered, so
 // that the agent can give it back, and ends in its time: nobody works on it.
 func TestAHeartbeatExtendsOnlyWhatItLists(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	for name, listed := range map[string]func(claimed, other report.HeartbeatLease) []report.HeartbeatLease{
 		"by its key":         func(c, _ report.HeartbeatLease) []report.HeartbeatLease { return []report.HeartbeatLease{c} },
@@ -337,7 +337,7 @@ func TestAHeartbeatExtendsOnlyWhatItLists(t *testing.T) {
 }
 
 func TestRecoveryDoesNotUndoACancel(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -357,7 +357,7 @@ func TestRecoveryDoesNotUndoACancel(t *testing.T) {
 
 // Whoever pauses a job that is about to be cancelled learns that it will not be paused.
 func TestACancelIsNotReplacedByAPause(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("one")
 	held := w.Claim(w.Agent("claude-1"))
 	w.Act(held, jobs.ByCancel)
@@ -373,7 +373,7 @@ func TestACancelIsNotReplacedByAPause(t *testing.T) {
 }
 
 func TestCompletingAJobFreesItsDependents(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	one, two := w.Job("one"), w.Job("two")
 	last := w.Job("last", dependsOn(one.Key, two.Key))
@@ -400,7 +400,7 @@ func TestCompletingAJobFreesItsDependents(t *testing.T) {
 }
 
 func TestAnotherWorkspacesJobIsNotThere(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	foreign := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
 	theirs := foreign.Job("theirs")
 	agent := w.Agent("claude-1")

@@ -21,7 +21,7 @@ import (
 
 // logs is a workspace in which agents write to logs.
 type logs struct {
-	*dispatchtest.World
+	*dispatchtest.Fixture
 	search *jobsearch.Service
 	words  *jobsearch.Index
 	agent  tenancy.Principal

@@ -19,7 +19,7 @@ func full(n int) []joblog.Line {
 	return slices.Repeat([]joblog.Line{one}, n/int(one.Size()))
 }
 
-func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line) int {
+func (w *testWorkspace) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line) int {
 	w.T.Helper()
 	total := 0
 	for batch := range slices.Chunk(lines, 400) {
@@ -30,7 +30,7 @@ func (w *world) leftOut(agent tenancy.Principal, j jobs.Job, lines []joblog.Line
 
 // An agent that writes without end fills only so much; one line says what was left out.
 func TestAFloodOfLinesIsCut(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -86,7 +86,7 @@ func TestAFloodOfLinesIsCut(t *testing.T) {
 
 // Lines that are sent again take no space, also where there is none.
 func TestLinesToldAgainTakeNoRoom(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -135,13 +135,13 @@ func TestLinesToldAgainTakeNoRoom(t *testing.T) {
 }
 
 // inOneMinute waits, where a minute is nearly over, for the next one.
-func (w *world) inOneMinute() {
+func (w *testWorkspace) inOneMinute() {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `SELECT pg_sleep(CASE WHEN extract(second FROM clock_timestamp()) > 40
 		THEN 60.1 - extract(second FROM clock_timestamp()) ELSE 0 END)`)
 }
 
-func (w *world) last(j jobs.Job) string {
+func (w *testWorkspace) last(j jobs.Job) string {
 	w.T.Helper()
 	list, _, err := joblog.NewService(w.DB).Logs(w.Ctx, w.Owner, j.Key, joblog.Filter{Limit: 1})
 	if err != nil || len(list) != 1 {

@@ -29,7 +29,7 @@ func line(level joblog.Level, message string) joblog.Line {
 }
 
 // write adds lines to the log of a job, which must be possible.
-func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) lease.Status {
+func (w *testWorkspace) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line) lease.Status {
 	w.T.Helper()
 	standing, err := w.Dispatch.WriteLogs(w.Ctx, agent, ref(j), lines)
 	if err != nil {
@@ -39,7 +39,7 @@ func (w *world) write(agent tenancy.Principal, j jobs.Job, lines ...joblog.Line)
 }
 
 // written returns the messages of a job's log, oldest first.
-func (w *world) written(j jobs.Job) []string {
+func (w *testWorkspace) written(j jobs.Job) []string {
 	w.T.Helper()
 	list, err := joblog.NewService(w.DB).LogsAfter(w.Ctx, w.Owner, j.ID, 0, joblog.Filter{Limit: 200})
 	if err != nil {
@@ -53,7 +53,7 @@ func (w *world) written(j jobs.Job) []string {
 }
 
 func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -94,7 +94,7 @@ func TestAnAgentWritesDownWhatItDoes(t *testing.T) {
 }
 
 func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -113,7 +113,7 @@ func TestAThousandLinesAtOnceKeepTheirOrder(t *testing.T) {
 
 // Writing is a sign of life, as every call of an agent is.
 func TestWritingIsASignOfLife(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -131,20 +131,20 @@ func TestWritingIsASignOfLife(t *testing.T) {
 // P1: a line of an ended lease is refused, and none of its batch is kept.
 func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(w *world, agent tenancy.Principal, j jobs.Job)
+		end  func(w *testWorkspace, agent tenancy.Principal, j jobs.Job)
 		want fault.Code
 	}{
-		"expired": {func(w *world, _ tenancy.Principal, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
-		"given back": {func(w *world, agent tenancy.Principal, j jobs.Job) {
+		"expired": {func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) { w.Expire(j) }, fault.LeaseExpired},
+		"given back": {func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		}, fault.AlreadyEnded},
-		"given to somebody else": {func(w *world, _ tenancy.Principal, j jobs.Job) {
+		"given to somebody else": {func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) {
 			w.Act(j, jobs.ByRelease)
 			w.Claim(w.Agent("claude-2"))
 		}, fault.StaleEpoch},
-		"cancelled": {func(w *world, agent tenancy.Principal, j jobs.Job) {
+		"cancelled": {func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) {
 			if _, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
 				w.T.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		}, fault.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			w.Job("one")
 			held := w.Claim(agent)
@@ -169,7 +169,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		})
 	}
 	t.Run("of another agent", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestWorkspace(t)
 		w.Job("one")
 		held := w.Claim(w.Agent("claude-1"))
 		if _, err := w.Dispatch.WriteLogs(w.Ctx, w.Agent("claude-2"), ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.StaleEpoch) {
@@ -177,7 +177,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 		}
 	})
 	t.Run("of a person", func(t *testing.T) {
-		w := newWorld(t)
+		w := newTestWorkspace(t)
 		w.Job("one")
 		held := w.Claim(w.Agent("claude-1"))
 		if _, err := w.Dispatch.WriteLogs(w.Ctx, w.Owner, ref(held), []joblog.Line{line(joblog.Info, "mine")}); !fault.Is(err, fault.Forbidden) {
@@ -189,7 +189,7 @@ func TestNoLineIsWrittenUnderAnEndedLease(t *testing.T) {
 // While lines are being written the lease cannot end; what ends it waits for
 // their commit.
 func TestALeaseDoesNotEndBetweenItsCheckAndItsLines(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -213,7 +213,7 @@ func TestALeaseDoesNotEndBetweenItsCheckAndItsLines(t *testing.T) {
 // A reader that goes on from the last line it saw skips nothing, though an
 // earlier request of the agent is committed after a later one began.
 func TestReadersOfALogSkipNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -237,7 +237,7 @@ func TestReadersOfALogSkipNothing(t *testing.T) {
 }
 
 // slowWrite begins what WriteLogs does and leaves it open until commit.
-func (w *world) slowWrite(j jobs.Job, message string) (commit func(), done <-chan error) {
+func (w *testWorkspace) slowWrite(j jobs.Job, message string) (commit func(), done <-chan error) {
 	w.T.Helper()
 	opened, held, end := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -259,7 +259,7 @@ func (w *world) slowWrite(j jobs.Job, message string) (commit func(), done <-cha
 }
 
 func TestLinesThatCannotBeKept(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)

@@ -20,7 +20,7 @@ import (
 // When a whole fleet goes silent its jobs do not come back all at once: the first
 // few do, the others over a time that grows with their number.
 func TestAMassLossComesBackOverTime(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	many := make([]jobs.New, 120)
 	for i := range many {
@@ -56,7 +56,7 @@ func TestAMassLossComesBackOverTime(t *testing.T) {
 
 // However many leases lapse at once, one sweep takes them all back.
 func TestASweepTakesBackAllThatLapsed(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	many := make([]jobs.New, 250) // more than one batch
 	for i := range many {
 		many[i] = jobs.New{Spec: jobs.Spec{Title: fmt.Sprint(i)}}
@@ -82,7 +82,7 @@ func TestASweepTakesBackAllThatLapsed(t *testing.T) {
 
 // The wake-ups of a sweep are one for each lane, not one for each job.
 func TestASweepWakesOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	heard := listen(w)
 	for i := range 15 {
@@ -101,7 +101,7 @@ func TestASweepWakesOnce(t *testing.T) {
 
 // A job that loses its holders more often than it may fails for good.
 func TestAPoisonedJobFails(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("one", losses(2))
 	for boot := range 3 {
 		held := w.Claim(w.Agent("claude-1", func(r *fleet.Registration) { r.BootID = fmt.Sprint("boot-", boot) }))
@@ -117,7 +117,7 @@ func TestAPoisonedJobFails(t *testing.T) {
 // A dead agent's jobs go back before their leases end, and what it had saved goes
 // on at another factory.
 func TestACheckpointTravelsToAnotherFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	one := w.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Name = "mac-1" })
 	w.Job("one")
 	held := w.Claim(one)
@@ -149,7 +149,7 @@ func TestACheckpointTravelsToAnotherFactory(t *testing.T) {
 // A second boot of an agent ends what the first one held, at once and without
 // blame; the first one is directed to stop.
 func TestASecondBootTakesOver(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(first)
@@ -171,9 +171,9 @@ func TestASecondBootTakesOver(t *testing.T) {
 
 // One call of a person does what all loops do, in the one workspace only.
 func TestRecoverDoesEverythingOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	other := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
-	for _, one := range []*world{w, other} {
+	for _, one := range []*testWorkspace{w, other} {
 		agent := one.Agent("claude-1")
 		one.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
 		one.Job("expired", priority(10))
@@ -215,7 +215,7 @@ func TestRecoverDoesEverythingOnce(t *testing.T) {
 
 // All that recovery does may be done by two at once.
 func TestTwoMayRecoverAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	var lapsed []jobs.Job
 	for i := range 5 {
@@ -263,8 +263,8 @@ type heard struct {
 	n  int
 }
 
-// listen subscribes to what a world publishes.
-func listen(w *world) *heard {
+// listen subscribes to what the services publish.
+func listen(w *testWorkspace) *heard {
 	h := &heard{}
 	cancel := w.Wake.Subscribe("lane:", func(topic string) {
 		if topic != "lane:" {

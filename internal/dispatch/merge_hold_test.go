@@ -13,7 +13,7 @@ import (
 )
 
 // impossible is approved work whose repo has become another product's since.
-func (w *world) impossible(n int) []jobs.Job {
+func (w *testWorkspace) impossible(n int) []jobs.Job {
 	w.T.Helper()
 	var list []jobs.Job
 	for i := range n {
@@ -28,7 +28,7 @@ func (w *world) impossible(n int) []jobs.Job {
 }
 
 // scan reads one value, past the policies.
-func (w *world) scan(to any, query string, args ...any) {
+func (w *testWorkspace) scan(to any, query string, args ...any) {
 	w.T.Helper()
 	if err := dbtest.Owner(w.T, w.DB).QueryRow(w.Ctx, query, args...).Scan(to); err != nil {
 		w.T.Fatal(err)
@@ -36,7 +36,7 @@ func (w *world) scan(to any, query string, args ...any) {
 }
 
 // approvedAs is approved work in a repo with a commit; "" is none.
-func (w *world) approvedAs(repo, commit string) jobs.Job {
+func (w *testWorkspace) approvedAs(repo, commit string) jobs.Job {
 	w.T.Helper()
 	j := w.Job("in "+repo, reviewed, inRepo(repo))
 	dbfactory.Exec(w.T, w.DB, `DELETE FROM job_ready WHERE job_id = $1`, j.ID)
@@ -45,7 +45,7 @@ func (w *world) approvedAs(repo, commit string) jobs.Job {
 }
 
 // held asserts that a job says why its merge waits, and is left alone.
-func (w *world) held(j jobs.Job, why string) {
+func (w *testWorkspace) held(j jobs.Job, why string) {
 	w.T.Helper()
 	if now := w.Want(j, jobs.Approved); !strings.Contains(now.LastError, why) {
 		w.T.Errorf("%s says %q, not %q", j.Key, now.LastError, why)
@@ -55,7 +55,7 @@ func (w *world) held(j jobs.Job, why string) {
 // What cannot be merged says so and is left alone, however much of it there is; everything
 // else goes on, and so does it once it can be merged.
 func TestAnImpossibleMergeHoldsUpNobodyElse(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	list := w.impossible(60)
 	good := w.approvedAs("atlas", "abc")
@@ -82,7 +82,7 @@ func TestAnImpossibleMergeHoldsUpNobodyElse(t *testing.T) {
 
 // Each refusal holds for longer, up to two minutes.
 func TestARefusedMergeIsLeftAloneLongerAndLonger(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.impossible(1)[0]
 	for try, want := range []int{5, 10, 20, 40, 80, 120, 120} {
@@ -98,7 +98,7 @@ func TestARefusedMergeIsLeftAloneLongerAndLonger(t *testing.T) {
 
 // Work without a commit, also without a repo, has nothing to merge and is completed.
 func TestWorkWithoutChangesIsApprovedToItsEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	author := w.Agent("author", hasAtlas)
 	for _, change := range []func(*jobs.New){inRepo("atlas"), inRepo("")} {
@@ -122,7 +122,7 @@ func TestAMergeWithoutACommitIsNone(t *testing.T) {
 	for name, result := range map[string]string{"nothing": `{}`, "long": `{"merged_commit": "` + strings.Repeat("a", 101) + `"}`,
 		"two lines": `{"merged_commit": "abc\ndef"}`, "another form": `{"merged_commit": {"a": 1}}`} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.byFactories()
 			j := w.approved()
 			w.mergeCycle(1)
@@ -141,7 +141,7 @@ func TestAMergeWithoutACommitIsNone(t *testing.T) {
 
 // Children that are open keep work from being completed, and no other work.
 func TestOpenChildrenHoldTheMergeOfTheirParentOnly(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approvedAs("atlas", "")
 	dbfactory.Exec(t, w.DB, `UPDATE job SET waits_for_children = true WHERE id = $1`, j.ID)
@@ -164,7 +164,7 @@ func TestOpenChildrenHoldTheMergeOfTheirParentOnly(t *testing.T) {
 
 // More merges that go on than a cycle looks at keep none that has ended from being decided.
 func TestLongMergesHoldUpNobodyElse(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	for range 55 {
 		w.approvedAs("atlas", "abc")

@@ -19,18 +19,18 @@ import (
 func hasAtlas(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "atlas"}} }
 
 // byFactories is a product whose approved work factories merge.
-func (w *world) byFactories() {
+func (w *testWorkspace) byFactories() {
 	w.T.Helper()
 	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByWorker, Into: "trunk", Checks: "make test"}})
 }
 
 // merging returns what the coordinator has merge.
-func (w *world) merging() *merging.Service {
+func (w *testWorkspace) merging() *merging.Service {
 	return merging.New(w.DB, w.Jobs, w.Dispatch, "https://fleet.example/", slog.New(slog.DiscardHandler))
 }
 
 // mergeCycle is one cycle of it, which must do so much.
-func (w *world) mergeCycle(want int) {
+func (w *testWorkspace) mergeCycle(want int) {
 	w.T.Helper()
 	if n, err := w.merging().MergeApproved(w.Ctx); n != want || err != nil {
 		w.T.Fatalf("a cycle did %d, want %d: %v", n, want, err)
@@ -38,7 +38,7 @@ func (w *world) mergeCycle(want int) {
 }
 
 // order claims a merge job, and returns it with what it orders.
-func (w *world) order(agent tenancy.Principal) (jobs.Job, lease.MergeOrder) {
+func (w *testWorkspace) order(agent tenancy.Principal) (jobs.Job, lease.MergeOrder) {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 || got.Orders[got.Jobs[0].ID].Merge == nil {
@@ -48,7 +48,7 @@ func (w *world) order(agent tenancy.Principal) (jobs.Job, lease.MergeOrder) {
 }
 
 // approved returns a job with approved work in a repo.
-func (w *world) approved() jobs.Job {
+func (w *testWorkspace) approved() jobs.Job {
 	w.T.Helper()
 	w.Job("work", reviewed, inRepo("atlas"))
 	agent := w.Agent("author", hasAtlas)
@@ -61,7 +61,7 @@ func (w *world) approved() jobs.Job {
 
 // Approved work gets one merge job, and is what becomes of it.
 func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -90,7 +90,7 @@ func TestApprovedWorkIsMergedByAFactory(t *testing.T) {
 // Where pull requests merge, the merge job requires a factory that can open one, passes on
 // what the pull request says, and leaves the address with the work.
 func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product(jobs.DefaultProduct, jobs.ProductSettings{Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	j := w.approved()
 	w.mergeCycle(1)
@@ -114,7 +114,7 @@ func TestApprovedWorkIsMergedByAPullRequest(t *testing.T) {
 // What a factory says is the pull request's address, and is none, keeps nothing from being
 // merged.
 func TestAMergeWithoutAGoodAddressIsOne(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -132,7 +132,7 @@ func TestAMergeWithoutAGoodAddressIsOne(t *testing.T) {
 // A conflict sends the work back to review with the reason; approved again it gets another
 // merge job.
 func TestWorkThatCannotBeMergedGoesBackToReview(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -155,7 +155,7 @@ func TestWorkThatCannotBeMergedGoesBackToReview(t *testing.T) {
 
 // Work that is not approved any more is not merged: its merge job is cancelled.
 func TestAnApprovalThatIsTakenBackEndsTheMerge(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -172,7 +172,7 @@ func TestAnApprovalThatIsTakenBackEndsTheMerge(t *testing.T) {
 
 // Who cancels a merge job has the work in review again.
 func TestACancelledMergeGoesBackToReview(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -187,7 +187,7 @@ func TestACancelledMergeGoesBackToReview(t *testing.T) {
 
 // Two processes at once make one merge job.
 func TestTwoCoordinatorsMakeOneMerge(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	w.approved()
 	var both sync.WaitGroup
@@ -208,7 +208,7 @@ func TestTwoCoordinatorsMakeOneMerge(t *testing.T) {
 
 // What people merge is theirs.
 func TestPeopleMergeWhereTheProductSaysSo(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.approved()
 	w.mergeCycle(0)
 	w.Want(j, jobs.Approved)

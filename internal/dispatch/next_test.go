@@ -17,28 +17,28 @@ import (
 )
 
 // endWithNext are the calls that end a lease, each with what is wanted for the seat.
-var endWithNext = map[string]func(*world, tenancy.Principal, jobs.Job, *lease.Next) (report.Ended, error){
-	"complete": func(w *world, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
+var endWithNext = map[string]func(*testWorkspace, tenancy.Principal, jobs.Job, *lease.Next) (report.Ended, error){
+	"complete": func(w *testWorkspace, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
 		return w.Dispatch.Complete(w.Ctx, a, ref(j), report.Completion{Next: next})
 	},
-	"fail": func(w *world, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
+	"fail": func(w *testWorkspace, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
 		return w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: "x", Next: next})
 	},
-	"release": func(w *world, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
+	"release": func(w *testWorkspace, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
 		return w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Next: next})
 	},
-	"ask": func(w *world, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
+	"ask": func(w *testWorkspace, a tenancy.Principal, j jobs.Job, next *lease.Next) (report.Ended, error) {
 		return w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: "Which?", Next: next})
 	},
 }
 
 // oneSeat returns an agent that works on one job at a time.
-func (w *world) oneSeat(name string) tenancy.Principal {
+func (w *testWorkspace) oneSeat(name string) tenancy.Principal {
 	return w.Agent(name, func(r *fleet.Registration) { r.MaxConcurrentJobs, r.Factory.Seats = 1, 1 })
 }
 
 // working is such an agent, with the job that it holds.
-func (w *world) working() (tenancy.Principal, jobs.Job) {
+func (w *testWorkspace) working() (tenancy.Principal, jobs.Job) {
 	w.T.Helper()
 	agent := w.oneSeat("claude-1")
 	w.Job("one")
@@ -46,7 +46,7 @@ func (w *world) working() (tenancy.Principal, jobs.Job) {
 }
 
 // got returns the one job that an agent got for its seat.
-func (w *world) got(ended report.Ended, err error) jobs.Job {
+func (w *testWorkspace) got(ended report.Ended, err error) jobs.Job {
 	w.T.Helper()
 	if err != nil {
 		w.T.Fatal(err)
@@ -57,14 +57,14 @@ func (w *world) got(ended report.Ended, err error) jobs.Job {
 	return ended.Next.Jobs[0]
 }
 
-func (w *world) transactionOf(j jobs.Job, event string) string {
+func (w *testWorkspace) transactionOf(j jobs.Job, event string) string {
 	return dbfactory.Text(w.T, w.DB, `SELECT xid::text FROM event WHERE job_id = $1 AND type = $2`, j.ID, event)
 }
 
 func TestTheEndOfALeaseFillsTheSeatInTheSameTransaction(t *testing.T) {
 	for verb, end := range endWithNext {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.oneSeat("claude-1")
 			first := w.Job("first", priority(9))
 			w.Job("second", priority(10))
@@ -86,7 +86,7 @@ func TestTheEndOfALeaseFillsTheSeatInTheSameTransaction(t *testing.T) {
 }
 
 func TestASeatStaysFreeWhereNothingIsToBeDone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.oneSeat("claude-1")
 	w.Job("only")
 	ended, err := w.Dispatch.Complete(w.Ctx, agent, ref(w.Claim(agent)), report.Completion{Next: &lease.Next{}})
@@ -105,7 +105,7 @@ func TestASeatStaysFreeWhereNothingIsToBeDone(t *testing.T) {
 func TestAnEndThatIsToldTwiceFillsOneSeat(t *testing.T) {
 	for verb, end := range endWithNext {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			for range 3 {
 				w.Job("job")
@@ -125,7 +125,7 @@ func TestAnEndThatIsToldTwiceFillsOneSeat(t *testing.T) {
 }
 
 func TestWhatIsRefusedFillsNoSeat(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -151,7 +151,7 @@ func TestWhatIsRefusedFillsNoSeat(t *testing.T) {
 
 // Somebody else has the factory locked: the lease ends at once, and the claim follows.
 func TestTheEndOfALeaseWaitsForNobodysSeat(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, held := w.working()
 	two := w.Job("two")
 	letGo := w.Hold(`SELECT FROM factory FOR UPDATE`)
@@ -173,7 +173,7 @@ func TestTheEndOfALeaseWaitsForNobodysSeat(t *testing.T) {
 
 // Nor is the end of the lease undone where the seat cannot be filled at all.
 func TestASeatThatCannotBeFilledIsTriedAgain(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, held := w.working()
 	two := w.Job("two")
 	letGo := w.Hold(`SELECT FROM factory FOR UPDATE`)
@@ -191,7 +191,7 @@ func TestASeatThatCannotBeFilledIsTriedAgain(t *testing.T) {
 // A transaction that ends a lease, counts the seats that are left and is rolled back has
 // ended nothing: the lease counts again.
 func TestASeatThatWasNotFreedCounts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, held := w.working()
 	w.Job("two")
 	undone := errors.New("undone")
@@ -215,7 +215,7 @@ func TestASeatThatWasNotFreedCounts(t *testing.T) {
 }
 
 func TestASeatOfACallerWhoWentAwayIsFree(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, held := w.working()
 	gone, leave := context.WithCancel(w.Ctx)
 	leave()
@@ -235,7 +235,7 @@ func TestASeatOfACallerWhoWentAwayIsFree(t *testing.T) {
 
 // Work comes back where no coordinator runs, also when nobody claims but by the end of a job.
 func TestASeatThatIsFilledTakesLapsedLeasesBack(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("lost")
 	lost := w.Claim(w.Agent("claude-2"))
 	agent, held := w.working()
@@ -249,7 +249,7 @@ func TestASeatThatIsFilledTakesLapsedLeasesBack(t *testing.T) {
 
 // Seats are filled as claims are: by what a budget has enough left for.
 func TestASeatIsFilledWithinTheBudget(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, held := w.working()
 	b := w.budget(100)
 	two := w.Job("two")

@@ -28,7 +28,7 @@ func refused(t *testing.T, what string, err error, code fault.Code) {
 // All answers that give a merge job give its order: that to a repeated request, and that to
 // the end of another job. Other jobs have none.
 func TestEachAnswerThatGivesAMergeJobHasItsOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	w.approved()
 	smith := w.Agent("smith", hasAtlas)
@@ -56,7 +56,7 @@ func TestEachAnswerThatGivesAMergeJobHasItsOrder(t *testing.T) {
 
 // An order is what was approved: what the product says later is for later merges.
 func TestLaterSettingsDoNotChangeAnOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	w.approved()
 	w.mergeCycle(1)
@@ -70,7 +70,7 @@ func TestLaterSettingsDoNotChangeAnOrder(t *testing.T) {
 // What is not approved any more, or as another commit, is given to nobody, however soon it is
 // claimed; what is approved now gets a merge of its own.
 func TestOnlyWhatIsApprovedNowIsOrdered(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -103,7 +103,7 @@ func TestOnlyWhatIsApprovedNowIsOrdered(t *testing.T) {
 // A merge whose work was approved as another commit meanwhile is stopped while it runs, and
 // its report decides nothing.
 func TestAMergeOfAnotherCommitDecidesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -127,7 +127,7 @@ var reservedKinds = []string{"merge", "verify", "Merge", "MERGE", "vErIfY"}
 
 // The system alone makes jobs of its kinds, whoever requests them and however.
 func TestNobodyElseMakesJobsOfTheSystem(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	said := json.RawMessage(`{"merge":{"commit":"abc","into":"main","checks":"id"}}`)
 	w.Job("origin")
@@ -152,7 +152,7 @@ func TestNobodyElseMakesJobsOfTheSystem(t *testing.T) {
 
 // Nobody changes what a merge job does, has it done again, or says by hand that it is done.
 func TestAMergeJobIsNotForPeopleToChange(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	w.mergeCycle(1)
@@ -199,7 +199,7 @@ func TestAMergeJobIsNotForPeopleToChange(t *testing.T) {
 
 // A job of kind merge that somebody made before only the system could is given to nobody.
 func TestAForgedJobOfBeforeIsGivenToNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	forged := w.Job("Merge FB-9: x", inRepo("atlas"), func(n *jobs.New) {
 		n.InputContext = json.RawMessage(`{"merge":{"commit":"abc","into":"main","checks":"id"}}`)
 	})
@@ -217,7 +217,7 @@ func TestAForgedJobOfBeforeIsGivenToNobody(t *testing.T) {
 // A job that somebody made under the key that merges had keeps no work from being merged, nor
 // does a merge that was deleted.
 func TestNoKeyHoldsAMergeUp(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.byFactories()
 	j := w.approved()
 	for n := range 3 {

@@ -13,7 +13,7 @@ import (
 )
 
 // sweeps runs a loop's work and asserts how many jobs it changed.
-func (w *world) sweeps(name string, want int) {
+func (w *testWorkspace) sweeps(name string, want int) {
 	w.T.Helper()
 	do := map[string]func() (int, error){
 		"warn":     func() (int, error) { return w.Dispatch.Warn(w.Ctx) },
@@ -28,7 +28,7 @@ func (w *world) sweeps(name string, want int) {
 }
 
 // told asserts the directive that an agent gets for its lease from each call that keeps it.
-func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
+func (w *testWorkspace) told(agent tenancy.Principal, held jobs.Job, want string) {
 	w.T.Helper()
 	progress, err := w.Dispatch.Progress(w.Ctx, agent, ref(held), report.Progress{})
 	if err != nil || progress.Directive != want {
@@ -48,7 +48,7 @@ func (w *world) told(agent tenancy.Principal, held jobs.Job, want string) {
 // progress in 10 minutes after that loses the job, which comes back one step more
 // urgent and counts as a failure.
 func TestALongJobIsWarnedAndTimedOut(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", estimate(20), priority(5), retries(1, 300))
 	held := w.Claim(agent)
@@ -93,7 +93,7 @@ func TestALongJobIsWarnedAndTimedOut(t *testing.T) {
 
 // A job without an estimate is never warned.
 func TestAJobWithoutAnEstimateTakesItsTime(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("one")
 	held := w.Claim(w.Agent("claude-1"))
 	w.Passed(held, 1_000_000)
@@ -104,7 +104,7 @@ func TestAJobWithoutAnEstimateTakesItsTime(t *testing.T) {
 // The most pressing directive is the one that is returned: cancel before pause before
 // warn before drain. A warning is never carried out by the reaper.
 func TestDirectivesHaveAnOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", estimate(20))
 	held := w.Claim(agent)
@@ -132,7 +132,7 @@ func TestDirectivesHaveAnOrder(t *testing.T) {
 
 // A lease that is directed to stop is not warned as well.
 func TestAWarningDoesNotReplaceADirective(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", estimate(20))
 	held := w.Claim(agent)

@@ -14,15 +14,15 @@ import (
 // Promise P4 where nobody coordinates: a claim alone finds the job of an agent that
 // is dead, or whose lease has ended, and gets it.
 func TestAClaimNeedsNoCoordinator(t *testing.T) {
-	for name, gone := range map[string]func(w *world, held jobs.Job){
-		"the lease has ended": func(w *world, held jobs.Job) { w.Expire(held) },
-		"the agent is dead":   func(w *world, _ jobs.Job) { w.silence() },
-		"the agent's own time is over": func(w *world, _ jobs.Job) {
+	for name, gone := range map[string]func(w *testWorkspace, held jobs.Job){
+		"the lease has ended": func(w *testWorkspace, held jobs.Job) { w.Expire(held) },
+		"the agent is dead":   func(w *testWorkspace, _ jobs.Job) { w.silence() },
+		"the agent's own time is over": func(w *testWorkspace, _ jobs.Job) {
 			dbfactory.Exec(w.T, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '61 seconds' WHERE name = 'claude-1'`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one := newWorld(t)
+			one := newTestWorkspace(t)
 			twenty := 20 // dead after three times as long
 			first := one.Agent("claude-1", func(r *fleet.Registration) { r.StaleAfterSeconds = &twenty })
 			made := one.Job("one")
@@ -41,7 +41,7 @@ func TestAClaimNeedsNoCoordinator(t *testing.T) {
 // decides nothing: not the order of its lines, not how long they are kept, not
 // how long its lease lasts.
 func TestAWorkersClockDecidesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -69,13 +69,13 @@ func TestAWorkersClockDecidesNothing(t *testing.T) {
 
 // Two processes that delete old lines at once delete each once.
 func TestTwoMayExpireLogsAtOnce(t *testing.T) {
-	one := newWorld(t)
+	one := newTestWorkspace(t)
 	made := one.Job("one")
 	dbfactory.Exec(t, one.DB, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message, received_at)
 		SELECT $1, $2, 1, 'a', 'INFO', n::text, now() - interval '40 days' + n * interval '1 second' FROM generate_series(1, 3000) n`, one.Workspace, made.ID)
 	two := inWorkspace(t, one.DB, one.Workspace)
 	sums := make(chan int, 2)
-	for _, w := range []*world{one, two} {
+	for _, w := range []*testWorkspace{one, two} {
 		go func() {
 			n, err := joblog.NewService(w.DB).ExpireLogs(w.Ctx)
 			if err != nil {
@@ -93,7 +93,7 @@ func TestTwoMayExpireLogsAtOnce(t *testing.T) {
 // a question or a second boot ends is neither; a retry forgets both, and nothing
 // ever lowers the epoch.
 func TestCountersAreApart(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", retries(5, 1), losses(5), estimate(20))
 	epoch := int64(0)
@@ -142,7 +142,7 @@ func TestCountersAreApart(t *testing.T) {
 }
 
 // must runs what cannot be refused.
-func (w *world) must(r racer, agent tenancy.Principal, held jobs.Job) {
+func (w *testWorkspace) must(r racer, agent tenancy.Principal, held jobs.Job) {
 	w.T.Helper()
 	if err := r.run(w, agent, held); err != nil {
 		w.T.Fatalf("%s: %v", r.name, err)

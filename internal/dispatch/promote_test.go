@@ -12,7 +12,7 @@ import (
 // Jobs whose time has passed while they wait for another job stand in nobody's
 // way, and wait for their time once that job is done.
 func TestTimeAndDependencyTogether(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	first := w.Job("first", priority(10))
 	past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -51,7 +51,7 @@ func TestTimeAndDependencyTogether(t *testing.T) {
 
 // A job that is lost waits for the time that a person set while it was worked on.
 func TestALossKeepsWhatAPersonDecided(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)

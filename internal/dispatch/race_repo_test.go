@@ -16,8 +16,8 @@ import (
 func TestRacesForARepo(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	promotes := takesBack("promote", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Promote(w.Ctx) })
-	creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
+	promotes := takesBack("promote", func(w *testWorkspace, _ jobs.Job) (int, error) { return w.Dispatch.Promote(w.Ctx) })
+	creates := racer{"create", func(w *testWorkspace, _ tenancy.Principal, _ jobs.Job) error {
 		_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "new", Repo: "ledger-api"}, Priority: number(9)})
 		return err
 	}}
@@ -52,7 +52,7 @@ func TestRacesForARepo(t *testing.T) {
 }
 
 // onePerRepo asserts that no repo has two jobs under way.
-func (w *world) onePerRepo() {
+func (w *testWorkspace) onePerRepo() {
 	w.T.Helper()
 	n := dbfactory.Int(w.T, w.DB, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM job WHERE workspace_id = $1
 		AND status IN ('ready', 'assigned', 'running') GROUP BY repo) r`, w.Workspace)
@@ -64,7 +64,7 @@ func (w *world) onePerRepo() {
 // Completions that make jobs of two repos ready, in both orders, and claims of
 // those repos beside them.
 func TestRacesForTwoRepos(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Repos = []fleet.Repo{{Name: "a"}, {Name: "b"}} })
 	w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"a", "b"}})
 	const rounds = 10
@@ -75,7 +75,7 @@ func TestRacesForTwoRepos(t *testing.T) {
 		w.Job("b", inRepo("b"), dependsOn(one.Key))
 		w.Job("b then a", inRepo("b"), dependsOn(two.Key))
 		w.Job("a", inRepo("a"), dependsOn(two.Key))
-		errs := w.race("job_lease", agent, first, completes, racer{"complete the other", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+		errs := w.race("job_lease", agent, first, completes, racer{"complete the other", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 			return completes.run(w, a, second)
 		}}, claims)
 		w.judge(errs, completes, completes, claims)
@@ -101,7 +101,7 @@ func TestRacesForTwoRepos(t *testing.T) {
 }
 
 // held returns the jobs that somebody works on.
-func held(w *world) []jobs.Job {
+func held(w *testWorkspace) []jobs.Job {
 	w.T.Helper()
 	list, _, err := w.Jobs.List(w.Ctx, w.Owner, jobs.Filter{Statuses: []jobs.Status{jobs.Assigned, jobs.Running}, Limit: 200})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestACreationBesideACompletion(t *testing.T) {
 				t.Fatal(err)
 			}
 			running := w.Claim(agent)
-			creates := racer{"create", func(w *world, _ tenancy.Principal, _ jobs.Job) error {
+			creates := racer{"create", func(w *testWorkspace, _ tenancy.Principal, _ jobs.Job) error {
 				_, err := w.Jobs.Create(w.Ctx, w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "new", DependsOn: []string{"WAITS",
 					"FIRST"}}, Key: "LATER"})
 				return err

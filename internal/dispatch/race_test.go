@@ -25,31 +25,31 @@ import (
 // racer is one side of a race; it says whether it had its way.
 type racer struct {
 	name string
-	run  func(w *world, agent tenancy.Principal, j jobs.Job) error
+	run  func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error
 }
 
 var (
-	completes = racer{"complete", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	completes = racer{"complete", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Complete(w.Ctx, a, ref(j), report.Completion{Commit: "abc"})
 		return err
 	}}
-	completesOtherwise = racer{"another completion", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	completesOtherwise = racer{"another completion", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Complete(w.Ctx, a, ref(j), report.Completion{Commit: "def"})
 		return err
 	}}
-	fails = racer{"fail", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	fails = racer{"fail", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: "x", Retryable: true})
 		return err
 	}}
-	releases = racer{"release", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	releases = racer{"release", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
-	starts = racer{"start", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	starts = racer{"start", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Start(w.Ctx, a, ref(j))
 		return err
 	}}
-	beats = racer{"heartbeat", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	beats = racer{"heartbeat", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		answer, err := w.Dispatch.Heartbeat(w.Ctx, a, report.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "working",
 			Leases: []report.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(10)}}})
 		if err == nil && (len(answer.Leases) != 1 || answer.Leases[0].Directive == lease.Fenced) {
@@ -57,8 +57,8 @@ var (
 		}
 		return err
 	}}
-	reaps     = takesBack("reap", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Reap(w.Ctx) })
-	reclaims  = takesBack("reclaim", func(w *world, j jobs.Job) (int, error) { return w.Dispatch.Reclaim(w.Ctx, w.Owner, j.Key) })
+	reaps     = takesBack("reap", func(w *testWorkspace, _ jobs.Job) (int, error) { return w.Dispatch.Reap(w.Ctx) })
+	reclaims  = takesBack("reclaim", func(w *testWorkspace, j jobs.Job) (int, error) { return w.Dispatch.Reclaim(w.Ctx, w.Owner, j.Key) })
 	cancels   = acts(jobs.ByCancel)
 	pauses    = acts(jobs.ByPause)
 	takesAway = acts(jobs.ByRelease)
@@ -66,42 +66,42 @@ var (
 	unblocks  = acts(jobs.ByUnblock)
 	approves  = acts(jobs.ByApprove)
 	rejects   = acts(jobs.ByReject)
-	timesOut  = takesBack("time-out", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.TimeOut(w.Ctx) })
-	warns     = takesBack("warn", func(w *world, _ jobs.Job) (int, error) { return w.Dispatch.Warn(w.Ctx) })
-	asks      = racer{"ask", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	timesOut  = takesBack("time-out", func(w *testWorkspace, _ jobs.Job) (int, error) { return w.Dispatch.TimeOut(w.Ctx) })
+	warns     = takesBack("warn", func(w *testWorkspace, _ jobs.Job) (int, error) { return w.Dispatch.Warn(w.Ctx) })
+	asks      = racer{"ask", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: "Which?", Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
-	links = racer{"link", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	links = racer{"link", func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		_, err := w.Jobs.Link(w.Ctx, w.Owner, j.Key, w.first().Key, jobs.Blocks)
 		return err
 	}}
-	gatesOther = racer{"gate for another", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	gatesOther = racer{"gate for another", func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, j.Key, w.first().Key, true)
 		return err
 	}}
-	gated = racer{"gate", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	gated = racer{"gate", func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		_, err := w.Jobs.LinkParent(w.Ctx, w.Owner, w.first().Key, j.Key, true)
 		return err
 	}}
-	reboots = racer{"register again", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	reboots = racer{"register again", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 		w.T.Helper()
 		_, err := w.Dispatch.Register(w.Ctx, dbfactory.Enrolment(w.Workspace), fleet.Registration{Agent: a.Name, BootID: "boot-2",
 			MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: a.Factory, OS: "linux", Seats: 1000}})
 		return err
 	}}
-	ends = racer{"terminate", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	ends = racer{"terminate", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 		_, err := w.Dispatch.Terminate(w.Ctx, w.Owner, a.Name, "enough", false)
 		return err
 	}}
-	claims = racer{"claim", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	claims = racer{"claim", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 		got, err := w.Dispatch.Claim(w.Ctx, a, claim.Request{})
 		if err == nil && len(got.Jobs) == 0 {
 			return errLost
 		}
 		return err
 	}}
-	moves = racer{"patch of the lane", func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	moves = racer{"patch of the lane", func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		_, err := w.Jobs.Patch(w.Ctx, w.Owner, j.Key, jobs.Patch{Version: j.Version,
 			Spec: jobs.Spec{Capabilities: []string{"gpu:h100"}}, Set: []string{"capabilities"}})
 		return err
@@ -109,7 +109,7 @@ var (
 )
 
 // first returns the workspace's oldest job.
-func (w *world) first() jobs.Job {
+func (w *testWorkspace) first() jobs.Job {
 	w.T.Helper()
 	return w.Get(jobs.Job{Key: dbfactory.Text(w.T, w.DB, `SELECT key FROM job WHERE workspace_id = $1 ORDER BY created_at LIMIT 1`, w.Workspace)})
 }
@@ -117,8 +117,8 @@ func (w *world) first() jobs.Job {
 // errLost is the answer of a racer that was let through and got nothing.
 var errLost = errors.New("nothing was left to take")
 
-func takesBack(name string, run func(*world, jobs.Job) (int, error)) racer {
-	return racer{name, func(w *world, _ tenancy.Principal, j jobs.Job) error {
+func takesBack(name string, run func(*testWorkspace, jobs.Job) (int, error)) racer {
+	return racer{name, func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		n, err := run(w, j)
 		if err == nil && n == 0 {
 			return errLost
@@ -128,7 +128,7 @@ func takesBack(name string, run func(*world, jobs.Job) (int, error)) racer {
 }
 
 func acts(verb jobs.Trigger) racer {
-	return racer{string(verb), func(w *world, _ tenancy.Principal, j jobs.Job) error {
+	return racer{string(verb), func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: verb, Reason: "because"})
 		return err
 	}}
@@ -219,17 +219,17 @@ func TestRacesOnAReadyJob(t *testing.T) {
 func TestRacesOfPeopleAndLoops(t *testing.T) {
 	t.Parallel()
 	d := dbtest.New(t)
-	asked := func(w *world, a tenancy.Principal, held jobs.Job) {
+	asked := func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 		if err := asks.run(w, a, held); err != nil {
 			w.T.Fatal(err)
 		}
 	}
-	handedIn := func(w *world, a tenancy.Principal, held jobs.Job) { w.Complete(a, held) }
-	late := func(w *world, _ tenancy.Principal, held jobs.Job) { w.Passed(held, 60) }
+	handedIn := func(w *testWorkspace, a tenancy.Principal, held jobs.Job) { w.Complete(a, held) }
+	late := func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) { w.Passed(held, 60) }
 	for _, c := range []struct {
 		one, other racer
 		wins       int
-		begin      func(w *world, a tenancy.Principal, held jobs.Job)
+		begin      func(w *testWorkspace, a tenancy.Principal, held jobs.Job)
 	}{
 		{answers, unblocks, 1, asked}, {answers, answers, 1, asked}, {answers, cancels, 2, asked},
 		{approves, rejects, 1, handedIn}, {approves, approves, 1, handedIn}, {approves, cancels, 2, handedIn},
@@ -257,14 +257,14 @@ func TestRacesOfPeopleAndLoops(t *testing.T) {
 }
 
 // silence makes every agent dead without touching a lease.
-func (w *world) silence() {
+func (w *testWorkspace) silence() {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE workspace_id = $1`, w.Workspace)
 }
 
 // race starts both racers while another transaction holds every row of a table,
 // waits until PostgreSQL says that as many wait as will, and lets go.
-func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ...racer) []error {
+func (w *testWorkspace) race(hold string, agent tenancy.Principal, j jobs.Job, racers ...racer) []error {
 	w.T.Helper()
 	conn := dbtest.Owner(w.T, w.DB)
 	holder, err := conn.Begin(w.Ctx)
@@ -291,7 +291,7 @@ func (w *world) race(hold string, agent tenancy.Principal, j jobs.Job, racers ..
 }
 
 // underWay waits until each of n racers has ended or waits for a lock.
-func (w *world) underWay(holder pgx.Tx, n int, done []chan struct{}) {
+func (w *testWorkspace) underWay(holder pgx.Tx, n int, done []chan struct{}) {
 	w.T.Helper()
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		var waiting int
@@ -318,7 +318,7 @@ func (w *world) underWay(holder pgx.Tx, n int, done []chan struct{}) {
 
 // judge counts who had their way. Whoever had not must have been refused in
 // words, and never because PostgreSQL found a deadlock.
-func (w *world) judge(errs []error, racers ...racer) int {
+func (w *testWorkspace) judge(errs []error, racers ...racer) int {
 	w.T.Helper()
 	won := 0
 	for i, err := range errs {

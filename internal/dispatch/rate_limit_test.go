@@ -23,7 +23,7 @@ func limited(after time.Duration) report.Failure {
 }
 
 // rateLimited makes an agent find out that its provider takes no requests for an hour.
-func (w *world) rateLimited(agent tenancy.Principal, f report.Failure) jobs.Job {
+func (w *testWorkspace) rateLimited(agent tenancy.Principal, f report.Failure) jobs.Job {
 	w.T.Helper()
 	failed, err := w.Dispatch.Fail(w.Ctx, agent, ref(w.Claim(agent)), f)
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *world) rateLimited(agent tenancy.Principal, f report.Failure) jobs.Job 
 // A rate limit is nobody's failure: the job waits as long, however often that happens,
 // and neither counter rises.
 func TestARateLimitCountsAsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", retries(0, 0))
 	for range 3 {
@@ -52,7 +52,7 @@ func TestARateLimitCountsAsNothing(t *testing.T) {
 // What is a host's fault costs the job nothing, however many hosts give it back, and each
 // time the job waits longer; what the model does is a failure as any other.
 func TestWhatIsTheHostsCostsTheJobNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	fail := func(kind jobs.FailureKind, retryable bool) jobs.Job {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestWhatIsTheHostsCostsTheJobNothing(t *testing.T) {
 // The agents of a provider that takes no requests get no jobs, also those that register
 // later; the others do. Afterwards all do.
 func TestARateLimitHoldsTheProvider(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	hit, same, other := w.Agent("claude-1", of("claude-opus-4-8")), w.Agent("claude-2", of("claude-haiku-4-5")), w.Agent("codex-1", of("gpt-5"))
 	w.Job("one")
 	failed := w.rateLimited(hit, limited(time.Hour))
@@ -133,7 +133,7 @@ func TestARateLimitHoldsTheProvider(t *testing.T) {
 
 // One token's agents cannot stop those of another.
 func TestARateLimitIsOfOneToken(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	hit := w.registered(w.enrolment(tenancy.Scope{}), of("claude-opus-4-8"))
 	w.Job("one")
 	w.rateLimited(hit, limited(time.Hour))
@@ -148,7 +148,7 @@ func TestARateLimitIsOfOneToken(t *testing.T) {
 
 // A claim that waits while its provider is held is answered when that is over.
 func TestAClaimWaitsForItsProvider(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	hit := w.Agent("claude-1", of("claude-opus-4-8"))
 	w.Job("one")
 	w.rateLimited(hit, limited(time.Second))
@@ -162,7 +162,7 @@ func TestAClaimWaitsForItsProvider(t *testing.T) {
 // Whose limit it is follows from what the agent says, or from what it has used; where
 // nobody knows, only the job waits. A shorter limit ends no longer one.
 func TestWhoseRateLimitItIs(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	mystery := w.Agent("mystery-1", of("house-model"))
 	w.Job("one")
 	w.rateLimited(mystery, limited(time.Hour))
@@ -189,7 +189,7 @@ func TestWhoseRateLimitItIs(t *testing.T) {
 }
 
 // rateLimitOver lets the time pass that providers take no requests.
-func (w *world) rateLimitOver() {
+func (w *testWorkspace) rateLimitOver() {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE provider_hold SET until = now()`)
 }

@@ -11,7 +11,7 @@ import (
 // A lease that is renewed while the reaper waits for its job is left alone,
 // although it had lapsed when the reaper looked.
 func TestTheReaperLooksAgainBeforeItTakes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)
@@ -53,7 +53,7 @@ func TestTheReaperLooksAgainBeforeItTakes(t *testing.T) {
 // A checkpoint that is stored while the reaper waits for the lease is the one that
 // the next attempt is given.
 func TestTheLastCheckpointCounts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)

@@ -14,7 +14,7 @@ import (
 )
 
 // silent lets an agent have been silent for a day.
-func (w *world) silent(agent tenancy.Principal) {
+func (w *testWorkspace) silent(agent tenancy.Principal) {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE agent SET last_heartbeat_at = clock_timestamp() - interval '1 day' WHERE id = $1`, agent.Agent)
 }
@@ -22,7 +22,7 @@ func (w *world) silent(agent tenancy.Principal) {
 // A factory is removed with its dead agents and their tokens; its attempts and the log
 // keep the names, and the same boot registers anew.
 func TestRemoveFactory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	w.Agent("bob", func(r *fleet.Registration) { r.Factory.Name = "factory-of-ada" })
 	held := w.Claim(w.onJob(ada))
@@ -66,7 +66,7 @@ func TestRemoveFactory(t *testing.T) {
 }
 
 // onJob makes a job for an agent.
-func (w *world) onJob(agent tenancy.Principal) tenancy.Principal {
+func (w *testWorkspace) onJob(agent tenancy.Principal) tenancy.Principal {
 	w.T.Helper()
 	w.Job("for " + agent.Name)
 	return agent
@@ -74,7 +74,7 @@ func (w *world) onJob(agent tenancy.Principal) tenancy.Principal {
 
 // A lease of an agent that has moved to another factory holds the one that it was given for.
 func TestAFactoryOfALeaseStays(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	held := w.Claim(w.onJob(w.Agent("ada")))
 	moved := w.Agent("ada", func(r *fleet.Registration) { r.Factory.Name = "elsewhere" })
 	if err := w.Dispatch.RemoveFactory(w.Ctx, w.Owner, "factory-of-ada"); !fault.Is(err, fault.InUse) {
@@ -88,7 +88,7 @@ func TestAFactoryOfALeaseStays(t *testing.T) {
 }
 
 func TestWhoMayRemoveFactories(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	w.silent(ada)
 	for _, who := range []tenancy.Principal{dbfactory.Person(w.Workspace, tenancy.RoleMember), ada, dbfactory.Enrolment(w.Workspace)} {
@@ -103,10 +103,10 @@ func TestWhoMayRemoveFactories(t *testing.T) {
 }
 
 var (
-	removes = racer{"remove", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	removes = racer{"remove", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 		return w.Dispatch.RemoveFactory(w.Ctx, w.Owner, a.Factory)
 	}}
-	comesBack = racer{"heartbeat", func(w *world, a tenancy.Principal, _ jobs.Job) error {
+	comesBack = racer{"heartbeat", func(w *testWorkspace, a tenancy.Principal, _ jobs.Job) error {
 		_, err := w.Dispatch.Heartbeat(w.Ctx, a, report.Heartbeat{Agent: a.Name, BootID: a.Boot, Status: "idle"})
 		return err
 	}}

@@ -30,15 +30,15 @@ var endings = map[string]ending{
 }
 
 var (
-	failsOtherwise = racer{"another failure", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	failsOtherwise = racer{"another failure", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: "x"})
 		return err
 	}}
-	releasesOtherwise = racer{"another release", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	releasesOtherwise = racer{"another release", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Checkpoint: []byte(`{"at": 2}`)})
 		return err
 	}}
-	asksOtherwise = racer{"another question", func(w *world, a tenancy.Principal, j jobs.Job) error {
+	asksOtherwise = racer{"another question", func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 		_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: "Where?", Checkpoint: []byte(`{"at": 1}`)})
 		return err
 	}}
@@ -50,7 +50,7 @@ var (
 func TestAnEndIsToldTwice(t *testing.T) {
 	for verb, e := range endings {
 		t.Run(verb, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent, other := w.Agent("claude-1"), w.Agent("claude-2")
 			w.Job("one", retries(5, 60))
 			held := w.Claim(agent)
@@ -90,7 +90,7 @@ func TestAnEndIsToldTwice(t *testing.T) {
 }
 
 // alreadyEnded asserts that a report is refused with how its lease was ended.
-func (w *world) alreadyEnded(r racer, agent tenancy.Principal, held jobs.Job, outcome string) {
+func (w *testWorkspace) alreadyEnded(r racer, agent tenancy.Principal, held jobs.Job, outcome string) {
 	w.T.Helper()
 	err := r.run(w, agent, held)
 	var refused *fault.Error
@@ -100,7 +100,7 @@ func (w *world) alreadyEnded(r racer, agent tenancy.Principal, held jobs.Job, ou
 }
 
 // backoffOver lets the time pass that failed jobs wait for.
-func (w *world) backoffOver() {
+func (w *testWorkspace) backoffOver() {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE job SET not_before = clock_timestamp() WHERE wait_reason = 'retry_backoff'`)
 	if _, err := w.Dispatch.Promote(w.Ctx); err != nil {
@@ -116,7 +116,7 @@ func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
 				continue
 			}
 			t.Run(string(directive)+" "+verb, func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestWorkspace(t)
 				agent := w.Agent("claude-1")
 				w.Job("one")
 				held := w.Claim(agent)
@@ -135,15 +135,15 @@ func TestACarriedOutDirectiveIsToldTwice(t *testing.T) {
 
 // What somebody else decided is never taken for the agent's own word.
 func TestWhatOthersEndedIsNotRepeated(t *testing.T) {
-	for name, end := range map[string]func(w *world, held jobs.Job){
-		"expired":           func(w *world, held jobs.Job) { w.Expire(held); w.sweeps("reap", 1) },
-		"taken by a person": func(w *world, held jobs.Job) { w.Act(held, jobs.ByRelease) },
-		"agent started again": func(w *world, held jobs.Job) {
+	for name, end := range map[string]func(w *testWorkspace, held jobs.Job){
+		"expired":           func(w *testWorkspace, held jobs.Job) { w.Expire(held); w.sweeps("reap", 1) },
+		"taken by a person": func(w *testWorkspace, held jobs.Job) { w.Act(held, jobs.ByRelease) },
+		"agent started again": func(w *testWorkspace, held jobs.Job) {
 			w.must(reboots, tenancy.Principal{Name: "claude-1", Factory: "factory-of-claude-1"}, held)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			w.Job("one")
 			held := w.Claim(agent)
@@ -160,7 +160,7 @@ func TestWhatOthersEndedIsNotRepeated(t *testing.T) {
 // Lines with ids are kept once in each lease, however often they are sent; lines
 // without are kept as often as they come.
 func TestLogLinesAreKeptOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one", retries(5, 0))
 	held := w.Claim(agent)
@@ -185,7 +185,7 @@ func TestLogLinesAreKeptOnce(t *testing.T) {
 // Lines whose answer was lost are reported as kept also after the lease has ended;
 // what is new then is refused.
 func TestKeptLinesAreKnownAfterTheEnd(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	held := w.Claim(agent)

@@ -13,38 +13,38 @@ import (
 // However a job leaves its repo, the most urgent one that waits for it comes next,
 // without a sweep.
 func TestAFreedRepoGoesToTheNextJob(t *testing.T) {
-	for name, leave := range map[string]func(w *world, agent tenancy.Principal, held jobs.Job){
-		"completed": func(w *world, a tenancy.Principal, held jobs.Job) { w.Complete(a, held) },
-		"failed": func(w *world, a tenancy.Principal, held jobs.Job) {
+	for name, leave := range map[string]func(w *testWorkspace, agent tenancy.Principal, held jobs.Job){
+		"completed": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) { w.Complete(a, held) },
+		"failed": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 			if _, err := w.Dispatch.Fail(w.Ctx, a, ref(held), report.Failure{Error: "x"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"asked": func(w *world, a tenancy.Principal, held jobs.Job) {
+		"asked": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 			if _, err := w.Dispatch.Ask(w.Ctx, a, ref(held), report.Question{Text: "Which?"}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"paused": func(w *world, a tenancy.Principal, held jobs.Job) {
+		"paused": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 			w.Act(held, jobs.ByPause)
 			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"blocked once it was given back": func(w *world, a tenancy.Principal, held jobs.Job) {
+		"blocked once it was given back": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 			if _, err := w.Dispatch.Release(w.Ctx, a, ref(held), report.Release{}); err != nil {
 				w.T.Fatal(err)
 			}
 			w.Act(held, jobs.ByBlock)
 		},
-		"lost for good": func(w *world, _ tenancy.Principal, held jobs.Job) {
+		"lost for good": func(w *testWorkspace, _ tenancy.Principal, held jobs.Job) {
 			dbfactory.Exec(w.T, w.DB, `UPDATE job SET lost_count = max_lost WHERE id = $1`, held.ID)
 			w.Expire(held)
 			if n, err := w.Dispatch.Reap(w.Ctx); n != 1 || err != nil {
 				w.T.Fatalf("reap = %d, %v", n, err)
 			}
 		},
-		"paused and its agent started again": func(w *world, a tenancy.Principal, held jobs.Job) {
+		"paused and its agent started again": func(w *testWorkspace, a tenancy.Principal, held jobs.Job) {
 			w.Act(held, jobs.ByPause)
 			if err := reboots.run(w, a, held); err != nil {
 				w.T.Fatal(err)
@@ -52,7 +52,7 @@ func TestAFreedRepoGoesToTheNextJob(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			w.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
 			w.Job("first", inRepo("ledger-api"))
@@ -72,7 +72,7 @@ func TestAFreedRepoGoesToTheNextJob(t *testing.T) {
 // A place in the review queue goes to the most urgent job that waits for one; the
 // sweep lets in the rest, which the claims then hold back.
 func TestAFreedReviewPlaceGoesToTheNextJob(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Product("atlas", jobs.ProductSettings{ReviewRequired: true, ReviewLimit: number(1)})
 	w.Job("first", inProduct("atlas"))
@@ -97,9 +97,9 @@ func TestAFreedReviewPlaceGoesToTheNextJob(t *testing.T) {
 
 // What nobody noticed the sweep finds, in every workspace.
 func TestTheSweepFindsFreedRepos(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	other := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
-	for _, one := range []*world{w, other} {
+	for _, one := range []*testWorkspace{w, other} {
 		one.Product("atlas", jobs.ProductSettings{OneJobPerRepo: true, Repos: []string{"ledger-api"}})
 		for i := range 3 {
 			one.Job(fmt.Sprint(i), inRepo("ledger-api"))

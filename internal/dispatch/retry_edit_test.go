@@ -12,7 +12,7 @@ import (
 // A job that is retried with changes gets both or neither. It may wait for further jobs
 // then, which a finished one else may not.
 func TestARetryWithChangesIsBothOrNeither(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Job("first")
 	j := w.Job("late", needs("gpu:h100"))
 	w.Act(j, jobs.ByCancel)
@@ -67,7 +67,7 @@ func TestARetryWithChangesIsBothOrNeither(t *testing.T) {
 
 // What is retried is over; an edit of one that is worked on is not made either.
 func TestARetryOfAJobThatRunsEditsNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.Job("runs")
 	held := w.Claim(w.Agent("claude-1"))
 	title := "another"

@@ -14,7 +14,7 @@ import (
 )
 
 // enrolment returns the holder of an enrolment token that stands in the database.
-func (w *world) enrolment(scope tenancy.Scope) tenancy.Principal {
+func (w *testWorkspace) enrolment(scope tenancy.Scope) tenancy.Principal {
 	w.T.Helper()
 	who := dbfactory.Enrolment(w.Workspace)
 	who.Token, who.Scope = ids.New(), scope
@@ -26,7 +26,7 @@ func (w *world) enrolment(scope tenancy.Scope) tenancy.Principal {
 
 // register registers ada, unless change says otherwise, and returns it with its
 // token.
-func (w *world) register(enrolment tenancy.Principal, change ...func(*fleet.Registration)) (tenancy.Principal, error) {
+func (w *testWorkspace) register(enrolment tenancy.Principal, change ...func(*fleet.Registration)) (tenancy.Principal, error) {
 	w.T.Helper()
 	r := fleet.Registration{Agent: "ada", BootID: "boot-1", MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: "desk", Seats: 100}}
 	for _, c := range change {
@@ -38,7 +38,7 @@ func (w *world) register(enrolment tenancy.Principal, change ...func(*fleet.Regi
 	return w.Tokens.Issued[len(w.Tokens.Issued)-1], nil
 }
 
-func (w *world) registered(enrolment tenancy.Principal, change ...func(*fleet.Registration)) tenancy.Principal {
+func (w *testWorkspace) registered(enrolment tenancy.Principal, change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	who, err := w.register(enrolment, change...)
 	if err != nil {
@@ -54,7 +54,7 @@ func boot(id string) func(*fleet.Registration) {
 // A registration may advertise what its token's scope allows and nothing beside
 // it, wherever it says so; a refused one changes nothing.
 func TestARegistrationStaysInItsTokensScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	linux := tenancy.Scope{Capabilities: []string{"os:linux", "engine:claude", "has:git"}}
 	for name, c := range map[string]struct {
 		scope  tenancy.Scope
@@ -94,7 +94,7 @@ func TestARegistrationStaysInItsTokensScope(t *testing.T) {
 
 // A heartbeat describes the factory anew, and may not widen it beyond the token.
 func TestAHeartbeatStaysInItsTokensScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"os:linux", "has:git"}}),
 		func(r *fleet.Registration) { r.Factory.OS = "linux" })
 	beat := func(f fleet.FactoryInfo) error {
@@ -123,7 +123,7 @@ func TestAHeartbeatStaysInItsTokensScope(t *testing.T) {
 // Another agent of the same factory, with a wider token, describes it with more.
 // The narrow one is given nothing for that.
 func TestAWiderNeighbourWidensNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	narrow := w.registered(w.enrolment(tenancy.Scope{Capabilities: []string{"os:linux"}}),
 		func(r *fleet.Registration) { r.Factory.OS = "linux" })
 	wide := w.registered(w.enrolment(tenancy.Scope{}), func(r *fleet.Registration) {
@@ -142,7 +142,7 @@ func TestAWiderNeighbourWidensNobody(t *testing.T) {
 // A job of a product that the token does not reach is given in no way: not by its
 // lane, not by its name, and not again by a request that once gave it.
 func TestNoJobOfAnotherProduct(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	vega := w.Product("vega", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}}))
@@ -167,7 +167,7 @@ func TestNoJobOfAnotherProduct(t *testing.T) {
 // A product's name is what the scope holds: without the product it reaches
 // nothing, and one that is made under that name again is reached again.
 func TestAScopeOutlivesItsProduct(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{})
 	agent := w.registered(w.enrolment(tenancy.Scope{Products: []string{"atlas"}}))
 	if err := w.Jobs.DeleteProduct(w.Ctx, w.Owner, "atlas"); err != nil {
@@ -184,7 +184,7 @@ func TestAScopeOutlivesItsProduct(t *testing.T) {
 
 // A token for one factory cannot take an agent, and its work, from another.
 func TestATokenForOneFactoryTakesNobodyFromAnother(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.registered(w.enrolment(tenancy.Scope{}))
 	j := w.Job("work")
 	w.Claim(ada)

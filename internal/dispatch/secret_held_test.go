@@ -21,7 +21,7 @@ import (
 var canaryHex = hex.EncodeToString([]byte(canary))
 
 // claims claims one job under a request id, which has to be the given one.
-func (w *world) claims(agent tenancy.Principal, request string, want jobs.Job) {
+func (w *testWorkspace) claims(agent tenancy.Principal, request string, want jobs.Job) {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{SessionKey: "run " + canary, RequestID: request})
 	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].Key != want.Key {
@@ -32,7 +32,7 @@ func (w *world) claims(agent tenancy.Principal, request string, want jobs.Job) {
 // The key and the request id of a claim are kept without the secrets of jobs that the
 // agent holds; the same request still gets the same lease, and no other one does.
 func TestWhatAClaimSaysIsRedacted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret, priority(9))
 	agent := w.Agent("claude-1")
 	w.Claim(agent)
@@ -53,7 +53,7 @@ func TestWhatAClaimSaysIsRedacted(t *testing.T) {
 
 // A request finds its leases after the server's secret key was changed.
 func TestARequestIsKnownUnderAnotherServerKey(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret, priority(9))
 	agent := w.Agent("claude-1")
 	w.Claim(agent)
@@ -61,8 +61,8 @@ func TestARequestIsKnownUnderAnotherServerKey(t *testing.T) {
 	w.Job("c")
 	w.claims(agent, "r-"+canary, second)
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, vault.KeySize) }
-	copied := *w.World
-	other := &world{&copied}
+	copied := *w.Fixture
+	other := &testWorkspace{&copied}
 	other.Jobs = jobs.NewService(w.DB, w.Wake, vault.New(w.DB, key(8), key(7)), nil) // dbtest.Vault has the one of sevens
 	other.Dispatch = dispatch.New(w.DB, other.Jobs, w.Wake, w.Tokens, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(other.Dispatch.Close)
@@ -72,7 +72,7 @@ func TestARequestIsKnownUnderAnotherServerKey(t *testing.T) {
 
 // A secret that cannot be read keeps no agent from its claims.
 func TestAClaimGoesOnBesideDamagedSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret, priority(9))
 	agent := w.Agent("claude-1")
 	w.Claim(agent)
@@ -92,18 +92,18 @@ func describes(r *fleet.Registration) {
 // that the agent or others of its factory hold.
 func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 	const clean = `os-[secret]|host [secret]|{engine-[secret],claude}|{fcap-[secret]}|[{"url": "https://x:[secret]@h/r.git", "name": "ledger-api", "default_branch": "b/[secret]"}]`
-	for what, say := range map[string]func(*world, tenancy.Principal){
-		"itself again": func(w *world, _ tenancy.Principal) { w.Agent("claude-1", describes) },
-		"a new boot": func(w *world, _ tenancy.Principal) {
+	for what, say := range map[string]func(*testWorkspace, tenancy.Principal){
+		"itself again": func(w *testWorkspace, _ tenancy.Principal) { w.Agent("claude-1", describes) },
+		"a new boot": func(w *testWorkspace, _ tenancy.Principal) {
 			w.Agent("claude-1", describes, func(r *fleet.Registration) { r.BootID = "boot-2" })
 		},
-		"another one of the factory": func(w *world, _ tenancy.Principal) {
+		"another one of the factory": func(w *testWorkspace, _ tenancy.Principal) {
 			w.Agent("claude-2", describes, func(r *fleet.Registration) { r.Factory.Name = "factory-of-claude-1" })
 		},
-		"in another factory": func(w *world, _ tenancy.Principal) {
+		"in another factory": func(w *testWorkspace, _ tenancy.Principal) {
 			w.Agent("claude-1", describes, func(r *fleet.Registration) { r.Factory.Name = "factory-of-claude-2" })
 		},
-		"a heartbeat": func(w *world, agent tenancy.Principal) {
+		"a heartbeat": func(w *testWorkspace, agent tenancy.Principal) {
 			r := fleet.Registration{Factory: fleet.FactoryInfo{Name: agent.Factory}}
 			describes(&r)
 			for range 2 {
@@ -114,7 +114,7 @@ func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.Job("a", secret)
 			agent := w.Agent("claude-1")
 			w.Claim(agent)
@@ -139,7 +139,7 @@ func TestWhatAFactoryTellsIsRedacted(t *testing.T) {
 // A new name with a secret in it is refused, without saying it; a name that is known
 // reveals nothing new.
 func TestNewNamesHoldNoSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret)
 	known := func(r *fleet.Registration) { r.Factory.Name = "factory-" + canary }
 	agent := w.Agent("agent-"+canary, known)
@@ -164,7 +164,7 @@ func TestNewNamesHoldNoSecret(t *testing.T) {
 // A boot id with a secret in it is kept as a digest, and stays the same boot: while the
 // job is held, and after it has ended.
 func TestABootIDWithASecretIsTheSameBoot(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret)
 	held := w.Claim(w.Agent("claude-1"))
 	boot := func(r *fleet.Registration) { r.BootID, r.Factory.Name = "boot of "+canary, "factory-of-claude-1" }
@@ -193,7 +193,7 @@ func TestABootIDWithASecretIsTheSameBoot(t *testing.T) {
 
 // Agents that hold no job cost no look at secrets when they claim, whatever they say.
 func TestAClaimOfAFreeAgentReadsNoSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	dbfactory.Exec(t, w.DB, `REVOKE ALL ON job_secret FROM fleetboard_app`)
 	a := w.Job("a")

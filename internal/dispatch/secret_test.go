@@ -24,7 +24,7 @@ func secret(n *jobs.New) {
 }
 
 // holds asserts what a claimed job's inputs are.
-func (w *world) holds(j jobs.Job, want string) {
+func (w *testWorkspace) holds(j jobs.Job, want string) {
 	w.T.Helper()
 	got, err := j.RevealedInput()
 	if err != nil || string(got) != want {
@@ -34,7 +34,7 @@ func (w *world) holds(j jobs.Job, want string) {
 
 // untold asserts that no row of any table contains the canary, as it is or as the
 // database shows bytes.
-func (w *world) untold(when string) {
+func (w *testWorkspace) untold(when string) {
 	w.T.Helper()
 	told := dbfactory.Text(w.T, w.DB, `SELECT coalesce(string_agg(relname, ', '), '') FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND (xpath('/row/n/text()', query_to_xml(format(
@@ -50,7 +50,7 @@ const inputs = `{"TOKEN":"` + canary + `","URL":"https://x"}`
 // The values of secrets are in the claim's answer, again for the same request,
 // and again for the next attempt; nowhere else.
 func TestOnlyTheClaimTellsSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.Job("a", secret)
 	agent := w.Agent("claude-1")
 	for range 2 { // the same request gives the same lease again
@@ -84,41 +84,41 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 	tree := json.RawMessage(`{"` + canary + `":["` + canary + `"]}`)
 	const cleanTree = `{"[secret]": ["[secret]"]}`
 	for what, c := range map[string]struct {
-		say  func(*world, tenancy.Principal, jobs.Job) error
+		say  func(*testWorkspace, tenancy.Principal, jobs.Job) error
 		look string // the places where it is written, in SQL
 		want string
 	}{
-		"progress": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"progress": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Progress(w.Ctx, a, ref(j), report.Progress{Step: &said, Checkpoint: tree})
 			return err
 		}, `SELECT current_step || checkpoint FROM job_lease`, clean + cleanTree},
-		"a heartbeat": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a heartbeat": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Heartbeat(w.Ctx, a, report.Heartbeat{Agent: a.Name, BootID: a.Boot,
 				Leases: []report.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, CurrentStep: &said, Checkpoint: tree}}})
 			return err
 		}, `SELECT current_step || checkpoint FROM job_lease`, clean + cleanTree},
-		"log lines": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"log lines": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.WriteLogs(w.Ctx, a, ref(j), []joblog.Line{{Level: joblog.Info, Event: said, Message: said, Details: tree}, {Level: joblog.Debug, Message: "no"}})
 			return err
 		}, `SELECT string_agg(event || message || details, '' ORDER BY id) FROM job_log`, clean + clean + cleanTree + "no{}"},
-		"a failure": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a failure": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: said, Kind: string(jobs.FailedChecks), Stack: said})
 			return err
 		}, `SELECT j.last_error || a.error || a.error_kind || (e.payload->>'stack') FROM job j, attempt a, event e WHERE e.type = 'job.failed'`,
 			clean + clean + string(jobs.FailedChecks) + clean},
-		"a failure that is tried again": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a failure that is tried again": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Fail(w.Ctx, a, ref(j), report.Failure{Error: said, Stack: said, Retryable: true})
 			return err
 		}, `SELECT j.last_error || a.error || (e.payload->>'stack') FROM job j, attempt a, event e WHERE e.type = 'job.attempt_failed'`, clean + clean + clean},
-		"a release": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a release": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Release(w.Ctx, a, ref(j), report.Release{Reason: said, Checkpoint: tree})
 			return err
 		}, `SELECT a.error || a.checkpoint || j.checkpoint FROM attempt a, job j`, clean + cleanTree + cleanTree},
-		"a question": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a question": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Ask(w.Ctx, a, ref(j), report.Question{Text: said, Checkpoint: tree})
 			return err
 		}, `SELECT j.question || j.checkpoint FROM job j`, clean + cleanTree},
-		"a result": {func(w *world, a tenancy.Principal, j jobs.Job) error {
+		"a result": {func(w *testWorkspace, a tenancy.Principal, j jobs.Job) error {
 			done := report.Completion{Result: json.RawMessage(`{"t":` + string(tree) + `}`), Summary: said, Commit: canary, Branch: "b/" + canary, URL: "https://x/" + canary}
 			first, err := w.Dispatch.Complete(w.Ctx, a, ref(j), done)
 			if err != nil {
@@ -133,7 +133,7 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 			clean + cleanTree + "[secret]b/[secret]https://x/[secret]"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.Job("a", secret)
 			agent := w.Agent("claude-1")
 			held := w.Claim(agent)
@@ -152,7 +152,7 @@ func TestAnAgentsWordsAreRedacted(t *testing.T) {
 // A placeholder can be longer than the value: a text that filled its place still
 // fits.
 func TestARedactedTextFits(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", func(n *jobs.New) { n.InputContext, n.SecretKeys = json.RawMessage(`{"PIN":"1234"}`), []string{"PIN"} })
 	agent := w.Agent("claude-1")
 	held := w.Claim(agent)
@@ -175,7 +175,7 @@ func TestARedactedTextFits(t *testing.T) {
 // A job whose secrets were damaged fails when it is claimed, and says why; those
 // behind it are given.
 func TestAJobWithDamagedSecretsFails(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	bad, good := w.Job("bad", secret, priority(9)), w.Job("good", secret)
 	dbfactory.Exec(t, w.DB, `UPDATE job_secret SET sealed = set_byte(sealed, 30, get_byte(sealed, 30) # 1) WHERE job_id = $1`, bad.ID)
 	held := w.Claim(w.Agent("claude-1"))
@@ -202,7 +202,7 @@ func TestAJobWithDamagedSecretsFails(t *testing.T) {
 // A secret whose beginning is sent in one call and whose rest in the next goes from
 // both.
 func TestASecretIsNotToldInTwoCalls(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Job("a", secret)
 	agent := w.Agent("claude-1")
 	held := w.Claim(agent)

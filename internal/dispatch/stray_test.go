@@ -14,7 +14,7 @@ import (
 )
 
 // stray returns a job that runs, and whose lease somebody has deleted.
-func (w *world) stray(status jobs.Status) (tenancy.Principal, jobs.Job) {
+func (w *testWorkspace) stray(status jobs.Status) (tenancy.Principal, jobs.Job) {
 	w.T.Helper()
 	agent := w.Agent("ada")
 	w.budget(100)
@@ -36,7 +36,7 @@ func TestAJobWithoutItsLeaseIsTakenBack(t *testing.T) {
 	for verb, want := range map[jobs.Trigger]jobs.Status{jobs.ByRelease: jobs.Ready, jobs.ByPause: jobs.Paused, jobs.ByCancel: jobs.Aborted} {
 		for _, status := range []jobs.Status{jobs.Assigned, jobs.Running} {
 			t.Run(string(verb)+"_"+string(status), func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestWorkspace(t)
 				_, j := w.stray(status)
 				if found := w.audited(); found["lease"] != 1 || found["attempt"] != 1 || found["reservation"] != 1 {
 					t.Errorf("the audit finds %v", found)
@@ -58,43 +58,43 @@ func TestAJobWithoutItsLeaseIsTakenBack(t *testing.T) {
 // Whatever else is done with a job that is said to run and has no lease is refused in words,
 // or passes it over.
 func TestAJobWithoutItsLeaseHarmsNobody(t *testing.T) {
-	type call func(w *world, agent tenancy.Principal, j jobs.Job) error
+	type call func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error
 	act := func(verb jobs.Trigger) call {
-		return func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		return func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: verb, Reason: "because"})
 			return err
 		}
 	}
 	calls := map[string]call{
-		"complete": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"complete": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Complete(w.Ctx, agent, ref(j), report.Completion{})
 			return err
 		},
-		"fail": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"fail": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Fail(w.Ctx, agent, ref(j), report.Failure{Error: "broken"})
 			return err
 		},
-		"give back": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"give back": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Release(w.Ctx, agent, ref(j), report.Release{Reason: "tired"})
 			return err
 		},
-		"ask": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"ask": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Ask(w.Ctx, agent, ref(j), report.Question{Text: "Which?"})
 			return err
 		},
-		"progress": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"progress": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Progress(w.Ctx, agent, ref(j), report.Progress{Percent: number(3)})
 			return err
 		},
-		"renew": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"renew": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Renew(w.Ctx, agent, ref(j), 0)
 			return err
 		},
-		"budget": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"budget": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.CheckBudget(w.Ctx, agent, ref(j), report.BudgetCheck{At: report.AtCheckpoint})
 			return err
 		},
-		"heartbeat": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"heartbeat": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			got, err := w.Dispatch.Heartbeat(w.Ctx, agent, report.Heartbeat{Agent: agent.Name, BootID: agent.Boot, Status: "working",
 				Leases: []report.HeartbeatLease{{Job: j.Key, Epoch: j.Epoch, ProgressPercent: number(4)}}})
 			if err == nil && got.Leases[0].Directive != lease.Fenced {
@@ -102,23 +102,23 @@ func TestAJobWithoutItsLeaseHarmsNobody(t *testing.T) {
 			}
 			return err
 		},
-		"usage beyond the budget": func(w *world, agent tenancy.Principal, j jobs.Job) error {
+		"usage beyond the budget": func(w *testWorkspace, agent tenancy.Principal, j jobs.Job) error {
 			w.spends(agent, j, "n", 200)
 			return nil
 		},
-		"recover": func(w *world, _ tenancy.Principal, _ jobs.Job) error {
+		"recover": func(w *testWorkspace, _ tenancy.Principal, _ jobs.Job) error {
 			_, err := w.Dispatch.Recover(w.Ctx, w.Owner)
 			return err
 		},
-		"reclaim": func(w *world, _ tenancy.Principal, j jobs.Job) error {
+		"reclaim": func(w *testWorkspace, _ tenancy.Principal, j jobs.Job) error {
 			_, err := w.Dispatch.Reclaim(w.Ctx, w.Owner, j.Key)
 			return err
 		},
-		"terminate": func(w *world, agent tenancy.Principal, _ jobs.Job) error {
+		"terminate": func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) error {
 			_, err := w.Dispatch.Terminate(w.Ctx, w.Owner, agent.Name, "over", false)
 			return err
 		},
-		"cut off": func(w *world, agent tenancy.Principal, _ jobs.Job) error {
+		"cut off": func(w *testWorkspace, agent tenancy.Principal, _ jobs.Job) error {
 			_, err := w.Dispatch.CutOff(w.Ctx, w.Owner, agent.Name, "hostile")
 			return err
 		},
@@ -129,7 +129,7 @@ func TestAJobWithoutItsLeaseHarmsNobody(t *testing.T) {
 	}
 	for how, do := range calls {
 		t.Run(strings.ReplaceAll(how, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent, j := w.stray(jobs.Running)
 			if err := do(w, agent, j); err != nil && fault.From(err).Code == fault.Internal {
 				t.Errorf("it fails: %v", err)

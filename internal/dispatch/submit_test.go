@@ -15,14 +15,14 @@ import (
 )
 
 // submitter returns an agent whose token lets it create jobs.
-func (w *world) submitter(scope tenancy.Scope, change ...func(*fleet.Registration)) tenancy.Principal {
+func (w *testWorkspace) submitter(scope tenancy.Scope, change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	token := w.enrolment(scope)
 	token.MaySubmit = true
 	return w.registered(token, change...)
 }
 
-func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
+func (w *testWorkspace) submit(who tenancy.Principal, holding lease.Ref, change ...func(*jobs.New)) (jobs.Job, error) {
 	n := jobs.New{Spec: jobs.Spec{Title: "found"}}
 	for _, c := range change {
 		c(&n)
@@ -37,7 +37,7 @@ func (w *world) submit(who tenancy.Principal, holding lease.Ref, change ...func(
 // What an agent finds while it works becomes a job that is linked to the one at work,
 // within its token's scope and under the lease that it names.
 func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Product("atlas", jobs.ProductSettings{Repos: []string{"atlas-api"}, ReviewRequired: true})
 	w.Product("vega", jobs.ProductSettings{Repos: []string{"vega-api"}})
 	ada := w.submitter(tenancy.Scope{Products: []string{"atlas"}})
@@ -90,7 +90,7 @@ func TestAnAgentSubmitsWithinItsScope(t *testing.T) {
 
 // At most twenty jobs come of one attempt, also at the same moment.
 func TestAnAttemptSubmitsAtMostTwenty(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.submitter(tenancy.Scope{})
 	w.Job("work", priority(10))
 	held := w.Claim(ada)

@@ -21,7 +21,7 @@ import (
 // Claims that come together get different jobs, the most urgent ones there are,
 // and those that get none learn why.
 func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(40)
 	for i := range 60 {
 		w.Job(fmt.Sprint("job ", i), priority(i%10))
@@ -51,7 +51,7 @@ func TestClaimsTogetherTakeTheMostUrgentJobs(t *testing.T) {
 
 // However many ask at once, no factory and no agent gets more than its seats.
 func TestClaimsTogetherKeepToTheSeats(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	one := func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats, r.MaxConcurrentJobs = "small", 3, 2 }
 	agents := w.Crew(10, one)
 	for i := range 20 {
@@ -82,7 +82,7 @@ func TestClaimsTogetherKeepToTheSeats(t *testing.T) {
 // What was written for a claim whose caller went away does not stay: there are as
 // many leases as answers.
 func TestACancelledClaimLeavesNoLease(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(30)
 	for i := range 200 {
 		w.Job(fmt.Sprint("job ", i))
@@ -121,7 +121,7 @@ func TestACancelledClaimLeavesNoLease(t *testing.T) {
 
 // A row that somebody holds keeps only those waiting that need it.
 func TestAHeldRowKeepsNoNeighbour(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(12)
 	for i := range 12 {
 		w.Job(fmt.Sprint("job ", i))
@@ -153,7 +153,7 @@ func TestAHeldRowKeepsNoNeighbour(t *testing.T) {
 
 // late runs do for all agents at once and lets go of what keeps the first one when
 // all the others have come back.
-func (w *world) late(release func(), agents []tenancy.Principal, do func(int, tenancy.Principal) error) {
+func (w *testWorkspace) late(release func(), agents []tenancy.Principal, do func(int, tenancy.Principal) error) {
 	w.T.Helper()
 	defer release()
 	var others sync.WaitGroup
@@ -184,7 +184,7 @@ func (w *world) late(release func(), agents []tenancy.Principal, do func(int, te
 }
 
 // heldBy returns the one job that an agent holds.
-func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
+func (w *testWorkspace) heldBy(agent tenancy.Principal) jobs.Job {
 	w.T.Helper()
 	key := dbfactory.Text(w.T, w.DB, `SELECT j.key FROM job j JOIN job_lease l ON l.job_id = j.id WHERE l.agent_id = $1`, agent.Agent)
 	j, err := w.Jobs.Get(w.Ctx, w.Owner, key)
@@ -196,7 +196,7 @@ func (w *world) heldBy(agent tenancy.Principal) jobs.Job {
 
 // Leases that end together end each in its own way.
 func TestLeasesThatEndTogether(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(30)
 	for i := range 30 {
 		w.Job(fmt.Sprint("job ", i), reviewed)
@@ -244,7 +244,7 @@ func TestLeasesThatEndTogether(t *testing.T) {
 
 // Jobs that others wait for, completed at once with many more, make them claimable.
 func TestCompletionsTogetherFreeTheirDependents(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(20)
 	var keys []string
 	for i := range 20 {

@@ -17,31 +17,31 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 	const many = 8
 	for _, c := range []struct {
 		name  string
-		sweep func(w *world, ctx context.Context) (int, error)
+		sweep func(w *testWorkspace, ctx context.Context) (int, error)
 		// prepare makes many jobs that the sweep changes.
-		prepare func(w *world)
+		prepare func(w *testWorkspace)
 		event   string
 		status  jobs.Status
 	}{
-		{"reap", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Reap(ctx) }, func(w *world) {
+		{"reap", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.Reap(ctx) }, func(w *testWorkspace) {
 			w.leased(many)
 			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second'`)
 		}, "job.lost", jobs.Ready},
-		{"warn", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Warn(ctx) }, func(w *world) {
+		{"warn", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.Warn(ctx) }, func(w *testWorkspace) {
 			w.leased(many)
 			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET claimed_at = clock_timestamp() - interval '1 hour'`)
 		}, "job.warned", jobs.Assigned},
-		{"time out", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.TimeOut(ctx) }, func(w *world) {
+		{"time out", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.TimeOut(ctx) }, func(w *testWorkspace) {
 			w.leased(many)
 			dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET directive = 'warn', warned_at = clock_timestamp() - interval '11 minutes'`)
 		}, "job.timed_out", jobs.Ready},
-		{"promote", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *world) {
+		{"promote", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *testWorkspace) {
 			for i := range many {
 				w.Job(fmt.Sprint(i), func(n *jobs.New) { n.NotBefore = number(time.Now().Add(time.Hour)) })
 			}
 			dbfactory.Exec(w.T, w.DB, `UPDATE job SET not_before = clock_timestamp()`)
 		}, "job.promoted", jobs.Ready},
-		{"promote what a repo held", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *world) {
+		{"promote what a repo held", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.Promote(ctx) }, func(w *testWorkspace) {
 			repos := make([]string, many)
 			for i := range repos {
 				repos[i] = fmt.Sprint("repo-", i)
@@ -53,14 +53,14 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 			}
 			dbfactory.Exec(w.T, w.DB, `WITH gone AS (DELETE FROM repo_slot RETURNING job_id) DELETE FROM job USING gone WHERE id = gone.job_id`)
 		}, "job.promoted", jobs.Ready},
-		{"sweep dependencies", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.SweepDependencies(ctx) }, func(w *world) {
+		{"sweep dependencies", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.SweepDependencies(ctx) }, func(w *testWorkspace) {
 			first := w.Job("first")
 			for i := range many {
 				w.Job(fmt.Sprint(i), dependsOn(first.Key))
 			}
 			dbfactory.Exec(w.T, w.DB, `WITH gone AS (DELETE FROM job_dependency) DELETE FROM job WHERE id = $1`, first.ID)
 		}, "job.promoted", jobs.Ready},
-		{"fail cycles", func(w *world, ctx context.Context) (int, error) { return w.Dispatch.FailCycles(ctx) }, func(w *world) {
+		{"fail cycles", func(w *testWorkspace, ctx context.Context) (int, error) { return w.Dispatch.FailCycles(ctx) }, func(w *testWorkspace) {
 			root := w.Job("root")
 			for range many / 2 {
 				w.entangle(w.Job("a", dependsOn(root.Key)), w.Job("b", dependsOn(root.Key)))
@@ -69,14 +69,14 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 		}, "job.failed", jobs.Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			one := newWorld(t)
+			one := newTestWorkspace(t)
 			c.prepare(one)
 			// Another process on the same database.
 			two := inWorkspace(t, one.DB, one.Workspace)
 			var sums [4]int
 			var all sync.WaitGroup
 			for i := range sums {
-				w := []*world{one, two}[i%2]
+				w := []*testWorkspace{one, two}[i%2]
 				all.Go(func() {
 					for range 3 {
 						n, err := c.sweep(w, w.Ctx)
@@ -102,7 +102,7 @@ func TestEachSweepIsSafeTwice(t *testing.T) {
 }
 
 // leased makes jobs with an estimate that one agent holds.
-func (w *world) leased(n int) {
+func (w *testWorkspace) leased(n int) {
 	w.T.Helper()
 	agent := w.Agent("claude-1")
 	for i := range n {
@@ -114,7 +114,7 @@ func (w *world) leased(n int) {
 // Two that hold back what a product does not allow any more leave one ready job
 // in each repo, and hold each other one once.
 func TestTwoMayHoldTheSurplusAtOnce(t *testing.T) {
-	one := newWorld(t)
+	one := newTestWorkspace(t)
 	const repos = 6
 	names := make([]string, repos)
 	for i := range names {
@@ -130,7 +130,7 @@ func TestTwoMayHoldTheSurplusAtOnce(t *testing.T) {
 	dbfactory.Exec(t, one.DB, `UPDATE product SET one_job_per_repo = true WHERE name = 'atlas'`)
 	two := inWorkspace(t, one.DB, one.Workspace)
 	var all sync.WaitGroup
-	for _, w := range []*world{one, two, one, two} {
+	for _, w := range []*testWorkspace{one, two, one, two} {
 		all.Go(func() {
 			if _, err := w.Dispatch.SweepDependencies(w.Ctx); err != nil {
 				t.Errorf("sweep: %v", err)

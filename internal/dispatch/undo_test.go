@@ -12,7 +12,7 @@ import (
 )
 
 // handedIn returns a job whose work waits for a decision.
-func (w *world) handedIn(title string) jobs.Job {
+func (w *testWorkspace) handedIn(title string) jobs.Job {
 	w.T.Helper()
 	w.Job(title, reviewed)
 	agent := w.Agent("agent-of-" + title)
@@ -35,9 +35,9 @@ const toldEnd = `SELECT ((SELECT (array_agg(c.change->>'new' ORDER BY e.id DESC,
 // Each act of a person is undone: the job is what it was before, its history says so,
 // and a second undo finds nothing to take back.
 func TestActsAreUndone(t *testing.T) {
-	ready := func(w *world) jobs.Job { return w.Job("one") }
-	after := func(from func(*world) jobs.Job, verbs ...jobs.Trigger) func(*world) jobs.Job {
-		return func(w *world) jobs.Job {
+	ready := func(w *testWorkspace) jobs.Job { return w.Job("one") }
+	after := func(from func(*testWorkspace) jobs.Job, verbs ...jobs.Trigger) func(*testWorkspace) jobs.Job {
+		return func(w *testWorkspace) jobs.Job {
 			j := from(w)
 			for _, verb := range verbs {
 				j = w.Act(j, verb)
@@ -45,9 +45,9 @@ func TestActsAreUndone(t *testing.T) {
 			return j
 		}
 	}
-	review := func(w *world) jobs.Job { return w.handedIn("one") }
+	review := func(w *testWorkspace) jobs.Job { return w.handedIn("one") }
 	for name, c := range map[string]struct {
-		from func(*world) jobs.Job
+		from func(*testWorkspace) jobs.Job
 		verb jobs.Trigger
 	}{
 		"approve": {review, jobs.ByApprove}, "reject": {review, jobs.ByReject}, "cancel in review": {review, jobs.ByCancel},
@@ -59,7 +59,7 @@ func TestActsAreUndone(t *testing.T) {
 		"archive completed": {after(ready, jobs.ByFinish), jobs.ByArchive},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			before := c.from(w)
 			acted := w.Act(before, c.verb)
 			undone, err := w.Dispatch.Undo(w.Ctx, w.Owner, acted.Key, acted.Version)
@@ -102,7 +102,7 @@ func onlyTimes(diff []string) bool {
 // What a completion let go on waits again when it is undone; where an agent has claimed
 // it, nothing is undone.
 func TestUndoHoldsWhatWasReleased(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	first := w.Job("first")
 	next := w.Job("next", dependsOn(first.Key))
 	done := w.Act(first, jobs.ByFinish)
@@ -125,7 +125,7 @@ func TestUndoHoldsWhatWasReleased(t *testing.T) {
 
 // An undo is for the act that was seen, for a while, and never takes a lease.
 func TestUndoIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	rejected := w.Act(w.handedIn("one"), jobs.ByReject)
 	agent := w.Agent("claude-1")
 	held := w.Claim(agent)
@@ -154,7 +154,7 @@ func TestUndoIsRefused(t *testing.T) {
 // Of an undo and a claim of the same job exactly one wins: both stand before the job's
 // row, held by another, and are let go at once.
 func TestUndoAgainstClaim(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	for range 5 {
 		rejected := w.Act(w.handedIn("one"), jobs.ByReject)
 		agent := w.Agent("claude-1")

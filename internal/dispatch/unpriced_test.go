@@ -34,10 +34,10 @@ func inTokens(in *budgets.Input) {
 	in.Limits, in.Slice = budgets.Limits{Tokens: &n}, nil
 }
 
-func (w *world) rates() *prices.Service { return prices.NewService(w.DB, w.Wake) }
+func (w *testWorkspace) rates() *prices.Service { return prices.NewService(w.DB, w.Wake) }
 
 // questions returns the models that a person is asked about.
-func (w *world) questions() (open []string) {
+func (w *testWorkspace) questions() (open []string) {
 	w.T.Helper()
 	list, err := w.rates().Models(w.Ctx, w.Owner)
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) questions() (open []string) {
 	return open
 }
 
-func (w *world) decides(d prices.ModelDecision) {
+func (w *testWorkspace) decides(d prices.ModelDecision) {
 	w.T.Helper()
 	if _, err := w.rates().Decide(w.Ctx, w.Owner, d); err != nil {
 		w.T.Fatal(err)
@@ -63,7 +63,7 @@ func model(name string) prices.Model { return prices.Model{Provider: "house", Na
 // A hard budget of dollars gives jobs to no model that it cannot count, asks a person once,
 // and keeps the job for others.
 func TestAModelWithoutAPriceWaits(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	strange, other, known := w.Agent("strange", with("house", "House-7B")), w.Agent("other", with("", "house-7b")),
 		w.Agent("known", with("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"))
 	b := w.budget(1000)
@@ -93,43 +93,43 @@ func TestAModelWithoutAPriceWaits(t *testing.T) {
 
 // Each way out of it: a price, another model's, a pass, another rule of the budget.
 func TestWhatLetsAModelWithoutAPriceGoOn(t *testing.T) {
-	for name, out := range map[string]func(w *world, b budgets.Budget){
-		"a price": func(w *world, _ budgets.Budget) {
+	for name, out := range map[string]func(w *testWorkspace, b budgets.Budget){
+		"a price": func(w *testWorkspace, _ budgets.Budget) {
 			_, err := w.rates().Save(w.Ctx, w.Owner, prices.List{{Provider: "house", Model: "House-7b", From: time.Now().Add(-time.Hour),
 				Rates: prices.Tokens{Input: 1_000_000}}})
 			if err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"another model's": func(w *world, _ budgets.Budget) {
+		"another model's": func(w *testWorkspace, _ budgets.Budget) {
 			w.decides(prices.ModelDecision{Model: model("house-7b"), Decision: prices.Count, As: prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}})
 		},
-		"a pass": func(w *world, _ budgets.Budget) {
+		"a pass": func(w *testWorkspace, _ budgets.Budget) {
 			w.decides(prices.ModelDecision{Model: model("house-7b"), Decision: prices.Pass})
 		},
-		"a pass in other letters, by no provider": func(w *world, _ budgets.Budget) {
+		"a pass in other letters, by no provider": func(w *testWorkspace, _ budgets.Budget) {
 			w.decides(prices.ModelDecision{Model: prices.Model{Name: "HOUSE-7B "}, Decision: prices.Pass})
 		},
-		"allowed": func(w *world, b budgets.Budget) {
+		"allowed": func(w *testWorkspace, b budgets.Budget) {
 			allow := budgets.AllowUnpriced
 			if _, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Unpriced: &allow}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"soft": func(w *world, b budgets.Budget) {
+		"soft": func(w *testWorkspace, b budgets.Budget) {
 			no := false
 			if _, err := w.money().Change(w.Ctx, w.Owner, b.ID, budgets.Patch{Hard: &no}); err != nil {
 				w.T.Fatal(err)
 			}
 		},
-		"removed": func(w *world, b budgets.Budget) {
+		"removed": func(w *testWorkspace, b budgets.Budget) {
 			if err := w.money().Remove(w.Ctx, w.Owner, b.ID); err != nil {
 				w.T.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			<-w.Listening
 			agent := w.Agent("strange", with("house", "house-7b"))
 			b := w.budget(1000)
@@ -184,7 +184,7 @@ func TestOnlyHardBudgetsOfDollarsHoldModels(t *testing.T) {
 		"for another model of the kind": {nil, nil, "gpt-5.2-pro", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			w.Product("guarded", jobs.ProductSettings{})
 			agent := w.Agent("strange", with("", c.model))
 			w.budget(1000, c.budget...)
@@ -207,7 +207,7 @@ func TestOnlyHardBudgetsOfDollarsHoldModels(t *testing.T) {
 
 // A budget of one phase keeps nothing else of the same lane from the agent.
 func TestABudgetOfAPhaseHoldsNoOtherJob(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent, known := w.Agent("strange", with("house", "house-7b")), w.Agent("known", with("openai", "gpt-5"))
 	w.budget(1000, func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M1" })
 	first := w.Job("guarded", func(n *jobs.New) { n.Phase = "M1" }, dispatchtest.Priority(9))
@@ -224,7 +224,7 @@ func TestABudgetOfAPhaseHoldsNoOtherJob(t *testing.T) {
 
 // Claims that are answered together get no job that is held from one of them.
 func TestClaimsAtOnceKeepModelsApart(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.budget(100_000, func(in *budgets.Input) { in.Scope, in.Phase = budgets.Milestone, "M1" })
 	const guarded, free = 60, 20
 	for range guarded {
@@ -265,7 +265,7 @@ func TestUsageWithoutAPriceAsks(t *testing.T) {
 		want   int
 	}{"asked": {budgets.AskUnpriced, "", 1}, "held": {budgets.HoldUnpriced, "", 0}, "allowed": {budgets.AllowUnpriced, "", 0}, "told": {budgets.AskUnpriced, "0.01", 0}} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			agent := w.Agent("claude-1")
 			w.budget(1000, unpriced(c.policy))
 			w.Job("build")
@@ -289,7 +289,7 @@ func TestUsageWithoutAPriceAsks(t *testing.T) {
 
 // However many names an agent makes up, people are asked about some of them only.
 func TestPeopleAreAskedAboutSomeModelsAtATime(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.budget(1000)
 	w.Job("build")
@@ -309,7 +309,7 @@ func TestPeopleAreAskedAboutSomeModelsAtATime(t *testing.T) {
 // What counts as another model is priced by it, also what was used before, and stops the
 // budget.
 func TestAModelThatCountsAsAnotherIsCharged(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	b := w.budget(1000)
 	w.Job("build")
@@ -335,7 +335,7 @@ func TestAModelThatCountsAsAnotherIsCharged(t *testing.T) {
 
 // What is no decision is refused.
 func TestDecisionsAreChecked(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	haiku := prices.Model{Provider: "anthropic", Name: "claude-haiku-4-5"}
 	for field, u := range map[string]prices.ModelDecision{
 		"model":     {Model: prices.Model{Name: " "}, Decision: prices.Pass},

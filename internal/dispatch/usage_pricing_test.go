@@ -16,7 +16,7 @@ import (
 
 // uses reports so many input tokens of a model of the house, without a cost unless one is
 // given.
-func (w *world) uses(agent tenancy.Principal, j jobs.Job, id string, tokens int64, cost ...string) {
+func (w *testWorkspace) uses(agent tenancy.Principal, j jobs.Job, id string, tokens int64, cost ...string) {
 	w.T.Helper()
 	e := spend.Entry{ID: id, Provider: "house", Model: "house-9", Input: tokens, At: time.Now()}
 	if len(cost) > 0 {
@@ -29,7 +29,7 @@ func (w *world) uses(agent tenancy.Principal, j jobs.Job, id string, tokens int6
 }
 
 // price saves what a million input tokens of the house's model cost, in dollars.
-func (w *world) price(usd int64, from time.Time) {
+func (w *testWorkspace) price(usd int64, from time.Time) {
 	w.T.Helper()
 	_, err := prices.NewService(w.DB, w.Wake).Save(w.Ctx, w.Owner, prices.List{{Provider: "house", Model: "house-*", From: from,
 		Rates: prices.Tokens{Input: usd * 1_000_000}}})
@@ -38,14 +38,14 @@ func (w *world) price(usd int64, from time.Time) {
 	}
 }
 
-func (w *world) priced(want int) {
+func (w *testWorkspace) priced(want int) {
 	w.T.Helper()
 	if n, err := w.Dispatch.PriceUsage(w.Ctx); n != want || err != nil {
 		w.T.Errorf("%d entries were priced, %v; want %d", n, err, want)
 	}
 }
 
-func (w *world) used(j jobs.Job) spend.Usage {
+func (w *testWorkspace) used(j jobs.Job) spend.Usage {
 	w.T.Helper()
 	used, err := w.Dispatch.Usage(w.Ctx, w.Owner, j.ID)
 	if err != nil {
@@ -57,7 +57,7 @@ func (w *world) used(j jobs.Job) spend.Usage {
 // A price that is saved later prices what had no known cost since its instant, once, and
 // charges the budgets. What had a cost keeps it, and so does what was before the price.
 func TestALaterPricePricesWhatHadNone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	budget := w.budget(1000)
 	agent := w.Agent("claude-1")
 	w.Job("One")
@@ -93,7 +93,7 @@ func TestALaterPricePricesWhatHadNone(t *testing.T) {
 
 // What others have locked is left for the next pass, and nobody waits.
 func TestPricingWaitsForNobody(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("One")
 	j := w.Claim(agent)

@@ -24,7 +24,7 @@ import (
 // walk is a few jobs, and the one agent that can do them, to which anything may
 // happen next.
 type walk struct {
-	*world
+	*testWorkspace
 	t       *rapid.T
 	owner   *pgx.Conn // of the database
 	lane    string    // the capability that only this walk's agent has
@@ -39,7 +39,7 @@ type walk struct {
 // one event, replaying them gives the present status, and leases, attempts and
 // ready rows agree with it.
 func TestTheLogTellsTheState(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	conn := dbtest.Owner(t, w.DB)
 	walks, reached := 0, map[string]bool{}
 	// Rounds of rapid's hundred walks: more where something rare was not met yet.
@@ -47,7 +47,7 @@ func TestTheLogTellsTheState(t *testing.T) {
 	for round := 0; round == 0 || round < most && len(unreached(reached)) > 0; round++ {
 		rapid.Check(t, func(r *rapid.T) {
 			walks++
-			k := &walk{world: w, t: r, owner: conn, lane: fmt.Sprintf("walk:%d", walks), product: fmt.Sprintf("walk-%d", walks), reached: reached}
+			k := &walk{testWorkspace: w, t: r, owner: conn, lane: fmt.Sprintf("walk:%d", walks), product: fmt.Sprintf("walk-%d", walks), reached: reached}
 			k.agent = w.Agent(fmt.Sprintf("claude-%d", walks), func(r *fleet.Registration) {
 				r.Capabilities, r.Factory.Repos = []string{k.lane}, []fleet.Repo{{Name: k.product}}
 			})

@@ -14,7 +14,7 @@ import (
 )
 
 // asks makes blocked jobs of those with a title ask, as their agents would.
-func (w *world) asks(title string) {
+func (w *testWorkspace) asks(title string) {
 	w.t.Helper()
 	dbfactory.Exec(w.t, w.db, `UPDATE job SET status = 'blocked', question = 'Which?', wait_reason = '' WHERE title = $1`, title)
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // handIn lets the agent claim the only ready job and hand it in for review.
-func (w *world) handIn(agent tenancy.Principal, title string, c report.Completion) jobs.Job {
+func (w *testWorkspace) handIn(agent tenancy.Principal, title string, c report.Completion) jobs.Job {
 	w.t.Helper()
 	needed := true
 	job := w.job(jobs.New{Spec: jobs.Spec{Title: title, ReviewOverride: &needed}})
@@ -32,7 +32,7 @@ func (w *world) handIn(agent tenancy.Principal, title string, c report.Completio
 	return done.Job
 }
 
-func (w *world) reviews(after string) screens.ReviewQueue {
+func (w *testWorkspace) reviews(after string) screens.ReviewQueue {
 	w.t.Helper()
 	page, err := w.ReviewQueue(w.t.Context(), w.who, after)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // crowd adds n jobs like a job's, in several statuses, by SQL: what a workspace
 // holds after a year.
-func (w *world) crowd(like jobs.Job, n int, statuses ...string) {
+func (w *testWorkspace) crowd(like jobs.Job, n int, statuses ...string) {
 	w.t.Helper()
 	dbfactory.Exec(w.t, w.db, `INSERT INTO job (workspace_id, id, key, title, product_id, repo, capabilities, lane_id, phase, priority, status,
 			wait_reason, not_before, created_by, created_at, status_at, ready_at, completed_at, failed_at)
@@ -29,7 +29,7 @@ func (w *world) crowd(like jobs.Job, n int, statuses ...string) {
 }
 
 // all reads a column of a filter from its first page to its last.
-func (w *world) all(f screens.Filter, c screens.Column) (found []string, first screens.ColumnPage, pages int) {
+func (w *testWorkspace) all(f screens.Filter, c screens.Column) (found []string, first screens.ColumnPage, pages int) {
 	w.t.Helper()
 	for after := ""; pages == 0 || after != ""; pages++ {
 		page, err := w.ColumnPage(w.t.Context(), w.who, f, c, after)
@@ -132,7 +132,7 @@ func TestJobsInWorkAreReadByTheirLeases(t *testing.T) {
 	}
 }
 
-func (w *world) claimAll(agent tenancy.Principal, n int) {
+func (w *testWorkspace) claimAll(agent tenancy.Principal, n int) {
 	w.t.Helper()
 	if got, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{Max: n}); err != nil || len(got.Jobs) != n {
 		w.t.Fatalf("claimed %d, %v", len(got.Jobs), err)

@@ -22,7 +22,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-type world struct {
+type testWorkspace struct {
 	t        *testing.T
 	db       *db.DB
 	who      tenancy.Principal
@@ -33,18 +33,18 @@ type world struct {
 	last tenancy.Principal
 }
 
-func (w *world) IssueAgentToken(p tenancy.Principal) (string, time.Time, error) {
+func (w *testWorkspace) IssueAgentToken(p tenancy.Principal) (string, time.Time, error) {
 	w.last = p
 	return "token", time.Now().Add(time.Hour), nil
 }
 
-func setup(t *testing.T) *world {
+func setup(t *testing.T) *testWorkspace {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
 	quiet := slog.New(slog.DiscardHandler)
 	n := notifier.New(d, quiet)
-	w := &world{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
+	w := &testWorkspace{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 	w.jobs, w.fleet = jobs.NewService(d, n, dbtest.Vault(d), nil), fleet.NewService(d, n)
 	w.dispatch = dispatch.New(d, w.jobs, n, w, nil, quiet)
 	w.Service = screens.New(d, eventlog.New(d, nil), n, quiet)
@@ -52,7 +52,7 @@ func setup(t *testing.T) *world {
 	return w
 }
 
-func (w *world) job(n jobs.New) jobs.Job {
+func (w *testWorkspace) job(n jobs.New) jobs.Job {
 	w.t.Helper()
 	made, err := w.jobs.Create(w.t.Context(), w.who, nil, n)
 	if err != nil {
@@ -61,7 +61,7 @@ func (w *world) job(n jobs.New) jobs.Job {
 	return made.Jobs[0]
 }
 
-func (w *world) agent() tenancy.Principal {
+func (w *testWorkspace) agent() tenancy.Principal {
 	w.t.Helper()
 	_, err := w.dispatch.Register(w.t.Context(), dbfactory.Enrolment(w.who.Workspace), fleet.Registration{Agent: "claude-1", BootID: "b",
 		MaxConcurrentJobs: 10, Factory: fleet.FactoryInfo{Name: "linux-2", OS: "linux", Seats: 10}})
@@ -71,7 +71,7 @@ func (w *world) agent() tenancy.Principal {
 	return w.last
 }
 
-func (w *world) board(f screens.Filter) screens.Board {
+func (w *testWorkspace) board(f screens.Filter) screens.Board {
 	w.t.Helper()
 	b, err := w.Board(w.t.Context(), w.who, f)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A file goes up and comes back, by name and by pipe; one that is not whole is not there.
 func TestBlobs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	content := strings.Repeat("a line of a patch\n", 100_000)
 	file, back := filepath.Join(t.TempDir(), "a.patch"), filepath.Join(t.TempDir(), "back.patch")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

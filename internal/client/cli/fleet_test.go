@@ -13,7 +13,7 @@ import (
 // TestFactoriesAndAgents looks at the fleet and runs it.
 func TestFactoriesAndAgents(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	if said := w.fleet("factory", "list").ok(); !strings.Contains(said, "no factories") {
 		t.Errorf("nothing there: %q", said)
 	}
@@ -53,7 +53,7 @@ func TestFactoriesAndAgents(t *testing.T) {
 // TestProducts changes what is named of a product and leaves the rest.
 func TestProducts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.fleet("product", "set", "ledger", "--repos", "api,web", "--review", "--review-limit", "3").ok()
 	w.fleet("product", "set", "ledger", "--merge-by", "worker", "--merge-checks", "make test").ok()
 	w.fleet("product", "set", "ledger", "--add-repo", "docs", "--drop-repo", "web", "--paused").ok()
@@ -73,7 +73,7 @@ func TestProducts(t *testing.T) {
 // TestMoney raises and moves what budgets have, by name.
 func TestMoney(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	owner := w.client(w.owner)
 	for _, name := range []string{"all", "spare", "twice", "twice"} {
 		limit := "10"
@@ -113,7 +113,7 @@ func TestMoney(t *testing.T) {
 // TestDoctor says what is good and what is not, and ends with 1 where something is bad.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	var all struct {
 		Items []struct{ What, State, Said string }
 	}
@@ -150,7 +150,7 @@ func TestDoctor(t *testing.T) {
 // factories, with their titles made harmless.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	one, two := w.create("One red\u202e", "--repo", "ledger-api"), w.create("Two")
 	w.fleet("job", "block", two, "-m", "x").ok()
 	w.fleet("product", "set", "ledger", "--repos", "web").ok()
@@ -189,7 +189,7 @@ func TestCompletion(t *testing.T) {
 // TestCompletionDoesNotWait: a server that gives no answer keeps no shell waiting.
 func TestCompletionDoesNotWait(t *testing.T) {
 	t.Parallel()
-	w := newPerson(t)
+	w := newTerminal(t)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
 	w.env["FLEETBOARD_URL"], w.env["FLEETBOARD_TOKEN"] = silent.URL, "fb_person_x"
@@ -206,7 +206,7 @@ func words(line string) []string {
 // TestHostileTexts: what agents write controls no terminal, neither in tables nor as JSON.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	bad := "One \x1b]0;owned\x07 \u009b31m two\u202e\r\nthree"
 	key := w.create("Turned \u202e", "--body", bad)
 	w.fleet("job", "claim", "--agent", "ada").ok()

@@ -16,7 +16,7 @@ import (
 )
 
 // proxy hands requests on to the server, and each piece of an answer as it comes.
-func (w *world) proxy() *httputil.ReverseProxy {
+func (w *serverAndTerminal) proxy() *httputil.ReverseProxy {
 	w.t.Helper()
 	at, err := url.Parse(w.url)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *world) proxy() *httputil.ReverseProxy {
 // prints each event once.
 func TestEventsAreFollowedThroughCuts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	proxy := w.proxy()
 	var mu sync.Mutex
 	through, cut := context.WithCancel(t.Context())
@@ -73,7 +73,7 @@ func TestEventsAreFollowedThroughCuts(t *testing.T) {
 // there once.
 func TestAnExportGoesOnThoughItsAcknowledgementIsLost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	proxy := w.proxy()
 	var away atomic.Bool
 	away.Store(true)
@@ -107,7 +107,7 @@ func TestAnExportGoesOnThoughItsAcknowledgementIsLost(t *testing.T) {
 // TestEventsSince shows all from a time on, in the order of the log.
 func TestEventsSince(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	one, two := w.create("One"), w.create("Two")
 	// The log shows an event once all transactions that began before it have ended, also those
 	// of other tests on the same server.
@@ -127,7 +127,7 @@ func TestEventsSince(t *testing.T) {
 }
 
 // write adds lines to the log of a job that this person's agent holds.
-func (w *world) write(key string, epoch int64, messages ...string) {
+func (w *serverAndTerminal) write(key string, epoch int64, messages ...string) {
 	w.t.Helper()
 	batch := api.LogBatch{Job: key, Epoch: epoch}
 	for _, one := range messages {
@@ -142,7 +142,7 @@ func (w *world) write(key string, epoch int64, messages ...string) {
 // the job.
 func TestLogsAreFollowedToTheEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("One")
 	w.fleet("job", "claim").ok()
 	w.write(key, 1, "first line")
@@ -165,7 +165,7 @@ func TestLogsAreFollowedToTheEnd(t *testing.T) {
 // TestWatchEndsWithTheJob, with a code that says how.
 func TestWatchEndsWithTheJob(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("One")
 	f := w.start("job", "watch", key)
 	f.says(key + " ready")
@@ -187,7 +187,7 @@ func TestWatchEndsWithTheJob(t *testing.T) {
 // elsewhere each event is a line.
 func TestWatchDrawsOnATerminalOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.create("One")
 	w.terminal = true
 	f := w.start("job", "watch")

@@ -19,7 +19,7 @@ func bead(id, title, more string, dependsOn ...string) string {
 }
 
 // edit changes a job as a person does on the board.
-func (w *world) edit(key string, p api.JobPatch) {
+func (w *serverAndTerminal) edit(key string, p api.JobPatch) {
 	w.t.Helper()
 	to := w.client(w.owner)
 	job, err := to.GetJobWithResponse(w.t.Context(), key)
@@ -35,7 +35,7 @@ func (w *world) edit(key string, p api.JobPatch) {
 // TestImportChangesWhatTheSourceChanged: priority and dependencies go by the file, field by
 // field; what a person made a job wait for beside it stays, and the kind cannot change.
 func TestImportChangesWhatTheSourceChanged(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	rest := bead("bd-2", "Second", "") + bead("bd-3", "Third", "") + bead("bd-4", "Fourth", `"status":"closed",`)
 	w.imports("beads", bead("bd-1", "First", `"priority":0,"issue_type":"bug","description":"one\ntwo",`, "bd-2")+rest, "--yes").ok()
 	jobs := w.imported()
@@ -62,7 +62,7 @@ func TestImportChangesWhatTheSourceChanged(t *testing.T) {
 
 // TestImportTurnsDependenciesRound also where the server takes the changes in one order only.
 func TestImportTurnsDependenciesRound(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.imports("beads", bead("bd-1", "First", "")+bead("bd-2", "Second", "", "bd-1"), "--yes").ok()
 	w.imports("beads", bead("bd-1", "First", "", "bd-2")+bead("bd-2", "Second", ""), "--yes").ok()
 	jobs := w.imported()
@@ -74,7 +74,7 @@ func TestImportTurnsDependenciesRound(t *testing.T) {
 // TestImportSaysWhatHasLeftTheFile and touches none of it. What is done, is another source's
 // or has no tag any more is not its matter.
 func TestImportSaysWhatHasLeftTheFile(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	first, rest := bead("bd-1", "First", ""), bead("bd-2", "Second", "")+bead("bd-3", "Third", "")+bead("bd-4", "Fourth", "")
 	w.imports("beads", first+rest, "--yes").ok()
 	w.imports("beads", bead("other-1", "Other", ""), "--yes").ok()
@@ -97,7 +97,7 @@ func TestImportSaysWhatHasLeftTheFile(t *testing.T) {
 // TestImportFindsJobsWithoutTheirTag: they are changed as others, do not keep new ones from
 // being made, and get no tag that a person took away.
 func TestImportFindsJobsWithoutTheirTag(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.imports("beads", bead("bd-1", "First", "")+bead("bd-2", "Second", ""), "--yes").ok()
 	jobs := w.imported()
 	for _, title := range []string{"First", "Second"} {
@@ -113,7 +113,7 @@ func TestImportFindsJobsWithoutTheirTag(t *testing.T) {
 
 // TestImportMakesAgainWhatWasDeleted: the first answer is not taken for this one's.
 func TestImportMakesAgainWhatWasDeleted(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	file := bead("bd-1", "First", "")
 	w.imports("beads", file, "--yes").ok()
 	key := w.imported()["First"].Key
@@ -130,7 +130,7 @@ func TestImportMakesAgainWhatWasDeleted(t *testing.T) {
 // TestImportGoesOnAfterARefusal, says in one sentence which job was refused and why, and ends
 // as refused.
 func TestImportGoesOnAfterARefusal(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.imports("beads", bead("bd-1", "First", "")+bead("bd-2", "Second", ""), "--yes").ok()
 	jobs := w.imported()
 	w.fleet("job", "create", "By hand", "--key", "HAND-1").ok()

@@ -29,7 +29,7 @@ func TestImportOfManyJobsMakesDrafts(t *testing.T) {
 		{fewer, nil, api.JobStatusReady, "20 could start at once."},
 		{fewer, []string{"--draft"}, api.JobStatusBlocked, "else 20 could start at once"},
 	} {
-		w := newWorld(t)
+		w := newServerAndTerminal(t)
 		says(t, w.imports("markdown", c.text, append(c.flags, "--yes")...).ok(), c.says, "Imported.")
 		for title, job := range w.imported() {
 			if job.Status != c.status || (job.BlockedReason == "draft of an import") != (c.status == api.JobStatusBlocked) {
@@ -50,7 +50,7 @@ func TestImportOfManyJobsMakesDrafts(t *testing.T) {
 // TestImportOfBeadsThatAreNotOpen: what is deleted or closed makes no job, what somebody has
 // or waits with there is blocked with its reason.
 func TestImportOfBeadsThatAreNotOpen(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	file := bead("bd-1", "Deleted", `"status":"tombstone","delete_reason":"batch delete",`) +
 		bead("bd-2", "Begun", `"status":"in_progress",`) +
 		bead("bd-3", "Open", `"status":"open","acceptance_criteria":"- it works\n- it is fast","estimated_minutes":90,"design":"So",`, "bd-1")
@@ -68,7 +68,7 @@ func TestImportOfBeadsThatAreNotOpen(t *testing.T) {
 // TestImportCancelsWhatIsClosedAtItsSource where nobody works on it, says so where somebody
 // does, and lets the others go on.
 func TestImportCancelsWhatIsClosedAtItsSource(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	rest := bead("bd-2", "Second", "", "bd-1")
 	w.imports("beads", bead("bd-1", "First", "")+rest+bead("bd-3", "Third", "")+bead("bd-4", "Fourth", ""), "--yes").ok()
 	jobs := w.imported()

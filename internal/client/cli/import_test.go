@@ -11,7 +11,7 @@ import (
 )
 
 // imports writes a file and imports it.
-func (w *world) imports(format, text string, flags ...string) ran {
+func (w *serverAndTerminal) imports(format, text string, flags ...string) ran {
 	w.t.Helper()
 	path := filepath.Join(w.home, "tasks.md")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -21,7 +21,7 @@ func (w *world) imports(format, text string, flags ...string) ran {
 }
 
 // imported returns the jobs that imports have made, by title.
-func (w *world) imported() map[string]api.Job {
+func (w *serverAndTerminal) imported() map[string]api.Job {
 	w.t.Helper()
 	var page api.JobPage
 	w.fleet("job", "list", "--json").into(&page)
@@ -46,7 +46,7 @@ func says(t *testing.T, out string, all ...string) {
 // TestImportIsRepeatable: the same file changes nothing the second time, an edit changes its
 // job, and what has left the file stays.
 func TestImportIsRepeatable(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	one := `{"id":"bd-1","title":"%s","status":"open","priority":0,"issue_type":"bug","labels":["ui"],` +
 		`"dependencies":[{"issue_id":"bd-1","depends_on_id":"bd-2","type":"blocks"},{"issue_id":"bd-1","depends_on_id":"bd-3","type":"blocks"}]}` + "\n"
 	two := `{"id":"bd-2","title":"Second","status":"open","description":"do it"}` + "\n"
@@ -79,7 +79,7 @@ func TestImportIsRepeatable(t *testing.T) {
 // TestImportTakesWhatItCan cuts what is too long, breaks circles and says so; many jobs with
 // long bodies come in several requests, dependencies first.
 func TestImportTakesWhatItCan(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	var file strings.Builder
 	const many = 250
 	for i := range many {
@@ -100,7 +100,7 @@ func TestImportTakesWhatItCan(t *testing.T) {
 }
 
 func TestImportOfTheOtherFormats(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	list := "- [ ] Ship\n  - [ ] Test\n  - [x] Write\n"
 	w.imports("markdown", list, "--yes").ok()
 	says(t, w.imports("markdown", list, "--yes").ok(), "0 to create, 0 to change, 2 unchanged, 1 skipped")
@@ -117,7 +117,7 @@ func TestImportOfTheOtherFormats(t *testing.T) {
 
 // TestImportAsksAtATerminal and does nothing without a yes.
 func TestImportAsksAtATerminal(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.secret = "a terminal"
 	path := filepath.Join(w.home, "tasks.md")
 	if err := os.WriteFile(path, []byte("- [ ] Ship\n"), 0o600); err != nil {

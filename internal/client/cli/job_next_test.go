@@ -8,7 +8,7 @@ import (
 // The commands say what a person does next: they are lines that can be pasted.
 func TestWhatComesNextIsSaid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("Add a licence", "--repo", "hello", "--review")
 	watch := w.start("job", "watch", key, "--until", "blocked")
 	watch.says(key + " ready")
@@ -55,7 +55,7 @@ func TestWhatComesNextIsSaid(t *testing.T) {
 // What agents write never stands in a line that is pasted, and no step is empty.
 func TestHostileBranchesAreNoLines(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	for _, branch := range []string{"--upload-pack=touch x", "a; touch x", "$(touch x)", "a`touch x`", "a\nb"} {
 		key := w.create("Work", "--repo", "hello", "--review")
 		w.fleet("job", "claim", key, "--repo", "hello").ok()
@@ -73,7 +73,7 @@ func TestHostileBranchesAreNoLines(t *testing.T) {
 // A job that ends otherwise than it was watched for says so.
 func TestAWatchedJobEndsOtherwise(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("Work")
 	w.fleet("job", "cancel", key, "--reason", "no").ok()
 	if said := w.fleet("job", "watch", key, "--until", "in_review").ends(1).err; !strings.Contains(said, key+" is aborted") {

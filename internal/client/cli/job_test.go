@@ -12,14 +12,14 @@ import (
 )
 
 // create makes a job and returns its key.
-func (w *world) create(title string, flags ...string) string {
+func (w *serverAndTerminal) create(title string, flags ...string) string {
 	w.t.Helper()
 	var job api.Job
 	w.fleet(append([]string{"job", "create", title, "--json"}, flags...)...).into(&job)
 	return job.Key
 }
 
-func (w *world) job(key string) (job api.Job) {
+func (w *serverAndTerminal) job(key string) (job api.Job) {
 	w.t.Helper()
 	w.fleet("job", "show", key, "--json").into(&job)
 	return job
@@ -29,7 +29,7 @@ func (w *world) job(key string) (job api.Job) {
 // of its own: the agent and its lease are found again by the later ones.
 func TestAJobByHand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("Mend the scale", "--repo", "ledger-api", "--priority", "8", "--needs", "node:20", "--input", "limit=3", "--acceptance", "it weighs")
 	if said := w.fleet("job", "claim").ends(7).err; !strings.Contains(said, "no job is ready that this agent can run") {
 		t.Errorf("a claim that cannot run it said %q", said)
@@ -65,7 +65,7 @@ func TestAJobByHand(t *testing.T) {
 // TestLeasesAreKeptForTheirOwner: what commands remember is for one account alone.
 func TestLeasesAreKeptForTheirOwner(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("One")
 	w.fleet("job", "claim").ok()
 	files, _ := filepath.Glob(filepath.Join(w.home, "state", "fleet", "agents", "*.json"))
@@ -90,7 +90,7 @@ func TestLeasesAreKeptForTheirOwner(t *testing.T) {
 // TestQuestionsAndFailures are said with the lease, and answered by people.
 func TestQuestionsAndFailures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("Choose a colour")
 	w.fleet("job", "claim").ok()
 	w.fleet("job", "ask", key, "Red or green?").ok()
@@ -112,7 +112,7 @@ func TestQuestionsAndFailures(t *testing.T) {
 // the rest.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	one, two := w.create("One"), w.create("Two")
 	w.fleet("job", "block", one).ends(2)
 	w.fleet("job", "block", one, two, "-m", "waits for paint").ok()
@@ -152,7 +152,7 @@ func TestDecisions(t *testing.T) {
 // TestExitCodes maps refusals to the codes that scripts rely on.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	key := w.create("One")
 	for _, test := range []struct {
 		name string
@@ -204,7 +204,7 @@ func TestExitCodes(t *testing.T) {
 // machine left in its data directory.
 func TestTheOwnersTokenOfThisMachine(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	delete(w.env, "FLEETBOARD_TOKEN")
 	delete(w.env, "FLEETBOARD_ENROLMENT_TOKEN")
 	w.fleet("job", "list").ends(5)
@@ -216,7 +216,7 @@ func TestTheOwnersTokenOfThisMachine(t *testing.T) {
 // TestBacklog does what scripts of a backlog do, with its verbs, flags and statuses.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.fleet("backlog", "create", "--id", "A1", "--title", "schema", "--priority", "5", "--json").ok()
 	w.fleet("backlog", "create", "--id", "A2", "--title", "service", "--depends-on", "A1", "--priority", "9", "--idempotency-key", "k").ok()
 	w.fleet("backlog", "create", "--id", "A3", "--title", "page", "--phase", "M1").ok()

@@ -12,7 +12,7 @@ import (
 // TestLogin keeps tokens for the owner of the file alone, and uses them.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	clear(w.env)
 	if said := w.fleetIn(w.owner+"\n", "login", w.url).ok(); !strings.Contains(said, "as context 127.0.0.1") {
 		t.Errorf("login said %q", said)
@@ -54,7 +54,7 @@ func TestLogin(t *testing.T) {
 // read where it is not shown. A file may have it as well.
 func TestLoginAsks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	token := w.owner
 	clear(w.env)
 	w.secret = token
@@ -78,7 +78,7 @@ func TestLoginAsks(t *testing.T) {
 // goes there, and the doctor finds a file that others can read.
 func TestTokensAreNotLaidOpen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	if said := w.fleetIn("fb_person_x", "login", "http://fleetboard.invalid").ends(6).err; !strings.HasPrefix(said, "Warning: ") {
 		t.Errorf("login said %q", said)
 	}
@@ -100,7 +100,7 @@ func TestTokensAreNotLaidOpen(t *testing.T) {
 // TestLoginRefusesBadTokens: nothing is kept that the server does not know.
 func TestLoginRefusesBadTokens(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	for in, code := range map[string]int{"": 2, "two words": 2, "fb_person_nonsense": 5} {
 		w.fleetIn(in, "login", w.url).ends(code)
 	}
@@ -115,7 +115,7 @@ func TestLoginRefusesBadTokens(t *testing.T) {
 // mistake, is never sent the token of a context.
 func TestStoredTokensStayWithTheirServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	clear(w.env)
 	w.fleetIn(w.owner, "login", w.url).ok()
 	var sent []string
@@ -140,7 +140,7 @@ func TestStoredTokensStayWithTheirServer(t *testing.T) {
 // TestUsage: a sentence says what is wrong with a command line, with code 2.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	w := newPerson(t)
+	w := newTerminal(t)
 	for _, line := range []string{"nonsense", "version --nonsense", "context use", "context nonsense", "context use a b"} {
 		r := w.fleet(strings.Fields(line)...).ends(2)
 		if r.out != "" || !strings.HasPrefix(r.err, "fleet: ") || strings.Count(r.err, "\n") != 1 {

@@ -14,7 +14,7 @@ import (
 // Somebody writes to a role, finds it again, and exports it twice: each line is in the file
 // once, also after a crash in the middle of a line.
 func TestMessagesFromTheCommandLine(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	w.fleet("msg", "send", "--to", "role:worker", "--thread", "release", "ship", "it").shows("role:worker", "release")
 	w.fleet("msg", "send", "--to", "role:worker", "--payload", `{"n":1}`).ok()
 	for _, args := range [][]string{{"msg", "send", "--to", "ada", "hello"}, {"msg", "send", "--to", "all"},
@@ -73,7 +73,7 @@ func (r ran) shows(texts ...string) {
 
 // A large text comes from stdin, and is read back as the blob that the message names.
 func TestALargeTextIsKeptAsABlob(t *testing.T) {
-	w := newWorld(t)
+	w := newServerAndTerminal(t)
 	text := strings.Repeat("large ", 10_000)
 	said := w.fleetIn(text, "msg", "send", "--to", "role:worker", "--thread", "large", "-", "--json").ok()
 	var sent struct {

@@ -32,7 +32,7 @@ func answers(t *testing.T) string {
 // and on a terminal of a hundred columns.
 func TestWhatPeopleSee(t *testing.T) {
 	t.Parallel()
-	w := newPerson(t)
+	w := newTerminal(t)
 	w.env["FLEETBOARD_URL"], w.env["FLEETBOARD_TOKEN"] = answers(t), "fb_person_x"
 	w.now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	for _, line := range []string{"job list", "job show FB-3", "job stats", "job explain FB-2", "factory list", "budget list", "usage --by job"} {

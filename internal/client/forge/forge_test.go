@@ -18,8 +18,8 @@ import (
 // kinds are the forges that there are.
 var kinds = map[string]func(*testing.T, string) *forgetest.Server{"gitea": forgetest.NewGitea, "github": forgetest.NewGitHub}
 
-// desk is a repository at a forge, with a branch "work" that changes a file.
-type desk struct {
+// forgeRepo is a repository at a forge, with a branch "work" that changes a file.
+type forgeRepo struct {
 	*testing.T
 	*forgetest.Server
 	forge forge.Forge
@@ -29,12 +29,12 @@ type desk struct {
 }
 
 // eachForge runs a test at each.
-func eachForge(t *testing.T, do func(d *desk)) {
+func eachForge(t *testing.T, do func(d *forgeRepo)) {
 	for kind, serve := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			d := &desk{T: t, clone: filepath.Join(dir, "clone")}
+			d := &forgeRepo{T: t, clone: filepath.Join(dir, "clone")}
 			if err := os.Mkdir(d.clone, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func eachForge(t *testing.T, do func(d *desk)) {
 }
 
 // known returns the forge, with a token.
-func (d *desk) known(kind, token string) (forge.Forge, forge.Repo) {
+func (d *forgeRepo) known(kind, token string) (forge.Forge, forge.Repo) {
 	d.Helper()
 	all, err := forge.Known([]string{kind + "=" + d.URL}, func(string) string { return token })
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *desk) known(kind, token string) (forge.Forge, forge.Repo) {
 	return f, repo
 }
 
-func (d *desk) git(args ...string) string {
+func (d *forgeRepo) git(args ...string) string {
 	d.Helper()
 	cmd := exec.CommandContext(d.Context(), "git", append([]string{"-c", "user.name=Mara", "-c", "user.email=mara@kestrel.example"}, args...)...)
 	cmd.Dir = d.clone
@@ -76,7 +76,7 @@ func (d *desk) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (d *desk) commit(file, text string) string {
+func (d *forgeRepo) commit(file, text string) string {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.clone, file), []byte(text+"\n"), 0o600); err != nil {
 		d.Fatal(err)
@@ -87,7 +87,7 @@ func (d *desk) commit(file, text string) string {
 }
 
 // branch pushes a branch of main that writes a file.
-func (d *desk) branch(name, file, text string) string {
+func (d *forgeRepo) branch(name, file, text string) string {
 	d.Helper()
 	d.git("checkout", "-q", "-B", name, "main")
 	commit := d.commit(file, text)
@@ -96,14 +96,14 @@ func (d *desk) branch(name, file, text string) string {
 }
 
 // main pushes a commit of somebody else.
-func (d *desk) main(file, text string) {
+func (d *forgeRepo) main(file, text string) {
 	d.Helper()
 	d.git("checkout", "-q", "main")
 	d.commit(file, text)
 	d.git("push", "-q", "origin", "main")
 }
 
-func (d *desk) open() forge.PullRequest {
+func (d *forgeRepo) open() forge.PullRequest {
 	d.Helper()
 	p, err := d.forge.Open(d.Context(), forge.Request{Repo: d.repo, Head: "work", Base: "main", Title: "Add a", Body: "Fleetboard-Job: FB-1"})
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *desk) open() forge.PullRequest {
 	return p
 }
 
-func (d *desk) get(p forge.PullRequest) forge.PullRequest {
+func (d *forgeRepo) get(p forge.PullRequest) forge.PullRequest {
 	d.Helper()
 	p, err := d.forge.Get(d.Context(), d.repo, p.Number)
 	if err != nil {
@@ -122,14 +122,14 @@ func (d *desk) get(p forge.PullRequest) forge.PullRequest {
 }
 
 // tip returns the newest commit of main at the forge.
-func (d *desk) tip() string {
+func (d *forgeRepo) tip() string {
 	d.Helper()
 	return strings.Fields(d.git("ls-remote", "origin", "refs/heads/main"))[0]
 }
 
 // A pull request is opened once, and merged as the commit that the branch gets.
 func TestAPullRequestIsOpenedOnceAndMerged(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		p := d.open()
 		if again := d.open(); again.Number != p.Number {
 			t.Errorf("the second call opened %d, the first %d", again.Number, p.Number)
@@ -153,7 +153,7 @@ func TestAPullRequestIsOpenedOnceAndMerged(t *testing.T) {
 
 // Fast-forward makes no commit, and is refused where main has moved on.
 func TestFastForward(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		p := d.open()
 		merged, err := d.forge.Merge(d.Context(), p, d.work, forge.FastForward)
 		if err != nil || merged != d.work || d.tip() != d.work {
@@ -173,7 +173,7 @@ func TestFastForward(t *testing.T) {
 
 // A branch that somebody has pushed to is not merged as what was approved.
 func TestAnotherHeadIsNotMerged(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		p := d.open()
 		before := d.tip()
 		moved := d.branch("work", "a.txt", "somebody else's")
@@ -189,7 +189,7 @@ func TestAnotherHeadIsNotMerged(t *testing.T) {
 
 // What is in the way is reported: a conflict, reviews, a person who closes it.
 func TestWhatIsInTheWay(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		p := d.open()
 		d.WantReviews(1)
 		if _, err := d.forge.Merge(d.Context(), p, d.work, forge.MergeCommit); !errors.Is(err, forge.ErrNotYet) || !strings.Contains(err.Error(), "approv") {
@@ -213,7 +213,7 @@ func TestWhatIsInTheWay(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		checks := func() forge.Checks {
 			found, err := d.forge.Checks(d.Context(), d.repo, d.work)
 			if err != nil {
@@ -237,7 +237,7 @@ func TestChecks(t *testing.T) {
 
 // Runs of GitHub's apps are checks too.
 func TestCheckRuns(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		for name, state := range map[string]string{"@one": "pending", "@two": "failure", "@three": "neutral", "@four": "skipped"} {
 			d.SetStatus(d.work, name, state)
 		}
@@ -250,7 +250,7 @@ func TestCheckRuns(t *testing.T) {
 
 // A refusal says what the forge answered and whether to call again, and never the token.
 func TestRefusals(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		for name, c := range map[string]struct {
 			answered forgetest.Refusal
 			again    bool
@@ -281,7 +281,7 @@ func TestRefusals(t *testing.T) {
 
 // GitHub says by other headers how long its limits last.
 func TestGitHubsLimit(t *testing.T) {
-	eachForge(t, func(d *desk) {
+	eachForge(t, func(d *forgeRepo) {
 		if !strings.HasSuffix(d.T.Name(), "github") {
 			return
 		}

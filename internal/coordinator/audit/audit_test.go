@@ -23,7 +23,7 @@ import (
 )
 
 // life leads jobs through most of what can happen to one.
-func (w *world) life() map[string]jobs.Job {
+func (w *testWorkspace) life() map[string]jobs.Job {
 	w.t.Helper()
 	ctx := w.t.Context()
 	_, _, err := w.jobs.PutProduct(ctx, w.owner, "ledger", jobs.ProductSettings{Repos: []string{"atlas"}, OneJobPerRepo: true})
@@ -72,7 +72,7 @@ func (w *world) life() map[string]jobs.Job {
 
 // What the application did itself is in order, and the log records it all.
 func TestALifeIsInOrder(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.life()
 	w.clean(audit.Run)
 	w.clean(audit.Verify)
@@ -84,7 +84,7 @@ func TestALifeIsInOrder(t *testing.T) {
 
 // Each kind of damage is found, by the job's key.
 func TestDamageIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.life()
 	for _, c := range []struct{ sql, job, check, detail string }{
 		{`DELETE FROM job_lease WHERE job_id = $1`, "running", "lease", "running without a lease"},
@@ -116,7 +116,7 @@ func TestDamageIsFound(t *testing.T) {
 }
 
 // mended does something to the tables and puts them back as they were.
-func (w *world) mended(do func()) {
+func (w *testWorkspace) mended(do func()) {
 	w.t.Helper()
 	tables := []string{"job", "job_ready", "job_lease", "attempt", "repo_slot"}
 	for _, table := range tables {
@@ -138,7 +138,7 @@ func (w *world) mended(do func()) {
 // A job that is not what its events say is found, with the field that differs;
 // so is a history that cannot have happened.
 func TestALogThatTellsSomethingElseIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.life()
 	w.damage(`UPDATE job SET title = 'Another one', lost_count = 2 WHERE id = $1`, j["timed"].ID)
 	w.damage(`UPDATE job SET epoch = 4 WHERE id = $1`, j["paused"].ID)
@@ -157,7 +157,7 @@ func TestALogThatTellsSomethingElseIsFound(t *testing.T) {
 
 // All are counted, the first hundred are kept, and pages do not lose any.
 func TestManyFindingsAreCounted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.job(jobs.New{Spec: jobs.Spec{Title: "One"}})
 	w.damage(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
 		SELECT workspace_id, gen_random_uuid(), 'X-' || g, 'X', product_id, lane_id, 'ready', 'x' FROM job, generate_series(1, 1203) g`)
@@ -172,7 +172,7 @@ func TestManyFindingsAreCounted(t *testing.T) {
 
 // Folding old events takes nothing away from what the log records.
 func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.agent("ada")
 	long := w.job(jobs.New{Spec: jobs.Spec{Title: "A long story", Tags: []string{"a"}}})
 	for range 20 {
@@ -205,7 +205,7 @@ func TestTheLogTellsTheSameAfterCompaction(t *testing.T) {
 }
 
 // replay returns what a job's events lead to.
-func (w *world) replay(j jobs.Job) jobs.State {
+func (w *testWorkspace) replay(j jobs.Job) jobs.State {
 	w.t.Helper()
 	raw := dbfactory.Text(w.t, w.db, `SELECT jsonb_agg(jsonb_build_object('ID', id, 'Type', type, 'Epoch', epoch,
 		'Actor', jsonb_build_object('name', actor, 'kind', actor_kind, 'id', actor_id), 'Payload', payload, 'SavedAt', saved_at, 'Changes', changes) ORDER BY id)
@@ -224,7 +224,7 @@ func (w *world) replay(j jobs.Job) jobs.State {
 // While agents claim, report, fail, lose and hand in as fast as they can, and a
 // person stops and edits jobs, neither check raises a false alarm.
 func TestABusyDatabaseRaisesNoFalseAlarm(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	yes := true
 	for i := range 60 {
 		w.job(jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("Job ", i), ReviewOverride: &yes}})
@@ -251,7 +251,7 @@ func TestABusyDatabaseRaisesNoFalseAlarm(t *testing.T) {
 	}
 }
 
-func (w *world) work(ctx context.Context, agent tenancy.Principal) {
+func (w *testWorkspace) work(ctx context.Context, agent tenancy.Principal) {
 	for ctx.Err() == nil {
 		got, err := w.dispatch.Claim(ctx, agent, claim.Request{Max: 3})
 		w.expected(ctx, err)
@@ -273,7 +273,7 @@ func (w *world) work(ctx context.Context, agent tenancy.Principal) {
 }
 
 // meddle brings finished jobs back and parks others.
-func (w *world) meddle(ctx context.Context) {
+func (w *testWorkspace) meddle(ctx context.Context) {
 	for ctx.Err() == nil {
 		list, _, err := w.jobs.List(ctx, w.owner, jobs.Filter{Limit: 100})
 		w.expected(ctx, err)
@@ -290,7 +290,7 @@ func (w *world) meddle(ctx context.Context) {
 }
 
 // expected fails the test on an error that is neither a lost race nor the end.
-func (w *world) expected(ctx context.Context, err error) {
+func (w *testWorkspace) expected(ctx context.Context, err error) {
 	var refusal *fault.Error
 	if err == nil || ctx.Err() != nil || errors.As(err, &refusal) && refusal.Code.Conflict() {
 		return

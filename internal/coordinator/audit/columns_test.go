@@ -76,7 +76,7 @@ var damages = map[string]map[string]struct{ value, why string }{
 // Whatever is changed of a stored job, in any column that there is, the log knows
 // better.
 func TestAChangeOfAnyColumnIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ctx := t.Context()
 	if _, _, err := w.jobs.PutProduct(ctx, w.owner, "other", jobs.ProductSettings{}); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestAChangeOfAnyColumnIsFound(t *testing.T) {
 
 // A content that was changed or taken away is found as well.
 func TestAChangedContentIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.job(jobs.New{Spec: jobs.Spec{Title: "One", Body: strings.Repeat("long ", 500)}})
 	w.clean(audit.Verify)
 	w.damage(`UPDATE content SET body = '"short"'`)

@@ -25,8 +25,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// world is a workspace with jobs and agents.
-type world struct {
+// testWorkspace is a workspace with jobs and agents.
+type testWorkspace struct {
 	t         *testing.T
 	db        *db.DB
 	workspace ids.ID
@@ -51,21 +51,21 @@ func (k *tokens) IssueAgentToken(p tenancy.Principal) (string, time.Time, error)
 	return p.Name, time.Now().Add(time.Hour), nil
 }
 
-func newWorld(t *testing.T) *world {
+func newTestWorkspace(t *testing.T) *testWorkspace {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
 	log := slog.New(slog.DiscardHandler)
 	workspace := dbfactory.Workspace(t, d)
 	wake := notifier.New(d, log)
-	w := &world{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
+	w := &testWorkspace{t: t, db: d, workspace: workspace, slug: "w-" + workspace.String(), tokens: &tokens{},
 		owner: dbfactory.Person(workspace, tenancy.RoleOwner), jobs: jobs.NewService(d, wake, dbtest.Vault(d), nil), admin: dbtest.Owner(t, d)}
 	w.dispatch = dispatch.New(d, w.jobs, wake, w.tokens, nil, log)
 	t.Cleanup(w.dispatch.Close)
 	return w
 }
 
-func (w *world) job(n jobs.New) jobs.Job {
+func (w *testWorkspace) job(n jobs.New) jobs.Job {
 	w.t.Helper()
 	made, err := w.jobs.Create(w.t.Context(), w.owner, nil, n)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *world) job(n jobs.New) jobs.Job {
 	return made.Jobs[0]
 }
 
-func (w *world) agent(name string) tenancy.Principal {
+func (w *testWorkspace) agent(name string) tenancy.Principal {
 	w.t.Helper()
 	_, err := w.dispatch.Register(w.t.Context(), dbfactory.Enrolment(w.workspace), fleet.Registration{Agent: name, BootID: "1",
 		MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{Name: "of-" + name, OS: "linux", Seats: 100, Repos: []fleet.Repo{{Name: "atlas"}}}})
@@ -87,7 +87,7 @@ func (w *world) agent(name string) tenancy.Principal {
 }
 
 // claim takes one named job.
-func (w *world) claim(agent tenancy.Principal, j jobs.Job) lease.Ref {
+func (w *testWorkspace) claim(agent tenancy.Principal, j jobs.Job) lease.Ref {
 	w.t.Helper()
 	got, err := w.dispatch.Claim(w.t.Context(), agent, claim.Request{Job: j.Key})
 	if err != nil || len(got.Jobs) != 1 {
@@ -96,7 +96,7 @@ func (w *world) claim(agent tenancy.Principal, j jobs.Job) lease.Ref {
 	return lease.Ref{Job: j.Key, Epoch: got.Jobs[0].Epoch}
 }
 
-func (w *world) act(j jobs.Job, verb jobs.Trigger) {
+func (w *testWorkspace) act(j jobs.Job, verb jobs.Trigger) {
 	w.t.Helper()
 	if _, err := w.dispatch.Act(w.t.Context(), w.owner, j.Key, actions.Action{Verb: verb, Reason: "because"}); err != nil {
 		w.t.Fatalf("%s %s: %v", verb, j.Key, err)
@@ -104,7 +104,7 @@ func (w *world) act(j jobs.Job, verb jobs.Trigger) {
 }
 
 // damage changes rows past everything that keeps them right.
-func (w *world) damage(sql string, args ...any) {
+func (w *testWorkspace) damage(sql string, args ...any) {
 	w.t.Helper()
 	if _, err := w.admin.Exec(w.t.Context(), sql, args...); err != nil {
 		w.t.Fatalf("%s: %v", sql, err)
@@ -114,7 +114,7 @@ func (w *world) damage(sql string, args ...any) {
 type check func(context.Context, *db.DB) (audit.Report, error)
 
 // look runs a check that must be able to look at everything.
-func (w *world) look(what check) audit.Report {
+func (w *testWorkspace) look(what check) audit.Report {
 	w.t.Helper()
 	r, err := what(w.t.Context(), w.db)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *world) look(what check) audit.Report {
 }
 
 // clean fails the test where a check finds anything.
-func (w *world) clean(what check) {
+func (w *testWorkspace) clean(what check) {
 	w.t.Helper()
 	if r := w.look(what); r.Found() != 0 || len(r.Findings) != 0 {
 		w.t.Fatalf("%d findings; want none: %+v", r.Found(), r.Findings)
@@ -132,7 +132,7 @@ func (w *world) clean(what check) {
 }
 
 // finds fails the test where a check does not find exactly this of a job.
-func (w *world) finds(what check, name string, j jobs.Job, detail string) {
+func (w *testWorkspace) finds(what check, name string, j jobs.Job, detail string) {
 	w.t.Helper()
 	r := w.look(what)
 	for _, f := range r.Findings {

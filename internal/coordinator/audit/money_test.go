@@ -13,7 +13,7 @@ import (
 // Sums of budgets that are not those of their ledger, reservations that nobody holds, and
 // those of leases that have ended are found.
 func TestWrongBudgetsAreFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.life()
 	limit := spend.Nanos(1000)
 	if _, err := budgets.NewService(w.db, deaf{}, nil).Create(t.Context(), w.owner, budgets.Input{Name: "All", Scope: budgets.Workspace,

@@ -14,7 +14,7 @@ import (
 
 // Counts that are not those of the jobs are found, however the jobs came to differ.
 func TestWrongCountsAreFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.life()
 	w.clean(audit.Run)
 	w.damage(`UPDATE job_count_change SET jobs = jobs + 2 WHERE id = (SELECT min(id) FROM job_count_change WHERE status = 'ready')`)
@@ -31,7 +31,7 @@ func TestWrongCountsAreFound(t *testing.T) {
 // No foreign key checks the job of a lease, an attempt, a text or a ready row;
 // so the audit does.
 func TestStrayRowsAreFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.life()
 	stray := func(name, detail, sql string) {
 		t.Helper()
@@ -50,7 +50,7 @@ func TestStrayRowsAreFound(t *testing.T) {
 // What stands for a job goes with it, and so does all of a workspace; an agent
 // and a factory that a lease names stay.
 func TestWhatBelongsToAJobGoesWithIt(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	j := w.life()
 	for _, sql := range []string{`DELETE FROM agent`, `DELETE FROM factory`} {
 		if _, err := w.admin.Exec(t.Context(), sql); err == nil {
@@ -77,7 +77,7 @@ func TestEachCheckIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	for _, check := range []func(context.Context, *db.DB) (audit.Report, error){audit.Run, audit.Verify} {
 		report, err := check(t.Context(), w.db)
 		if err != nil || len(report.Checks) == 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestClaimTakesTheMostUrgentJobOfAllLanes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	low := w.Job("low", priority(2))
 	high := w.Job("high", priority(9), needs("os:linux"))
@@ -34,7 +34,7 @@ func TestClaimTakesTheMostUrgentJobOfAllLanes(t *testing.T) {
 }
 
 func TestClaimOfABatchIsInOrderAcrossLanes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	lanes := [][]string{nil, {"os:linux"}, {"engine:claude"}}
 	for i := range 12 {
@@ -57,7 +57,7 @@ func TestClaimOfABatchIsInOrderAcrossLanes(t *testing.T) {
 }
 
 func TestClaimGivesEpochLeaseAndAttempt(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	made := w.Job("one", func(n *jobs.New) { n.Body = "Do it."; n.InputContext = []byte(`{"n": 12345678901234567890}`) })
 	got := w.Claim(agent)
@@ -74,7 +74,7 @@ func TestClaimGivesEpochLeaseAndAttempt(t *testing.T) {
 }
 
 func TestClaimOfANamedJob(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("urgent", priority(10))
 	wanted := w.Job("wanted", priority(1))
@@ -95,7 +95,7 @@ func TestClaimOfANamedJob(t *testing.T) {
 }
 
 func TestClaimRespectsSeatsAndDrain(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	one := w.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats, r.MaxConcurrentJobs = "mac-1", 2, 1 })
 	two := w.Agent("claude-2", func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats = "mac-1", 2 })
 	for range 4 {
@@ -120,7 +120,7 @@ func TestClaimRespectsSeatsAndDrain(t *testing.T) {
 }
 
 func TestClaimWithTheSameRequestGivesTheSameLeases(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("one")
 	w.Job("two")
@@ -136,7 +136,7 @@ func TestClaimWithTheSameRequestGivesTheSameLeases(t *testing.T) {
 }
 
 func TestAnEmptyClaimWritesNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
 	w.Job("elsewhere", needs("engine:codex"))
 	w.Job("taken")
@@ -165,7 +165,7 @@ func TestAnEmptyClaimWritesNothing(t *testing.T) {
 }
 
 func TestALongPollWakesOnAnotherProcess(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	other := inWorkspace(t, w.DB, w.Workspace)
 	got := make(chan jobs.Job, 1)
@@ -185,7 +185,7 @@ func TestALongPollWakesOnAnotherProcess(t *testing.T) {
 }
 
 func TestALongPollEndsWithTheRequest(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	start := time.Now()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: 300 * time.Millisecond})
@@ -198,7 +198,7 @@ func TestALongPollEndsWithTheRequest(t *testing.T) {
 }
 
 func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", func(r *fleet.Registration) { r.MaxConcurrentJobs = 1 })
 	w.Dispatch.TrustWakeUps()
 	w.Job("one")
@@ -221,7 +221,7 @@ func TestALongPollForASeatWakesWhenOneComesFree(t *testing.T) {
 }
 
 func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Dispatch.TrustWakeUps()
 	agent := w.Agent("claude-1")
 	hosts := fleet.NewService(w.DB, w.Wake)
@@ -246,7 +246,7 @@ func TestALongPollOfADrainedFactoryWakesWhenItIsGivenJobsAgain(t *testing.T) {
 }
 
 func TestTheQueueVersionChangesOnlyWithItsLanes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	<-w.Listening // which changes all versions
 	agent := w.Agent("claude-1")
 	w.Job("elsewhere", needs("engine:codex"))
@@ -270,7 +270,7 @@ func TestTheQueueVersionChangesOnlyWithItsLanes(t *testing.T) {
 }
 
 func TestManyClaimersGetEachJobOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	const total, claimers = 300, 12
 	batch := make([]jobs.New, total)
 	for i := range batch {
@@ -325,7 +325,7 @@ func TestManyClaimersGetEachJobOnce(t *testing.T) {
 // One agent cannot have any number of claims waiting; those that wait for nothing are
 // answered all the same.
 func TestAnAgentHasOnlySoManyClaimsWaiting(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	ctx, cancel := context.WithCancel(w.Ctx)
 	defer cancel()

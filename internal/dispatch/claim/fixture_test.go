@@ -8,18 +8,18 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// world is a workspace with everything that gives jobs to agents.
-type world struct{ *dispatchtest.World }
+// testWorkspace is a workspace with everything that gives jobs to agents.
+type testWorkspace struct{ *dispatchtest.Fixture }
 
-func newWorld(t *testing.T) *world {
+func newTestWorkspace(t *testing.T) *testWorkspace {
 	t.Helper()
-	return &world{dispatchtest.New(t)}
+	return &testWorkspace{dispatchtest.New(t)}
 }
 
 // inWorkspace is another process on the same database.
-func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *world {
+func inWorkspace(t testing.TB, d *db.DB, workspace ids.ID) *testWorkspace {
 	t.Helper()
-	return &world{dispatchtest.In(t, d, workspace)}
+	return &testWorkspace{dispatchtest.In(t, d, workspace)}
 }
 
 var (

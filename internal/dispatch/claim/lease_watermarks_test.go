@@ -20,7 +20,7 @@ func seats(n int) func(*fleet.Registration) {
 }
 
 // takes claims as many jobs as the agent may have, of up to ten.
-func (w *world) takes(agent tenancy.Principal, want int) []lease.Ref {
+func (w *testWorkspace) takes(agent tenancy.Principal, want int) []lease.Ref {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Max: 10})
 	if err != nil || len(got.Jobs) != want {
@@ -35,7 +35,7 @@ func (w *world) takes(agent tenancy.Principal, want int) []lease.Ref {
 
 // A lease that was given long ago holds its seat, however many came and went since.
 func TestAnOldLeaseKeepsItsSeat(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", seats(3))
 	for range 16 {
 		w.Job("job")
@@ -59,7 +59,7 @@ func TestAnOldLeaseKeepsItsSeat(t *testing.T) {
 // What another process gave is counted here, by numbers that are higher than any
 // that this one has seen.
 func TestSeatsThatAnotherProcessGaveAreTaken(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1", seats(2))
 	other := inWorkspace(t, w.DB, w.Workspace)
 	for range 6 {
@@ -76,7 +76,7 @@ func TestSeatsThatAnotherProcessGaveAreTaken(t *testing.T) {
 
 // An agent that moved is counted with those of its new factory, all of them.
 func TestSeatsOfAnotherFactoryAreCountedFromItsBeginning(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	in := func(factory string, boot string) func(*fleet.Registration) {
 		return func(r *fleet.Registration) { r.Factory.Name, r.Factory.Seats, r.BootID = factory, 2, boot }
 	}
@@ -97,7 +97,7 @@ func TestSeatsOfAnotherFactoryAreCountedFromItsBeginning(t *testing.T) {
 // While a snapshot keeps ended leases from being removed, seats are counted
 // without them.
 func TestSeatsAreNotCountedAmongEndedLeases(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	w.Job("before")
 	w.takes(agent, 1)
@@ -126,7 +126,7 @@ func TestSeatsAreNotCountedAmongEndedLeases(t *testing.T) {
 }
 
 // blocksOfSeats counts the seats and gives how many blocks of leases that read.
-func (w *world) blocksOfSeats(params dbsqlc.AgentsForClaimParams) (blocks int) {
+func (w *testWorkspace) blocksOfSeats(params dbsqlc.AgentsForClaimParams) (blocks int) {
 	w.T.Helper()
 	err := w.DB.In(w.Ctx, db.Workspace(w.Workspace), func(tx db.Tx) error {
 		const read = `SELECT pg_stat_get_xact_blocks_fetched('job_lease'::regclass)

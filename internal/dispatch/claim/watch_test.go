@@ -15,12 +15,12 @@ import (
 )
 
 // silent makes jobs as another process does whose wake-ups are all lost.
-func (w *world) silent() *jobs.Service {
+func (w *testWorkspace) silent() *jobs.Service {
 	return jobs.NewService(w.DB, notifier.New(w.DB, slog.New(slog.DiscardHandler)), dbtest.Vault(w.DB), nil)
 }
 
 // awaits lets an agent wait for a job.
-func (w *world) awaits(agent tenancy.Principal) <-chan claim.Result {
+func (w *testWorkspace) awaits(agent tenancy.Principal) <-chan claim.Result {
 	got := make(chan claim.Result, 1)
 	go func() {
 		claimed, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Wait: waitlist.MaxWait})
@@ -35,7 +35,7 @@ func (w *world) awaits(agent tenancy.Principal) <-chan claim.Result {
 
 // A wake-up that was lost costs two looks of the watch, not the rest of the wait.
 func TestALostWakeUpIsMadeGood(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.Dispatch.WatchEvery(20 * time.Millisecond)
 	agent := w.Agent("a", func(r *fleet.Registration) { r.Factory.Capabilities = []string{"gpu"} })
 	w.Job("now the lane is known")

@@ -12,7 +12,7 @@ import (
 // From its floor on a lane gives its jobs in their order, and from the top where
 // nothing is left there: a floor hides no job from who requests any.
 func TestClaimsGoOnFromTheFloor(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	urgent := func(p int) func(*jobs.New) { return func(n *jobs.New) { n.Priority = &p } }
 	w.Job("urgent", urgent(9))
 	from := w.Job("from here", urgent(5))
@@ -29,7 +29,7 @@ func TestClaimsGoOnFromTheFloor(t *testing.T) {
 
 // A claim of several gets those above the floor too, after those below it.
 func TestAClaimOfManyIsNotCutAtTheFloor(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	nine := 9
 	w.Job("urgent", func(n *jobs.New) { n.Priority = &nine })
 	w.Dispatch.LookFrom(w.Workspace, w.Job("from here"))
@@ -42,7 +42,7 @@ func TestAClaimOfManyIsNotCutAtTheFloor(t *testing.T) {
 // Where the way to the first job is short no floor is remembered, however many
 // claims there are; where rows lie before it that cannot be removed, it is.
 func TestAFloorComesOfRowsThatCannotBeRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agent := w.Agent("claude-1")
 	for range 120 {
 		w.Job("job")
@@ -65,7 +65,7 @@ func TestAFloorComesOfRowsThatCannotBeRemoved(t *testing.T) {
 }
 
 // holdSnapshot keeps all rows that are deleted from now on from being removed.
-func (w *world) holdSnapshot() {
+func (w *testWorkspace) holdSnapshot() {
 	w.T.Helper()
 	holder := dbtest.Owner(w.T, w.DB)
 	if _, err := holder.Exec(w.Ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM job`); err != nil {

@@ -17,14 +17,14 @@ import (
 
 // crew is some agents, each with a job.
 type crew struct {
-	*world
+	*testWorkspace
 	agents []tenancy.Principal
 	held   []jobs.Job
 }
 
 func newCrew(t *testing.T, n int) *crew {
 	t.Helper()
-	c := &crew{world: newWorld(t)}
+	c := &crew{testWorkspace: newTestWorkspace(t)}
 	for i := range n {
 		c.agents = append(c.agents, c.Agent(fmt.Sprint("claude-", i)))
 		c.Job(fmt.Sprint("job ", i))
@@ -178,7 +178,7 @@ func TestAHeartbeatThatListsAThousandLeases(t *testing.T) {
 
 // Secrets do not get into steps that are written together either.
 func TestStepsThatAreWrittenTogetherHideSecrets(t *testing.T) {
-	c := &crew{world: newWorld(t)}
+	c := &crew{testWorkspace: newTestWorkspace(t)}
 	for i := range 2 {
 		c.agents = append(c.agents, c.Agent(fmt.Sprint("claude-", i)))
 		c.Job(fmt.Sprint("job ", i), secret)
@@ -206,7 +206,7 @@ func TestStepsThatAreWrittenTogetherHideSecrets(t *testing.T) {
 
 // Heartbeats rewrite rows where they lie: no index learns of them.
 func TestHeartbeatsEnterNoIndex(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	for table, columns := range map[string]string{
 		"agent":     "{last_heartbeat_at,status,memory_mb,cpu_percent}",
 		"job_lease": "{expires_at,ttl_seconds,progress_percent,current_step,progress_at,checkpoint}",

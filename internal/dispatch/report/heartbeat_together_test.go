@@ -28,9 +28,9 @@ const (
 // twins are two databases with the same rows, their ids among them. What is said
 // in one of them in one breath is said in the other one thing after another.
 type twins struct {
-	*world
+	*testWorkspace
 	r          *rapid.T
-	other      *world
+	other      *testWorkspace
 	owners     [2]*pgx.Conn
 	workspaces [2]ids.ID
 	named      map[int]int // how often the reports of a batch name each job
@@ -56,16 +56,16 @@ func TestReportsTogetherAreAsOneByOne(t *testing.T) {
 
 func eachTwin(t *testing.T, answer func(*twins) (alone, together []report.Heard)) {
 	t.Helper()
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	d := dbtest.New(t)
 	other := inWorkspace(t, d, dbfactory.Workspace(t, d))
-	for _, one := range []*world{w, other} {
+	for _, one := range []*testWorkspace{w, other} {
 		dbfactory.Exec(t, one.DB, `INSERT INTO lane (workspace_id, product_id, needs, digest)
 			SELECT workspace_id, id, '{}', '' FROM product`)
 	}
 	owners, retried, all := [2]*pgx.Conn{dbtest.Owner(t, w.DB), dbtest.Owner(t, other.DB)}, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		k := &twins{world: w, r: r, other: other, owners: owners, workspaces: [2]ids.ID{w.Workspace, other.Workspace},
+		k := &twins{testWorkspace: w, r: r, other: other, owners: owners, workspaces: [2]ids.ID{w.Workspace, other.Workspace},
 			named: map[int]int{}}
 		k.populate()
 		alone, together := answer(k)

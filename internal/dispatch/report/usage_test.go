@@ -40,7 +40,7 @@ func entries(lease lease.Ref, id string, n int) (list []report.UsageLine) {
 	return list
 }
 
-func (w *world) tell(agent tenancy.Principal, list ...report.UsageLine) []report.UsageAnswer {
+func (w *testWorkspace) tell(agent tenancy.Principal, list ...report.UsageLine) []report.UsageAnswer {
 	w.T.Helper()
 	answers, err := w.Dispatch.RecordUsage(w.Ctx, agent, list)
 	if err != nil || len(answers) != len(list) {
@@ -58,7 +58,7 @@ func said(a report.UsageAnswer) string {
 }
 
 // sums returns the sums of a job's attempts: entries by epoch.
-func (w *world) sums(j jobs.Job) map[int64]int64 {
+func (w *testWorkspace) sums(j jobs.Job) map[int64]int64 {
 	w.T.Helper()
 	used, err := w.Dispatch.Usage(w.Ctx, w.Owner, j.ID, 1, 2, 3)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *world) sums(j jobs.Job) map[int64]int64 {
 type worked struct{ live, done, failed, lost, taken, gone jobs.Job }
 
 // worked lets one agent claim six jobs; another one takes over one of them.
-func (w *world) worked(one, other tenancy.Principal) (k worked) {
+func (w *testWorkspace) worked(one, other tenancy.Principal) (k worked) {
 	w.T.Helper()
 	for title, j := range map[string]*jobs.Job{"live": &k.live, "done": &k.done, "failed": &k.failed, "lost": &k.lost, "taken": &k.taken, "gone": &k.gone} {
 		*j = w.claimOf(one, w.Job(title, retries(0, 0)))
@@ -97,7 +97,7 @@ func (w *world) worked(one, other tenancy.Principal) (k worked) {
 // Usage counts for a lease that the agent has or ever had, however it ended, and
 // for no other; and that whether it is reported with others or alone.
 func TestForWhichLeasesUsageCounts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada, eve := w.Agent("ada"), w.Agent("eve")
 	other := inWorkspace(t, w.DB, dbfactory.Workspace(t, w.DB))
 
@@ -168,7 +168,7 @@ func TestForWhichLeasesUsageCounts(t *testing.T) {
 
 // Only an agent's present boot may report; it may report what the boot before it used.
 func TestWhoTellsOfUsage(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	before := w.Agent("ada")
 	j := w.Job("one")
 	held := ref(w.Claim(before))
@@ -194,7 +194,7 @@ func TestWhoTellsOfUsage(t *testing.T) {
 
 // Telling is a sign of life and no more: no event, no longer lease, no other status.
 func TestTellingOfUsageIsASignOfLife(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	j := w.claimOf(ada, w.Job("one"))
 	state := `SELECT concat_ws(' ', j.status, j.version, l.expires_at, (SELECT count(*) FROM event)) FROM job j JOIN job_lease l ON l.job_id = j.id`
@@ -213,7 +213,7 @@ func TestTellingOfUsageIsASignOfLife(t *testing.T) {
 
 // One line that cannot be kept, or whose lease is full, keeps no other out.
 func TestALineThatIsRefused(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	one, two := w.claimOf(ada, w.Job("one")), w.claimOf(ada, w.Job("two"))
 	dbfactory.Exec(t, w.DB, `INSERT INTO job_usage SELECT workspace_id, id, 1, 1, 0, 0, 0, 0, 0, 0, 0, $2 FROM job WHERE id = $1`, two.ID, int64(spend.FullCost))
@@ -244,7 +244,7 @@ func TestALineThatIsRefused(t *testing.T) {
 // The values of a job's secrets are not among what is kept of its usage; an id that
 // holds one is refused, for no other id could name the entry.
 func TestUsageHoldsNoSecret(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	const value = "hunter2hunter2"
 	j := w.claimOf(ada, w.Job("one", func(n *jobs.New) {
@@ -270,7 +270,7 @@ func TestUsageHoldsNoSecret(t *testing.T) {
 }
 
 // claimOf claims that job.
-func (w *world) claimOf(agent tenancy.Principal, j jobs.Job) jobs.Job {
+func (w *testWorkspace) claimOf(agent tenancy.Principal, j jobs.Job) jobs.Job {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{Job: j.Key})
 	if err != nil || len(got.Jobs) != 1 {
@@ -285,7 +285,7 @@ func (w *world) claimOf(agent tenancy.Principal, j jobs.Job) jobs.Job {
 func TestAnIDNamesAnEntryOfItsJob(t *testing.T) {
 	for way, padding := range map[string]int{"with others": 0, "alone": report.MaxBatchedUsage} {
 		t.Run(strings.ReplaceAll(way, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			ada, eve := w.Agent("ada"), w.Agent("eve")
 			mine, twin, hers := w.claimOf(ada, w.Job("mine")), w.claimOf(ada, w.Job("twin")), w.claimOf(eve, w.Job("hers"))
 			input := func(n int64) func(*spend.Entry) { return func(e *spend.Entry) { e.Input = n } }

@@ -21,7 +21,7 @@ import (
 )
 
 // together sends reports in one run and gives the answers.
-func (w *world) together(said []report.UsageSaid) []report.UsageHeard {
+func (w *testWorkspace) together(said []report.UsageSaid) []report.UsageHeard {
 	heard := make([]report.UsageHeard, len(said))
 	var all sync.WaitGroup
 	all.Add(len(said))
@@ -33,7 +33,7 @@ func (w *world) together(said []report.UsageSaid) []report.UsageHeard {
 // Of 64 reports in one run each is answered as it would be alone, whatever is wrong
 // with its neighbours.
 func TestABadReportOfUsageIsNobodyElses(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(64)
 	held := make([]jobs.Job, len(agents))
 	for i, a := range agents {
@@ -94,7 +94,7 @@ func words(h report.UsageHeard) string {
 // What somebody holds, an agent, the sums of a lease or a message that is being
 // reported, keeps only those waiting who need it.
 func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	agents := w.Crew(12)
 	held := make([]jobs.Job, len(agents))
 	for i, a := range agents {
@@ -145,7 +145,7 @@ func TestAHeldSumKeepsNoNeighbour(t *testing.T) {
 
 // A report of usage waits for nobody who has locked its agent.
 func TestALockedAgentKeepsNoReportOfUsageWaiting(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	ada := w.Agent("ada")
 	held := w.claimOf(ada, w.Job("one"))
 	dbfactory.Exec(t, w.DB, `UPDATE agent SET last_heartbeat_at = now() - interval '1 minute'`)
@@ -158,7 +158,7 @@ func TestALockedAgentKeepsNoReportOfUsageWaiting(t *testing.T) {
 // are held up at the sums or in the midst of the messages, nobody waits in a circle,
 // and each message counts once.
 func TestTwoProcessesAreToldTheSame(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	two := inWorkspace(t, w.DB, w.Workspace)
 	ada := w.Agent("ada")
 	one, other := w.claimOf(ada, w.Job("one")), w.claimOf(ada, w.Job("other"))
@@ -176,7 +176,7 @@ func TestTwoProcessesAreToldTheSame(t *testing.T) {
 		recorded := make([]int, 2)
 		var both sync.WaitGroup
 		for i, told := range [][]report.UsageLine{list, backwards} {
-			process := []*world{w, two}[i]
+			process := []*testWorkspace{w, two}[i]
 			both.Go(func() {
 				answers, err := process.Dispatch.RecordUsage(w.Ctx, ada, told)
 				if err != nil {
@@ -206,8 +206,8 @@ func TestTwoProcessesAreToldTheSame(t *testing.T) {
 // Whatever is reported, how often, in which order, split how and to which process: what
 // counts is each message once.
 func TestTotalsAreThoseOfTheDistinctMessages(t *testing.T) {
-	w := newWorld(t)
-	processes := []*world{w, inWorkspace(t, w.DB, w.Workspace)}
+	w := newTestWorkspace(t)
+	processes := []*testWorkspace{w, inWorkspace(t, w.DB, w.Workspace)}
 	crew := w.Crew(4)
 	var held []jobs.Job // two of each agent, one of them completed
 	for i, a := range crew {
@@ -281,7 +281,7 @@ func (k *spending) reports(messages []report.UsageLine) []report.UsageSaid {
 }
 
 // tell reports them all at once, and counts how often each message was recorded.
-func (k *spending) tell(ctx context.Context, processes []*world, reports []report.UsageSaid) map[string]int {
+func (k *spending) tell(ctx context.Context, processes []*testWorkspace, reports []report.UsageSaid) map[string]int {
 	recorded := map[string]int{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -331,7 +331,7 @@ func sumOf(messages []report.UsageLine, j jobs.Job) string {
 }
 
 // counted returns the sums that are kept, by job.
-func (w *world) counted() map[string]string {
+func (w *testWorkspace) counted() map[string]string {
 	w.T.Helper()
 	all := map[string]string{}
 	text := dbfactory.Text(w.T, w.DB, `SELECT coalesce(string_agg(concat_ws(' ', j.key, u.entries, u.input_tokens, u.output_tokens, u.cache_read_tokens,

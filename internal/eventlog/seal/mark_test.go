@@ -16,7 +16,7 @@ import (
 // Marks go on with the log, stay where a log was cut, and are not written where
 // nothing happened.
 func TestMarksOnlyRise(t *testing.T) {
-	w := sealedWorld(t)
+	w := newSealedLog(t)
 	if w.marks.saved != 1 {
 		t.Errorf("the marks were written %d times; want once", w.marks.saved)
 	}
@@ -57,7 +57,7 @@ func TestMarksOnlyRise(t *testing.T) {
 
 // Marks that somebody else wrote are refused, by whatever change.
 func TestMarksAreSigned(t *testing.T) {
-	w := sealedWorld(t)
+	w := newSealedLog(t)
 	whole := string(w.marks.text)
 	for what, text := range map[string]string{
 		"another number": strings.Replace(whole, `"number": 3`, `"number": 2`, 1), "nothing in them": `{"format": 1, "logs": {}}`,
@@ -79,7 +79,7 @@ func TestMarksAreSigned(t *testing.T) {
 // After the secret key was changed, blocks and marks of the key before count, as
 // long as it is given once; then the marks remember its public half.
 func TestTheSecretKeyMayChange(t *testing.T) {
-	w := sealedWorld(t)
+	w := newSealedLog(t)
 	first, second := []byte("the server's secret key of tests"), []byte("another secret key of the server")
 	if _, err := seal.Keep(t.Context(), w.db, seal.NewKeys(second), w.marks); err == nil {
 		t.Error("marks of an unknown key were believed")
@@ -105,7 +105,7 @@ func TestTheSecretKeyMayChange(t *testing.T) {
 
 // Without a key nothing that is sealed can be checked, and that is said.
 func TestWithoutAKeyNothingIsWhole(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceLog(t)
 	check := func() error {
 		v, err := seal.NewVerifier(t.Context(), w.db, nil, w.marks)
 		if err != nil {

@@ -42,8 +42,8 @@ func (m *memory) Save(_ context.Context, text []byte) error {
 	return nil
 }
 
-// world is a workspace with a log.
-type world struct {
+// workspaceLog is a workspace with a log.
+type workspaceLog struct {
 	t         *testing.T
 	db        *db.DB
 	owner     *pgx.Conn // a hand in the database
@@ -52,15 +52,15 @@ type world struct {
 	marks     *memory
 }
 
-func newWorld(t *testing.T) *world {
+func newWorkspaceLog(t *testing.T) *workspaceLog {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
-	return &world{t: t, db: d, owner: dbtest.Owner(t, d), workspace: dbfactory.Workspace(t, d), sealer: seal.New(d, keys), marks: &memory{}}
+	return &workspaceLog{t: t, db: d, owner: dbtest.Owner(t, d), workspace: dbfactory.Workspace(t, d), sealer: seal.New(d, keys), marks: &memory{}}
 }
 
 // happen appends n events, each in a transaction of its own.
-func (w *world) happen(n int) {
+func (w *workspaceLog) happen(n int) {
 	w.t.Helper()
 	for i := range n {
 		job, epoch := ids.New(), int64(i+1)
@@ -75,7 +75,7 @@ func (w *world) happen(n int) {
 }
 
 // exec does something as a hand in the database would, past all rights.
-func (w *world) exec(sql string, args ...any) int64 {
+func (w *workspaceLog) exec(sql string, args ...any) int64 {
 	w.t.Helper()
 	tag, err := w.owner.Exec(w.t.Context(), sql, args...)
 	if err != nil {
@@ -86,12 +86,12 @@ func (w *world) exec(sql string, args ...any) int64 {
 
 // settled gives all events transactions that ended long ago, so that no
 // transaction of another test keeps them back.
-func (w *world) settled() {
+func (w *workspaceLog) settled() {
 	w.t.Helper()
 	w.exec(`UPDATE event SET xid = (id + 2)::text::xid8 WHERE id > coalesce((SELECT max(i) FROM log_seal, unnest(event_ids) i), 0)`)
 }
 
-func (w *world) seal() int {
+func (w *workspaceLog) seal() int {
 	w.t.Helper()
 	n, err := w.sealer.Seal(w.t.Context())
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *world) seal() int {
 	return n
 }
 
-func (w *world) keep() []seal.Cut {
+func (w *workspaceLog) keep() []seal.Cut {
 	w.t.Helper()
 	cuts, err := seal.Keep(w.t.Context(), w.db, keys, w.marks)
 	if err != nil {
@@ -110,7 +110,7 @@ func (w *world) keep() []seal.Cut {
 }
 
 // findings returns what is wrong with the log.
-func (w *world) findings() []string {
+func (w *workspaceLog) findings() []string {
 	w.t.Helper()
 	v, err := seal.NewVerifier(w.t.Context(), w.db, keys, w.marks)
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *world) findings() []string {
 	return list
 }
 
-func (w *world) wants(when string, words ...string) {
+func (w *workspaceLog) wants(when string, words ...string) {
 	w.t.Helper()
 	got := w.findings()
 	if len(words) == 0 && len(got) > 0 {
@@ -136,10 +136,10 @@ func (w *world) wants(when string, words ...string) {
 	}
 }
 
-// sealedWorld has a log of ten sealed events in two blocks, and marks of it.
-func sealedWorld(t *testing.T) *world {
+// newSealedLog has a log of ten sealed events in two blocks, and marks of it.
+func newSealedLog(t *testing.T) *workspaceLog {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorkspaceLog(t)
 	for range 2 {
 		w.happen(5)
 		w.settled()
@@ -161,7 +161,7 @@ func TestEveryColumnOfAnEventIsSealed(t *testing.T) {
 		"id": `(SELECT max(id) + 1 FROM event)`, "xid": `'5'::xid8`, "type": `'job.paused'`, "job_id": `gen_random_uuid()`, "actor": `'eve'`,
 		"actor_kind": `'person'`, "actor_id": `'eve'`, "epoch": `epoch + 1`, "at": `at + interval '1 microsecond'`, "saved_at": `now()`, "changes": `'[]'`, "payload": `'{"a": 1}'`,
 	}
-	w := sealedWorld(t)
+	w := newSealedLog(t)
 	var columns []string
 	err := w.owner.QueryRow(t.Context(), `SELECT array_agg(attname::text) FROM pg_attribute
 		WHERE attrelid = 'event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'workspace_id'`).Scan(&columns)
@@ -212,7 +212,7 @@ func TestDamageIsFound(t *testing.T) {
 		"a chain is opened by hand": {`INSERT INTO log_seal (workspace_id, number, opens, to_xid, to_id, event_ids, event_digests, previous, digest, signer, signature) SELECT workspace_id, 4, true, '0', 0, '{}', '', digest, digest, signer, signature FROM log_seal WHERE number = 3`, "block 4 was changed"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			w := sealedWorld(t)
+			w := newSealedLog(t)
 			if n := w.exec(c.sql); n == 0 {
 				t.Fatal("nothing was damaged")
 			}
@@ -224,7 +224,7 @@ func TestDamageIsFound(t *testing.T) {
 // An event whose transaction commits late is sealed where it belongs: the sealer
 // stays behind the oldest transaction that still runs.
 func TestSealsStayBehindTheTail(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceLog(t)
 	ctx := t.Context()
 	early, err := w.owner.Begin(ctx)
 	if err != nil {
@@ -249,7 +249,7 @@ func TestSealsStayBehindTheTail(t *testing.T) {
 
 // A log of more than one block is sealed whole, by however many at once.
 func TestManyMaySealAtOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceLog(t)
 	w.exec(`INSERT INTO event (workspace_id, xid, type, actor, actor_kind)
 		SELECT $1, (g / 100 + 3)::text::xid8, 'job.edited', 'a', 'b' FROM generate_series(1, 5000) g`, w.workspace)
 	var all errgroup.Group
@@ -282,7 +282,7 @@ func TestManyMaySealAtOnce(t *testing.T) {
 // Compaction says what it folded, and the log stays whole; a second fold takes in
 // the sum of the first.
 func TestFoldsAreExcused(t *testing.T) {
-	w := newWorld(t)
+	w := newWorkspaceLog(t)
 	job := dbfactory.Text(t, w.db, `WITH p AS (SELECT workspace_id, id FROM product WHERE workspace_id = $1), l AS (
 			INSERT INTO lane (workspace_id, needs, digest, product_id) SELECT workspace_id, '{}', '', id FROM p RETURNING id)
 		INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by)
@@ -312,7 +312,7 @@ func TestFoldsAreExcused(t *testing.T) {
 func TestDeletedJobsAreExcused(t *testing.T) {
 	for _, noted := range []bool{true, false} {
 		t.Run(fmt.Sprintf("noted %t", noted), func(t *testing.T) {
-			w := newWorld(t)
+			w := newWorkspaceLog(t)
 			who := dbfactory.Person(w.workspace, tenancy.RoleOwner)
 			var folds eventlog.Folds
 			if noted {

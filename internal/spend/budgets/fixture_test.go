@@ -13,8 +13,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// world is a workspace with an owner.
-type world struct {
+// testWorkspace is a workspace with an owner.
+type testWorkspace struct {
 	*budgets.Service
 
 	t     *testing.T
@@ -34,17 +34,17 @@ type quiet struct{}
 
 func (quiet) Publish(...string) {}
 
-func newWorld(t *testing.T) *world {
+func newTestWorkspace(t *testing.T) *testWorkspace {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
 	f := &freed{}
-	return &world{Service: budgets.NewService(d, quiet{}, f), t: t, db: d, freed: f,
+	return &testWorkspace{Service: budgets.NewService(d, quiet{}, f), t: t, db: d, freed: f,
 		who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)}
 }
 
 // told returns the budgets that have more left since the last call.
-func (w *world) told() []ids.ID {
+func (w *testWorkspace) told() []ids.ID {
 	list := w.freed.list
 	w.freed.list = nil
 	return list
@@ -67,7 +67,7 @@ func monthly(n int, change ...func(*budgets.Input)) budgets.Input {
 	return in
 }
 
-func (w *world) made(in budgets.Input) budgets.Budget {
+func (w *testWorkspace) made(in budgets.Input) budgets.Budget {
 	w.t.Helper()
 	b, err := w.Create(w.t.Context(), w.who, in)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) made(in budgets.Input) budgets.Budget {
 	return b
 }
 
-func (w *world) get(id ids.ID) budgets.Budget {
+func (w *testWorkspace) get(id ids.ID) budgets.Budget {
 	w.t.Helper()
 	b, err := w.Get(w.t.Context(), w.who, id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *world) get(id ids.ID) budgets.Budget {
 
 // book reserves, settles and frees by hand, as leases do: amounts of money from one
 // account of the present period to another.
-func (w *world) book(b ids.ID, kind budgets.Kind, from, to budgets.Account, amount spend.Nanos) {
+func (w *testWorkspace) book(b ids.ID, kind budgets.Kind, from, to budgets.Account, amount spend.Nanos) {
 	w.t.Helper()
 	dbfactory.Exec(w.t, w.db, `WITH p AS (
 			SELECT workspace_id, budget_id, period_start FROM budget_period WHERE budget_id = $1 AND period_start <= now() AND period_end > now()
@@ -103,7 +103,7 @@ func (w *world) book(b ids.ID, kind budgets.Kind, from, to budgets.Account, amou
 }
 
 // unequal returns how many periods have a sum that is not that of their lines.
-func (w *world) unequal() int {
+func (w *testWorkspace) unequal() int {
 	w.t.Helper()
 	return dbfactory.Int(w.t, w.db, `SELECT count(*) FROM budget_period p CROSS JOIN LATERAL (
 			SELECT coalesce(sum(CASE WHEN from_account = 'outside' THEN nanos WHEN to_account = 'outside' THEN -nanos END), 0) AS money,

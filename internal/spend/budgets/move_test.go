@@ -20,7 +20,7 @@ import (
 
 // A transfer gives what is free, and never what is settled or reserved.
 func TestATransferLeavesWhatIsSpent(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	from, to := w.made(monthly(100)), w.made(monthly(1))
 	w.book(from.ID, budgets.Reserved, budgets.Free, budgets.InUse, 30*dollar)
 	w.book(from.ID, budgets.Settled, budgets.InUse, budgets.Consumed, 10*dollar)
@@ -56,7 +56,7 @@ func TestATransferLeavesWhatIsSpent(t *testing.T) {
 
 // A raise that has ended goes as far as it is free; the rest goes as it becomes free.
 func TestARaiseEnds(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(10))
 	until := time.Now().Add(time.Hour)
 	raised, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 20 * dollar, Until: &until, Reason: "release"})
@@ -102,27 +102,27 @@ func TestARaiseEnds(t *testing.T) {
 // A raise is taken back whole or not at all: where its money is reserved, spent or in another
 // budget the refusal says what is free, and nothing has changed.
 func TestARaiseIsTakenBackWhole(t *testing.T) {
-	for where, moveOn := range map[string]func(w *world, b budgets.Budget) error{
-		"reserved": func(w *world, b budgets.Budget) error {
+	for where, moveOn := range map[string]func(w *testWorkspace, b budgets.Budget) error{
+		"reserved": func(w *testWorkspace, b budgets.Budget) error {
 			w.book(b.ID, budgets.Reserved, budgets.Free, budgets.InUse, 25*dollar)
 			return nil
 		},
-		"spent": func(w *world, b budgets.Budget) error {
+		"spent": func(w *testWorkspace, b budgets.Budget) error {
 			w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 25*dollar)
 			return nil
 		},
-		"in another budget": func(w *world, b budgets.Budget) error {
+		"in another budget": func(w *testWorkspace, b budgets.Budget) error {
 			_, err := w.Transfer(t.Context(), w.who, b.ID, budgets.Transfer{To: w.made(monthly(1)).ID, Amount: 25 * dollar})
 			return err
 		},
-		"below a lower limit": func(w *world, b budgets.Budget) error {
+		"below a lower limit": func(w *testWorkspace, b budgets.Budget) error {
 			_, err := w.Transfer(t.Context(), w.who, b.ID, budgets.Transfer{To: w.made(monthly(1)).ID, Amount: 15 * dollar})
 			_, lowered := w.Change(t.Context(), w.who, b.ID, budgets.Patch{Money: budgets.Ceiling[spend.Nanos]{Set: true, Value: dollars(0)}})
 			return errors.Join(err, lowered)
 		},
 	} {
 		t.Run(strings.ReplaceAll(where, " ", "_"), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			b := w.made(monthly(10))
 			raised, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 20 * dollar})
 			if err != nil {
@@ -152,7 +152,7 @@ func TestARaiseIsTakenBackWhole(t *testing.T) {
 // A transfer is not taken out of the next period of the budget that got it, and a raise of a
 // budget that was removed does not end.
 func TestMoneyOfAPeriodThatIsOver(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	from, to := w.made(monthly(10)), w.made(monthly(10, func(in *budgets.Input) { in.Period, in.Timezone = budgets.Day, "UTC" }))
 	moved, err := w.Transfer(t.Context(), w.who, from.ID, budgets.Transfer{To: to.ID, Amount: 4 * dollar})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestMoneyOfAPeriodThatIsOver(t *testing.T) {
 
 // Two transfers of the last dollar: one gets it, whichever waits for the other.
 func TestTwoTransfersOfTheLastDollar(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	from, to, other := w.made(monthly(1)), w.made(monthly(1)), w.made(monthly(1))
 	// Both are under way while somebody else holds the budget.
 	holder := dbtest.Owner(t, w.db)
@@ -223,10 +223,10 @@ func TestTwoTransfersOfTheLastDollar(t *testing.T) {
 // Whatever people and jobs do in whatever order: each sum is that of its lines, a transfer
 // neither makes nor loses money, and nothing that is settled or reserved is taken.
 func TestTheLedgerHoldsWhateverHappens(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	rapid.Check(t, func(r *rapid.T) {
 		dbfactory.Exec(t, w.db, `DELETE FROM budget`)
-		p := &play{world: w, r: r, list: []ids.ID{w.made(monthly(50)).ID, w.made(monthly(50)).ID, w.made(monthly(50)).ID}}
+		p := &play{testWorkspace: w, r: r, list: []ids.ID{w.made(monthly(50)).ID, w.made(monthly(50)).ID, w.made(monthly(50)).ID}}
 		for range rapid.IntRange(1, 16).Draw(r, "steps") {
 			id := rapid.SampledFrom(p.list).Draw(r, "budget")
 			amount := spend.Nanos(rapid.IntRange(1, 40).Draw(r, "amount"))*dollar + 1
@@ -241,7 +241,7 @@ func TestTheLedgerHoldsWhateverHappens(t *testing.T) {
 
 // play is what people and jobs do with three budgets.
 type play struct {
-	*world
+	*testWorkspace
 
 	r     *rapid.T
 	list  []ids.ID

@@ -21,7 +21,7 @@ import (
 
 // A budget is read as it was made, with its present period open and granted.
 func TestABudgetIsMadeAndRead(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	got := w.made(monthly(100, func(in *budgets.Input) { in.Scope, in.Product = budgets.Product, "default" }))
 	start, end, err := budgets.Month.Bounds(time.Now(), zone(t, "Europe/Berlin"))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestABudgetIsMadeAndRead(t *testing.T) {
 }
 
 func TestEachScopeIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	product, _ := ids.Parse(dbfactory.Text(t, w.db, `SELECT id::text FROM product`))
 	job := ids.New()
 	dbfactory.Exec(t, w.db, `INSERT INTO lane (workspace_id, product_id, needs, digest) VALUES ($1, $2, '{}', '')`, w.who.Workspace, product)
@@ -85,7 +85,7 @@ func TestEachScopeIsFound(t *testing.T) {
 }
 
 func TestWhatABudgetMustBe(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	for _, c := range []struct {
 		field  string
 		change func(*budgets.Input)
@@ -124,7 +124,7 @@ func TestWhatABudgetMustBe(t *testing.T) {
 
 // A limit that is edited moves that of the present period by as much.
 func TestALimitIsEdited(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	if _, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 10 * dollar}); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestALimitIsEdited(t *testing.T) {
 
 // A budget that is removed frees what was reserved of it, and keeps its ledger.
 func TestABudgetIsRemoved(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	w.book(b.ID, budgets.Reserved, budgets.Free, budgets.InUse, 5*dollar)
 	dbfactory.Exec(t, w.db, `INSERT INTO budget_reservation (workspace_id, job_id, epoch, budget_id, period_start, held_nanos, held_tokens)
@@ -196,7 +196,7 @@ func TestABudgetIsRemoved(t *testing.T) {
 }
 
 func TestWhoMayChangeBudgets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	for _, role := range []tenancy.Role{tenancy.RoleMember, tenancy.RoleViewer} {
 		who := dbfactory.Person(w.who.Workspace, role)
@@ -229,7 +229,7 @@ func TestWhoMayChangeBudgets(t *testing.T) {
 
 // Whoever needs a period opens it, once, however often and by whom.
 func TestAPeriodIsOpenedOnce(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	next := b.State.End.Add(time.Hour)
 	for i := range 2 {
@@ -254,7 +254,7 @@ func TestAPeriodIsOpenedOnce(t *testing.T) {
 
 // What periods are the sums of goes with them, and they with their workspace.
 func TestALedgerGoesWithItsWorkspace(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	w.made(monthly(100))
 	dbfactory.Exec(t, w.db, `INSERT INTO budget_reservation SELECT workspace_id, gen_random_uuid(), 1, budget_id, period_start, 1, 1 FROM budget_period`)
 	dbfactory.Exec(t, w.db, `DELETE FROM workspace`)

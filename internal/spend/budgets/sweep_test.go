@@ -12,7 +12,7 @@ import (
 
 // A period that has begun is opened by the sweep, and who waits is notified.
 func TestPeriodsOpenByThemselves(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	dbfactory.Exec(t, w.db, `DELETE FROM budget_period`)
 	w.told()
@@ -32,7 +32,7 @@ func TestPeriodsOpenByThemselves(t *testing.T) {
 // A budget whose money will not last says so once a period and holds low priorities;
 // with enough money it lets them go.
 func TestABudgetThatRunsOut(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100, func(in *budgets.Input) { in.Throttle, in.Period = true, budgets.Once }))
 	// Seven days of ten dollars a day, and twenty are left.
 	dbfactory.Exec(t, w.db, `INSERT INTO budget_hour (workspace_id, budget_id, period_start, hour, limit_nanos, settled_nanos, reserved_nanos,
@@ -67,7 +67,7 @@ func TestABudgetThatRunsOut(t *testing.T) {
 
 // checkSeries checks the series of a budget with a week behind it, of which 80 dollars are
 // settled.
-func (w *world) checkSeries(id ids.ID) {
+func (w *testWorkspace) checkSeries(id ids.ID) {
 	t := w.t
 	t.Helper()
 	series, err := w.Series(t.Context(), w.who, id, budgets.Daily)
@@ -86,7 +86,7 @@ func (w *world) checkSeries(id ids.ID) {
 
 // The hour's row follows the period, and the hours before stay.
 func TestHoursAreKept(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100))
 	for i := range 2 {
 		w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, dollar)
@@ -106,7 +106,7 @@ func TestAFirstDayIsForeseen(t *testing.T) {
 		"59 minutes": forecast.TooLittleData, "61 minutes": forecast.Throttle, "5 hours": forecast.Throttle, "23 hours": forecast.Throttle,
 		"25 hours": forecast.Throttle, "6 days": forecast.Throttle} {
 		t.Run(age, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestWorkspace(t)
 			b := w.made(monthly(201, func(in *budgets.Input) { in.Throttle, in.Period = true, budgets.Once }))
 			w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 200*dollar)
 			dbfactory.Exec(t, w.db, `UPDATE budget_ledger SET at = now() - $1::interval`, age)
@@ -127,7 +127,7 @@ func TestAFirstDayIsForeseen(t *testing.T) {
 
 // How a period ended is kept also where nobody looked when it did.
 func TestTheEndOfAPeriodIsKeptLater(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	b := w.made(monthly(100, func(in *budgets.Input) { in.Period = budgets.Day }))
 	dbfactory.Exec(t, w.db, `INSERT INTO budget_period (workspace_id, budget_id, period_start, period_end, limit_nanos, settled_nanos)
 		SELECT workspace_id, budget_id, period_start - d * interval '1 day', period_end - d * interval '1 day', limit_nanos, 7000000000

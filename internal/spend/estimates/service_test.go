@@ -19,8 +19,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// world is a workspace and one of its people.
-type world struct {
+// testWorkspace is a workspace and one of its people.
+type testWorkspace struct {
 	t       *testing.T
 	db      *db.DB
 	service *Service
@@ -28,11 +28,11 @@ type world struct {
 	jobs    int
 }
 
-func newWorld(t *testing.T) *world {
+func newTestWorkspace(t *testing.T) *testWorkspace {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
-	w := &world{t: t, db: d, service: New(d)}
+	w := &testWorkspace{t: t, db: d, service: New(d)}
 	w.who = tenancy.Principal{Workspace: dbfactory.Workspace(t, d), Kind: tenancy.KindPerson, Role: tenancy.RoleViewer}
 	dbfactory.Exec(t, d, `INSERT INTO lane (workspace_id, product_id, needs, digest) SELECT workspace_id, id, '{}', '' FROM product`)
 	return w
@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 
 // job returns one that ended some time ago and used something in its last two attempts. set
 // is SQL that changes the job.
-func (w *world) job(ago time.Duration, status, set string, tokens, nanos int64) ids.ID {
+func (w *testWorkspace) job(ago time.Duration, status, set string, tokens, nanos int64) ids.ID {
 	w.t.Helper()
 	id := ids.New()
 	w.jobs++
@@ -60,7 +60,7 @@ func (w *world) job(ago time.Duration, status, set string, tokens, nanos int64) 
 	return id
 }
 
-func (w *world) extend() int {
+func (w *testWorkspace) extend() int {
 	w.t.Helper()
 	n, err := w.service.Extend(w.t.Context())
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *world) extend() int {
 	return n
 }
 
-func (w *world) of(a Ask) Estimate {
+func (w *testWorkspace) of(a Ask) Estimate {
 	w.t.Helper()
 	e, err := w.service.Of(w.t.Context(), w.who, a)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *world) of(a Ask) Estimate {
 // A job becomes history once, some minutes after its end, with all that its attempts
 // used; one that did not end by itself or of which the cost is unknown does not.
 func TestWhatBecomesHistory(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	hour := time.Hour
 	w.job(5*hour, "completed", "complexity = 4, priority = 9", 2000, 8_000_000_000)
 	w.job(4*hour, "failed", "kind = 'docs', estimated_minutes = 60, failure_count = 3", 400, 4)
@@ -137,7 +137,7 @@ func TestWhatBecomesHistory(t *testing.T) {
 
 // However long the history is that was never looked at, it is taken in parts.
 func TestALongHistoryIsTakenInParts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	dbfactory.Exec(t, w.db, `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, status_at, completed_at, created_by)
 		SELECT workspace_id, gen_random_uuid(), 'K-' || n, 'job', product_id, id, 'completed', now() - interval '1 day', now(), 'test'
 		FROM lane, generate_series(1, $1) n`, sweepBatch+20)
@@ -150,7 +150,7 @@ func TestALongHistoryIsTakenInParts(t *testing.T) {
 
 // An estimate of the service is that of a replay at the same point of the history.
 func TestTheServiceEstimatesAsTheReplayDoes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	r := NewReplay()
 	list := simulated(260)
 	for i, f := range list {
@@ -185,7 +185,7 @@ func TestTheServiceEstimatesAsTheReplayDoes(t *testing.T) {
 
 // compares expects that each of the jobs is compared with what those before it led to
 // expect, with that accuracy.
-func (w *world) compares(list []Finished, want Accuracy) {
+func (w *testWorkspace) compares(list []Finished, want Accuracy) {
 	w.t.Helper()
 	compared, accuracy, err := w.service.Compare(w.t.Context(), w.who, 260)
 	if err != nil || len(compared) != 260 || accuracy != want {
@@ -208,7 +208,7 @@ func (w *world) compares(list []Finished, want Accuracy) {
 
 // Where nothing has finished, the formula of document 001 says what a job costs.
 func TestAColdStart(t *testing.T) {
-	w := newWorld(t)
+	w := newTestWorkspace(t)
 	e := w.of(Ask{Kind: "fix", Complexity: 3})
 	// 6 points of 1,000 tokens and the three factors; 4 input tokens at $3 for each
 	// output token at $15, for a million.

@@ -26,8 +26,8 @@ const patience = 90 * time.Second
 // firstPort is the first port that servers of these tests may get.
 const firstPort = 15000
 
-// stage is a server, a directory of repositories, and a person who watches.
-type stage struct {
+// serverAndRepos is a server, a directory of repositories, and a person who watches.
+type serverAndRepos struct {
 	t       *testing.T
 	dir     string // data, repositories and the states of workers are below it
 	address string
@@ -38,11 +38,11 @@ type stage struct {
 	env      []string // of workers, beside what they need
 }
 
-// newStage starts a server on a database of its own, and makes a repository "ledger" that
+// newServerAndRepos starts a server on a database of its own, and makes a repository "ledger" that
 // has an origin.
-func newStage(t *testing.T) *stage {
+func newServerAndRepos(t *testing.T) *serverAndRepos {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort), database: dbtest.URL(t)}
+	s := &serverAndRepos{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort), database: dbtest.URL(t)}
 	s.server = &processtest.Process{
 		T:    t,
 		Path: serverBinary,
@@ -59,10 +59,10 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) url() string { return "http://" + s.address }
+func (s *serverAndRepos) url() string { return "http://" + s.address }
 
 // startServer starts the server, and waits until it is ready.
-func (s *stage) startServer() {
+func (s *serverAndRepos) startServer() {
 	s.t.Helper()
 	s.server.Start()
 	s.until("the server is ready", func() bool {
@@ -80,7 +80,7 @@ func (s *stage) startServer() {
 }
 
 // token returns one of those that the first start wrote.
-func (s *stage) token(name string) string {
+func (s *serverAndRepos) token(name string) string {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", name))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *stage) token(name string) string {
 }
 
 // repository makes one with a commit and an origin, among those that workers offer.
-func (s *stage) repository(name string) string {
+func (s *serverAndRepos) repository(name string) string {
 	s.t.Helper()
 	at, origin := s.clone(name), s.origin(name)
 	for _, dir := range []string{at, filepath.Dir(origin)} {
@@ -109,13 +109,13 @@ func (s *stage) repository(name string) string {
 	return at
 }
 
-func (s *stage) clone(repo string) string { return filepath.Join(s.dir, "repos", repo) }
-func (s *stage) origin(repo string) string {
+func (s *serverAndRepos) clone(repo string) string { return filepath.Join(s.dir, "repos", repo) }
+func (s *serverAndRepos) origin(repo string) string {
 	return filepath.Join(s.dir, "origins", repo+".git")
 }
 
 // mirror returns a worker's own repository of one.
-func (s *stage) mirror(worker, repo string) string {
+func (s *serverAndRepos) mirror(worker, repo string) string {
 	s.t.Helper()
 	found, _ := filepath.Glob(filepath.Join(s.state(worker), "mirrors", repo+"-*.git"))
 	if len(found) != 1 {
@@ -126,23 +126,25 @@ func (s *stage) mirror(worker, repo string) string {
 
 // branch is that of an attempt on a job, and quarantined the one where work goes that lost
 // its lease.
-func (s *stage) branch(key string, epoch int64) string { return "fleet/" + s.attempt(key, epoch) }
-func (s *stage) quarantined(key string, epoch int64) string {
+func (s *serverAndRepos) branch(key string, epoch int64) string {
+	return "fleet/" + s.attempt(key, epoch)
+}
+func (s *serverAndRepos) quarantined(key string, epoch int64) string {
 	return "fleet-quarantine/" + s.attempt(key, epoch)
 }
 
-func (s *stage) attempt(key string, epoch int64) string {
+func (s *serverAndRepos) attempt(key string, epoch int64) string {
 	return repos.Attempt{Job: key, ID: s.job(key).ID.String(), Epoch: epoch}.Name()
 }
 
 // worktrees returns the directories of attempts that a worker has.
-func (s *stage) worktrees(worker string) []string {
+func (s *serverAndRepos) worktrees(worker string) []string {
 	found, _ := filepath.Glob(filepath.Join(s.state(worker), "worktrees", "*", "*"))
 	return slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(path, ".lock") })
 }
 
 // git runs git as a person would.
-func (s *stage) git(dir string, args ...string) string {
+func (s *serverAndRepos) git(dir string, args ...string) string {
 	s.t.Helper()
 	cmd := exec.CommandContext(
 		context.Background(),
@@ -157,13 +159,13 @@ func (s *stage) git(dir string, args ...string) string {
 }
 
 // branches returns those of a repository, with what they hold.
-func (s *stage) branches(dir string) []string {
+func (s *serverAndRepos) branches(dir string) []string {
 	s.t.Helper()
 	return strings.Fields(s.git(dir, "for-each-ref", "--format=%(refname:short)", "refs/heads"))
 }
 
-// worker prepares the fleet command as a factory on the repositories of the stage.
-func (s *stage) worker(name string, flags ...string) *processtest.Process {
+// worker prepares the fleet command as a factory on the repositories of the server.
+func (s *serverAndRepos) worker(name string, flags ...string) *processtest.Process {
 	s.t.Helper()
 	p := s.program(fleetBinary, append([]string{"worker", "--repos", filepath.Join(s.dir, "repos"), "--engine", "scripted", "--name", name,
 		"--factory", name, "--state", s.state(name), "--lease", "10s", "--heartbeat", "1s"}, flags...)...)
@@ -172,7 +174,7 @@ func (s *stage) worker(name string, flags ...string) *processtest.Process {
 }
 
 // program prepares one that registers agents.
-func (s *stage) program(path string, args ...string) *processtest.Process {
+func (s *serverAndRepos) program(path string, args ...string) *processtest.Process {
 	s.t.Helper()
 	return &processtest.Process{T: s.t, Path: path, Args: args, Env: append([]string{
 		"FLEETBOARD_URL=" + s.url(),
@@ -182,10 +184,10 @@ func (s *stage) program(path string, args ...string) *processtest.Process {
 	}, s.env...)}
 }
 
-func (s *stage) state(worker string) string { return filepath.Join(s.dir, "state", worker) }
+func (s *serverAndRepos) state(worker string) string { return filepath.Join(s.dir, "state", worker) }
 
 // submit submits a job that plays steps, and returns its key.
-func (s *stage) submit(steps ...step) string {
+func (s *serverAndRepos) submit(steps ...step) string {
 	s.t.Helper()
 	return s.submitAs(api.NewJob{Title: "Play a script", Repo: new("ledger")}, steps...)
 }
@@ -193,7 +195,7 @@ func (s *stage) submit(steps ...step) string {
 // step is one of a script, as the scripted engine takes it.
 type step map[string]any
 
-func (s *stage) submitAs(j api.NewJob, steps ...step) string {
+func (s *serverAndRepos) submitAs(j api.NewJob, steps ...step) string {
 	s.t.Helper()
 	raw, err := json.Marshal(map[string]any{"script": map[string]any{"steps": steps}})
 	if err != nil {
@@ -208,7 +210,7 @@ func (s *stage) submitAs(j api.NewJob, steps ...step) string {
 }
 
 // job returns a job as it is now.
-func (s *stage) job(key string) *api.Job {
+func (s *serverAndRepos) job(key string) *api.Job {
 	s.t.Helper()
 	answer, err := s.person.GetJobWithResponse(context.Background(), key)
 	if err != nil {
@@ -218,7 +220,7 @@ func (s *stage) job(key string) *api.Job {
 }
 
 // untilStatus waits until a job is in a status, and returns it.
-func (s *stage) untilStatus(key string, want api.JobStatus) (j *api.Job) {
+func (s *serverAndRepos) untilStatus(key string, want api.JobStatus) (j *api.Job) {
 	s.t.Helper()
 	defer func() {
 		if s.t.Failed() {
@@ -229,20 +231,20 @@ func (s *stage) untilStatus(key string, want api.JobStatus) (j *api.Job) {
 	return j
 }
 
-// untilFile waits until a script has written a file in the stage's directory.
-func (s *stage) untilFile(name string) {
+// untilFile waits until a script has written a file in the directory of the test.
+func (s *serverAndRepos) untilFile(name string) {
 	s.t.Helper()
 	s.until(name+" is there", func() bool { _, err := os.Stat(filepath.Join(s.dir, name)); return err == nil })
 }
 
 // until waits until something is so.
-func (s *stage) until(what string, so func() bool) {
+func (s *serverAndRepos) until(what string, so func() bool) {
 	s.t.Helper()
 	s.within(patience, what, so)
 }
 
 // within waits for so long until something is so.
-func (s *stage) within(longest time.Duration, what string, so func() bool) {
+func (s *serverAndRepos) within(longest time.Duration, what string, so func() bool) {
 	s.t.Helper()
 	deadline := time.NewTimer(longest)
 	defer deadline.Stop()
@@ -258,7 +260,7 @@ func (s *stage) within(longest time.Duration, what string, so func() bool) {
 }
 
 // events returns the types of what happened to a job, the oldest first.
-func (s *stage) events(key string) []string {
+func (s *serverAndRepos) events(key string) []string {
 	s.t.Helper()
 	answer, err := s.person.ListJobEventsWithResponse(context.Background(), key, nil)
 	if err != nil {

@@ -24,8 +24,8 @@ const patience = 90 * time.Second
 // firstPort is the first port that servers of these tests may get.
 const firstPort = 21000
 
-// world is a server, the hosts that work for it, and a person who watches.
-type world struct {
+// serverAndHosts is a server, the hosts that work for it, and a person who watches.
+type serverAndHosts struct {
 	t       *testing.T
 	dir     string
 	address string
@@ -33,10 +33,10 @@ type world struct {
 	server  *processtest.Process
 }
 
-// newWorld starts a server on a database of its own.
-func newWorld(t *testing.T) *world {
+// newServerAndHosts starts a server on a database of its own.
+func newServerAndHosts(t *testing.T) *serverAndHosts {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort)}
+	w := &serverAndHosts{t: t, dir: t.TempDir(), address: processtest.FreeAddress(t, firstPort)}
 	w.server = &processtest.Process{T: t, Path: serverBinary, Env: []string{"DATABASE_URL=" + dbtest.URL(t),
 		"FLEETBOARD_DATA_DIR=" + filepath.Join(w.dir, "data"), "FLEETBOARD_LISTEN=" + w.address, "FLEETBOARD_RATE_LIMIT=0",
 		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
@@ -61,10 +61,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) url() string { return "http://" + w.address }
+func (w *serverAndHosts) url() string { return "http://" + w.address }
 
 // token returns one of those that the first start wrote.
-func (w *world) token(name string) string {
+func (w *serverAndHosts) token(name string) string {
 	w.t.Helper()
 	text, err := os.ReadFile(filepath.Join(w.dir, "data", name))
 	if err != nil {
@@ -90,10 +90,10 @@ var tools = []string{"sh", "bash", "env", "cat", "chmod", "cp", "dirname", "find
 	"sleep", "touch", "tr", "true", "false", "uname", "sed", "id", "ps"}
 
 // dir is where all of a host is.
-func (w *world) hostDir(h host) string { return filepath.Join(w.dir, h.name) }
+func (w *serverAndHosts) hostDir(h host) string { return filepath.Join(w.dir, h.name) }
 
 // newHost makes the home of a host, without its worker.
-func (w *world) newHost(h host) {
+func (w *serverAndHosts) newHost(h host) {
 	w.t.Helper()
 	dir := w.hostDir(h)
 	expand := func(text string) string { return strings.ReplaceAll(text, "@DIR@", dir) }
@@ -114,7 +114,7 @@ func (w *world) newHost(h host) {
 }
 
 // wrapGit makes the host's git, where its machine has settings or is slow.
-func (w *world) wrapGit(h host) {
+func (w *serverAndHosts) wrapGit(h host) {
 	w.t.Helper()
 	dir := w.hostDir(h)
 	script := "#!/bin/sh\n"
@@ -132,12 +132,12 @@ func (w *world) wrapGit(h host) {
 	w.check(os.WriteFile(path, fmt.Appendf(nil, "%sexec %s \"$@\"\n", script, git), 0o700))
 }
 
-func (w *world) write(path, text string) {
+func (w *serverAndHosts) write(path, text string) {
 	w.t.Helper()
 	w.check(os.WriteFile(path, []byte(text), 0o600))
 }
 
-func (w *world) check(err error) {
+func (w *serverAndHosts) check(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -145,7 +145,7 @@ func (w *world) check(err error) {
 }
 
 // startWorker starts the worker of a host.
-func (w *world) startWorker(h host) *processtest.Process {
+func (w *serverAndHosts) startWorker(h host) *processtest.Process {
 	w.t.Helper()
 	dir := w.hostDir(h)
 	p := &processtest.Process{T: w.t, Path: fleetBinary, Args: append([]string{"worker", "--repos", filepath.Join(dir, "repos"), "--engine", "scripted",
@@ -158,7 +158,7 @@ func (w *world) startWorker(h host) *processtest.Process {
 
 // submit submits a job for a repository whose agent runs a script of the shell, and returns
 // its key.
-func (w *world) submit(t *testing.T, repo, script string, more func(*api.NewJob, map[string]any)) string {
+func (w *serverAndHosts) submit(t *testing.T, repo, script string, more func(*api.NewJob, map[string]any)) string {
 	t.Helper()
 	in := map[string]any{"script": map[string]any{"steps": []map[string]any{{"run": script}}}}
 	j := api.NewJob{Title: "Work in " + repo, Repo: &repo, MaxRetries: new(0)}
@@ -182,7 +182,7 @@ const cloneFailed = "clone_failed"
 
 // untilGivenBack waits until a host has given a job back because it cannot read its repository,
 // and cancels the job, which would be tried again and again.
-func (w *world) untilGivenBack(t *testing.T, key string) (j *api.Job) {
+func (w *serverAndHosts) untilGivenBack(t *testing.T, key string) (j *api.Job) {
 	t.Helper()
 	until(t, key+" is given back", func() bool {
 		answer, err := w.person.GetJobWithResponse(t.Context(), key)
@@ -202,7 +202,7 @@ func (w *world) untilGivenBack(t *testing.T, key string) (j *api.Job) {
 }
 
 // untilEnded waits until a job is in a status that its worker does not change.
-func (w *world) untilEnded(t *testing.T, key string) (j *api.Job) {
+func (w *serverAndHosts) untilEnded(t *testing.T, key string) (j *api.Job) {
 	t.Helper()
 	until(t, key+" has ended", func() bool {
 		answer, err := w.person.GetJobWithResponse(t.Context(), key)
@@ -216,7 +216,7 @@ func (w *world) untilEnded(t *testing.T, key string) (j *api.Job) {
 }
 
 // logOf returns the log of a job.
-func (w *world) logOf(t *testing.T, key string) string {
+func (w *serverAndHosts) logOf(t *testing.T, key string) string {
 	t.Helper()
 	answer, err := w.person.ListJobLogsWithResponse(context.Background(), key, nil)
 	if err != nil {

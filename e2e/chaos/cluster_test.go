@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stage is everything that runs: the database, the servers, the agents and the
+// cluster is everything that runs: the database, the servers, the agents and the
 // person, with their logs in one directory.
-type stage struct {
+type cluster struct {
 	t        *testing.T
 	dir      string
 	postgres *postgres
@@ -48,10 +48,10 @@ func keptDir(t *testing.T) string {
 	return dir
 }
 
-// newStage sets everything up; nothing works on anything yet.
-func newStage(ctx context.Context, t *testing.T, servers, agents int) *stage {
+// newCluster sets everything up; nothing works on anything yet.
+func newCluster(ctx context.Context, t *testing.T, servers, agents int) *cluster {
 	t.Helper()
-	s := &stage{t: t, dir: keptDir(t)}
+	s := &cluster{t: t, dir: keptDir(t)}
 	s.postgres = newPostgres(t, s.dir)
 	s.webs = newWebs(t, servers, s.postgres.url, s.dir)
 	var urls []string
@@ -85,7 +85,7 @@ const submitters = 4
 
 // submitFor has the person submit and meddle for a while, and tend until ctx
 // ends. It returns when the last job is submitted; tended waits for the rest.
-func (s *stage) submitFor(ctx context.Context, length time.Duration) (tended *sync.WaitGroup) {
+func (s *cluster) submitFor(ctx context.Context, length time.Duration) (tended *sync.WaitGroup) {
 	short, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
 	tended = &sync.WaitGroup{}
@@ -101,7 +101,7 @@ func (s *stage) submitFor(ctx context.Context, length time.Duration) (tended *sy
 }
 
 // settle waits until every job has ended.
-func (s *stage) settle(ctx context.Context, limit time.Duration) {
+func (s *cluster) settle(ctx context.Context, limit time.Duration) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -120,7 +120,7 @@ func (s *stage) settle(ctx context.Context, limit time.Duration) {
 }
 
 // alive asserts that every server answers and that no process went by itself.
-func (s *stage) alive(ctx context.Context) {
+func (s *cluster) alive(ctx context.Context) {
 	s.t.Helper()
 	for _, w := range s.webs {
 		if w.proc.gone() || !w.ready(ctx) {
@@ -135,7 +135,7 @@ func (s *stage) alive(ctx context.Context) {
 }
 
 // quiet ends the agents, so that nothing changes any more.
-func (s *stage) quiet() {
+func (s *cluster) quiet() {
 	for _, w := range s.workers {
 		if err := w.proc.end(syscall.SIGKILL); err != nil {
 			s.t.Error(err)
@@ -144,7 +144,7 @@ func (s *stage) quiet() {
 }
 
 // diaries returns all answers that the agents wrote down.
-func (s *stage) diaries() []line {
+func (s *cluster) diaries() []line {
 	s.t.Helper()
 	var all []line
 	for _, w := range s.workers {
@@ -158,7 +158,7 @@ func (s *stage) diaries() []line {
 }
 
 // run runs one of the server's own checks on the database.
-func (s *stage) run(ctx context.Context, check string) error {
+func (s *cluster) run(ctx context.Context, check string) error {
 	cmd := exec.CommandContext(ctx, serverBinary, check)
 	cmd.Env = s.webs[0].env
 	out, err := cmd.CombinedOutput()

@@ -27,8 +27,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/client/cli"
 )
 
-// world is a server, and a person at a terminal of the same machine.
-type world struct {
+// serverAndTerminal is a server, and a person at a terminal of the same machine.
+type serverAndTerminal struct {
 	t                *testing.T
 	url              string
 	db               *db.DB
@@ -61,7 +61,7 @@ var operations = sync.OnceValues(func() (map[string]string, error) {
 })
 
 // note notes which operation is called.
-func (w *world) note(r *http.Request) {
+func (w *serverAndTerminal) note(r *http.Request) {
 	all, err := operations()
 	if err != nil {
 		w.t.Error(err)
@@ -90,7 +90,7 @@ func (w *world) note(r *http.Request) {
 }
 
 // asked fails the test where a command made a call that its description does not name.
-func (w *world) asked(args []string) {
+func (w *serverAndTerminal) asked(args []string) {
 	w.t.Helper()
 	cmd, _, err := cli.NewRoot().Find(args)
 	if err != nil {
@@ -105,13 +105,13 @@ func (w *world) asked(args []string) {
 	}
 }
 
-// newWorld starts a server of the API on a fresh database. The person has the owner's and
+// newServerAndTerminal starts a server of the API on a fresh database. The person has the owner's and
 // the enrolment token in the environment.
-func newWorld(t *testing.T) *world {
+func newServerAndTerminal(t *testing.T) *serverAndTerminal {
 	t.Helper()
 	d := dbtest.New(t)
 	services := apptest.Start(t, d)
-	w := newPerson(t)
+	w := newTerminal(t)
 	w.db = d
 	data := filepath.Join(w.home, "data")
 	if _, err := services.Accounts.Setup.Bootstrap(t.Context(), setup.BootstrapInput{DataDir: data}); err != nil {
@@ -135,15 +135,15 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// newPerson is somebody without a server.
-func newPerson(t *testing.T) *world {
+// newTerminal is somebody without a server.
+func newTerminal(t *testing.T) *serverAndTerminal {
 	t.Helper()
-	w := &world{t: t, home: t.TempDir(), env: map[string]string{}, called: map[string]bool{}}
+	w := &serverAndTerminal{t: t, home: t.TempDir(), env: map[string]string{}, called: map[string]bool{}}
 	w.env["HOME"] = w.home
 	return w
 }
 
-func (w *world) read(path string) string {
+func (w *serverAndTerminal) read(path string) string {
 	w.t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *world) read(path string) string {
 }
 
 // client speaks to the server without the command.
-func (w *world) client(token string) *api.Client {
+func (w *serverAndTerminal) client(token string) *api.Client {
 	w.t.Helper()
 	server, err := client.New(w.url, token, api.Options{})
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *world) client(token string) *api.Client {
 }
 
 // agent speaks as the agent that claimed last from here.
-func (w *world) agent() *api.Client {
+func (w *serverAndTerminal) agent() *api.Client {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.home, "state", "fleet", "agents", "*.json"))
 	if err != nil || len(files) != 1 {
@@ -185,12 +185,12 @@ type ran struct {
 }
 
 // fleet runs a command line, with nothing on stdin.
-func (w *world) fleet(args ...string) ran {
+func (w *serverAndTerminal) fleet(args ...string) ran {
 	w.t.Helper()
 	return w.fleetIn("", args...)
 }
 
-func (w *world) fleetIn(in string, args ...string) ran {
+func (w *serverAndTerminal) fleetIn(in string, args ...string) ran {
 	w.t.Helper()
 	w.mu.Lock()
 	clear(w.called)
@@ -204,7 +204,7 @@ func (w *world) fleetIn(in string, args ...string) ran {
 }
 
 // around returns what a command finds.
-func (w *world) around(in string, out, complaints *buffer) cli.Env {
+func (w *serverAndTerminal) around(in string, out, complaints *buffer) cli.Env {
 	e := cli.Env{In: strings.NewReader(in), Out: out, Err: complaints, Getenv: func(name string) string { return w.env[name] },
 		ConfigDir: filepath.Join(w.home, "config", "fleet"), StateDir: filepath.Join(w.home, "state", "fleet"),
 		Now: func() time.Time {
@@ -253,7 +253,7 @@ type running struct {
 }
 
 // start runs a command until it ends by itself or is stopped.
-func (w *world) start(args ...string) *running {
+func (w *serverAndTerminal) start(args ...string) *running {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	r := &running{w.t, "fleet " + strings.Join(args, " "), &buffer{}, &buffer{}, cancel, make(chan int, 1)}

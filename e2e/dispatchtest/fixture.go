@@ -24,8 +24,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// World is a workspace with everything that gives jobs to agents.
-type World struct {
+// Fixture is a workspace with everything that gives jobs to agents.
+type Fixture struct {
 	T         testing.TB
 	Ctx       context.Context
 	DB        *db.DB
@@ -54,7 +54,7 @@ func (k *Tokens) IssueAgentToken(p tenancy.Principal) (string, time.Time, error)
 }
 
 // New returns an empty workspace in a database of its own.
-func New(t *testing.T) *World {
+func New(t *testing.T) *Fixture {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
@@ -62,12 +62,12 @@ func New(t *testing.T) *World {
 }
 
 // In is another process on the same database.
-func In(t testing.TB, d *db.DB, workspace ids.ID) *World {
+func In(t testing.TB, d *db.DB, workspace ids.ID) *Fixture {
 	t.Helper()
 	n := notifier.New(d, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	w := &World{T: t, Ctx: t.Context(), DB: d, Workspace: workspace, Owner: dbfactory.Person(workspace, tenancy.RoleOwner),
+	w := &Fixture{T: t, Ctx: t.Context(), DB: d, Workspace: workspace, Owner: dbfactory.Person(workspace, tenancy.RoleOwner),
 		Tokens: &Tokens{}, Wake: n, Listening: make(chan struct{})}
 	w.Jobs = jobs.NewService(d, n, dbtest.Vault(d), nil)
 	w.Fleet = fleet.NewService(d, n)
@@ -80,7 +80,7 @@ func In(t testing.TB, d *db.DB, workspace ids.ID) *World {
 }
 
 // Job makes a job; title is its title, change says what else matters.
-func (w *World) Job(title string, change ...func(*jobs.New)) jobs.Job {
+func (w *Fixture) Job(title string, change ...func(*jobs.New)) jobs.Job {
 	w.T.Helper()
 	n := jobs.New{Spec: jobs.Spec{Title: title}}
 	for _, c := range change {
@@ -125,7 +125,7 @@ func Estimate(minutes int) func(*jobs.New) {
 func Losses(most int) func(*jobs.New) { return func(n *jobs.New) { n.MaxLost = &most } }
 
 // Product makes a product, or changes what it allows.
-func (w *World) Product(name string, allows jobs.ProductSettings) jobs.Product {
+func (w *Fixture) Product(name string, allows jobs.ProductSettings) jobs.Product {
 	w.T.Helper()
 	p, _, err := w.Jobs.PutProduct(w.Ctx, w.Owner, name, allows)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *World) Product(name string, allows jobs.ProductSettings) jobs.Product {
 }
 
 // Act carries out a person's verb, which must be possible.
-func (w *World) Act(j jobs.Job, verb jobs.Trigger) jobs.Job {
+func (w *Fixture) Act(j jobs.Job, verb jobs.Trigger) jobs.Job {
 	w.T.Helper()
 	now, err := w.Dispatch.Act(w.Ctx, w.Owner, j.Key, actions.Action{Verb: verb, Reason: "because"})
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *World) Act(j jobs.Job, verb jobs.Trigger) jobs.Job {
 }
 
 // Complete hands a claimed job in.
-func (w *World) Complete(agent tenancy.Principal, held jobs.Job) jobs.Job {
+func (w *Fixture) Complete(agent tenancy.Principal, held jobs.Job) jobs.Job {
 	w.T.Helper()
 	done, err := w.Dispatch.Complete(w.Ctx, agent, Ref(held), report.Completion{})
 	if err != nil {
@@ -155,7 +155,7 @@ func (w *World) Complete(agent tenancy.Principal, held jobs.Job) jobs.Job {
 }
 
 // Passed moves the clocks of a job's lease back by minutes.
-func (w *World) Passed(j jobs.Job, minutes int) {
+func (w *Fixture) Passed(j jobs.Job, minutes int) {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET claimed_at = claimed_at - make_interval(mins => $2),
 		warned_at = warned_at - make_interval(mins => $2), progress_at = progress_at - make_interval(mins => $2)
@@ -163,7 +163,7 @@ func (w *World) Passed(j jobs.Job, minutes int) {
 }
 
 // Agent registers an agent of its own factory and returns it as a principal.
-func (w *World) Agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
+func (w *Fixture) Agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
 	w.T.Helper()
 	r := fleet.Registration{Agent: name, BootID: "boot-1", MaxConcurrentJobs: 100, Factory: fleet.FactoryInfo{
 		Name: "factory-of-" + name, OS: "linux", Engines: []string{"claude"}, Seats: 1000,
@@ -178,7 +178,7 @@ func (w *World) Agent(name string, change ...func(*fleet.Registration)) tenancy.
 }
 
 // Claim takes one job, which must be there.
-func (w *World) Claim(agent tenancy.Principal) jobs.Job {
+func (w *Fixture) Claim(agent tenancy.Principal) jobs.Job {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *World) Claim(agent tenancy.Principal) jobs.Job {
 }
 
 // Nothing asserts that a claim gives nothing, for that reason.
-func (w *World) Nothing(agent tenancy.Principal, reason string) {
+func (w *Fixture) Nothing(agent tenancy.Principal, reason string) {
 	w.T.Helper()
 	got, err := w.Dispatch.Claim(w.Ctx, agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 0 || got.Reason != reason {
@@ -203,7 +203,7 @@ func (w *World) Nothing(agent tenancy.Principal, reason string) {
 func Ref(j jobs.Job) lease.Ref { return lease.Ref{Job: j.Key, Epoch: j.Epoch} }
 
 // Get reads a job again.
-func (w *World) Get(j jobs.Job) jobs.Job {
+func (w *Fixture) Get(j jobs.Job) jobs.Job {
 	w.T.Helper()
 	now, err := w.Jobs.Get(w.Ctx, w.Owner, j.Key)
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *World) Get(j jobs.Job) jobs.Job {
 }
 
 // Want asserts a job's status.
-func (w *World) Want(j jobs.Job, status jobs.Status) jobs.Job {
+func (w *Fixture) Want(j jobs.Job, status jobs.Status) jobs.Job {
 	w.T.Helper()
 	now := w.Get(j)
 	if now.Status != status {
@@ -223,7 +223,7 @@ func (w *World) Want(j jobs.Job, status jobs.Status) jobs.Job {
 }
 
 // Expire moves a lease's end into the past.
-func (w *World) Expire(j jobs.Job) {
+func (w *Fixture) Expire(j jobs.Job) {
 	w.T.Helper()
 	dbfactory.Exec(w.T, w.DB, `UPDATE job_lease SET expires_at = clock_timestamp() - interval '1 second' WHERE job_id = $1`, j.ID)
 }
@@ -232,7 +232,7 @@ func (w *World) Expire(j jobs.Job) {
 // exactly while ready, one open attempt for each lease; and that each change of a
 // status has one event, a repo's slot a job that is ready or worked on, and a gate a
 // parent that waits exactly while a child is open.
-func (w *World) Consistent() {
+func (w *Fixture) Consistent() {
 	w.T.Helper()
 	wrong := dbfactory.Text(w.T, w.DB, `SELECT concat_ws('; ',
 		(SELECT count(*) || ' leased jobs without a lease' FROM job j LEFT JOIN job_lease l ON l.job_id = j.id

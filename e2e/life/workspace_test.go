@@ -61,8 +61,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// world is one workspace of its own, with its owner's token.
-type world struct {
+// testWorkspace is one workspace of its own, with its owner's token.
+type testWorkspace struct {
 	*server
 	t         failer
 	conn      *pgx.Conn // the database's owner: moves clocks
@@ -71,8 +71,8 @@ type world struct {
 	person    string
 }
 
-func (s *server) newWorld(t failer, conn *pgx.Conn) *world {
-	w := &world{server: s, t: t, conn: conn, workspace: ids.New()}
+func (s *server) newTestWorkspace(t failer, conn *pgx.Conn) *testWorkspace {
+	w := &testWorkspace{server: s, t: t, conn: conn, workspace: ids.New()}
 	w.sql(`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`, w.workspace)
 	w.sql(`INSERT INTO job_number (workspace_id) VALUES ($1)`, w.workspace)
 	w.sql(`INSERT INTO product (workspace_id, id, name) SELECT $1, gen_random_uuid(), unnest(ARRAY['default', 'vega'])`, w.workspace)
@@ -82,7 +82,7 @@ func (s *server) newWorld(t failer, conn *pgx.Conn) *world {
 	return w
 }
 
-func (w *world) token(t tokens.NewToken) string {
+func (w *testWorkspace) token(t tokens.NewToken) string {
 	token, err := w.people.Tokens.Issue(context.Background(), w.owner, t)
 	if err != nil {
 		w.t.Fatalf("token: %v", err)
@@ -91,7 +91,7 @@ func (w *world) token(t tokens.NewToken) string {
 }
 
 // enrolmentToken makes one, limited to the default product where it is narrow.
-func (w *world) enrolmentToken(name string, narrow bool) *enrolment {
+func (w *testWorkspace) enrolmentToken(name string, narrow bool) *enrolment {
 	e := &enrolment{name: name, narrow: narrow}
 	in := tokens.NewToken{Kind: tenancy.KindEnrolment, Name: name}
 	if narrow {
@@ -105,7 +105,7 @@ func (w *world) enrolmentToken(name string, narrow bool) *enrolment {
 	return e
 }
 
-func (w *world) sql(statement string, args ...any) {
+func (w *testWorkspace) sql(statement string, args ...any) {
 	if _, err := w.conn.Exec(context.Background(), statement, args...); err != nil {
 		w.t.Fatalf("%s: %v", statement, err)
 	}
@@ -142,7 +142,7 @@ type job struct {
 	} `json:"lease"`
 }
 
-func (w *world) call(token, method, path string, body any) answer {
+func (w *testWorkspace) call(token, method, path string, body any) answer {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		w.t.Fatalf("%v", err)
@@ -177,14 +177,14 @@ func (w *world) call(token, method, path string, body any) answer {
 	return a
 }
 
-func (w *world) decode(a answer, into any) {
+func (w *testWorkspace) decode(a answer, into any) {
 	if err := json.Unmarshal(a.raw, into); err != nil {
 		w.t.Fatalf("%v: %v", a, err)
 	}
 }
 
 // list reads all jobs of the workspace, by key.
-func (w *world) list() map[string]job {
+func (w *testWorkspace) list() map[string]job {
 	a := w.call(w.person, "GET", "/jobs?limit=200", nil)
 	var page struct {
 		Items []job `json:"items"`

@@ -22,18 +22,18 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// world is the services on a database of their own, without the loops of a whole server: a
+// services is the services on a database of their own, without the loops of a whole server: a
 // life says when the coordinator works.
-type world struct {
-	*dispatchtest.World
+type services struct {
+	*dispatchtest.Fixture
 	money *budgets.Service
 	conn  *pgx.Conn // the database's owner: moves clocks
 	zone  string    // in which it is about noon, so that no day ends meanwhile
 }
 
-func newWorld(t *testing.T) *world {
+func newServices(t *testing.T) *services {
 	t.Helper()
-	w := &world{World: dispatchtest.New(t)}
+	w := &services{Fixture: dispatchtest.New(t)}
 	w.money, w.conn = budgets.NewService(w.DB, w.Wake, w.Dispatch), dbtest.Owner(t, w.DB)
 	west := time.Now().UTC().Hour() - 12
 	w.zone = fmt.Sprintf("Etc/GMT%+d", west)
@@ -48,7 +48,7 @@ type agent struct {
 
 // life is one random life of the money of a workspace, and the model beside it.
 type life struct {
-	*world
+	*services
 	*model
 	seed   uint64
 	r      *rand.Rand
@@ -58,12 +58,12 @@ type life struct {
 	opened map[ids.ID]map[int]bool // the periods that are stored, by budget and day
 }
 
-func (w *world) newLife(t *testing.T, seed uint64) *life {
+func (w *services) newLife(t *testing.T, seed uint64) *life {
 	t.Helper()
-	here := *w.World
+	here := *w.Fixture
 	here.T, here.Ctx, here.Workspace = t, t.Context(), ids.New()
 	here.Owner = dbfactory.Person(here.Workspace, tenancy.RoleOwner)
-	l := &life{world: &world{World: &here, money: w.money, conn: w.conn, zone: w.zone}, model: newModel(), seed: seed,
+	l := &life{services: &services{Fixture: &here, money: w.money, conn: w.conn, zone: w.zone}, model: newModel(), seed: seed,
 		r: rand.New(rand.NewPCG(seed, 32))}
 	l.exec(`INSERT INTO workspace (id, slug, name) VALUES ($1, $2, 'Kestrel Labs')`, l.Workspace, fmt.Sprint("life-", seed))
 	l.exec(`INSERT INTO job_number (workspace_id) VALUES ($1)`, l.Workspace)
@@ -261,7 +261,7 @@ func (l *life) readJobs() {
 }
 
 // isClean checks that the audit finds nothing in all lives of the database.
-func (w *world) isClean(t *testing.T) {
+func (w *services) isClean(t *testing.T) {
 	t.Helper()
 	r, err := audit.Run(context.WithoutCancel(t.Context()), w.DB)
 	if err != nil {
