@@ -19,7 +19,7 @@ import (
 )
 
 // quarter is a hard budget of the workspace with two dollars, of which each lease reserves one.
-func quarter(t *testing.T, d *handlertest.Desk) {
+func quarter(t *testing.T, d *handlertest.Workspace) {
 	t.Helper()
 	slice, limit := spend.Nanos(1_000_000_000), spend.Nanos(2_000_000_000)
 	_, err := budgets.NewService(d.DB, quiet{}, nil).Create(t.Context(), d.Owner, budgets.Input{Name: "Quarter", Scope: budgets.Workspace,
@@ -40,7 +40,7 @@ func model(name string) func(*fleet.Registration) {
 // Promise P12 for money: the card, the page and the form of a new job name the budget that
 // keeps a job back, also before anybody claims it.
 func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
-	spent := func(t *testing.T, d *handlertest.Desk) (tenancy.Principal, jobs.Job) {
+	spent := func(t *testing.T, d *handlertest.Workspace) (tenancy.Principal, jobs.Job) {
 		t.Helper()
 		quarter(t, d)
 		agent := d.Agent("claude-1")
@@ -50,43 +50,43 @@ func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
 		return agent, first
 	}
 	for name, c := range map[string]struct {
-		make             func(*testing.T, *handlertest.Desk) jobs.Job
+		make             func(*testing.T, *handlertest.Workspace) jobs.Job
 		card, page, form string
 		offers           string // a link on the page
 	}{
-		"a budget that is used up": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a budget that is used up": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			spent(t, d)
 			return d.Job("Second")
 		}, `"Quarter" has $0.00 free`, `"Quarter" has $0.00 free`, `"Quarter" has $0.00 free`, "/budgets?budget="},
-		"a throttle": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a throttle": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			quarter(t, d)
 			dbfactory.Exec(t, d.DB, `UPDATE budget SET throttle = true, throttled_below = 9`)
 			d.Agent("claude-1")
 			return d.Job("Second")
 		}, "would run out before its period ends", "waits for its budget", "would run out before its period ends", "/budgets?budget="},
-		"a model without a price": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a model without a price": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			quarter(t, d)
 			d.Agent("strange", model("house-7b"))
 			return d.Job("Second")
 		}, `The model "house-7b" has no price`, `"Quarter" lets only models with a price spend`, `The model "house-7b" has no price`, "/needs-you"},
-		"a pause by a budget": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a pause by a budget": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			_, first := spent(t, d)
 			dbfactory.Exec(t, d.DB, `DELETE FROM job_lease`)
 			dbfactory.Exec(t, d.DB, `UPDATE job SET status = 'paused', status_by = 'budget', status_by_kind = 'system' WHERE id = $1`, first.ID)
 			return first
 		}, `"Quarter" has $0.00 free`, "is paused by its budget", "", "/budgets?budget="},
-		"a pause that its agent has not carried out": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a pause that its agent has not carried out": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			d.Job("First")
 			first := d.Claim(d.Agent("claude-1"))
 			d.Act(t, first.Key, actions.Action{Verb: jobs.ByPause})
 			return first
 		}, "Pausing… asked by", "Pausing… asked by", "", ""},
-		"a cancel that its agent has not carried out": {func(t *testing.T, d *handlertest.Desk) jobs.Job {
+		"a cancel that its agent has not carried out": {func(t *testing.T, d *handlertest.Workspace) jobs.Job {
 			t.Helper()
 			d.Job("First")
 			first := d.Claim(d.Agent("claude-1"))
@@ -95,7 +95,7 @@ func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
 		}, "Cancelling… asked by", "Cancelling… asked by", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := handlertest.NewDesk(t)
+			d := handlertest.NewWorkspace(t)
 			j := c.make(t, d)
 			if got := words(handlertest.Page(t, d.Get("/board"), http.StatusOK).Find(`[data-card="` + j.Key + `"]`)); !strings.Contains(got, c.card) {
 				t.Errorf("the card says %q", got)
@@ -120,32 +120,32 @@ func TestMoneyThatKeepsAJobBackIsNamedOnItsPages(t *testing.T) {
 // A model without a price waits for a person in Needs you, who says what it counts as, lets
 // it pass or gives it a price; then it is gone from there.
 func TestAModelWithoutAPriceNeedsAPerson(t *testing.T) {
-	for name, answer := range map[string]func(*testing.T, *handlertest.Desk){
-		"count": func(t *testing.T, d *handlertest.Desk) {
+	for name, answer := range map[string]func(*testing.T, *handlertest.Workspace){
+		"count": func(t *testing.T, d *handlertest.Workspace) {
 			t.Helper()
 			handlertest.WantRedirect(t, d.Post("/prices/models", url.Values{"model": {"house-7b"}, "decision": {"count"}, "counts_as": {"openai/gpt-5-mini"}}), "/needs-you")
 			doc := handlertest.Page(t, d.Get("/prices"), http.StatusOK)
 			handlertest.WantText(t, doc, "#toasts", "house-7b counts as openai/gpt-5-mini")
 			handlertest.WantText(t, doc, "#models", "counts as openai/gpt-5-mini")
 		},
-		"pass": func(t *testing.T, d *handlertest.Desk) {
+		"pass": func(t *testing.T, d *handlertest.Workspace) {
 			t.Helper()
 			handlertest.WantRedirect(t, d.Post("/prices/models", url.Values{"model": {"house-7b"}, "decision": {"pass"}}), "/needs-you")
 			handlertest.WantText(t, handlertest.Page(t, d.Get("/prices"), http.StatusOK), "#models", "passes without a price")
 			d.AwaitText(t, "/timeline", "main", "house-7b passes without a price")
 		},
-		"a price": func(t *testing.T, d *handlertest.Desk) {
+		"a price": func(t *testing.T, d *handlertest.Workspace) {
 			t.Helper()
 			handlertest.WantRedirect(t, d.Post("/prices", url.Values{"provider": {"house"}, "model": {"House-7B"}, "valid_from": {"2026-01-01"}, "input": {"1"},
 				"output": {"1"}, "cache_read": {"1"}, "cache_write": {"1"}, "cache_write_1h": {"1"}}), "/prices")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := handlertest.NewDesk(t)
+			d := handlertest.NewWorkspace(t)
 			quarter(t, d)
 			strange := d.Agent("strange", model("House-7B"), func(r *fleet.Registration) { r.Provider = "house" })
 			d.Job("Build")
-			if got, err := d.Elsewhere.Claim(t.Context(), strange, claim.Request{}); err != nil || got.Reason != claim.ReasonBudget {
+			if got, err := d.OtherProcess.Claim(t.Context(), strange, claim.Request{}); err != nil || got.Reason != claim.ReasonBudget {
 				t.Fatalf("%+v, %v", got, err)
 			}
 			doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)

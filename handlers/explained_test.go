@@ -20,7 +20,7 @@ import (
 // Promise P12 for people: whatever keeps a job from running stands on its card and
 // on its page.
 func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	five := 5
 	for name, allows := range map[string]jobs.ProductSettings{
@@ -55,17 +55,17 @@ func TestEveryJobThatDoesNotRunSaysWhyOnItsCardAndPage(t *testing.T) {
 		return d.Now(held)
 	}
 	complete := func(a tenancy.Principal, r lease.Ref) error {
-		_, err := d.Elsewhere.Complete(t.Context(), a, r, report.Completion{Commit: "9be04d1f00"})
+		_, err := d.OtherProcess.Complete(t.Context(), a, r, report.Completion{Commit: "9be04d1f00"})
 		return err
 	}
 	fail := func(retryable bool) func(tenancy.Principal, lease.Ref) error {
 		return func(a tenancy.Principal, r lease.Ref) error {
-			_, err := d.Elsewhere.Fail(t.Context(), a, r, report.Failure{Error: "lint fails", Retryable: retryable})
+			_, err := d.OtherProcess.Fail(t.Context(), a, r, report.Failure{Error: "lint fails", Retryable: retryable})
 			return err
 		}
 	}
 	ask := func(a tenancy.Principal, r lease.Ref) error {
-		_, err := d.Elsewhere.Ask(t.Context(), a, r, report.Question{Text: "Which database?"})
+		_, err := d.OtherProcess.Ask(t.Context(), a, r, report.Question{Text: "Which database?"})
 		return err
 	}
 	says := map[string]string{} // by key

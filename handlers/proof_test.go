@@ -110,7 +110,7 @@ func TestTheProviderProvesAgain(t *testing.T) {
 // With a new password the personal tokens end, where that is wished, in every
 // workspace.
 func TestAPasswordChangeRevokesTokens(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.AlsoIn("Other Labs", "member")
 	handlertest.WantRedirect(t, d.Post(links.Password, url.Values{"password": {handlertest.OwnerPassword}}), links.Account)
 	make := func(key string) {

@@ -15,7 +15,7 @@ import (
 
 // The form's secrets are kept from everybody; its inputs are shown.
 func TestAFormWithSecrets(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	typed := url.Values{"inputs": {"URL = https://x?a=b\r\n\r\nEMPTY=\r\n"}, "secrets": {"TOKEN=canary=1\r\n PIN = canary 2 \r\n"}}
 	handlertest.WantRedirect(t, d.Post("/jobs", handlertest.Filled(typed)), "/jobs/FB-1")
@@ -45,7 +45,7 @@ func TestAFormWithSecrets(t *testing.T) {
 // A refused form comes back without its secrets, and says so. No sentence repeats
 // what was typed.
 func TestARefusedFormDoesNotShowSecrets(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for what, c := range map[string]struct {
 		in         url.Values
 		field, say string
@@ -76,7 +76,7 @@ func TestARefusedFormDoesNotShowSecrets(t *testing.T) {
 
 // Owners change the key; admins see how far it is, others nothing.
 func TestThePageOfTheKeys(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/settings/secrets"), http.StatusOK)
 	handlertest.WantText(t, doc, "main", "No secret is kept yet")
 	handlertest.WantCount(t, doc, "#dlg-renew", 0)

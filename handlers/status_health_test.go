@@ -10,7 +10,7 @@ import (
 )
 
 func TestHealthOfTheCoordinatorForMonitors(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	stranger := &handlertest.Site{Server: d.Server, DB: d.DB, LogText: d.LogText, Cookies: map[string]*http.Cookie{}}
 	ask := func(status int) handlers.CoordinatorHealth {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 // The job's page shows what each attempt used, and all of them; before anything was
 // used it says nothing about it.
 func TestUsageOnTheJobsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	first := lease.Ref{Job: j.Key, Epoch: j.Epoch}
 	for _, path := range []string{"/jobs/FB-1", "/jobs/FB-1/attempts"} {
@@ -35,10 +35,10 @@ func TestUsageOnTheJobsPage(t *testing.T) {
 	handlertest.WantCount(t, doc, "#attempts-used", 0)
 	handlertest.WantCount(t, doc, ".side a[href='/usage?job=FB-1&model=sonnet'], aside a[href='/usage?job=FB-1&model=sonnet']", 1)
 
-	if _, err := d.Elsewhere.Release(t.Context(), agent, first, report.Release{Reason: "tired"}); err != nil {
+	if _, err := d.OtherProcess.Release(t.Context(), agent, first, report.Release{Reason: "tired"}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := d.Elsewhere.Claim(t.Context(), agent, claim.Request{})
+	got, err := d.OtherProcess.Claim(t.Context(), agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 {
 		t.Fatal(got, err)
 	}

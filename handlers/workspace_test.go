@@ -17,7 +17,7 @@ import (
 )
 
 func TestTheWorkspacesPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/settings/workspace"), http.StatusOK)
 	handlertest.WantText(t, doc, "#workspace dl", "Slugdefault")
 	handlertest.WantText(t, doc, "#workspace dl", "owner, what that means")
@@ -48,7 +48,7 @@ func TestTheWorkspacesPage(t *testing.T) {
 
 // Whoever makes a workspace is in it, and sees nothing of the other one.
 func TestMakeAnotherWorkspace(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Secret of the first")
 	doc := handlertest.Page(t, d.Post("/workspaces", url.Values{"name": {" "}}), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#new_name-e", "Use 1 to 100 characters.")
@@ -74,7 +74,7 @@ func TestMakeAnotherWorkspace(t *testing.T) {
 
 // After a switch a page of the old workspace is not shown as one of the new one.
 func TestSwitchTheWorkspace(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.AlsoIn("Other Labs", tenancy.RoleViewer)
 	for next, want := range map[string]string{
 		"/jobs/FB-1": "/board", "/board?q=secret": "/board", "/settings/products/ledger": "/board", "//evil.example": "/board", "": "/board",
@@ -99,7 +99,7 @@ func TestSwitchTheWorkspace(t *testing.T) {
 
 // A page says with all it sends in which workspace it was made.
 func TestEveryFormSaysItsWorkspace(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
 	d.Agent("claude-1")
 	for _, address := range []string{"/board", "/jobs/FB-1", "/jobs/new", "/agents", "/needs-you", "/review", "/timeline",
@@ -119,7 +119,7 @@ func TestEveryFormSaysItsWorkspace(t *testing.T) {
 // Two tabs: what one of them sends after a switch in the other changes nothing,
 // in either workspace.
 func TestAnOldTabChangesNothing(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	other := d.AlsoIn("Other Labs", tenancy.RoleOwner)
 	handlertest.WantRedirect(t, d.SwitchTo(other, "/board"), "/board")
@@ -182,7 +182,7 @@ func TestAnOldTabChangesNothing(t *testing.T) {
 
 // The settings are in the navigation of every size of screen, and in the palette.
 func TestTheWayToTheSettings(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	handlertest.WantCount(t, doc, ".side .nav a[href='/settings'], #more-menu a[href='/settings']", 2)
 	handlertest.WantText(t, doc, "#person-menu", "Your account Keyboard ?Log out")

@@ -6,8 +6,8 @@ import (
 )
 
 // Did is what a person did in settings, as the server writes it.
-func (d *Desk) Did(name string, kind eventlog.Type, payload string, changes ...eventlog.Change) {
-	d.t.Helper()
-	d.Logged(eventlog.Event{Type: kind, Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: name},
+func (w *Workspace) Did(name string, kind eventlog.Type, payload string, changes ...eventlog.Change) {
+	w.t.Helper()
+	w.Logged(eventlog.Event{Type: kind, Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: name},
 		Payload: []byte(payload), Changes: changes})
 }

@@ -11,14 +11,14 @@ import (
 )
 
 // Burst pauses, resumes and cancels jobs, several at once, and adds new ones.
-func (d *Desk) Burst(t *testing.T) (changes int) {
+func (w *Workspace) Burst(t *testing.T) (changes int) {
 	t.Helper()
 	var group errgroup.Group
 	for part := range 6 {
 		group.Go(func() error {
 			for n := part + 1; n <= 120; n += 6 {
 				for _, verb := range []jobs.Trigger{jobs.ByPause, jobs.ByResume, jobs.ByCancel}[:1+n%3] {
-					if _, err := d.Elsewhere.Act(t.Context(), d.Owner, fmt.Sprint("FB-", n), actions.Action{Verb: verb}); err != nil {
+					if _, err := w.OtherProcess.Act(t.Context(), w.Owner, fmt.Sprint("FB-", n), actions.Action{Verb: verb}); err != nil {
 						return err
 					}
 				}
@@ -27,7 +27,7 @@ func (d *Desk) Burst(t *testing.T) (changes int) {
 		})
 	}
 	group.Go(func() error {
-		_, err := d.Jobs.Create(t.Context(), d.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "The last"}, Priority: new(int)})
+		_, err := w.Jobs.Create(t.Context(), w.Owner, nil, jobs.New{Spec: jobs.Spec{Title: "The last"}, Priority: new(int)})
 		return err
 	})
 	if err := group.Wait(); err != nil {

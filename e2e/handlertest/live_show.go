@@ -89,11 +89,11 @@ func (s *Stream) Until(text string) Message {
 }
 
 // LiveURL returns the stream that a page opens.
-func (d *Desk) LiveURL(path string) string {
-	d.t.Helper()
-	target := Page(d.t, d.Get(path), http.StatusOK).Find("#live").AttrOr("hx-sse:connect", "")
+func (w *Workspace) LiveURL(path string) string {
+	w.t.Helper()
+	target := Page(w.t, w.Get(path), http.StatusOK).Find("#live").AttrOr("hx-sse:connect", "")
 	if target == "" {
-		d.t.Fatalf("%s has no stream", path)
+		w.t.Fatalf("%s has no stream", path)
 	}
 	return target
 }

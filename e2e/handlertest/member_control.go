@@ -7,16 +7,16 @@ import (
 )
 
 // NewToken makes a personal token of a browser's person.
-func (d *Desk) NewToken(s *Site) string {
-	d.t.Helper()
-	id, _ := ids.Parse(d.Account(s))
-	who, err := d.Accounts.Workspaces.Person(d.t.Context(), id, d.Workspace)
+func (w *Workspace) NewToken(s *Site) string {
+	w.t.Helper()
+	id, _ := ids.Parse(w.Account(s))
+	who, err := w.Accounts.Workspaces.Person(w.t.Context(), id, w.Workspace)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	token, err := d.Accounts.Tokens.Issue(d.t.Context(), who, tokens.NewToken{Kind: tenancy.KindPerson, Name: "script"})
+	token, err := w.Accounts.Tokens.Issue(w.t.Context(), who, tokens.NewToken{Kind: tenancy.KindPerson, Name: "script"})
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return token
 }

@@ -3,19 +3,19 @@ package handlertest
 import "github.com/fleetboard/fleetboard/internal/jobs"
 
 // Product makes one.
-func (d *Desk) Product(name string, in jobs.ProductSettings) {
-	d.t.Helper()
-	if _, _, err := d.Jobs.PutProduct(d.t.Context(), d.Owner, name, in); err != nil {
-		d.t.Fatal(err)
+func (w *Workspace) Product(name string, in jobs.ProductSettings) {
+	w.t.Helper()
+	if _, _, err := w.Jobs.PutProduct(w.t.Context(), w.Owner, name, in); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
 // Settings reads a product's settings again.
-func (d *Desk) Settings(name string) jobs.Product {
-	d.t.Helper()
-	p, err := d.Jobs.Product(d.t.Context(), d.Owner, name)
+func (w *Workspace) Settings(name string) jobs.Product {
+	w.t.Helper()
+	p, err := w.Jobs.Product(w.t.Context(), w.Owner, name)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return p
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // HandIn makes a job and lets the agent hand it in for review.
-func (d *Desk) HandIn(agent tenancy.Principal, title string, c report.Completion, change ...func(*jobs.New)) jobs.Job {
-	d.t.Helper()
+func (w *Workspace) HandIn(agent tenancy.Principal, title string, c report.Completion, change ...func(*jobs.New)) jobs.Job {
+	w.t.Helper()
 	needed := true
-	d.Job(title, append(change, func(n *jobs.New) { n.ReviewOverride = &needed })...)
-	j := d.Claim(agent)
-	done, err := d.Elsewhere.Complete(d.t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, c)
+	w.Job(title, append(change, func(n *jobs.New) { n.ReviewOverride = &needed })...)
+	j := w.Claim(agent)
+	done, err := w.OtherProcess.Complete(w.t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, c)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return done.Job
 }

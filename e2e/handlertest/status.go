@@ -7,7 +7,7 @@ import (
 )
 
 // Leads writes down that somebody coordinates, or did.
-func Leads(t *testing.T, d *Desk, lease, lastCycle string) {
+func Leads(t *testing.T, d *Workspace, lease, lastCycle string) {
 	t.Helper()
 	dbfactory.Leadership(t, d.DB, lease, lastCycle)
 }

@@ -6,12 +6,12 @@ import (
 )
 
 // Made makes a token at the page and returns it.
-func (d *Desk) Made(s *Site, in url.Values) string {
-	d.t.Helper()
-	doc := Page(d.t, s.Post("/settings/tokens", in), http.StatusOK)
+func (w *Workspace) Made(s *Site, in url.Values) string {
+	w.t.Helper()
+	doc := Page(w.t, s.Post("/settings/tokens", in), http.StatusOK)
 	token := doc.Find("#new-token pre").Text()
 	if doc.Find("#new-token [data-copy='"+token+"']").Length() != 1 || token == "" {
-		d.t.Fatalf("the page shows no token to copy: %q", token)
+		w.t.Fatalf("the page shows no token to copy: %q", token)
 	}
 	return token
 }

@@ -9,23 +9,23 @@ import (
 
 // ElsewhereOwner returns a browser of somebody who owns another workspace and is not
 // in this one.
-func (d *Desk) ElsewhereOwner(name string) *Site {
-	d.t.Helper()
-	s := d.As(tenancy.RoleOwner)
-	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
-	dbfactory.MoveMember(d.t, d.DB, d.Account(s), other)
+func (w *Workspace) ElsewhereOwner(name string) *Site {
+	w.t.Helper()
+	s := w.As(tenancy.RoleOwner)
+	other := dbfactory.NamedWorkspace(w.t, w.DB, name)
+	dbfactory.MoveMember(w.t, w.DB, w.Account(s), other)
 	return s
 }
 
-// AlsoIn makes the desk's owner a member of another workspace and returns its id.
-func (d *Desk) AlsoIn(name string, role tenancy.Role) string {
-	d.t.Helper()
-	other := dbfactory.NamedWorkspace(d.t, d.DB, name)
-	dbfactory.AddMember(d.t, d.DB, other, d.Account(d.Site), role)
+// AlsoIn makes the workspace's owner a member of another workspace and returns its id.
+func (w *Workspace) AlsoIn(name string, role tenancy.Role) string {
+	w.t.Helper()
+	other := dbfactory.NamedWorkspace(w.t, w.DB, name)
+	dbfactory.AddMember(w.t, w.DB, other, w.Account(w.Site), role)
 	return other.String()
 }
 
 // SwitchTo puts the person into another workspace.
-func (d *Desk) SwitchTo(workspace, next string) Answer {
-	return d.Post("/workspaces/switch", url.Values{"workspace": {workspace}, "next": {next}})
+func (w *Workspace) SwitchTo(workspace, next string) Answer {
+	return w.Post("/workspaces/switch", url.Values{"workspace": {workspace}, "next": {next}})
 }

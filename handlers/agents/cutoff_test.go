@@ -15,7 +15,7 @@ import (
 )
 
 func TestCutOffOnTheAgentsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	agent := d.Agent("claude-1")
 	d.Claim(agent)
@@ -31,7 +31,7 @@ func TestCutOffOnTheAgentsPage(t *testing.T) {
 	if now := d.Now(j); now.Status != jobs.Ready {
 		t.Errorf("the job is %s", now.Status)
 	}
-	if _, err := d.Elsewhere.Claim(t.Context(), agent, claim.Request{}); !fault.Is(err, fault.TokenRevoked) {
+	if _, err := d.OtherProcess.Claim(t.Context(), agent, claim.Request{}); !fault.Is(err, fault.TokenRevoked) {
 		t.Errorf("it claims: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // The kinds and the search leave what they say, in the page, in its live part and
 // after an action, and each kind says how many agents it would leave.
 func TestNarrowingTheAgents(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	d.Claim(d.Agent("busy"))
 	d.Agent("calm", func(r *fleet.Registration) { r.Factory.Capabilities = []string{"gpu:h100"} })
@@ -65,7 +65,7 @@ func TestNarrowingTheAgents(t *testing.T) {
 
 // What the stream of a narrowed page sends is narrowed alike.
 func TestANarrowedPageStaysNarrowedLive(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	agent := d.Agent("calm")
 	s := d.Stream(t, d.Listen(t)+links.Live("agents", "", url.Values{"show": {"idle"}}), "")

@@ -10,7 +10,7 @@ import (
 
 // Dead factories stand below the live ones, and only they can be removed.
 func TestRemoveAFactory(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("adam")
 	d.Agent("zoe")
 	remove := "form[action='/factories/factory-of-adam/remove']"

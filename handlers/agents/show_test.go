@@ -13,7 +13,7 @@ import (
 )
 
 func TestAgentsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#agents-panel", "No factory has reported yet")
 	d.Job("Alpha")
 	d.Claim(d.Agent("claude-1"))
@@ -40,7 +40,7 @@ func TestAgentsPage(t *testing.T) {
 // The token that the first start wrote is of the first workspace: no other one is shown
 // its file, with a factory or without.
 func TestTheFirstWorkspacesTokenIsShownToNoOther(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.AlsoIn("Other Labs", tenancy.RoleOwner)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#add-factory .cmd", "/data/enrolment-token")
 	d.SwitchTo(other, "/agents")
@@ -59,7 +59,7 @@ func TestTheFirstWorkspacesTokenIsShownToNoOther(t *testing.T) {
 }
 
 func TestDrainAndTerminate(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	j := d.Claim(d.Agent("claude-1"))
 	handlertest.WantRedirect(t, d.Post("/factories/factory-of-claude-1/drain", nil), "/agents")

@@ -14,7 +14,7 @@ import (
 // The page names what a factory does not offer, and what it has moved aside, with no more than
 // some lines of whatever a host says.
 func TestTroublesOfAFactory(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	now := time.Now()
 	d.Agent("ada", func(r *fleet.Registration) {
 		r.Factory.Engines = nil
@@ -44,10 +44,10 @@ func TestTroublesOfAFactory(t *testing.T) {
 
 // A factory that has ended is neither dead nor late, and can be removed.
 func TestAnEndedFactoryOnThePage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("zoe")
 	ada := d.Agent("ada")
-	if err := d.Elsewhere.EndAgent(t.Context(), ada, "ada"); err != nil {
+	if err := d.OtherProcess.EndAgent(t.Context(), ada, "ada"); err != nil {
 		t.Fatal(err)
 	}
 	dbfactory.Exec(t, d.DB, `UPDATE agent SET last_heartbeat_at = now() - interval '1 hour' WHERE name = 'ada'`)

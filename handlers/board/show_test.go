@@ -12,7 +12,7 @@ import (
 )
 
 func TestBoardBeforeTheFirstJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	handlertest.WantText(t, doc, "#first-run", "Waiting for the first heartbeat")
 	handlertest.WantText(t, doc, "#first-run pre", "/data/enrolment-token")
@@ -24,7 +24,7 @@ func TestBoardBeforeTheFirstJob(t *testing.T) {
 }
 
 func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	first := d.Job("Port the cache", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"}; n.Phase = "M2" })
 	second := d.Job("Use the cache", func(n *jobs.New) { n.DependsOn = []string{first.Key} })
@@ -49,7 +49,7 @@ func TestBoardShowsJobsAndWhyTheyWait(t *testing.T) {
 }
 
 func TestBoardFilters(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api"; n.Phase = "M1"; p := 9; n.Priority = &p })
 	d.Job("Beta", func(n *jobs.New) { n.Repo = "docs"; n.Phase = "M2" })
 	for query, want := range map[string]string{
@@ -85,7 +85,7 @@ func containsAll(text, query string) bool {
 }
 
 func TestBoardGroups(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { n.Phase = "M2" })
 	d.Job("Beta", func(n *jobs.New) { n.Phase = "M1" })
 	d.Job("Gamma")
@@ -94,7 +94,7 @@ func TestBoardGroups(t *testing.T) {
 }
 
 func TestBoardLoadsMore(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	var batch []jobs.New
 	for range 60 {
 		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: "One of many"}})
@@ -120,7 +120,7 @@ func TestBoardLoadsMore(t *testing.T) {
 }
 
 func TestBoardForViewers(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	viewer := d.As(tenancy.RoleViewer)
 	doc := handlertest.Page(t, viewer.Get("/board"), http.StatusOK)
@@ -146,7 +146,7 @@ func TestBoardForViewers(t *testing.T) {
 }
 
 func TestTextFromAgentsIsShownAsText(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	const hostile = `<img src=x onerror=alert(1)>"'&{{ }}`
 	d.Job(hostile, func(n *jobs.New) {
 		n.Body, n.Phase, n.Acceptance = hostile+"\n\n[x](javascript:alert(1)) ![i](https://evil.example/x.png)", hostile, []string{hostile}

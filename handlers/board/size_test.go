@@ -13,7 +13,7 @@ import (
 // The card of a review says how much there is to look at; that of one which reports
 // nothing says nothing.
 func TestTheCardOfAReviewSaysItsSize(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Large", report.Completion{Commit: "abc", Result: json.RawMessage(`{"files_changed": 3, "insertions": 1280, "deletions": 40}`)},
 		func(n *jobs.New) { n.Acceptance = []string{"It builds", "It is fast"} })

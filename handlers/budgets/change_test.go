@@ -22,7 +22,7 @@ func hard(name string, limit int64) budgets.Input {
 // A budget is edited in the form that made it, without what never changes; who was faster
 // is said, and nothing that was typed is lost.
 func TestEditABudget(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 100))
 	path := "/budgets/" + b.ID.String() + "/edit"
 	doc := handlertest.Page(t, d.Get(path), http.StatusOK)
@@ -48,7 +48,7 @@ func TestEditABudget(t *testing.T) {
 
 // What is removed is confirmed first, gone from the page, and holds nothing any more.
 func TestRemoveABudget(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 100))
 	doc := handlertest.Page(t, d.Get("/budgets/"+b.ID.String()+"/edit"), http.StatusOK)
 	action, ok := doc.Find("#dlg-remove form[method=post]").Attr("action")
@@ -63,7 +63,7 @@ func TestRemoveABudget(t *testing.T) {
 
 // Money goes to another budget, in both ledgers, and comes back by the ledger's button.
 func TestTransferAndUndo(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	all := budget(t, d, hard("All", 100))
 	small := budget(t, d, budgets.Input{Name: "Small", Scope: budgets.Product, Product: "ledger", Period: budgets.Month,
@@ -96,7 +96,7 @@ func TestTransferAndUndo(t *testing.T) {
 
 // A raise whose money has moved on is not taken back, and the page says why.
 func TestUndoOfARaiseThatHasMovedOn(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 10))
 	raised, err := d.Budgets.Raise(t.Context(), d.Owner, b.ID, budgets.Raise{Amount: *dollars(20)})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestUndoOfARaiseThatHasMovedOn(t *testing.T) {
 
 // A ledger is read page by page, and one kind of lines alone.
 func TestALongLedger(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 100))
 	dbfactory.Exec(t, d.DB, `INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos)
 		SELECT workspace_id, budget_id, period_start, 'settle', 'free', 'settled', 10000000 FROM budget_period, generate_series(1, 60)`)
@@ -133,7 +133,7 @@ func TestALongLedger(t *testing.T) {
 // A hard budget that is used up is said on every page and asks a person in one place: to
 // raise it, to transfer to it, or to leave it so. Another limit asks again.
 func TestAUsedUpBudgetAsksAPerson(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 10))
 	soft := hard("Soft", 10)
 	soft.Hard = false
@@ -172,7 +172,7 @@ func TestAUsedUpBudgetAsksAPerson(t *testing.T) {
 // Beside the chart stands what the budget's jobs used by model, and below it how well the
 // last finished jobs were estimated.
 func TestModelsAndEstimates(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	agent := d.Agent("ada")
 	one := d.Job("One")
@@ -194,7 +194,7 @@ func TestModelsAndEstimates(t *testing.T) {
 
 // Only what has nothing left is called used up.
 func TestWhatHasTooLittleLeftIsNotUsedUp(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	b := budget(t, d, hard("All", 10))
 	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 9900000000`)
 	doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)

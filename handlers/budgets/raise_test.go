@@ -14,7 +14,7 @@ import (
 // An owner raises a budget from its page; what was refused keeps what was typed, and
 // others do not see the way there.
 func TestRaiseABudget(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	limit := spend.Nanos(10_000_000_000)
 	b, err := d.Budgets.Create(t.Context(), d.Owner, budgets.Input{Name: "All", Scope: budgets.Workspace, Period: budgets.Month, Hard: true,
 		Limits: budgets.Limits{Money: &limit}})

@@ -13,8 +13,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// budget makes one of a desk.
-func budget(t *testing.T, d *handlertest.Desk, in budgets.Input) budgets.Budget {
+// budget makes a budget.
+func budget(t *testing.T, d *handlertest.Workspace, in budgets.Input) budgets.Budget {
 	t.Helper()
 	b, err := d.Budgets.Create(t.Context(), d.Owner, in)
 	if err != nil {
@@ -29,7 +29,7 @@ func dollars(n int64) *spend.Nanos {
 }
 
 func TestNoBudgetYet(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/budgets"), http.StatusOK)
 	handlertest.WantText(t, doc, "#budgets-body", "No budget yet")
 	handlertest.WantCount(t, doc, "table", 0)
@@ -39,7 +39,7 @@ func TestNoBudgetYet(t *testing.T) {
 // The page says how each budget stands, and one at length: that of the workspace, or
 // the selected one.
 func TestShowBudgets(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	budget(t, d, budgets.Input{Name: "M2", Scope: budgets.Milestone, Product: "ledger", Phase: "m2", Period: budgets.Once,
 		Limits: budgets.Limits{Money: dollars(60)}, Hard: true})
@@ -76,7 +76,7 @@ func TestShowBudgets(t *testing.T) {
 
 // A budget that limits tokens alone is shown in tokens.
 func TestABudgetOfTokens(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	most := int64(1_000_000)
 	budget(t, d, budgets.Input{Name: "Tokens", Scope: budgets.Workspace, Period: budgets.Day, Limits: budgets.Limits{Tokens: &most}})
 	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
@@ -86,7 +86,7 @@ func TestABudgetOfTokens(t *testing.T) {
 // The form makes a budget; refused, it keeps what was typed and says at the field what
 // must be.
 func TestMakeABudget(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantCount(t, handlertest.Page(t, d.Get("/budgets"), http.StatusOK), "a[href='/budgets/new']", 2)
 	handlertest.Page(t, d.Get("/budgets/new"), http.StatusOK)
 	handlertest.Read(t, d.As(tenancy.RoleMember).Get("/budgets/new"), http.StatusForbidden)

@@ -13,7 +13,7 @@ import (
 
 // A link is added and removed from either side's page, which then shows it.
 func TestLinksAreAddedAndRemovedOnTheJobPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	one := d.Job("First things")
 	two := d.Job("Second things")
 	add := func(kind, other string) handlertest.Answer {
@@ -47,7 +47,7 @@ func TestLinksAreAddedAndRemovedOnTheJobPage(t *testing.T) {
 
 // A part that its whole waits for is linked, shown and removed from either side.
 func TestAPartThatHoldsUpItsWholeOnTheJobPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	whole := d.Job("The whole")
 	d.Job("A part")
 	doc := handlertest.Page(t, d.Hx("/jobs/FB-1", "/jobs/FB-1/link", url.Values{"kind": {"held-parent-by"}, "other": {"FB-2"}}), http.StatusOK)
@@ -69,7 +69,7 @@ func TestAPartThatHoldsUpItsWholeOnTheJobPage(t *testing.T) {
 
 // A refused link says why in a sentence, with the path of a circle.
 func TestRefusedLinksSayWhy(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("One")
 	d.Job("Two", func(n *jobs.New) { n.DependsOn = []string{"FB-1"} })
 	add := func(kind, other string, status int) string {
@@ -99,7 +99,7 @@ func TestRefusedLinksSayWhy(t *testing.T) {
 
 // The search finds finished jobs too, and never the job itself.
 func TestJobsAreFoundToLinkWith(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Rotate the key")
 	d.Job("Rotate the logs")
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1/linkable?other=rotate"), http.StatusOK)

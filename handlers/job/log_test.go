@@ -33,7 +33,7 @@ func numbered(from, to int) []joblog.Line {
 const hostile = "<script>alert(1)</script>\x1b[31m\u202eevil\r\n</li><hx-partial hx-target=\"body\">"
 
 func TestJobLogShowsWhatAgentsWrote(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j,
 		joblog.Line{Level: joblog.Debug, Message: "looking"},
@@ -58,7 +58,7 @@ func TestJobLogShowsWhatAgentsWrote(t *testing.T) {
 }
 
 func TestJobLogIsNarrowedByLinks(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	for _, level := range joblog.Levels {
 		d.Write(agent, j, joblog.Line{Level: level, Message: "one " + string(level)})
@@ -80,7 +80,7 @@ func TestJobLogIsNarrowedByLinks(t *testing.T) {
 }
 
 func TestOlderLinesArePagesOfTheirOwn(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j, numbered(1, 450)...)
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log"), http.StatusOK)
@@ -102,7 +102,7 @@ func TestOlderLinesArePagesOfTheirOwn(t *testing.T) {
 }
 
 func TestLiveLogAddsLinesAsTheyAreWritten(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j, numbered(1, 2)...)
 	base := d.Listen(t)
@@ -127,7 +127,7 @@ func TestLiveLogAddsLinesAsTheyAreWritten(t *testing.T) {
 }
 
 func TestLiveLogKeepsTheFilter(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0&level=ERROR", "")
 	d.Write(agent, j, joblog.Line{Level: joblog.Info, Message: "small talk"}, joblog.Line{Level: joblog.Critical, Message: "the end"})
@@ -139,7 +139,7 @@ func TestLiveLogKeepsTheFilter(t *testing.T) {
 // A burst comes in parts; a reader that is far behind gets the newest lines in
 // place of all.
 func TestLiveLogOfABurst(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	for from := 1; from <= 3000; from += 1000 {
 		d.Write(agent, j, numbered(from, from+999)...)
@@ -154,7 +154,7 @@ func TestLiveLogOfABurst(t *testing.T) {
 }
 
 func TestLiveLogEndsWithTheSession(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Working()
 	member := d.As(tenancy.RoleViewer)
 	s := member.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0", "")
@@ -167,7 +167,7 @@ func TestLiveLogEndsWithTheSession(t *testing.T) {
 }
 
 func TestLogsThatAreNotShown(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Working()
 	base := d.Listen(t)
 	for target, status := range map[string]int{
@@ -188,16 +188,16 @@ func TestLogsThatAreNotShown(t *testing.T) {
 }
 
 func TestAttemptsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	session, done, step := "s-7", 40, "Reaper <b>tests"
 	dbfactory.Exec(t, d.DB, `UPDATE attempt SET session_key = $1`, session)
 	d.Write(agent, j, numbered(1, 3)...)
 	ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
-	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, report.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
+	if _, err := d.OtherProcess.Progress(t.Context(), agent, ref, report.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"at":2}`)}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.Elsewhere.Fail(t.Context(), agent, ref, report.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
+	_, err := d.OtherProcess.Fail(t.Context(), agent, ref, report.Failure{Error: "it <i>broke\x1b", Kind: string(jobs.FailedChecks), Stack: "at main.go:7\nat x.go", Retryable: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestAttemptsPage(t *testing.T) {
 
 // A line has a link of its own, to the lines around it.
 func TestALineOfALogHasALink(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j, numbered(1, 450)...)
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1/log?before=201"), http.StatusOK)
@@ -243,7 +243,7 @@ func TestALineOfALogHasALink(t *testing.T) {
 }
 
 func TestALogIsSearched(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j, numbered(1, 30)...)
 	d.Write(agent, j, joblog.Line{Level: joblog.Error, Message: "50% of LINE <b>", Event: "test.failed"})
@@ -263,7 +263,7 @@ func TestALogIsSearched(t *testing.T) {
 
 // A search looks at a part of a long log, and goes on from there.
 func TestASearchLooksAtAPartOfALongLog(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	_, j := d.Working()
 	dbfactory.Exec(t, d.DB, `INSERT INTO job_log (workspace_id, job_id, epoch, agent, level, message)
 		SELECT $1, $2, 1, 'claude-1', 'INFO', CASE n WHEN 1 THEN 'the needle' ELSE 'hay' END FROM generate_series(1, $3::int) n`,
@@ -277,7 +277,7 @@ func TestASearchLooksAtAPartOfALongLog(t *testing.T) {
 }
 
 func TestALogIsAFile(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	d.Write(agent, j, numbered(1, 450)...)
 	d.Write(agent, j, joblog.Line{Level: joblog.Error, Event: "test.failed", Message: "\x1b[2Jtwo\nlines", Details: json.RawMessage(`{"n":1}`)})
@@ -298,7 +298,7 @@ func TestALogIsAFile(t *testing.T) {
 
 // The log says whether more is to come.
 func TestALogSaysItsState(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Later")
 	agent, j := d.Working()
 	state := func(key, want string) {
@@ -308,7 +308,7 @@ func TestALogSaysItsState(t *testing.T) {
 	state(j.Key, "live")
 	dbfactory.Exec(t, d.DB, `UPDATE agent SET last_heartbeat_at = now() - interval '2 minutes'`)
 	state(j.Key, "agent silent since")
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	state(j.Key, "ended")

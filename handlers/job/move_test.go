@@ -20,7 +20,7 @@ import (
 func version(j jobs.Job) string { return strconv.Itoa(j.Version) }
 
 func TestMoveWithoutJavaScript(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	r := handlertest.Request(http.MethodPost, "/jobs/"+j.Key+"/move", url.Values{"to": {"waiting"}, "version": {version(j)}})
 	r.Header.Set("Referer", "http://example.com/board?repo=docs")
@@ -37,7 +37,7 @@ func TestMoveWithoutJavaScript(t *testing.T) {
 }
 
 func TestMoveByHtmxAnswersWithTheColumns(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	d.Job("Beta")
 	doc := handlertest.Page(t, d.Hx("/board?q=alpha", "/jobs/FB-1/move", url.Values{"to": {"waiting"}, "version": {version(j)}}), http.StatusOK)
@@ -48,7 +48,7 @@ func TestMoveByHtmxAnswersWithTheColumns(t *testing.T) {
 }
 
 func TestMoveThatDoesNotFitComesBack(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"running"}, "version": {version(j)}}), http.StatusConflict)
 	handlertest.WantCount(t, doc, `hx-partial[hx-target="#card-fb-1"] #card-fb-1`, 1)
@@ -67,9 +67,9 @@ func TestMoveThatDoesNotFitComesBack(t *testing.T) {
 
 // A newer state that is already where the move goes is success.
 func TestMoveOfAJobThatIsThereAlready(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
-	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByPause}); err != nil {
+	if _, err := d.OtherProcess.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByPause}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"waiting"}, "version": {version(j)}}), http.StatusOK)
@@ -77,7 +77,7 @@ func TestMoveOfAJobThatIsThereAlready(t *testing.T) {
 }
 
 func TestMoveOfARunningJobAsksItsAgent(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	j := d.Claim(d.Agent("claude-1"))
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"waiting"}, "version": {version(j)}}), http.StatusOK)
@@ -91,7 +91,7 @@ func TestMoveOfARunningJobAsksItsAgent(t *testing.T) {
 }
 
 func TestActions(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	doc := handlertest.Page(t, d.Hx("/jobs/FB-1", "/jobs/FB-1/block", url.Values{"reason": {"Waits for the contract"}}), http.StatusOK)
 	handlertest.WantText(t, doc, "#job-panel #why", "Blocked by Mara Ilić: Waits for the contract")
@@ -117,7 +117,7 @@ func TestActions(t *testing.T) {
 
 // Dragging work in review back to Ready leads to the dialog for the reason.
 func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/move", url.Values{"to": {"ready"}}), http.StatusConflict)
 	handlertest.WantCount(t, doc, `.toastx a[href="/review?job=FB-1#dlg-reject"]`, 1)
@@ -128,7 +128,7 @@ func TestMovingWorkInReviewLeadsToItsReview(t *testing.T) {
 
 // Who manages the workspace deletes what has ended, after a question.
 func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	handlertest.WantCount(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "form[action='/jobs/FB-1/delete']", 0)
 	d.Do(handlertest.Request(http.MethodPost, "/jobs/FB-1/cancel", url.Values{"reason": {"Not needed"}}))
@@ -152,7 +152,7 @@ func TestAFinishedJobIsDeletedOnItsPage(t *testing.T) {
 // A move that needs a confirmation on the job's page is not made without it: the board is
 // given its dialog, a plain form leads to it.
 func TestAMoveThatAsksIsNotMadeAtOnce(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("Alpha")
 	handlertest.WantRedirect(t, d.Post("/jobs/FB-1/move", url.Values{"to": {"failed"}, "version": {version(j)}}), "/jobs/FB-1#dlg-cancel")
 	handlertest.WantRedirect(t, d.Get("/jobs/FB-1/ask/cancel"), "/jobs/FB-1#dlg-cancel")

@@ -23,7 +23,7 @@ import (
 )
 
 func TestJobPageOfARunningJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	before := d.Job("First things")
 	d.Job("Alpha", func(n *jobs.New) {
 		n.Body, n.Acceptance, n.Repo = "Make it **so**.", []string{"It is so"}, "ledger-api"
@@ -34,7 +34,7 @@ func TestJobPageOfARunningJob(t *testing.T) {
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
 	done, step := 62, "Reaper tests"
-	_, err := d.Elsewhere.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch},
+	_, err := d.OtherProcess.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch},
 		report.Progress{Percent: &done, Step: &step, Checkpoint: json.RawMessage(`{"step":3}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -62,11 +62,11 @@ func TestJobPageOfARunningJob(t *testing.T) {
 }
 
 func TestJobPageOfWorkHandedIn(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { yes := true; n.ReviewOverride = &yes })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
+	_, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
 		Summary: "One **guarded** update", Commit: "9be04d1f00", Branch: "fleet/FB-1"})
 	if err != nil {
 		t.Fatal(err)
@@ -86,11 +86,11 @@ func TestJobPageOfWorkHandedIn(t *testing.T) {
 }
 
 func TestJobPageOfMergedWork(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { n.ReviewOverride, n.Files = new(true), []string{"internal/**"} })
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	_, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
+	_, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{
 		Commit: "9be04d1f00", URL: "https://git.example/pr/1", FilesTouched: []string{"internal/a.go", "internal/b.go"}})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestJobPageOfMergedWork(t *testing.T) {
 }
 
 func TestJobPageSaysWhoCouldRunIt(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	d.Job("Alpha", func(n *jobs.New) { n.Capabilities = []string{"engine:codex", "gpu:a100"} })
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
@@ -118,7 +118,7 @@ func TestJobPageSaysWhoCouldRunIt(t *testing.T) {
 }
 
 func TestJobPageOfOlderEvents(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	for range 30 {
 		for _, by := range []jobs.Trigger{jobs.ByPause, jobs.ByResume} {
@@ -139,7 +139,7 @@ func TestJobPageOfOlderEvents(t *testing.T) {
 
 // The links in texts are of the form that new jobs' keys have.
 func TestJobPageLeadsToTheJobsItNames(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	first := d.Job("Alpha")
 	d.Job("Beta", func(n *jobs.New) { n.Body = "- [x] after " + first.Key })
 	doc := handlertest.Page(t, d.Get("/jobs/FB-2"), http.StatusOK)
@@ -149,18 +149,18 @@ func TestJobPageLeadsToTheJobsItNames(t *testing.T) {
 }
 
 func TestUnknownJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/jobs/FB-99"), http.StatusNotFound)
 	handlertest.WantText(t, doc, "main", "There is no job FB-99 in this workspace.")
 	handlertest.WantCount(t, doc, "nav a[href='/board']", 2)
 	handlertest.Read(t, d.Get("/jobs/FB-99/panel"), http.StatusNotFound)
 }
 
-// approvedForMerge returns a desk with FB-1 approved, whose product merges by pull request, and an
+// approvedForMerge returns a workspace with FB-1 approved, whose product merges by pull request, and an
 // agent that can merge.
-func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
+func approvedForMerge(t *testing.T) (*handlertest.Workspace, tenancy.Principal) {
 	t.Helper()
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	_, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "books", jobs.ProductSettings{Repos: []string{"ledger-api"},
 		Merge: jobs.Merge{By: jobs.MergeByPullRequest}})
 	if err != nil {
@@ -169,7 +169,7 @@ func approvedForMerge(t *testing.T) (*handlertest.Desk, tenancy.Principal) {
 	d.Job("Alpha", func(n *jobs.New) { n.ReviewOverride, n.Repo = new(true), "ledger-api" })
 	agent := d.Agent("claude-1", func(r *fleet.Registration) { r.Factory.Capabilities = []string{merging.Capability} })
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{Commit: "9be04d1f00"}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{Commit: "9be04d1f00"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
@@ -202,13 +202,13 @@ func TestJobPageLeadsToItsMerge(t *testing.T) {
 	m := d.Claim(agent)
 	ref := lease.Ref{Job: m.Key, Epoch: m.Epoch}
 	said := report.Progress{Checkpoint: []byte(`{"url": "` + address + `"}`)}
-	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, said); err != nil {
+	if _, err := d.OtherProcess.Progress(t.Context(), agent, ref, said); err != nil {
 		t.Fatal(err)
 	}
 	handlertest.WantCount(t, page(), "#merge-job a[href='"+address+"']", 1)
 
 	result := []byte(`{"merged_commit": "77aa", "url": "` + address + `"}`)
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, ref, report.Completion{Result: result}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, ref, report.Completion{Result: result}); err != nil {
 		t.Fatal(err)
 	}
 	cycle()
@@ -235,13 +235,13 @@ func TestJobPageFollowsItsMerge(t *testing.T) {
 	ref := lease.Ref{Job: m.Key, Epoch: m.Epoch}
 	const address = "https://git.example/team/ledger-api/pulls/4"
 	said := report.Progress{Checkpoint: []byte(`{"url": "` + address + `"}`)}
-	if _, err := d.Elsewhere.Progress(t.Context(), agent, ref, said); err != nil {
+	if _, err := d.OtherProcess.Progress(t.Context(), agent, ref, said); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Parse(t, live.Until(address).Data) // only FB-2 has changed
 	handlertest.WantText(t, doc, "#merge-job", "FB-2 merges it")
 
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, ref, report.Completion{Result: []byte(`{"merged_commit": "77aa"}`)}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, ref, report.Completion{Result: []byte(`{"merged_commit": "77aa"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	cycle()
@@ -252,7 +252,7 @@ func TestJobPageFollowsItsMerge(t *testing.T) {
 
 // A job's page shows the end of its thread and leads to the whole of it.
 func TestJobPageShowsTheEndOfItsThread(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	job := d.Job("Alpha")
 	ada := d.Agent("ada")
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
@@ -276,7 +276,7 @@ func TestJobPageShowsTheEndOfItsThread(t *testing.T) {
 
 // A large result and a checkpoint that is a blob are downloads, with their size.
 func TestBlobsOfAJobAreDownloads(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("ada")
 	d.Job("Count the rows")
 	j := d.Claim(agent)

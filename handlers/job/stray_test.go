@@ -14,7 +14,7 @@ import (
 // A job that is said to run and whose lease is not there has its pages like any other, and
 // is paused there.
 func TestAJobWithoutItsLease(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	if _, err := d.Dispatch.Start(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}); err != nil {
 		t.Fatal(err)

@@ -16,11 +16,11 @@ import (
 // An agent's question has a form for its answer; both reach the next attempt and
 // stay with the attempt that asked.
 func TestAQuestionIsAnsweredOnce(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	agent := d.Agent("claude-1")
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: "24 hours\nor 48?"}); err != nil {
+	if _, err := d.OtherProcess.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: "24 hours\nor 48?"}); err != nil {
 		t.Fatal(err)
 	}
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
@@ -50,7 +50,7 @@ func TestAQuestionIsAnsweredOnce(t *testing.T) {
 
 // Approved work that could not be merged goes back to review, with the reason.
 func TestMergeFailedOnTheJobPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{Commit: "9be04d1"})
 	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByApprove}); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // A toast offers the undo of what was done, as a plain form too; what moved on since is
 // not undone, and the toast says who moved it.
 func TestUndoIsOfferedAndRefusedAfterAClaim(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
 	doc := handlertest.Page(t, d.Hx("/board", "/jobs/FB-1/reject", url.Values{"reason": {"no"}, "version": {version(j)}}), http.StatusOK)
 	now := d.Now(j)

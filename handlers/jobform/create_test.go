@@ -13,7 +13,7 @@ import (
 )
 
 func TestNewJobForm(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/jobs/new"), http.StatusOK)
 	handlertest.WantText(t, doc, "#job-form", "No factory is live.")
 	handlertest.WantCount(t, doc, fmt.Sprintf("input[name=title][maxlength='%d']", jobs.MaxTitle), 1)
@@ -34,7 +34,7 @@ func TestNewJobForm(t *testing.T) {
 }
 
 func TestCreateAJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	first := d.Job("First")
 	handlertest.WantRedirect(t, d.Post("/jobs", handlertest.Filled(url.Values{"repo": {"ledger-api"}, "engine": {"claude"}, "capabilities": {"has:git"},
@@ -55,7 +55,7 @@ func TestCreateAJob(t *testing.T) {
 }
 
 func TestAJobThatNobodyCanRunIsMadeAndSaysSo(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	handlertest.WantRedirect(t, d.Post("/jobs", handlertest.Filled(url.Values{"engine": {"codex"}})), "/jobs/FB-1")
 	doc := handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK)
@@ -64,7 +64,7 @@ func TestAJobThatNobodyCanRunIsMadeAndSaysSo(t *testing.T) {
 }
 
 func TestCreateAndWriteAnother(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantRedirect(t, d.Post("/jobs", handlertest.Filled(url.Values{"again": {"1"}})), "/jobs/new")
 	doc := handlertest.Page(t, d.Get("/jobs/new"), http.StatusOK)
 	handlertest.WantText(t, doc, "#toasts", "FB-1 created")
@@ -75,7 +75,7 @@ func TestCreateAndWriteAnother(t *testing.T) {
 }
 
 func TestDoubleSubmitIsOneJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	in := handlertest.Filled(nil)
 	for range 2 {
 		handlertest.WantRedirect(t, d.Post("/jobs", in), "/jobs/FB-1")
@@ -104,7 +104,7 @@ func TestDoubleSubmitIsOneJob(t *testing.T) {
 }
 
 func TestRefusedFormKeepsWhatWasTyped(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Post("/jobs", handlertest.Filled(url.Values{"title": {""}, "body": {"Keep <me>"}, "priority": {"11"}, "repo": {"gone"},
 		"capabilities": {"gpu:a100"}, "acceptance": {"one", "two"}, "engine": {"codex"}, "estimated_minutes": {"soon"}})), http.StatusUnprocessableEntity)
 	handlertest.WantText(t, doc, "#title-e", "A job needs a title.")
@@ -132,7 +132,7 @@ func TestRefusedFormKeepsWhatWasTyped(t *testing.T) {
 }
 
 func TestRoutabilityAndPreviewFragments(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	d.Job("Reaper work")
 	doc := handlertest.Page(t, d.Get("/jobs/new/routability?repo=ledger-api&engine=claude&capabilities=has:git&depends_on=FB-1"), http.StatusOK)

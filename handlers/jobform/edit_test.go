@@ -17,7 +17,7 @@ import (
 )
 
 // opened returns the form at a path as a browser would send it, with some fields changed.
-func opened(t *testing.T, d *handlertest.Desk, path string, change url.Values) url.Values {
+func opened(t *testing.T, d *handlertest.Workspace, path string, change url.Values) url.Values {
 	t.Helper()
 	return sent(handlertest.Page(t, d.Get(path), http.StatusOK), change)
 }
@@ -46,7 +46,7 @@ func sent(doc *goquery.Document, change url.Values) url.Values {
 }
 
 func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	first := d.Job("First")
 	yes := true
@@ -90,7 +90,7 @@ func TestAnEditChangesWhatWasTypedAndNothingElse(t *testing.T) {
 
 // An amount with a comma is refused: nobody can know whether it parts cents.
 func TestAmountsAreDecimal(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("One")
 	for _, amount := range []string{"12,50", "free", "0", "-1", "1e-12"} {
 		doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", opened(t, d, "/jobs/FB-1/edit", url.Values{"budget_usd": {amount}})), http.StatusUnprocessableEntity)
@@ -101,7 +101,7 @@ func TestAmountsAreDecimal(t *testing.T) {
 }
 
 func TestARefusedEditKeepsWhatWasTyped(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	d.Job("First")
 	doc := handlertest.Page(t, d.Post("/jobs/FB-1/edit", opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {" "}, "priority": {"12"}, "body": {"Keep me"}})),
@@ -121,7 +121,7 @@ func TestARefusedEditKeepsWhatWasTyped(t *testing.T) {
 // Where somebody else has changed the same fields meanwhile, the form says who and what,
 // and is saved over that only knowingly.
 func TestAnEditOfAChangedJobSaysWhoChangedWhat(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("First")
 	mine := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Mine"}, "priority": {"3"}})
 	title, seven, phase := "Theirs", 7, "M2"
@@ -153,7 +153,7 @@ func TestAnEditOfAChangedJobSaysWhoChangedWhat(t *testing.T) {
 
 // What a form does not show is no reason to return it; what an agent works on is.
 func TestAnEditMeetsAClaim(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("First")
 	words := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Renamed"}})
 	asks := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Again"}, "capabilities": {"gpu:h100"}})
@@ -174,7 +174,7 @@ func TestAnEditMeetsAClaim(t *testing.T) {
 }
 
 func TestRetryWithChanges(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	first := d.Job("First")
 	j := d.Job("Second", func(n *jobs.New) { n.Capabilities = []string{"gpu:h100"} })
@@ -205,7 +205,7 @@ func TestRetryWithChanges(t *testing.T) {
 }
 
 func TestSaveOnlyLeavesAFailedJobFailed(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("First")
 	if _, err := d.Dispatch.Act(t.Context(), d.Owner, j.Key, actions.Action{Verb: jobs.ByCancel}); err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestSaveOnlyLeavesAFailedJobFailed(t *testing.T) {
 }
 
 func TestADuplicateHasAllButSecretsAndHistory(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	first := d.Job("First")
 	budget, nanos, hard := int64(9000), int64(1_500_000_001), 5
@@ -247,7 +247,7 @@ func TestADuplicateHasAllButSecretsAndHistory(t *testing.T) {
 
 // A draft of an edit comes back as it was typed, with what has changed since.
 func TestADraftOfAnEdit(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.Job("First")
 	draft := opened(t, d, "/jobs/FB-1/edit", url.Values{"title": {"Drafted"}})
 	seven := 7

@@ -17,22 +17,22 @@ func TestThePreviewSaysWhatAJobWaitsFor(t *testing.T) {
 	one := 1
 	for name, test := range map[string]struct {
 		product jobs.ProductSettings
-		before  func(d *handlertest.Desk)
+		before  func(d *handlertest.Workspace)
 		preview string
 		toast   string
 	}{
 		"nothing": {preview: "Starts at once, unless a more urgent job takes the seat.", toast: "2 seats free on factory-of-claude-1."},
 		"a paused product": {product: jobs.ProductSettings{Paused: true}, preview: "It waits first. Its product ledger is paused.",
 			toast: "Its product ledger is paused."},
-		"a busy repo": {product: jobs.ProductSettings{OneJobPerRepo: true}, before: func(d *handlertest.Desk) {
+		"a busy repo": {product: jobs.ProductSettings{OneJobPerRepo: true}, before: func(d *handlertest.Workspace) {
 			agent := d.Agent("claude-2")
 			d.Job("Holds the repo", repo)
 			d.Claim(agent)
 		}, preview: "It waits first. Repo busy: FB-1 holds ledger-api, claude-2 works on it.", toast: "Repo busy: FB-1 holds ledger-api"},
-		"a review backlog": {product: jobs.ProductSettings{ReviewRequired: true, ReviewLimit: &one}, before: func(d *handlertest.Desk) {
+		"a review backlog": {product: jobs.ProductSettings{ReviewRequired: true, ReviewLimit: &one}, before: func(d *handlertest.Workspace) {
 			d.HandIn(d.Agent("claude-2"), "In review", report.Completion{}, repo)
 		}, preview: "It waits first. Review queue of ledger is full, 1 of 1 job in review.", toast: "Review queue of ledger is full"},
-		"others ahead": {before: func(d *handlertest.Desk) {
+		"others ahead": {before: func(d *handlertest.Workspace) {
 			low := 1
 			d.Job("As urgent", repo)
 			d.Job("Less urgent", repo, func(n *jobs.New) { n.Priority = &low })
@@ -41,7 +41,7 @@ func TestThePreviewSaysWhatAJobWaitsFor(t *testing.T) {
 			toast: "1 job of the same or a higher priority is ahead of it."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := handlertest.NewDesk(t)
+			d := handlertest.NewWorkspace(t)
 			d.Agent("claude-1")
 			test.product.Repos = []string{"ledger-api"}
 			d.Product("ledger", test.product)

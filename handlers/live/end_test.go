@@ -23,19 +23,19 @@ func init() { live.SetWriteTime(live.SessionEvery - 2*time.Second) }
 // the session or the role is another one. TestAStreamAsksWhetherItsReaderIsStillIn
 // says how soon.
 func TestStreamsEndWithWhatTheyRestOn(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, owner *handlertest.Desk, reader *handlertest.Site, account string){
-		"another role": func(t *testing.T, owner *handlertest.Desk, _ *handlertest.Site, account string) {
+	for name, change := range map[string]func(t *testing.T, owner *handlertest.Workspace, reader *handlertest.Site, account string){
+		"another role": func(t *testing.T, owner *handlertest.Workspace, _ *handlertest.Site, account string) {
 			handlertest.Read(t, owner.Post("/settings/members/"+account+"/role", url.Values{"role": {"viewer"}}), http.StatusSeeOther)
 		},
-		"logged out": func(t *testing.T, _ *handlertest.Desk, reader *handlertest.Site, _ string) {
+		"logged out": func(t *testing.T, _ *handlertest.Workspace, reader *handlertest.Site, _ string) {
 			handlertest.Read(t, reader.Post("/logout", nil), http.StatusSeeOther)
 		},
-		"a deleted row, elsewhere": func(t *testing.T, _ *handlertest.Desk, reader *handlertest.Site, account string) {
+		"a deleted row, elsewhere": func(t *testing.T, _ *handlertest.Workspace, reader *handlertest.Site, account string) {
 			dbfactory.Exec(t, reader.DB, "DELETE FROM membership WHERE account_id = $1", account)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			owner := handlertest.NewDesk(t)
+			owner := handlertest.NewWorkspace(t)
 			owner.Job("Alpha")
 			reader := owner.As(tenancy.RoleMember)
 			account := dbfactory.Text(t, owner.DB, "SELECT account_id::text FROM membership WHERE role = 'member'")

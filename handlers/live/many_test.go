@@ -132,7 +132,7 @@ func (o *openPicture) follow(s *handlertest.Stream) {
 // changes: each of them ends at what a new page shows, and gets messages a few times a
 // second, not once for each change.
 func TestEveryOpenBoardEndsAtTheTrueState(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	var batch []jobs.New
 	for i := range 300 {
 		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: fmt.Sprint("Job ", i)}})

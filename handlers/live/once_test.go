@@ -59,7 +59,7 @@ var parts = regexp.MustCompile(`hx-target="#(col-|card-|board-total)`)
 // many look on, and each board gets it once, with the card as it is now for
 // those of its role, and no other card.
 func TestAChangeIsDrawnOnceForEachRole(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Live.Settle = time.Hour // what follows from changes is sent apart
 	var begun atomic.Int64
 	server := httptest.NewUnstartedServer(d.Server)

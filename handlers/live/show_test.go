@@ -22,7 +22,7 @@ import (
 )
 
 func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Live.Settle = time.Hour // what follows from changes would show them before they are sent
 	d.Job("Alpha")
 	d.Job("Beta", func(n *jobs.New) { p := 1; n.Priority = &p })
@@ -52,13 +52,13 @@ func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 		t.Errorf("message %q with event %q", m.ID, m.Event)
 	}
 
-	if _, err := d.Elsewhere.Start(t.Context(), agent, ref); err != nil {
+	if _, err := d.OtherProcess.Start(t.Context(), agent, ref); err != nil {
 		t.Fatal(err)
 	}
 	s.Until("Started")
 	// Progress changes the card where it stands, and nothing else.
 	done := 40
-	_, err := d.Elsewhere.Progress(t.Context(), agent, ref, report.Progress{Percent: &done})
+	_, err := d.OtherProcess.Progress(t.Context(), agent, ref, report.Progress{Percent: &done})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +70,12 @@ func TestLiveBoardShowsAClaimOfAnotherProcess(t *testing.T) {
 }
 
 func TestLiveBoardKeepsTheFilter(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha", func(n *jobs.New) { n.Phase = "M1" })
 	d.Job("Beta", func(n *jobs.New) { n.Phase = "M2" })
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board?phase=M2"), "")
 	for _, key := range []string{"FB-1", "FB-2"} {
-		if _, err := d.Elsewhere.Act(t.Context(), d.Owner, key, actions.Action{Verb: jobs.ByPause}); err != nil {
+		if _, err := d.OtherProcess.Act(t.Context(), d.Owner, key, actions.Action{Verb: jobs.ByPause}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestLiveBoardKeepsTheFilter(t *testing.T) {
 }
 
 func TestLiveBoardAfterTheFirstJobFetchesItselfAgain(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")
 	d.Job("The first")
 	if m := s.Until("reset"); m.Event != "reset" || m.ID == "" {
@@ -101,7 +101,7 @@ func TestLiveBoardAfterTheFirstJobFetchesItselfAgain(t *testing.T) {
 }
 
 func TestLiveJobAndAgents(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	d.Job("Beta", func(n *jobs.New) { p := 1; n.Priority = &p })
 	base := d.Listen(t)
@@ -121,7 +121,7 @@ func TestLiveJobAndAgents(t *testing.T) {
 
 // A page that has missed too much fetches itself again, and the stream goes on.
 func TestLiveAfterALongBreak(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	var batch []jobs.New
 	for range 1000 {
 		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: "One of many"}})
@@ -142,7 +142,7 @@ func TestLiveAfterALongBreak(t *testing.T) {
 }
 
 func TestLiveEndsWithTheSession(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	member := d.As(tenancy.RoleMember)
 	s := member.Stream(t, d.Listen(t)+links.Live("agents", "", nil), "")
@@ -159,7 +159,7 @@ func TestLiveEndsWithTheSession(t *testing.T) {
 
 func TestLiveEndsWithTheServer(t *testing.T) {
 	done := make(chan struct{})
-	d := handlertest.NewDesk(t, func(deps *handlers.Deps) { deps.Done = done })
+	d := handlertest.NewWorkspace(t, func(deps *handlers.Deps) { deps.Done = done })
 	d.Job("Alpha")
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/jobs/FB-1"), "")
 	close(done)
@@ -174,7 +174,7 @@ func TestLiveEndsWithTheServer(t *testing.T) {
 }
 
 func TestLiveRefusals(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	base := d.Listen(t)
 	for target, status := range map[string]int{
 		"/live?on=job&job=FB-9": http.StatusNotFound, "/live?on=nothing": http.StatusNotFound,
@@ -197,7 +197,7 @@ func TestLiveRefusals(t *testing.T) {
 // A ready card says at once that its product was paused, although no event is
 // about the job itself.
 func TestLiveBoardShowsThatAProductWasPaused(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	d.Job("Alpha")
 	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")

@@ -22,7 +22,7 @@ func note(to bus.Address, text string) bus.Draft {
 	return bus.Draft{Type: "custom.note", To: to, Payload: said}
 }
 
-func send(t *testing.T, d *handlertest.Desk, from tenancy.Principal, list ...bus.Draft) []bus.Sent {
+func send(t *testing.T, d *handlertest.Workspace, from tenancy.Principal, list ...bus.Draft) []bus.Sent {
 	t.Helper()
 	sent, err := d.Bus.Publish(t.Context(), from, list...)
 	if err != nil {
@@ -31,15 +31,15 @@ func send(t *testing.T, d *handlertest.Desk, from tenancy.Principal, list ...bus
 	return sent
 }
 
-// me returns the person at the desk's browser, and how messages name them.
-func me(t *testing.T, d *handlertest.Desk) bus.Address {
+// me returns the person at the workspace's browser, and how messages name them.
+func me(t *testing.T, d *handlertest.Workspace) bus.Address {
 	t.Helper()
 	return bus.Address{Kind: bus.ToPerson, Name: dbfactory.Text(t, d.DB, `SELECT a.id::text FROM account a ORDER BY a.created_at DESC LIMIT 1`)}
 }
 
 // readable waits until somebody's inbox shows what was sent: older transactions of other
 // tests hold it back.
-func readable(t *testing.T, d *handlertest.Desk, to bus.Address) {
+func readable(t *testing.T, d *handlertest.Workspace, to bus.Address) {
 	t.Helper()
 	who := d.Owner
 	who.Account, _ = ids.Parse(to.Name)
@@ -56,7 +56,7 @@ func thread(m bus.Sent) string { return "/messages?thread=" + url.QueryEscape(m.
 // Threads are listed by their last message, with who takes part, and one of them is shown at
 // length, the oldest message first.
 func TestThreadsAreListedAndShown(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada, bob := d.Agent("ada"), d.Agent("bob")
 	d.Job("Drain a factory")
 	first := send(t, d, ada, note(agent("bob"), "Which schema is it?"))[0]
@@ -87,7 +87,7 @@ func TestThreadsAreListedAndShown(t *testing.T) {
 
 // The list goes on where a page of it ends, each thread once.
 func TestTheListGoesOn(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada := d.Agent("ada")
 	var list []bus.Draft
 	for range 50 {
@@ -113,7 +113,7 @@ func TestTheListGoesOn(t *testing.T) {
 
 // What is for a person has a mark until its thread was read; looking does not take it away.
 func TestWhatIsForAPersonIsMarkedUntilItIsRead(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	sent := send(t, d, d.Agent("ada"), note(me(t, d), "May I?"))[0]
 	readable(t, d, me(t, d))
 	for _, path := range []string{"/messages", "/messages?tab=you", thread(sent)} {
@@ -132,7 +132,7 @@ func TestWhatIsForAPersonIsMarkedUntilItIsRead(t *testing.T) {
 
 // An answer goes to whom the form says, in the thread, once however often it is sent.
 func TestAPersonAnswers(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada := d.Agent("ada")
 	sent := send(t, d, ada, note(me(t, d), "May I?"))[0]
 	doc := handlertest.Page(t, d.Get(thread(sent)), http.StatusOK)
@@ -156,7 +156,7 @@ func TestAPersonAnswers(t *testing.T) {
 
 // What is wrong with a new message stands at its field, and what was typed stays.
 func TestANewMessageIsRefusedAtItsFields(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("ada")
 	good := url.Values{"to": {"agent"}, "name": {"ada"}, "text": {"Hello"}, "thread": {""}, "job": {""}}
 	for field, change := range map[string]url.Values{
@@ -186,7 +186,7 @@ func TestANewMessageIsRefusedAtItsFields(t *testing.T) {
 
 // Viewers read and write nothing.
 func TestViewersReadMessages(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	sent := send(t, d, d.Agent("ada"), note(agent("ada"), "Hello"))[0]
 	viewer := d.As(tenancy.RoleViewer)
 	doc := handlertest.Page(t, viewer.Get(thread(sent)), http.StatusOK)
@@ -198,7 +198,7 @@ func TestViewersReadMessages(t *testing.T) {
 
 // Texts of agents are shown as they are and do nothing.
 func TestHostileMessagesAreText(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada := d.Agent("ada")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e \x02<b>\x03"
 	n := note(agent("ada"), evil+" needle")
@@ -219,7 +219,7 @@ func TestHostileMessagesAreText(t *testing.T) {
 
 // A search is an address: words, phrases, type, sender and job.
 func TestMessagesAreSearched(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada, bob := d.Agent("ada"), d.Agent("bob")
 	d.Job("Drain")
 	about := note(agent("bob"), "the quick brown fox")
@@ -245,7 +245,7 @@ func TestMessagesAreSearched(t *testing.T) {
 // Dead letters say who, why and how often; an owner has them handed out again or discards
 // them, by plain forms.
 func TestDeadLettersAreRedrivenAndDiscarded(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada, bob := d.Agent("ada"), d.Agent("bob")
 	list := send(t, d, bob, note(agent("ada"), "one"), note(agent("ada"), "two"))
 	dbfactory.Exec(t, d.DB, `UPDATE message_delivery SET deliveries = 5, dead_at = now(), error = 'no such table <b>'`)
@@ -269,7 +269,7 @@ func TestDeadLettersAreRedrivenAndDiscarded(t *testing.T) {
 // A large text is sent like any other; the thread leads to it and says its size. Where the
 // workspace has no space for it that stands at the field.
 func TestALargeTextIsSent(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("ada")
 	text := strings.Repeat("large ", 3000)
 	form := url.Values{"to": {"agent"}, "name": {"ada"}, "text": {text}, "thread": {"long"}}

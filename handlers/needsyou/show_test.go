@@ -20,30 +20,30 @@ import (
 )
 
 // jobThatAsks makes a job whose agent asks a person.
-func jobThatAsks(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title, question string) {
+func jobThatAsks(t *testing.T, d *handlertest.Workspace, agent tenancy.Principal, title, question string) {
 	t.Helper()
 	d.Job(title)
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: question}); err != nil {
+	if _, err := d.OtherProcess.Ask(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Question{Text: question}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // jobThatFailed makes a job that failed and has no retries left.
-func jobThatFailed(t *testing.T, d *handlertest.Desk, agent tenancy.Principal, title string) {
+func jobThatFailed(t *testing.T, d *handlertest.Workspace, agent tenancy.Principal, title string) {
 	t.Helper()
 	d.Job(title, func(n *jobs.New) { n.MaxRetries = new(0) })
 	j := d.Claim(agent)
-	if _, err := d.Elsewhere.Fail(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Failure{Error: "exit status 2"}); err != nil {
+	if _, err := d.OtherProcess.Fail(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Failure{Error: "exit status 2"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// deskWithEachNeed returns a workspace with one job for each reason why a job needs a person, and
+// workspaceWithEachNeed returns a workspace with one job for each reason why a job needs a person, and
 // others that need nobody. FB-n has been in its status for n hours.
-func deskWithEachNeed(t *testing.T) *handlertest.Desk {
+func workspaceWithEachNeed(t *testing.T) *handlertest.Workspace {
 	t.Helper()
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	jobThatAsks(t, d, agent, "Rotate the signing key", "24 hours\nor 48?")                  // FB-1
 	d.HandIn(agent, "Drain a factory", report.Completion{})                                 // FB-2
@@ -69,7 +69,7 @@ func keysOf(doc *goquery.Document) string {
 
 // The page lists what waits for a person, the oldest first, with what to do about it.
 func TestThePageListsWhatWaitsForAPerson(t *testing.T) {
-	d := deskWithEachNeed(t)
+	d := workspaceWithEachNeed(t)
 	doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-3 fb-2 fb-1" {
 		t.Errorf("the page lists %s", got)
@@ -89,7 +89,7 @@ func TestThePageListsWhatWaitsForAPerson(t *testing.T) {
 
 // Every page has the count: in the navigation, the title and the icon.
 func TestEveryPageCountsWhatWaitsForAPerson(t *testing.T) {
-	d := deskWithEachNeed(t)
+	d := workspaceWithEachNeed(t)
 	for _, path := range []string{"/board", "/jobs/FB-1", "/settings/account", "/needs-you"} {
 		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
 		handlertest.WantText(t, doc, "#nav-needs-n", "4 wait for a person")
@@ -105,7 +105,7 @@ func TestEveryPageCountsWhatWaitsForAPerson(t *testing.T) {
 }
 
 func TestThePageWithNothingToDo(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/needs-you"), http.StatusOK)
 	handlertest.WantText(t, doc, ".empty", "Nothing needs you")
 	handlertest.WantText(t, doc, "#nav-needs-n", "")
@@ -119,7 +119,7 @@ func TestThePageWithNothingToDo(t *testing.T) {
 
 // A viewer sees why, and no form.
 func TestAViewerOnlyLooks(t *testing.T) {
-	d := deskWithEachNeed(t)
+	d := workspaceWithEachNeed(t)
 	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/needs-you"), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-3 fb-2 fb-1" {
 		t.Errorf("the page lists %s", got)
@@ -130,7 +130,7 @@ func TestAViewerOnlyLooks(t *testing.T) {
 
 // The forms of the rows work without script, which lead back to the page, and with it.
 func TestTheRowsAct(t *testing.T) {
-	d := deskWithEachNeed(t)
+	d := workspaceWithEachNeed(t)
 	for _, c := range []struct {
 		key, verb, said, after string
 		fields                 url.Values
@@ -160,7 +160,7 @@ func TestTheRowsAct(t *testing.T) {
 
 // By htmx the answer is the list as it is now.
 func TestARowIsAnsweredInPlace(t *testing.T) {
-	d := deskWithEachNeed(t)
+	d := workspaceWithEachNeed(t)
 	j := d.Now(jobs.Job{Key: "FB-3"})
 	doc := handlertest.Page(t, d.Hx("/needs-you", "/jobs/FB-3/archive", url.Values{"version": {strconv.Itoa(j.Version)}}), http.StatusOK)
 	if got := keysOf(doc); got != "fb-4 fb-2 fb-1" {
@@ -171,7 +171,7 @@ func TestARowIsAnsweredInPlace(t *testing.T) {
 
 // The stream brings the row, and the count to every page.
 func TestTheStreamBringsWhatWaitsForAPerson(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Live.Settle = time.Millisecond
 	agent := d.Agent("claude-1")
 	dbfactory.Readable(t, d.DB)
@@ -187,7 +187,7 @@ func TestTheStreamBringsWhatWaitsForAPerson(t *testing.T) {
 
 // A job that no factory can run waits for a person until one can.
 func TestAnEditOrAFactoryEndsTheWait(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	j := d.Job("Show invoices", func(n *jobs.New) { n.Capabilities = []string{"engine:codex"} })
 	dbfactory.Readable(t, d.DB)

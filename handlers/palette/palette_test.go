@@ -14,7 +14,7 @@ import (
 // What can be done with the job at hand is found by its name: with the key that the
 // query ends with, or on the job's page.
 func TestPaletteActsOnTheJobAtHand(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Fix the reaper")
 	ask := func(s *handlertest.Site, page, query string) *goquery.Document {
 		t.Helper()
@@ -50,7 +50,7 @@ func TestPaletteActsOnTheJobAtHand(t *testing.T) {
 }
 
 func TestPaletteFindsAgentsAndNamesJobs(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	doc := handlertest.Page(t, d.Get("/palette?q=claude"), http.StatusOK)
 	handlertest.WantCount(t, doc, "a[href='/agents#agent-factory-of-claude-1-claude-1']", 1)
@@ -61,7 +61,7 @@ func TestPaletteFindsAgentsAndNamesJobs(t *testing.T) {
 }
 
 func TestPalette(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Fix the reaper")
 	d.Agent("claude-1")
 	doc := handlertest.Page(t, d.Get("/palette?q=reap"), http.StatusOK)

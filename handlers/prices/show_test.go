@@ -17,7 +17,7 @@ func validPrice() url.Values {
 }
 
 func TestPricesAreShown(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/prices?provider=house&model=house-1"), http.StatusOK)
 	handlertest.WantCount(t, doc, "#provider[value=house], #model[value=house-1]", 2)
 	handlertest.WantText(t, doc, "#own", "None yet")
@@ -26,7 +26,7 @@ func TestPricesAreShown(t *testing.T) {
 }
 
 func TestARefusedPriceKeepsWhatWasTyped(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for _, c := range []struct{ field, text string }{
 		{"input", "much"}, {"valid_from", "soon"}, {"model", "a*b*"}, {"batch_factor", "half"},
 	} {
@@ -40,7 +40,7 @@ func TestARefusedPriceKeepsWhatWasTyped(t *testing.T) {
 }
 
 func TestAPriceIsAdded(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantRedirect(t, d.Post("/prices", validPrice()), "/prices")
 	doc := handlertest.Page(t, d.Get("/prices"), http.StatusOK)
 	handlertest.WantText(t, doc, "#own tbody", "$1.25")
@@ -49,7 +49,7 @@ func TestAPriceIsAdded(t *testing.T) {
 }
 
 func TestAViewerAddsNoPrice(t *testing.T) {
-	viewer := handlertest.NewDesk(t).As(tenancy.RoleViewer)
+	viewer := handlertest.NewWorkspace(t).As(tenancy.RoleViewer)
 	handlertest.WantCount(t, handlertest.Page(t, viewer.Get("/prices"), http.StatusOK), "#price-form", 0)
 	handlertest.WantStatus(t, viewer.Post("/prices", validPrice()), http.StatusForbidden)
 }

@@ -14,7 +14,7 @@ import (
 // A reviewer sees whether the commit is at the origin, the origin's words where it is not, and
 // what was left in the work.
 func TestAReviewSaysWhatBecameOfTheCommit(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Alpha", report.Completion{Commit: "9be04d1f00", Branch: "fleet/FB-1", DeliveryFollows: true,
 		Result: json.RawMessage(`{"conflict_markers": ["<b>a.go:3"]}`)})
@@ -26,7 +26,7 @@ func TestAReviewSaysWhatBecameOfTheCommit(t *testing.T) {
 	handlertest.WantText(t, doc, "#dlg-approve", "conflict markers")
 	tell := func(state attempts.DeliveryState, detail string) {
 		t.Helper()
-		_, err := d.Elsewhere.RecordDelivery(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: 1},
+		_, err := d.OtherProcess.RecordDelivery(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: 1},
 			attempts.Delivery{State: state, Branch: "fleet/FB-1", Commit: "9be04d1f00", Detail: detail})
 		if err != nil {
 			t.Fatal(err)
@@ -57,16 +57,16 @@ func TestAReviewSaysWhatBecameOfTheCommit(t *testing.T) {
 
 // Work that needed no review is done, and still says that its branch was refused.
 func TestDoneWorkSaysThatItsBranchWasRefused(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.Job("Alpha")
 	j := d.Claim(agent)
 	ref := lease.Ref{Job: j.Key, Epoch: j.Epoch}
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, ref, report.Completion{Commit: "9be04d1f00"}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, ref, report.Completion{Commit: "9be04d1f00"}); err != nil {
 		t.Fatal(err)
 	}
 	handlertest.WantCount(t, handlertest.Page(t, d.Get("/jobs/FB-1"), http.StatusOK), "#why", 0)
-	_, err := d.Elsewhere.RecordDelivery(t.Context(), agent, ref, attempts.Delivery{State: attempts.Refused, Commit: "9be04d1f00", Detail: "no ticket"})
+	_, err := d.OtherProcess.RecordDelivery(t.Context(), agent, ref, attempts.Delivery{State: attempts.Refused, Commit: "9be04d1f00", Detail: "no ticket"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 // The page shows who waits for how long, and all that is needed to decide.
 func TestReviewPageShowsWhatIsToBeDecided(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Newer", report.Completion{})
 	d.HandIn(agent, "Alpha", report.Completion{Summary: "One **guarded** update <script>x</script>", Commit: "9be04d1f00", Branch: "fleet/FB-2",
@@ -54,7 +54,7 @@ func TestReviewPageShowsWhatIsToBeDecided(t *testing.T) {
 }
 
 func TestReviewPageWithNothingToDo(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/review"), http.StatusOK)
 	handlertest.WantText(t, doc, ".empty", "Nothing to review")
 	handlertest.WantText(t, doc, "#nav-review-n", "")
@@ -66,7 +66,7 @@ func TestReviewPageWithNothingToDo(t *testing.T) {
 // A decision leads on to the next job and says what was done; the event names
 // the commit that was looked at.
 func TestApproveGoesOnToTheNextJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	for _, title := range []string{"One", "Two", "Three"} {
 		d.HandIn(agent, title, report.Completion{Commit: "c-" + title})
@@ -93,7 +93,7 @@ func TestApproveGoesOnToTheNextJob(t *testing.T) {
 
 // What was rejected comes back with its reason, to the agent and to the page.
 func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Alpha", report.Completion{})
 	handlertest.WantRedirect(t, d.Decide(t, "FB-1", "reject", url.Values{"reason": {"  "}}), "/review?job=FB-1")
@@ -105,7 +105,7 @@ func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
 	if again.Feedback != "Measure it." {
 		t.Errorf("the next attempt gets %q", again.Feedback)
 	}
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: 2}, report.Completion{}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: 2}, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	doc = handlertest.Page(t, d.Get("/review?job=FB-1"), http.StatusOK)
@@ -118,7 +118,7 @@ func TestRejectNeedsAReasonThatTheNextAttemptGets(t *testing.T) {
 // A decision is for the attempt that was looked at, not for the one that came in
 // its place; a tick in between does not disturb it.
 func TestADecisionIsForTheAttemptThatWasSeen(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	j := d.HandIn(agent, "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
 	reject := func(epoch int64) handlertest.Answer {
@@ -127,7 +127,7 @@ func TestADecisionIsForTheAttemptThatWasSeen(t *testing.T) {
 	d.Post("/jobs/FB-1/tick", url.Values{"index": {"0"}, "text": {"It is so"}, "met": {"true"}})
 	handlertest.WantRedirect(t, reject(j.Epoch), "/review")
 	again := d.Claim(agent)
-	if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: again.Epoch}, report.Completion{}); err != nil {
+	if _, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: "FB-1", Epoch: again.Epoch}, report.Completion{}); err != nil {
 		t.Fatal(err)
 	}
 	handlertest.WantRedirect(t, reject(j.Epoch), "/review?job=FB-1")
@@ -141,7 +141,7 @@ func TestADecisionIsForTheAttemptThatWasSeen(t *testing.T) {
 
 // Two people tick at once; who edits the criteria meanwhile is noticed.
 func TestTicksOfTwoPeopleBothCount(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	j := d.HandIn(agent, "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"One", "Two", "Three"} })
 	tick := func(s *handlertest.Site, index, text, met string) handlertest.Answer {
@@ -165,7 +165,7 @@ func TestTicksOfTwoPeopleBothCount(t *testing.T) {
 
 // Who may only look sees the same, and nothing to press.
 func TestViewersSeeReviewsAndDecideNothing(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{}, func(n *jobs.New) { n.Acceptance = []string{"It is so"} })
 	viewer := d.As(tenancy.RoleViewer)
 	doc := handlertest.Page(t, viewer.Get("/review?job=FB-1"), http.StatusOK)
@@ -178,7 +178,7 @@ func TestViewersSeeReviewsAndDecideNothing(t *testing.T) {
 // The stream brings what was handed in meanwhile, and names a job that
 // somebody else decided on instead of putting another one in its place.
 func TestReviewPageIsLive(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Alpha", report.Completion{})
 	live := d.Stream(t, d.Listen(t)+d.LiveURL("/review?job=FB-1"), "")
@@ -192,7 +192,7 @@ func TestReviewPageIsLive(t *testing.T) {
 	for !strings.Contains(handlertest.Parse(t, message).Find("#nav-review-n").Text(), "2") {
 		message = live.Until(`id="nav-review-n"`).Data
 	}
-	if _, err := d.Elsewhere.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: jobs.ByReject, Reason: "no"}); err != nil {
+	if _, err := d.OtherProcess.Act(t.Context(), d.Owner, "FB-1", actions.Action{Verb: jobs.ByReject, Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	doc = handlertest.Parse(t, live.Until("FB-1 is not in review.").Data)
@@ -205,7 +205,7 @@ func TestReviewPageIsLive(t *testing.T) {
 
 // The navigation of every other page counts along.
 func TestTheNavigationCountsReviews(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	live := d.Stream(t, d.Listen(t)+d.LiveURL("/agents"), "")
 	d.HandIn(agent, "Alpha", report.Completion{})
@@ -215,7 +215,7 @@ func TestTheNavigationCountsReviews(t *testing.T) {
 // What speaks against an approval is named before it; with nothing against it
 // there is no dialog.
 func TestApprovalAsksWhereSomethingSpeaksAgainstIt(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("claude-1")
 	d.HandIn(agent, "Alpha", report.Completion{Result: json.RawMessage(`{"tests": {"passed": 12, "failed": 2}, "race_free": true, "lint_clean": false}`)},
 		func(n *jobs.New) { n.Acceptance = []string{"It is so", "It stays so"} })
@@ -237,7 +237,7 @@ func TestApprovalAsksWhereSomethingSpeaksAgainstIt(t *testing.T) {
 
 // A decision that is sent twice is one.
 func TestADecisionSentTwiceIsOne(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	j := d.HandIn(d.Agent("claude-1"), "Alpha", report.Completion{})
 	sent := url.Values{"epoch": {strconv.FormatInt(j.Epoch, 10)}}
 	handlertest.WantRedirect(t, d.Post("/review/FB-1/approve", sent), "/review")

@@ -13,7 +13,7 @@ import (
 
 // The search finds messages and jobs, and the lines of a job's log, and says where each is.
 func TestTheWorkspaceIsSearched(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	ada := d.Agent("ada")
 	d.Job("Drain a factory", func(n *jobs.New) { n.Body = "The needle <b>is</b> here" })
 	d.Job("TestNeedles")

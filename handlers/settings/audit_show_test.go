@@ -27,7 +27,7 @@ func auditLines(doc *goquery.Document) (list []string) {
 
 // The audit says in words who did what, with what was and what is.
 func TestTheAuditTellsWhoDidWhat(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/audit"), http.StatusOK), ".empty", "Nothing was changed yet")
 	d.Did("Ada", eventlog.WorkspaceCreated, `{"slug":"kestrel","name":"Kestrel"}`)
 	d.Did("Ada", eventlog.WorkspaceRenamed, `{"slug":"kestrel"}`, eventlog.Change{Field: "name", Old: "Kestrel", New: "Kestrel Labs"})
@@ -90,7 +90,7 @@ func TestTheAuditTellsWhoDidWhat(t *testing.T) {
 }
 
 func TestTheAuditIsNarrowedAndReadOn(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for n := range settings.AuditSize + 10 {
 		d.Did("Ada", eventlog.MemberInvited, fmt.Sprintf(`{"email":"number-%03d@example.org"}`, n))
 	}
@@ -130,7 +130,7 @@ func TestTheAuditIsNarrowedAndReadOn(t *testing.T) {
 // Who does not manage the workspace does not read it, and another workspace's
 // is not in it.
 func TestTheAuditIsNotForEverybody(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	stranger := dbfactory.Workspace(t, d.DB)
 	dbfactory.Exec(t, d.DB, `INSERT INTO event (workspace_id, type, actor, actor_kind, payload)
 		VALUES ($1, 'member.invited', 'Eve', 'person', '{"email":"secret@example.org"}')`, stranger)
@@ -145,7 +145,7 @@ func TestTheAuditIsNotForEverybody(t *testing.T) {
 // Whatever names people give, the page shows it as text; an event that says
 // nothing, or nonsense, still has its line.
 func TestTheAuditShowsHostileTextAsText(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for kind := range history.SettingWords {
 		d.Did(`<img src=x onerror=alert(1)>`, kind, `{"member":"<script>alert(1)</script>","email":["x"],"token":{"a":1},"sessions":"many","products":[[]],
 			"kind":"<b>","hint":"<i>","agent":"<u>","reason":7,"values":1e99}`, eventlog.Change{Field: "role", Old: map[string]any{"a": 1}, New: "<b>x</b>"})

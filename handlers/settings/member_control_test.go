@@ -21,7 +21,7 @@ import (
 // A disabled member's pages, streams and tokens stop, and go on when somebody
 // enables him again. The last owner stays.
 func TestDisableAMember(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	address := d.Listen(t)
 	other := d.As(tenancy.RoleMember)
@@ -65,7 +65,7 @@ func TestDisableAMember(t *testing.T) {
 }
 
 func TestEndAMembersSessions(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.As(tenancy.RoleMember)
 	handlertest.WantRedirect(t, d.Post(links.MemberEndSessions(d.Account(other)), nil), links.Members)
 	handlertest.WantRedirect(t, other.Get(links.Board), "/login")
@@ -77,7 +77,7 @@ func TestEndAMembersSessions(t *testing.T) {
 // A member without the second factor that the workspace requires is led to set it
 // up, can do nothing else there, and goes on afterwards; a token neither.
 func TestTheSecondFactorIsADuty(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	handlertest.WantRedirect(t, d.Post(links.Password, url.Values{"password": {handlertest.OwnerPassword}}), links.Account)
 	handlertest.WantRedirect(t, d.Post(links.RequireFactor, url.Values{"required": {"1"}}), links.Workspace)
 	handlertest.WantText(t, handlertest.Page(t, d.Get(links.Workspace), http.StatusOK), "#toasts", "your own second factor first")

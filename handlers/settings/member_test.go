@@ -16,7 +16,7 @@ import (
 )
 
 func TestMembersSayWhoIsHereAndWhatRolesMay(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	me := d.Named(d.Site, "Ada <b>")
 	viewer := d.As(tenancy.RoleViewer)
 	bob := d.Named(viewer, "Bob")
@@ -34,7 +34,7 @@ func TestMembersSayWhoIsHereAndWhatRolesMay(t *testing.T) {
 
 	// Those who only look see the list and the table, and may leave.
 	doc = handlertest.Page(t, viewer.Get("/settings/members"), http.StatusOK)
-	handlertest.WantCount(t, doc, "#members tr[data-member]", 3) // the desk's first owner, Ada, Bob
+	handlertest.WantCount(t, doc, "#members tr[data-member]", 3) // the workspace's first owner, Ada, Bob
 	handlertest.WantCount(t, doc, "#members form, #members button, #invite", 0)
 	handlertest.WantCount(t, doc, "#own #dlg-leave form[action='/settings/members/leave']", 1)
 	for _, address := range []string{"/" + me + "/role", "/" + me + "/remove", "/invitations", "/invitations/" + me + "/revoke", "/step-down"} {
@@ -49,7 +49,7 @@ func TestMembersSayWhoIsHereAndWhatRolesMay(t *testing.T) {
 }
 
 func TestChangeAndRemoveAMember(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.As(tenancy.RoleMember)
 	bob := d.Named(other, "Bob")
 	handlertest.WantRedirect(t, d.Post("/settings/members/"+bob+"/role", url.Values{"role": {"admin"}}), "/settings/members")
@@ -72,7 +72,7 @@ func TestChangeAndRemoveAMember(t *testing.T) {
 
 // The last owner reads what to do instead of leaving.
 func TestTheLastOwnersPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE account_id <> $1::uuid`, d.Account(d.Site))
 	doc := handlertest.Page(t, d.Get("/settings/members"), http.StatusOK)
 	handlertest.WantText(t, doc, "#own", "You are the last owner")
@@ -96,7 +96,7 @@ func TestTheLastOwnersPage(t *testing.T) {
 
 // The link is shown once; the list of open ones names it by a part of it.
 func TestInviteSomebody(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	link := d.Invite("bob@example.org", "member")
 	body := handlertest.Read(t, d.Get("/settings/members"), http.StatusOK)
 	if strings.Contains(body, link) {
@@ -133,7 +133,7 @@ func TestInviteSomebody(t *testing.T) {
 
 // A new person makes an account with the link, and is in.
 func TestJoinAsANewPerson(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	link := d.Invite("bob@example.org", "member")
 	guest := &handlertest.Site{Server: d.Server, DB: d.DB, LogText: d.LogText, Cookies: map[string]*http.Cookie{}}
 	doc := handlertest.Page(t, guest.Get(link), http.StatusOK)
@@ -162,7 +162,7 @@ func TestJoinAsANewPerson(t *testing.T) {
 
 // Somebody who is logged in joins with one button, and goes to that workspace.
 func TestJoinWithAnAccount(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	link := d.Invite("bob@example.org", "viewer")
 	other := d.ElsewhereOwner("Other Labs")
 	id := d.Named(other, "Bob")
@@ -193,7 +193,7 @@ func TestJoinWithAnAccount(t *testing.T) {
 
 // Who is in no workspace any more can still accept an invitation.
 func TestJoinFromNowhere(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	other := d.As(tenancy.RoleViewer)
 	id := d.Named(other, "Bob")
 	dbfactory.Exec(t, d.DB, `DELETE FROM membership WHERE account_id = $1::uuid`, id)
@@ -206,7 +206,7 @@ func TestJoinFromNowhere(t *testing.T) {
 
 // hearsOfMembers listens as open pages do, which look at once whether their reader is
 // still in; told asserts that a change of the members was published.
-func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
+func hearsOfMembers(d *handlertest.Workspace) (told func(t *testing.T)) {
 	news := make(chan struct{}, 1)
 	stop := d.Accounts.Members.OnMembers(d.Owner.Workspace, func() {
 		select {
@@ -228,7 +228,7 @@ func hearsOfMembers(d *handlertest.Desk) (told func(t *testing.T)) {
 // The open pages of somebody who was taken out, or whose role changed, end, and
 // whoever listens for changes of the members is notified; a switch ends them with the next look.
 func TestStreamsEndWithTheMembership(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	address := d.Listen(t)
 	for name, end := range map[string]struct {

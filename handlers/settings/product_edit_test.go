@@ -23,7 +23,7 @@ func productFields(name string, change ...func(url.Values)) url.Values {
 }
 
 func TestMakeAProduct(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	admin := d.As(tenancy.RoleAdmin)
 	in := productFields("ledger", func(v url.Values) {
 		v.Set("repos", "ledger-api\r\n\r\n ledger-web \r\nledger-api")
@@ -46,7 +46,7 @@ func TestMakeAProduct(t *testing.T) {
 
 // A form for a new product never replaces the settings of one that is there.
 func TestTheNameOfANewProductIsFree(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}, Paused: true})
 	for _, repos := range []string{"shop", "ledger-api"} {
 		doc := handlertest.Page(t, d.Post("/settings/products", productFields("ledger", func(v url.Values) { v.Set("repos", repos) })), http.StatusUnprocessableEntity)
@@ -59,7 +59,7 @@ func TestTheNameOfANewProductIsFree(t *testing.T) {
 }
 
 func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("shop", jobs.ProductSettings{Repos: []string{"shop-api"}})
 	doc := handlertest.Page(t, d.Post("/settings/products", productFields("", func(v url.Values) {
 		v.Set("repos", "mine\n<b>\n")
@@ -94,7 +94,7 @@ func TestARefusedProductKeepsWhatWasTyped(t *testing.T) {
 }
 
 func TestEditAProduct(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	admin := d.As(tenancy.RoleAdmin)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api", "ledger-web"}, OneJobPerRepo: true, ReviewLimit: limit(3), Paused: true})
 	doc := handlertest.Page(t, admin.Get("/settings/products/ledger"), http.StatusOK)
@@ -121,7 +121,7 @@ func TestEditAProduct(t *testing.T) {
 }
 
 func TestPauseAProductFromTheList(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	was := jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, OneJobPerRepo: true, ReviewLimit: limit(3)}
 	d.Product("ledger", was)
 	button := func(want string) string {
@@ -151,7 +151,7 @@ func TestPauseAProductFromTheList(t *testing.T) {
 }
 
 func TestDeleteAProduct(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	d.Product("shop", jobs.ProductSettings{})
 	d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
@@ -176,7 +176,7 @@ func TestDeleteAProduct(t *testing.T) {
 // The product's page says whether agents get its jobs, takes a reason for a stop, and
 // leads to what belongs to the product.
 func TestPauseAProductWithAReason(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	doc := handlertest.Page(t, d.Get("/settings/products/ledger"), http.StatusOK)
 	handlertest.WantText(t, doc, "#product-state", "Active")
@@ -199,7 +199,7 @@ func TestPauseAProductWithAReason(t *testing.T) {
 // How approved work is merged is chosen in the form, kept where it is refused, and shown
 // again.
 func TestMergesAreChosenInTheForm(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	chosen := productFields("ledger", func(v url.Values) {
 		v.Set("merge_by", "worker")
 		v.Set("merge_method", "fast_forward")

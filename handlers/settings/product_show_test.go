@@ -18,7 +18,7 @@ import (
 func limit(n int) *int { return &n }
 
 func TestProductsSayWhatTheyAllow(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/settings/products"), http.StatusOK)
 	handlertest.WantText(t, doc, ".empty", "A product groups repos, shows their jobs together")
 	handlertest.WantText(t, doc, "tr[data-product=default]", "default Repos NoneReview Not neededJobs per repo Any numberReview limit None")
@@ -39,13 +39,13 @@ func TestProductsSayWhatTheyAllow(t *testing.T) {
 
 // The limit of a review queue is shown beside what waits in it now.
 func TestProductsSayHowMuchWaitsForReview(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}, ReviewRequired: true, ReviewLimit: limit(2)})
 	agent := d.Agent("claude-1")
 	for _, text := range []string{"1 of 2 in review", "2 in review, limit 2"} {
 		d.Job("Alpha", func(n *jobs.New) { n.Repo = "ledger-api" })
 		j := d.Claim(agent)
-		if _, err := d.Elsewhere.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
+		if _, err := d.OtherProcess.Complete(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Completion{}); err != nil {
 			t.Fatal(err)
 		}
 		handlertest.WantText(t, handlertest.Page(t, d.Get("/settings/products"), http.StatusOK), "tr[data-product=ledger]", text)
@@ -56,7 +56,7 @@ func TestProductsSayHowMuchWaitsForReview(t *testing.T) {
 
 // Who may not change products sees the settings, no button, and no form.
 func TestProductsForThoseWhoOnlyLook(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("ledger", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	for _, role := range []tenancy.Role{tenancy.RoleViewer, tenancy.RoleMember} {
 		other := d.As(role)
@@ -78,7 +78,7 @@ func TestProductsForThoseWhoOnlyLook(t *testing.T) {
 }
 
 func TestProductsOfAnotherWorkspaceAreNotThere(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	stranger := dbfactory.Person(dbfactory.Workspace(t, d.DB), tenancy.RoleOwner)
 	if _, _, err := d.Jobs.PutProduct(t.Context(), stranger, "covert", jobs.ProductSettings{Repos: []string{"covert-api"}}); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestProductsOfAnotherWorkspaceAreNotThere(t *testing.T) {
 
 // A product may be called like a word of our addresses.
 func TestAProductCalledNewHasItsPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Product("new", jobs.ProductSettings{Repos: []string{"ledger-api"}})
 	doc := handlertest.Page(t, d.Get(links.Product("new")), http.StatusOK)
 	handlertest.WantText(t, doc, "#repos", "ledger-api")

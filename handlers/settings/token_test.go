@@ -30,7 +30,7 @@ func newToken(kind, name string, change ...url.Values) url.Values {
 // A token is shown on the answer that makes it and never again: not by a reload,
 // which sends the form again, and not by the list.
 func TestATokenIsShownOnce(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/settings/tokens"), http.StatusOK)
 	handlertest.WantText(t, doc, "#own-tokens", "You have no token")
 	handlertest.WantCount(t, doc, "a[href='/settings/tokens/new?kind=person']", 1)
@@ -61,7 +61,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 }
 
 func TestARefusedTokenFormKeepsItsText(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for name, c := range map[string]struct {
 		change url.Values
 		field  string
@@ -89,7 +89,7 @@ func TestARefusedTokenFormKeepsItsText(t *testing.T) {
 }
 
 func TestAnEnrolmentTokenWithLimits(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	in := newToken("enrolment", "macs", url.Values{"products": {"default"}, "capabilities": {"os:mac, has:git"}, "factory": {"mac-1"}, "life": {"0"}})
 	who, err := d.People.Tokens.Bearer(t.Context(), d.Made(d.Site, in))
 	if err != nil || who.Scope.Factory != "mac-1" || len(who.Scope.Capabilities) != 2 || len(who.Scope.Products) != 1 {
@@ -103,7 +103,7 @@ func TestAnEnrolmentTokenWithLimits(t *testing.T) {
 
 // Members have tokens of their own and see nothing of the workspace's.
 func TestTokensOfAMember(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Made(d.Site, newToken("enrolment", "macs"))
 	member := d.As(tenancy.RoleMember)
 	doc := handlertest.Page(t, member.Get("/settings/tokens"), http.StatusOK)
@@ -124,7 +124,7 @@ func TestTokensOfAMember(t *testing.T) {
 // Revoked, an enrolment token's agents are refused; their jobs stay with them
 // until the leases end, unless the person cuts them off as well.
 func TestRevokeAnEnrolmentToken(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for name, c := range map[string]struct {
 		fields url.Values
 		job    jobs.Status
@@ -137,7 +137,7 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := d.Elsewhere.Register(t.Context(), enrolment, fleet.Registration{Agent: name, BootID: "b",
+		made, err := d.OtherProcess.Register(t.Context(), enrolment, fleet.Registration{Agent: name, BootID: "b",
 			Factory: fleet.FactoryInfo{Name: name, Capabilities: []string{"has:" + name}, Seats: 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestRevokeAnEnrolmentToken(t *testing.T) {
 }
 
 func TestConnectPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/settings/connect"), http.StatusOK)
 	handlertest.WantText(t, doc, "#connect-environment", `export FLEETBOARD_ENROLMENT_TOKEN="$(cat /data/enrolment-token)"`)
 	handlertest.WantText(t, doc, "#connect-worker", "fleet worker --repos ~/src")

@@ -12,7 +12,7 @@ import (
 )
 
 func TestStatusPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.Get("/status"), http.StatusOK)
 	handlertest.WantText(t, doc, "#coordinator", "Nobody leads")
 	handlertest.WantText(t, doc, "#status-note", "Claims take back expired leases themselves")
@@ -37,7 +37,7 @@ func TestStatusPage(t *testing.T) {
 // Each page's navigation says how the coordinator is, and the page of the status shows
 // what has become of it without a reload.
 func TestStatusIsLive(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	for _, path := range []string{"/board", "/settings/account", "/status"} {
 		doc := handlertest.Page(t, d.Get(path), http.StatusOK)
 		handlertest.WantText(t, doc, ".nav a[href='/status'] #nav-health", "Nobody leads")
@@ -56,7 +56,7 @@ func TestStatusIsLive(t *testing.T) {
 }
 
 func TestStatusLogAndItsOlderLines(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	dbfactory.Exec(t, d.DB, `INSERT INTO coordinator_log (instance_id, term, level, message)
 		SELECT 'mac-1/17/abc', 2, 'WARNING', 'line <' || n || '>' FROM generate_series(1, 60) n`)
 	doc := handlertest.Page(t, d.Get("/status"), http.StatusOK)
@@ -78,7 +78,7 @@ func TestStatusLogAndItsOlderLines(t *testing.T) {
 }
 
 func TestRecoverFromTheStatusPage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	j := d.Claim(d.Agent("claude-1"))
 	dbfactory.Exec(t, d.DB, `UPDATE job_lease SET expires_at = now() - interval '1 second'`)

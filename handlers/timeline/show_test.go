@@ -23,7 +23,7 @@ import (
 // The timeline shows the life of a job, the newest first: who, when, from which
 // status to which, and what else changed.
 func TestTheTimelineTellsWhatHappened(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	j := d.Job("Alpha")
 	claimed := d.Claim(d.Agent("claude-2"))
@@ -63,7 +63,7 @@ func TestTheTimelineTellsWhatHappened(t *testing.T) {
 }
 
 func TestTheTimelineIsNarrowed(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-1")
 	d.Job("Alpha")
 	d.Job("Beta")
@@ -101,7 +101,7 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 // Older parts follow one another without loss or repetition, as pages and as
 // what htmx adds to the list.
 func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	dbfactory.AnyFacts(t, d.DB)
 	for i := range 119 {
 		d.Logged(eventlog.Event{Type: eventlog.Type(fmt.Sprintf("job.note_%d", i))})
@@ -139,7 +139,7 @@ func TestTheTimelineGoesBackToTheFirstEvent(t *testing.T) {
 // The tokens of the first start are nobody's doing, and whom somebody invited is
 // for those who manage members.
 func TestTheTimelineNamesNobodyWhoWasNotThere(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Did("Ada", eventlog.MemberInvited, `{"email":"bob@example.org","role":"member"}`)
 	doc := d.Timeline("/timeline", handlertest.FirstStart+1)
 	handlertest.WantCount(t, doc, "[data-event] a[href='/timeline?actor=set-up']", handlertest.FirstStart)
@@ -152,7 +152,7 @@ func TestTheTimelineNamesNobodyWhoWasNotThere(t *testing.T) {
 }
 
 func TestAnEmptyTimelineSaysSo(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	dbfactory.Exec(t, d.DB, "DELETE FROM event")
 	doc := handlertest.Page(t, d.Get("/timeline"), http.StatusOK)
 	handlertest.WantText(t, doc, ".empty", "Nothing has happened yet")
@@ -163,7 +163,7 @@ func TestAnEmptyTimelineSaysSo(t *testing.T) {
 // People of one name, and one who calls himself as a loop does, can be distinguished,
 // and what somebody did is found also under a former name.
 func TestTheTimelineTellsPeopleOfOneNameApart(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	person := func(id, name string) tenancy.Actor {
 		return tenancy.Actor{Kind: tenancy.KindPerson, ID: id, Name: name}
 	}
@@ -183,7 +183,7 @@ func TestTheTimelineTellsPeopleOfOneNameApart(t *testing.T) {
 
 // Whatever agents and people write is shown as text.
 func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	dbfactory.AnyFacts(t, d.DB)
 	bad := `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	d.Job("Alpha " + bad)
@@ -200,7 +200,7 @@ func TestTheTimelineShowsHostileTextAsText(t *testing.T) {
 
 // The stream counts what passes the page's filter, and touches nothing else.
 func TestTheTimelineCountsWhatIsNew(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	d.Timeline("/timeline", handlertest.FirstStart+1)
 	base := d.Listen(t)
@@ -235,7 +235,7 @@ func TestTheTimelineCountsWhatIsNew(t *testing.T) {
 
 // After a long break, or while very much happens, it says that there is much.
 func TestTheTimelineDoesNotCountForEver(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	target := d.Listen(t) + d.LiveURL("/timeline")
 	batch := make([]jobs.New, 1000)
 	for i := range batch {
@@ -251,7 +251,7 @@ func TestTheTimelineDoesNotCountForEver(t *testing.T) {
 }
 
 func TestTheStreamOfATimelineRefusesNonsense(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	base := d.Listen(t)
 	for target, status := range map[string]int{
 		"/live?on=timeline&job=FB-9":                                http.StatusNotFound,
@@ -266,11 +266,11 @@ func TestTheStreamOfATimelineRefusesNonsense(t *testing.T) {
 
 // The progress that an attempt reports in a row is one row of the timeline, which opens.
 func TestTheTimelineFoldsProgress(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
 	for n := range 6 {
 		done := 10 * n
-		if _, err := d.Elsewhere.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Progress{Percent: &done}); err != nil {
+		if _, err := d.OtherProcess.Progress(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Progress{Percent: &done}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,7 +284,7 @@ func TestTheTimelineFoldsProgress(t *testing.T) {
 // A line says which job it is about, and the fields suggest jobs by their titles, the
 // people and agents of the page, and the agents of the fleet.
 func TestTheTimelineNamesJobsAndSuggests(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Agent("claude-2")
 	j := d.Job("Alpha <b>")
 	d.Claim(d.Agent("claude-1"))

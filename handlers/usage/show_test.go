@@ -12,7 +12,7 @@ import (
 )
 
 func TestNothingWasUsed(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	doc := handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/usage"), http.StatusOK)
 	handlertest.WantText(t, doc, "#usage-scroll", "Nothing was used")
 	handlertest.WantCount(t, doc, ".nav a[href='/budgets'][aria-current=page], .subnav a[href='/usage'][aria-current=page]", 2)
@@ -21,7 +21,7 @@ func TestNothingWasUsed(t *testing.T) {
 // The page sums up what was used in groups that filter each other; a group in force takes
 // its filter away.
 func TestShowUsage(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("ada")
 	one := d.Job("<b>One</b>", func(n *jobs.New) { n.Phase = "m1" })
 	d.Claim(agent)
@@ -66,7 +66,7 @@ func TestShowUsage(t *testing.T) {
 
 // More entries than a page has are reached page by page.
 func TestOlderEntries(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	agent := d.Agent("ada")
 	one := d.Job("One")
 	d.Claim(agent)

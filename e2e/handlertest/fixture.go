@@ -27,19 +27,19 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Desk is the server with a workspace, its owner at a browser, and agents that
-// work through services of another process.
-type Desk struct {
+// Workspace is a server with a workspace, its owner at a browser, and agents that work through
+// services of another process.
+type Workspace struct {
 	*Site
-	t         *testing.T
-	Workspace ids.ID
-	Owner     tenancy.Principal
-	Elsewhere *dispatch.Service
-	People    *accounts.Parts
+	t            *testing.T
+	Workspace    ids.ID
+	Owner        tenancy.Principal
+	OtherProcess *dispatch.Service
+	People       *accounts.Parts
 }
 
-// NewDesk starts a server with a workspace; change sets its dependencies apart.
-func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
+// NewWorkspace starts a server with a workspace; change changes its dependencies.
+func NewWorkspace(t *testing.T, change ...func(*handlers.Deps)) *Workspace {
 	t.Helper()
 	t.Parallel()
 	d, text := dbtest.New(t), &logText{}
@@ -55,86 +55,92 @@ func NewDesk(t *testing.T, change ...func(*handlers.Deps)) *Desk {
 		t.Fatal(err)
 	}
 	deps := services.Pages()
-	deps.Sessions, deps.EnrolmentTokenFile = web.NewSessions(sessions.NewStore(d), false), "/data/enrolment-token"
+	deps.Sessions = web.NewSessions(sessions.NewStore(d), false)
+	deps.EnrolmentTokenFile = "/data/enrolment-token"
 	for _, f := range change {
 		f(&deps)
 	}
-	desk := &Desk{t: t, Workspace: first.Workspace, People: services.Accounts, Elsewhere: apptest.Start(t, d, logTo(log)).Dispatch,
-		Site: &Site{Server: handlers.New(deps), DB: d, LogText: text}}
-	desk.Cookies = desk.As(tenancy.RoleOwner).Cookies
-	desk.Owner = dbfactory.Person(first.Workspace, tenancy.RoleOwner)
-	return desk
+	w := &Workspace{
+		Site:         &Site{Server: handlers.New(deps), DB: d, LogText: text},
+		t:            t,
+		Workspace:    first.Workspace,
+		Owner:        dbfactory.Person(first.Workspace, tenancy.RoleOwner),
+		OtherProcess: apptest.Start(t, d, logTo(log)).Dispatch,
+		People:       services.Accounts,
+	}
+	w.Cookies = w.As(tenancy.RoleOwner).Cookies
+	return w
 }
 
 func logTo(log *slog.Logger) func(*app.Options) { return func(o *app.Options) { o.Log = log } }
 
-// As is another browser, of a new member with a role.
-func (d *Desk) As(role tenancy.Role) *Site {
-	d.t.Helper()
-	id := dbfactory.NewMember(d.t, d.DB, d.Workspace, role)
-	ctx, err := d.Sessions.Load(d.t.Context(), "")
+// As returns another browser, of a new member with a role.
+func (w *Workspace) As(role tenancy.Role) *Site {
+	w.t.Helper()
+	id := dbfactory.NewMember(w.t, w.DB, w.Workspace, role)
+	ctx, err := w.Sessions.Load(w.t.Context(), "")
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	d.Sessions.Put(ctx, sessions.Account, id.String())
-	d.Sessions.Put(ctx, sessions.Proven, web.ProvenNow())
-	token, _, err := d.Sessions.Commit(ctx)
+	w.Sessions.Put(ctx, sessions.Account, id.String())
+	w.Sessions.Put(ctx, sessions.Proven, web.ProvenNow())
+	token, _, err := w.Sessions.Commit(ctx)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	return &Site{Server: d.Server, DB: d.DB, LogText: d.LogText, Cookies: map[string]*http.Cookie{"sid": {Name: "sid", Value: token}}}
+	return &Site{Server: w.Server, DB: w.DB, LogText: w.LogText, Cookies: map[string]*http.Cookie{"sid": {Name: "sid", Value: token}}}
 }
 
-// Job makes a job; change says what matters beside its title.
-func (d *Desk) Job(title string, change ...func(*jobs.New)) jobs.Job {
-	d.t.Helper()
+// Job makes a job; change sets more than its title.
+func (w *Workspace) Job(title string, change ...func(*jobs.New)) jobs.Job {
+	w.t.Helper()
 	n := jobs.New{Spec: jobs.Spec{Title: title}}
 	for _, c := range change {
 		c(&n)
 	}
-	made, err := d.Jobs.Create(d.t.Context(), d.Owner, nil, n)
+	made, err := w.Jobs.Create(w.t.Context(), w.Owner, nil, n)
 	if err != nil {
-		d.t.Fatalf("create %s: %v", title, err)
+		w.t.Fatalf("create %s: %v", title, err)
 	}
 	return made.Jobs[0]
 }
 
 // Agent registers an agent in a factory of its own with two seats.
-func (d *Desk) Agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
-	d.t.Helper()
+func (w *Workspace) Agent(name string, change ...func(*fleet.Registration)) tenancy.Principal {
+	w.t.Helper()
 	r := fleet.Registration{Agent: name, Model: "sonnet", BootID: "boot-1", MaxConcurrentJobs: 2, Factory: fleet.FactoryInfo{
 		Name: "factory-of-" + name, OS: "linux", Engines: []string{"claude"}, Seats: 2, Capabilities: []string{"has:git"},
 		Repos: []fleet.Repo{{Name: "ledger-api"}}}}
 	for _, c := range change {
 		c(&r)
 	}
-	made, err := d.Elsewhere.Register(d.t.Context(), dbfactory.Enrolment(d.Workspace), r)
+	made, err := w.OtherProcess.Register(w.t.Context(), dbfactory.Enrolment(w.Workspace), r)
 	if err != nil {
-		d.t.Fatalf("register %s: %v", name, err)
+		w.t.Fatalf("register %s: %v", name, err)
 	}
-	who, err := d.People.Tokens.Bearer(d.t.Context(), made.Token)
+	who, err := w.People.Tokens.Bearer(w.t.Context(), made.Token)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return who
 }
 
 // Claim takes one job for an agent, in the other process.
-func (d *Desk) Claim(agent tenancy.Principal) jobs.Job {
-	d.t.Helper()
-	got, err := d.Elsewhere.Claim(d.t.Context(), agent, claim.Request{})
+func (w *Workspace) Claim(agent tenancy.Principal) jobs.Job {
+	w.t.Helper()
+	got, err := w.OtherProcess.Claim(w.t.Context(), agent, claim.Request{})
 	if err != nil || len(got.Jobs) != 1 {
-		d.t.Fatalf("claim gave %d jobs (%s), %v", len(got.Jobs), got.Reason, err)
+		w.t.Fatalf("claim gave %d jobs (%s), %v", len(got.Jobs), got.Reason, err)
 	}
 	return got.Jobs[0]
 }
 
 // Now reads a job again.
-func (d *Desk) Now(j jobs.Job) jobs.Job {
-	d.t.Helper()
-	job, err := d.Jobs.Get(d.t.Context(), d.Owner, j.Key)
+func (w *Workspace) Now(j jobs.Job) jobs.Job {
+	w.t.Helper()
+	job, err := w.Jobs.Get(w.t.Context(), w.Owner, j.Key)
 	if err != nil {
-		d.t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return job
 }
