@@ -17,14 +17,14 @@ import (
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
-// claimCall is one try at a claim.
+// claimCall is one try of a claim.
 type claimCall struct {
 	who  tenancy.Principal
 	in   Request
 	hint waitlist.Hint
 }
 
-// claimResult is what one try found.
+// claimResult is the result of one try.
 type claimResult struct {
 	claimed       Result
 	lanes         []int64
@@ -66,7 +66,7 @@ func (b *claimBatch) exec() (func(), error) {
 	for _, c := range b.items {
 		c.Res.claimed.QueueVersion = b.s.waiters.Text(c.Res.version)
 	}
-	if !b.wrote {
+	if !b.hasWrites {
 		return b.notify, batch.ErrNothingWritten
 	}
 	return b.notify, nil
@@ -80,23 +80,23 @@ type claimBatch struct {
 	workspace ids.ID
 	items     []*claimItem
 
-	agents   map[ids.ID]claimant
-	locked   map[ids.ID]bool // agents that are locked with their factories
-	products products
-	hinted   []int64            // lanes that the agents served last
-	ready    []head             // the heads of the lanes, until something is taken
-	from     map[int64]readyKey // watermarks of lanes, from which jobs are looked for
-	reached  []watermark
-	broken   []lease.Change // jobs that failed instead of being given
-	counted  []claimant     // whose leases were counted, and with what was given
-	wrote    bool           // it has something to save
+	agents        map[ids.ID]claimant
+	locked        map[ids.ID]bool // agents that are locked with their factories
+	products      products
+	hinted        []int64            // lanes that the agents served in their last claims
+	ready         []head             // the heads of the lanes, until something is taken
+	watermarks    map[int64]readyKey // watermarks of lanes, from which jobs are looked for
+	newWatermarks []watermark
+	failedInstead []lease.Change // jobs that failed instead of being leased
+	countedAgents []claimant     // agents whose leases were counted, with the new ones
+	hasWrites     bool           // there is something to commit
 
-	// filling: the seats become free in this transaction.
+	// filling is set where the seats become free in this transaction.
 	filling bool
 
 	budgets budgeting.Active // of the workspace
 	grants  map[ids.ID]budgeting.Grant
-	asked   bool                   // a person, about a model without a price
+	asked   bool                   // a person was asked about a model without a price
 	orders  map[ids.ID]lease.Order // of the jobs of system kinds
 }
 
@@ -106,34 +106,34 @@ type claimItem struct {
 
 	agent    claimant
 	products map[int64]ids.ID // of its lanes
-	named    *jobs.Job        // the one job wanted
+	named    *jobs.Job        // the one job that was requested
 	// unpriced is set where the agent's model has no price and budgets hold such, and holder
 	// is one that has held something.
 	unpriced *budgeting.Unpriced
 	holder   *budgeting.Holder
 	closed   string   // why its lanes' jobs were left out, "" where none was
 	reserved int      // how many jobs may be taken for it
-	crowded  bool     // others of the batch have reserved what is free
+	crowded  bool     // other claims of the batch have reserved the free seats
 	taken    []ids.ID // out of the queue, without a lease yet
 	given    []ids.ID
-	done     bool // what it gets is known
+	done     bool // its answer is known
 }
 
-// open returns the claims of which it is not known yet what they get.
-func (b *claimBatch) open() []*claimItem {
-	var open []*claimItem
+// unanswered returns the claims whose answer is not known yet.
+func (b *claimBatch) unanswered() []*claimItem {
+	var claims []*claimItem
 	for _, c := range b.items {
 		if c.Err == nil && !c.done && !c.Retrying() {
-			open = append(open, c)
+			claims = append(claims, c)
 		}
 	}
-	return open
+	return claims
 }
 
 // notify notifies the others of what was given, after the commit: the pages, and the next in
 // line.
 func (b *claimBatch) notify() {
-	b.s.effects.AfterCommit(b.ctx, b.workspace, b.broken...)
+	b.s.effects.AfterCommit(b.ctx, b.workspace, b.failedInstead...)
 	var given []jobs.Job
 	for _, c := range b.items {
 		if len(c.Res.claimed.Jobs) > 0 {
@@ -150,10 +150,10 @@ func (b *claimBatch) notify() {
 	if len(given) > 0 {
 		b.s.effects.Publish(b.workspace, nil, given...)
 	}
-	for _, agent := range b.counted {
+	for _, agent := range b.countedAgents {
 		b.s.leaseWatermarks.advance(agent)
 	}
-	for _, w := range b.reached {
+	for _, w := range b.newWatermarks {
 		b.s.watermarks.advance(b.workspace, w)
 	}
 }
@@ -175,7 +175,7 @@ func (b *claimBatch) authenticate() error {
 		}
 	}
 	b.hinted = compact(b.hinted)
-	b.from = b.s.watermarks.of(b.workspace, b.hinted)
+	b.watermarks = b.s.watermarks.of(b.workspace, b.hinted)
 	before := []func(db.Tx) error{func(tx db.Tx) (err error) {
 		b.ready, err = b.readHeads(tx, b.hinted)
 		return err
@@ -186,7 +186,7 @@ func (b *claimBatch) authenticate() error {
 	if err := b.read(before...); err != nil {
 		return err
 	}
-	for _, c := range b.open() {
+	for _, c := range b.unanswered() {
 		c.Res.began = began
 		if b.filling && b.budgets.Any {
 			c.Retry()
@@ -290,7 +290,7 @@ func (b *claimBatch) findLanes(c *claimItem) error {
 // those that its token does not reach any more.
 func (b *claimBatch) replay() error {
 	var asked []repeatable
-	for _, c := range b.open() {
+	for _, c := range b.unanswered() {
 		if c.Req.in.RequestID == "" {
 			continue
 		}
@@ -319,7 +319,7 @@ func (b *claimBatch) replay() error {
 
 // resolve finds the one job that an agent requests.
 func (b *claimBatch) resolve() error {
-	for _, c := range b.open() {
+	for _, c := range b.unanswered() {
 		if c.Req.in.Job == "" {
 			continue
 		}

@@ -78,8 +78,8 @@ func (b *claimBatch) hold(id ids.ID, r budgeting.Refusal) error {
 	if err != nil {
 		return err
 	}
-	b.wrote = true
-	b.broken = append(b.broken, lease.Change{Before: job.Job, After: held})
+	b.hasWrites = true
+	b.failedInstead = append(b.failedInstead, lease.Change{Before: job.Job, After: held})
 	return nil
 }
 

@@ -15,20 +15,20 @@ import (
 	"github.com/fleetboard/fleetboard/internal/waitlist"
 )
 
-// maxLooks is how often one claim looks again because what it was given failed or was
-// held instead. What is left behind is the sweep's.
-const maxLooks = 100
+// maxTries is how often one claim is tried again because its jobs failed or had to wait instead of
+// being leased. The sweep handles the rest.
+const maxTries = 100
 
 // Why a claim gave nothing.
 const (
 	ReasonEmpty    = "empty"
 	ReasonNoSeats  = "no_seats"
 	ReasonDraining = "draining"
-	// There is something to do, in products that are paused or have as many jobs
-	// in review as they allow.
+	// The ready jobs are of products that are paused, or have as many jobs in review as they
+	// allow.
 	ReasonPaused        = "paused"
 	ReasonReviewBacklog = "review_backlog"
-	// What there is to do has too little left in its budget.
+	// The ready jobs have too little left in their budgets.
 	ReasonBudget = "budget"
 	// The provider of the agent's models takes no requests for a time.
 	ReasonRateLimited = "rate_limited"
@@ -47,8 +47,8 @@ type Request struct {
 // Result is what an agent got.
 type Result = lease.Claimed
 
-// Claim gives an agent the most urgent jobs it can work on, waiting for the
-// first one up to in.Wait. The version is the one read before the last look.
+// Claim gives an agent the most urgent jobs that it can work on, waiting for the first one up
+// to in.Wait. The version is that of the lanes before they were last read.
 //
 // Faults: Validation; Superseded for a boot that was replaced; for a named job
 // NotFound and NotClaimable; TooMany where too many claims of the agent wait.
@@ -64,7 +64,8 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 	end := time.Now().Add(in.Wait)
 	call := claimCall{who, in, s.waiters.Hint(who.Agent)}
 	var leave func()
-	looked, short := 0, false // how often it has looked again, and whether a budget was why
+	tries := 0
+	budgetShort := false // a try failed since a budget had too little left
 	for {
 		result, err := s.claims.Do(ctx, who.Workspace, call)
 		if err != nil {
@@ -73,12 +74,12 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 		if len(result.claimed.Jobs) > 0 {
 			return result.claimed, s.revokeUndelivered(ctx, who, in, result.claimed.Jobs)
 		}
-		if result.again && looked < maxLooks && ctx.Err() == nil {
-			looked++
-			short = short || result.claimed.Reason == ReasonBudget
+		if result.again && tries < maxTries && ctx.Err() == nil {
+			tries++
+			budgetShort = budgetShort || result.claimed.Reason == ReasonBudget
 			continue
 		}
-		result.sayShort(short)
+		result.explainBudget(budgetShort)
 		if result.outOfCapacity {
 			s.waiters.NotifyNext(who.Workspace, result.lanes, 1)
 		}
@@ -92,37 +93,37 @@ func (s *Service) Claim(ctx context.Context, who tenancy.Principal, in Request) 
 			}
 			defer leave()
 		}
-		why := s.await(ctx, who, result, left)
-		if why == waitlist.TimedOut {
+		reason := s.waitForWork(ctx, who, result, left)
+		if reason == waitlist.TimedOut {
 			return result.claimed, ctx.Err()
 		}
-		call.hint = waitlist.Hint{Factory: result.factory, Lanes: result.lanes, Likely: why == waitlist.JobReady}
+		call.hint = waitlist.Hint{Factory: result.factory, Lanes: result.lanes, Likely: reason == waitlist.JobReady}
 	}
 }
 
-// sayShort says that there was something to do, where a budget was short of it.
-func (r *claimResult) sayShort(short bool) {
-	if short && r.claimed.Reason == ReasonEmpty {
+// explainBudget sets the reason where there were jobs, but a budget had too little left for them.
+func (r *claimResult) explainBudget(budgetShort bool) {
+	if budgetShort && r.claimed.Reason == ReasonEmpty {
 		r.claimed.Reason = ReasonBudget
 	}
 }
 
-// await waits for what a claim found nothing of, or until its provider takes requests
-// again.
-func (s *Service) await(ctx context.Context, who tenancy.Principal, result claimResult, left time.Duration) waitlist.Reason {
-	patience := left
+// waitForWork waits until there may be a job for a claim that got none, or until its provider takes
+// requests again.
+func (s *Service) waitForWork(ctx context.Context, who tenancy.Principal, result claimResult, left time.Duration) waitlist.Reason {
+	timeout := left
 	if result.held > 0 {
-		patience = min(left, result.held)
+		timeout = min(left, result.held)
 	}
-	why := s.waiters.Wait(ctx, who.Workspace, result.waiting(), patience)
-	if why == waitlist.TimedOut && patience < left && ctx.Err() == nil {
+	reason := s.waiters.Wait(ctx, who.Workspace, result.waiting(), timeout)
+	if reason == waitlist.TimedOut && timeout < left && ctx.Err() == nil {
 		return waitlist.Recheck
 	}
-	return why
+	return reason
 }
 
-// waiting returns what a claim that found nothing waits for: a seat where it found the
-// agent full, or else a job.
+// waiting returns what a claim without a job waits for: a seat where the agent has none, or else a
+// job.
 func (r claimResult) waiting() waitlist.Waiting {
 	return waitlist.Waiting{Factory: r.factory, Lanes: r.lanes, Version: r.version, Began: r.began,
 		ForSeat: r.claimed.Reason == ReasonNoSeats || r.claimed.Reason == ReasonDraining}
@@ -141,9 +142,9 @@ func (in Request) checked() (Request, error) {
 	return in, p.Err()
 }
 
-// revokeUndelivered gives back what a caller got that went away while others were
-// answered with it, and returns why it did. Who named its request can ask again.
-func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, in Request, given []jobs.Job) error {
+// revokeUndelivered releases the leases of a caller that went away before it was answered, and
+// returns the error of its context. A caller whose request has an id can send it again.
+func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, in Request, claimed []jobs.Job) error {
 	gone := ctx.Err()
 	if gone == nil || in.RequestID != "" {
 		return gone
@@ -153,7 +154,7 @@ func (s *Service) revokeUndelivered(ctx context.Context, who tenancy.Principal, 
 	var back []lease.Change
 	err := s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
 		back, err = lease.ReleaseTx(ctx, tx, who, who.Agent, "The claim's caller went away before it was answered.", func(j jobs.Job) bool {
-			return slices.ContainsFunc(given, func(g jobs.Job) bool { return g.ID == j.ID && g.Epoch == j.Epoch })
+			return slices.ContainsFunc(claimed, func(g jobs.Job) bool { return g.ID == j.ID && g.Epoch == j.Epoch })
 		})
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 // dequeue takes jobs out of the queue: for agents of the same lanes together, in the
 // order in which they came.
 func (b *claimBatch) dequeue() error {
-	claims := b.open()
+	claims := b.unanswered()
 	for len(claims) > 0 {
 		first := claims[0]
 		var group, others []*claimItem
@@ -30,19 +30,19 @@ func (b *claimBatch) dequeue() error {
 			return err
 		}
 	}
-	for _, c := range b.open() {
+	for _, c := range b.unanswered() {
 		c.explainNothing(b.items)
 	}
 	return nil
 }
 
-// explainNothing says of a claim that has got nothing why. Where others of the batch
+// explainNothing sets the reason of a claim that has got no job. Where other claims of the batch
 // have reserved seats that they did not need, it is tried again alone.
 func (c *claimItem) explainNothing(all []*claimItem) {
 	switch {
 	case len(c.taken) > 0:
 	case !c.crowded:
-		c.Res.claimed.Reason, c.done = c.nothing(), true
+		c.Res.claimed.Reason, c.done = c.emptyReason(), true
 	default:
 		own, factory := c.ownSeats(), c.factorySeats()
 		for _, other := range all {
@@ -61,8 +61,8 @@ func (c *claimItem) explainNothing(all []*claimItem) {
 	}
 }
 
-// nothing is why a claim for which jobs were looked for has got none.
-func (c *claimItem) nothing() string {
+// emptyReason returns why a claim has found no job.
+func (c *claimItem) emptyReason() string {
 	switch {
 	case c.closed != "":
 		return c.closed
@@ -130,8 +130,8 @@ func (b *claimBatch) takeFrom(c *claimItem, n int) ([]ids.ID, error) {
 			}
 		}
 		heads = slices.DeleteFunc(b.headsFor(c, heads), func(h head) bool { return dry[h.lane] })
-		if len(heads) == 0 && len(b.from) > 0 {
-			b.from = nil // once more, from the top
+		if len(heads) == 0 && len(b.watermarks) > 0 {
+			b.watermarks = nil // once more, from the top
 			continue
 		}
 		if len(heads) == 0 {
@@ -165,7 +165,7 @@ func (b *claimBatch) takeLane(c *claimItem, heads []head, n int) ([]readyKey, er
 	}
 	slices.SortFunc(keys, readyKey.compare)
 	if len(keys) > 0 {
-		b.reached = append(b.reached, watermark{lane, keys[len(keys)-1], 0})
+		b.newWatermarks = append(b.newWatermarks, watermark{lane, keys[len(keys)-1], 0})
 	}
 	return keys, nil
 }

@@ -9,15 +9,15 @@ import (
 
 // heads finds out for whom there is anything to take.
 func (b *claimBatch) heads() (err error) {
-	claims := b.open()
+	claims := b.unanswered()
 	lanes := listLanes(claims)
 	if !slices.Equal(lanes, b.hinted) {
-		b.reached, b.from = nil, b.s.watermarks.of(b.workspace, lanes)
+		b.newWatermarks, b.watermarks = nil, b.s.watermarks.of(b.workspace, lanes)
 		b.ready, err = b.readHeads(b.tx, lanes)
 	}
 	empty := func(c *claimItem) bool { return c.named == nil && len(b.headsFor(c, b.ready)) == 0 }
-	if err == nil && len(b.from) > 0 && slices.ContainsFunc(claims, empty) {
-		b.from = nil // once more, from the top
+	if err == nil && len(b.watermarks) > 0 && slices.ContainsFunc(claims, empty) {
+		b.watermarks = nil // once more, from the top
 		b.ready, err = b.readHeads(b.tx, lanes)
 	}
 	if err != nil {
@@ -25,7 +25,7 @@ func (b *claimBatch) heads() (err error) {
 	}
 	for _, c := range claims {
 		if empty(c) {
-			c.Res.claimed.Reason, c.done = c.nothing(), true
+			c.Res.claimed.Reason, c.done = c.emptyReason(), true
 		}
 	}
 	return nil
@@ -46,8 +46,8 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 		return nil, err
 	}
 	for _, h := range heads {
-		if _, marked := b.from[h.lane]; !marked {
-			b.reached = append(b.reached, watermark(h))
+		if _, marked := b.watermarks[h.lane]; !marked {
+			b.newWatermarks = append(b.newWatermarks, watermark(h))
 		}
 	}
 	slices.SortFunc(heads, func(x, y head) int {
@@ -58,7 +58,7 @@ func (b *claimBatch) readHeads(tx db.Tx, lanes []int64) ([]head, error) {
 
 // scanFrom returns the key from which on jobs of a lane are looked for.
 func (b *claimBatch) scanFrom(lane int64) readyKey {
-	if at, ok := b.from[lane]; ok {
+	if at, ok := b.watermarks[lane]; ok {
 		return at
 	}
 	return top

@@ -11,8 +11,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// laneCache keeps the lanes of each workspace in memory. Lanes are never changed
-// or taken away, so that a list can only be too short.
+// laneCache caches the lanes of each workspace. Lanes are never changed or removed, so a list
+// can only be too short.
 type laneCache struct {
 	mu    sync.Mutex
 	lists map[ids.ID][]lane
@@ -22,8 +22,8 @@ func newLaneCache() *laneCache {
 	return &laneCache{lists: map[ids.ID][]lane{}}
 }
 
-// of gives a workspace's lanes, read anew where the newest one known to the
-// database is not among those known here.
+// of returns a workspace's lanes. It reads them again where the newest lane in the database is not
+// in the cache.
 func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest int64) ([]lane, error) {
 	b.mu.Lock()
 	list, known := b.lists[workspace]
@@ -41,7 +41,7 @@ func (b *laneCache) of(ctx context.Context, tx db.Tx, workspace ids.ID, newest i
 	return list, nil
 }
 
-// one gives one lane of a workspace.
+// one returns one lane of a workspace.
 func (b *laneCache) one(ctx context.Context, tx db.Tx, workspace ids.ID, id int64) (lane, error) {
 	list, err := b.of(ctx, tx, workspace, id)
 	if err != nil {

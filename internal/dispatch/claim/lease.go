@@ -11,7 +11,7 @@ import (
 // lease writes the leases, attempts and events of what was taken, and gives the agents
 // the jobs that are theirs, the most urgent first.
 func (b *claimBatch) lease() error {
-	said, err := b.words()
+	said, err := b.storedWords()
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (b *claimBatch) lease() error {
 	if len(all) == 0 {
 		return nil
 	}
-	b.wrote = true
+	b.hasWrites = true
 	var loaded []jobs.Job
 	err = b.tx.Pipeline(b.ctx, func(tx db.Tx) error { return b.insertLeases(tx, leases) },
 		func(tx db.Tx) (err error) {
@@ -44,7 +44,7 @@ func (b *claimBatch) lease() error {
 			return err
 		}
 	}
-	return b.give(loaded)
+	return b.answer(loaded)
 }
 
 // insertLeases writes the leases, and notes which of the jobs that were taken for a
@@ -74,14 +74,14 @@ func (b *claimBatch) insertLeases(tx db.Tx, leases []newLease) error {
 	}
 	for _, c := range b.items {
 		if len(c.given) > 0 && len(c.taken) > 0 {
-			b.counted = append(b.counted, c.agent.with(first[c.agent.ID], first[c.agent.FactoryID]))
+			b.countedAgents = append(b.countedAgents, c.agent.with(first[c.agent.ID], first[c.agent.FactoryID]))
 		}
 	}
 	return nil
 }
 
-// give hands the jobs to their claims, with their orders and the values of their secrets.
-func (b *claimBatch) give(loaded []jobs.Job) error {
+// answer hands the jobs to their claims, with their orders and the values of their secrets.
+func (b *claimBatch) answer(loaded []jobs.Job) error {
 	given := map[ids.ID]bool{}
 	for _, c := range b.items {
 		for _, id := range c.given {

@@ -25,9 +25,9 @@ func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
 	return list.Secrets.Digests([]byte("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID))
 }
 
-// words returns what the claims say that get something. Agents without another lease cost
+// storedWords returns what the claims say that get something. Agents without another lease cost
 // no look at secrets.
-func (b *claimBatch) words() (map[*claimItem]claimWords, error) {
+func (b *claimBatch) storedWords() (map[*claimItem]claimWords, error) {
 	said := map[*claimItem]claimWords{}
 	var holders []ids.ID
 	for _, c := range b.items {
@@ -92,6 +92,6 @@ func (b *claimBatch) failGiven(j jobs.Job, loop, why string) error {
 	if err != nil {
 		return err
 	}
-	b.broken = append(b.broken, lease.Change{Before: job.Job, After: failed})
+	b.failedInstead = append(b.failedInstead, lease.Change{Before: job.Job, After: failed})
 	return nil
 }

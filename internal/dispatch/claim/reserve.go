@@ -13,7 +13,7 @@ const maxClaimed = 1600
 // reserve sees which agents have a free seat, and keeps those for the batch. Claims
 // of one factory come one after another from here on; others are not touched.
 func (b *claimBatch) reserve() error {
-	for _, c := range b.open() {
+	for _, c := range b.unanswered() {
 		// Whoever went away gets nothing; from here on nobody can be left out.
 		if c.Err = c.Ctx.Err(); c.Err == nil {
 			c.done = c.full()
@@ -22,14 +22,14 @@ func (b *claimBatch) reserve() error {
 	if err := b.lockOpen(); err != nil {
 		return err
 	}
-	claims := b.open()
+	claims := b.unanswered()
 	share := max(1, maxClaimed/max(1, len(claims)))
 	ofAgent, ofFactory := map[ids.ID]int{}, map[ids.ID]int{}
 	for _, c := range claims {
 		if c.Err = b.refuseEnded(c); c.Err != nil {
 			continue
 		}
-		b.counted = append(b.counted, c.agent)
+		b.countedAgents = append(b.countedAgents, c.agent)
 		if c.done = c.full(); c.done {
 			continue
 		}
@@ -47,7 +47,7 @@ func (b *claimBatch) reserve() error {
 // end of an agent give back what it holds; neither may miss what is claimed at that
 // moment.
 func (b *claimBatch) lockOpen() error {
-	claims := b.open()
+	claims := b.unanswered()
 	if !slices.ContainsFunc(claims, func(c *claimItem) bool { return !b.locked[c.agent.ID] }) {
 		return nil
 	}

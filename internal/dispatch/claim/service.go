@@ -45,8 +45,8 @@ func New(d *db.DB, list *jobs.Service, wake Subscriber, reaper Reaper, waiters *
 		lanes: newLaneCache(), watermarks: newScanWatermarks(), leaseWatermarks: newLeaseWatermarks()}
 	s.claims = batch.New(d, batch.Handler[claimCall, claimResult]{Lock: s.lockClaim, Exec: s.execClaims})
 	s.waiters.Watch = s.pollLanes
-	s.unsubscribe = []func(){wake.Subscribe("lane:", s.laneChanged), wake.Subscribe("seat:", s.waiters.SeatFreed),
-		wake.Subscribe(tokens.RevokedTopics, s.tokensEnded), wake.Subscribe(prices.Topics, s.pricesChanged)}
+	s.unsubscribe = []func(){wake.Subscribe("lane:", s.wakeLane), wake.Subscribe("seat:", s.waiters.SeatFreed),
+		wake.Subscribe(tokens.RevokedTopics, s.wakeForEndedTokens), wake.Subscribe(prices.Topics, s.pricesChanged)}
 	return s
 }
 
@@ -58,17 +58,17 @@ func (s *Service) Close() {
 	s.waiters.Close()
 }
 
-// tokensEnded lets the waiting claims of a workspace look again, so that those
+// wakeForEndedTokens lets the waiting claims of a workspace look again, so that those
 // whose token has ended end. A missed wake-up wakes everybody by the lanes.
-func (s *Service) tokensEnded(topic string) {
+func (s *Service) wakeForEndedTokens(topic string) {
 	if workspace, ok := tokens.ParseRevokedTopic(topic); ok {
 		s.waiters.WakeWorkspace(workspace)
 	}
 }
 
-// laneChanged handles a claimable job in a lane, or, with the bare prefix,
+// wakeLane handles a claimable job in a lane, or, with the bare prefix,
 // that wake-ups may have been missed.
-func (s *Service) laneChanged(topic string) {
+func (s *Service) wakeLane(topic string) {
 	workspace, lane, ok := jobs.ParseLaneTopic(topic)
 	if !ok {
 		s.lanes.forgetAll()

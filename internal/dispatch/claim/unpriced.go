@@ -22,7 +22,7 @@ func (b *claimBatch) holdUnpriced() error {
 	if !b.budgets.HoldsUnpriced {
 		return nil
 	}
-	doubtful := slices.DeleteFunc(b.open(), func(c *claimItem) bool {
+	doubtful := slices.DeleteFunc(b.unanswered(), func(c *claimItem) bool {
 		_, known := prices.Builtin.Find(c.agent.Provider, c.agent.Model, time.Now())
 		return known || c.agent.Model == ""
 	})
@@ -116,7 +116,7 @@ func (b *claimBatch) ask() error {
 		return nil
 	}
 	asked, err := prices.AskTx(b.ctx, b.tx, tenancy.System(b.workspace, budgeting.Actor), list)
-	b.asked, b.wrote = asked, b.wrote || asked
+	b.asked, b.hasWrites = asked, b.hasWrites || asked
 	return err
 }
 

@@ -59,7 +59,7 @@ func (s *Service) pollLanes(workspace ids.ID) {
 			lost = append(lost, newest)
 		}
 		for _, lane := range lost {
-			s.laneChanged(jobs.LaneTopic(workspace, lane))
+			s.wakeLane(jobs.LaneTopic(workspace, lane))
 		}
 	}
 }
