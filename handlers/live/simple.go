@@ -38,7 +38,7 @@ func (p simplePage[M]) Open(c echo.Context, who tenancy.Principal, _ fleet.Snaps
 			return nil, err
 		}
 	}
-	if p.Live.Listen != nil {
+	if p.Live.Watch != nil {
 		return listeningView[M]{v}, nil
 	}
 	return v, nil
@@ -88,7 +88,7 @@ type listeningView[M any] struct{ simpleView[M] }
 
 // Listen notifies of what the page listens to.
 func (v listeningView[M]) Listen() (changed <-chan struct{}, stop func()) {
-	return v.page.Live.Listen(v.request.Who.Workspace)
+	return v.page.Live.Watch(v.request.Who.Workspace)
 }
 
 // Heard reads the page again.

@@ -28,7 +28,7 @@ func New(s *web.Site) web.Page[pageData] {
 		View: func(shell layout.Shell, d pageData) templ.Component { return view.View(shell, d.pageModel()) },
 		Live: web.Live[pageData]{
 			View:     func(d pageData) templ.Component { return view.Live(d.model()) },
-			Listen:   s.Bus.Watch,
+			Watch:    s.Bus.Watch,
 			Ages:     true, // what a transaction keeps back shows later without a sign of its own
 			Personal: true, // what somebody has read is theirs
 		},

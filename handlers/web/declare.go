@@ -45,8 +45,8 @@ type Live[M any] struct {
 	// again, together with further changes of the same second, or at once where AtOnce is set.
 	Changes func(u *screens.Update) bool
 	AtOnce  bool
-	// Listen returns a channel that signals changes which are not in the board's log. May be nil.
-	Listen func(workspace ids.ID) (changed <-chan struct{}, stop func())
+	// Watch returns a channel that signals changes which are not in the board's log. May be nil.
+	Watch func(workspace ids.ID) (changed <-chan struct{}, stop func())
 	// Ages is set where the page also changes without an event: it is read again with each
 	// heartbeat.
 	Ages bool

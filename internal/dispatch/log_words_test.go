@@ -189,20 +189,24 @@ func TestNoEndedAttemptIsSkipped(t *testing.T) {
 			}
 		})
 	}
-	for range 20 {
-		for range crew {
-			l.Job("work")
+	rounds := func(n int) {
+		for range n {
+			for range crew {
+				l.Job("work")
+			}
+			dispatchtest.AtOnce(crew, func(_ int, agent tenancy.Principal) {
+				mine := l.Claim(agent)
+				l.writes(mine, mine.Epoch, "a line")
+				l.Complete(agent, mine)
+			})
 		}
-		dispatchtest.AtOnce(crew, func(_ int, agent tenancy.Principal) {
-			mine := l.Claim(agent)
-			l.writes(mine, mine.Epoch, "a line")
-			l.Complete(agent, mine)
-		})
 	}
+	rounds(4) // few: a transaction that lasts ten seconds is ended
 	close(commit)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
+	rounds(16)
 	going := l.Job("goes on")
 	l.writes(l.Claim(crew[0]), 1, "a line")
 	close(done)
