@@ -4,7 +4,7 @@
 // another column goes back, and the server says why.
 import { hold } from "./live.js";
 import { recall, remember } from "./memory.js";
-import { news } from "./news.js";
+import { onAnswer } from "./news.js";
 import { announce } from "./toast.js";
 import "./unfold.js";
 
@@ -92,9 +92,9 @@ async function move(card, to, back, letGo) {
   const title = document.getElementById("h-" + to).textContent;
   const id = card.id;
   pending(card, title);
+  const over = onAnswer(id, letGo);
   await post(card, to);
-  letGo?.();
-  await news(id);
+  over();
   const now = document.getElementById(id);
   if (!now) return;
   settle(now, back);

@@ -6,7 +6,7 @@
 // message: until it has told of a person's own move, the page is ahead of it with
 // that card, and a card that left one column may enter the other a message later.
 import { refetch } from "./live.js";
-import { awaitNews } from "./news.js";
+import { news } from "./news.js";
 import { isUnfolded } from "./unfold.js";
 
 const patience = 5000; // the longest that a card stays ahead of the stream
@@ -22,7 +22,7 @@ htmx.registerExtension("cards", {
     const parts = tasks.filter((task) => task.type === "partial").map((task) => task.fragment);
     const all = (selector) => parts.flatMap((part) => [...part.querySelectorAll(selector)]);
     const own = ctx.sourceElement.id !== "live";
-    const acted = own ? about(ctx.sourceElement) : null;
+    const acted = own && !promised(ctx.response?.headers) ? about(ctx.sourceElement) : null;
     if (acted) act(acted, versionOf(all(`#${CSS.escape(acted.id)}`)[0]) || versionOf(acted) + 1);
     const lists = all("[data-list]");
     for (const list of lists) forget(list.dataset.list);
@@ -38,6 +38,9 @@ htmx.registerExtension("cards", {
 // about is the card that a request is about: its source is in it, or names it.
 const about = (source) =>
   source.closest("[data-card]") ?? document.getElementById(source.dataset.about || "none");
+
+// promised is the version that the stream is to bring, 0 where the answer shows it itself.
+const promised = (headers) => Number(headers?.get("Fleetboard-Told"));
 
 const columnOf = (card) => card.closest("[data-list]")?.dataset.list;
 const versionOf = (card) => Number(card?.dataset.version ?? 0);
@@ -174,11 +177,19 @@ function look() {
   refetch();
 }
 
-// The answer to a person's own act says no more than the version that the stream is to bring.
-document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-  const version = Number(ctx.response?.headers.get("Fleetboard-Told"));
-  const card = version && about(ctx.sourceElement);
-  if (!card || versionOf(card) >= version) return;
-  act(card, version);
-  awaitNews(card.id, version);
+// The answer to a person's own act may say no more than the version that the stream is to
+// bring: the request lasts until the page shows that.
+document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
+  const id = ctx.request.method !== "GET" && about(ctx.sourceElement)?.id;
+  if (!id) return;
+  ctx.fetch = async (...request) => {
+    const answer = await fetch(...request);
+    const version = promised(answer.headers);
+    const card = document.getElementById(id);
+    if (card && versionOf(card) < version) {
+      act(card, version);
+      await news(id, version);
+    }
+    return answer;
+  };
 });

@@ -3,30 +3,31 @@
 import { refetch } from "./live.js";
 
 const patience = 3000;
-const awaited = new Map(); // ids of cards to { version, news, come }
+const awaited = new Map(); // ids of cards to { version, end }
+const answered = new Map(); // ids of cards to what is to be done when the answer is there
 
-const versionOf = (card) => Number(card?.dataset.version ?? 0);
-
-export function awaitNews(id, version) {
-  const one = { version };
-  one.news = new Promise((resolve) => (one.come = resolve));
-  awaited.set(id, one);
-  setTimeout(() => {
-    if (awaited.get(id) === one) refetch().finally(() => end(id));
-  }, patience);
+// onAnswer has something done as soon as an act on a card is answered.
+export function onAnswer(id, act) {
+  answered.set(id, act);
+  return () => answered.delete(id);
 }
 
-document.addEventListener("htmx:after:swap", () => {
-  for (const [id, { version }] of awaited) {
-    const card = document.getElementById(id);
-    if (!card || versionOf(card) >= version) end(id);
-  }
-});
-
-function end(id) {
-  awaited.get(id)?.come();
+// news waits until the page shows a version of a card, or has no such card any more.
+export async function news(id, version) {
+  answered.get(id)?.();
+  let late;
+  const come = new Promise((end) => {
+    awaited.set(id, { version, end });
+    late = setTimeout(() => refetch().finally(end), patience);
+  });
+  await come;
+  clearTimeout(late);
   awaited.delete(id);
 }
 
-// news ends when the page shows what an act did to a card.
-export const news = async (id) => awaited.get(id)?.news;
+document.addEventListener("htmx:after:swap", () => {
+  for (const [id, { version, end }] of awaited) {
+    const card = document.getElementById(id);
+    if (!card || Number(card.dataset.version) >= version) end();
+  }
+});
