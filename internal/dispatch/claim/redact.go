@@ -25,8 +25,8 @@ func (c *claimItem) requestDigests(list *jobs.Service) [][]byte {
 	return list.Secrets.Digests([]byte("claim " + c.Req.who.Agent.String() + " " + c.Req.in.RequestID))
 }
 
-// storedWords returns what the claims say that get something. Agents without another lease cost
-// no look at secrets.
+// storedWords returns the words of the claims that get jobs, as they are stored. For agents without
+// another lease no secrets are read.
 func (b *claimBatch) storedWords() (map[*claimItem]claimWords, error) {
 	said := map[*claimItem]claimWords{}
 	var holders []ids.ID

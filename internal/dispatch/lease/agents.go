@@ -8,17 +8,17 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Agent is what a call has to know of its agent.
+// Agent is an agent as a call needs it.
 type Agent struct {
 	Draining   bool
 	boot       string
 	generation int64
 }
 
-// Agents are agents that have called, by their id.
+// Agents are the agents of calls, by their ids.
 type Agents map[ids.ID]Agent
 
-// Current returns the agent of a caller, false where its boot was replaced.
+// Current returns the agent of a caller; false where its boot was replaced.
 func (a Agents) Current(who tenancy.Principal) (Agent, bool) {
 	agent, ok := a[who.Agent]
 	return agent, ok && agent.boot == who.Boot && agent.generation <= who.Generation

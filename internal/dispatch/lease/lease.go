@@ -20,14 +20,13 @@ const (
 	DefaultTTL = 900
 )
 
-// Ref names the lease that an agent speaks of: a job, by key or id, and the
-// epoch it was given.
+// Ref names a lease: a job, by key or id, and the epoch of the claim.
 type Ref struct {
 	Job   string
 	Epoch int64
 }
 
-// Check refuses a reference that cannot name a lease.
+// Check returns what is wrong with a reference, by field.
 func (r Ref) Check() error {
 	p := fault.Problems{}
 	if r.Job == "" {
@@ -49,7 +48,7 @@ const (
 	Warn     = "warn"
 )
 
-// Status is how a lease stands, and what its holder is directed to do.
+// Status is the state of a lease, and what its holder is directed to do.
 type Status struct {
 	Job       string
 	Epoch     int64
@@ -57,11 +56,11 @@ type Status struct {
 	Reason    string
 	ExpiresAt *time.Time
 	Answer    string
-	// LinesLeftOut is how many log lines were not kept.
+	// LinesLeftOut is how many log lines were not stored.
 	LinesLeftOut int
 }
 
-// Unasked returns the directive of a lease of which nothing was requested.
+// Unasked returns the directive of a lease that nobody has directed.
 func Unasked(draining bool) string {
 	if draining {
 		return Drain
@@ -77,23 +76,23 @@ func RequireAgent(who tenancy.Principal) error {
 	return nil
 }
 
-// Superseded refuses a call of a boot that was replaced.
+// Superseded is the refusal of a call of a boot that was replaced.
 func Superseded(agent string) error {
 	return fault.New(fault.Superseded, "%s was started again; this process has no leases any more and is to stop.", agent)
 }
 
-// NoSuchJob refuses the name of a job that is not there.
+// NoSuchJob is the refusal of a key or id without a job.
 func NoSuchJob(keyOrID string) error {
 	return fault.New(fault.NotFound, "There is no job %.64s in this workspace.", keyOrID)
 }
 
-// IsHolder reports whether an agent still has the lease that it speaks of.
+// IsHolder reports whether an agent still has the lease of an epoch.
 func IsHolder(who tenancy.Principal, j jobs.Locked, epoch int64) bool {
 	l := j.Lease
 	return l != nil && l.Epoch == epoch && l.AgentID == who.Agent && l.ExpiresAt.After(j.Now)
 }
 
-// AppendEvent records a fact that somebody has brought about.
+// AppendEvent appends an event with its actor.
 func AppendEvent(ctx context.Context, tx db.Tx, who tenancy.Principal, e eventlog.Event) error {
 	e.Actor = who.Actor()
 	return eventlog.AppendTx(ctx, tx, who.Workspace, e)

@@ -12,11 +12,11 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// Claimed is what an agent got: jobs with their leases, or the reason for none.
+// Claimed is the answer to a claim: jobs with their leases, or the reason for none.
 type Claimed struct {
 	Jobs []jobs.Job
-	// Budgets are what the leases have reserved, of those jobs that have budgets; a repeated
-	// answer is without.
+	// Budgets are the amounts that the leases have reserved, of jobs that have budgets; a
+	// repeated answer has none.
 	Budgets map[ids.ID]budgeting.Grant
 	// Orders are what jobs of system kinds are to do, also in a repeated answer.
 	Orders       map[ids.ID]Order
@@ -39,7 +39,7 @@ type Next struct {
 	RequestID  string // the same id gives the same leases again
 }
 
-// Check returns all that is wrong with n, by the fields below "next". nil is right.
+// Check returns what is wrong with n, by the fields below "next". A nil n is right.
 func (n *Next) Check() error {
 	if n == nil {
 		return nil
