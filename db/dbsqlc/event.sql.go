@@ -263,17 +263,18 @@ func (q *Queries) EventPlaceAt(ctx context.Context, db DBTX, at time.Time, works
 const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
-        AND ($4::timestamptz IS NULL OR e.at >= $4::timestamptz)
-        AND (cardinality($5::text[]) = 0 OR e.job_id IS NOT NULL
-            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($5::text[])) AS fits
+        AND (NOT $3::boolean OR e.type <> 'job.progressed')
+        AND ($4::text = '' OR $4 IN (e.actor, e.actor_id))
+        AND ($5::timestamptz IS NULL OR e.at >= $5::timestamptz)
+        AND (cardinality($6::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($6::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) > (cast($6::text AS xid8), $7::bigint)
+        AND (e.xid, e.id) > (cast($7::text AS xid8), $8::bigint)
         AND e.xid < log_horizon()
-    ORDER BY e.workspace_id, e.xid, e.id LIMIT $8
+    ORDER BY e.workspace_id, e.xid, e.id LIMIT $9
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $9)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid, b.id LIMIT $10)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid DESC, b.id DESC LIMIT 1)
 )
@@ -288,6 +289,7 @@ ORDER BY e.xid, e.id
 type EventScanParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
+	Quiet       bool
 	Actor       string
 	Since       *time.Time
 	Settings    []string
@@ -323,6 +325,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 	rows, err := db.Query(ctx, eventScan,
 		arg.WorkspaceID,
 		arg.Types,
+		arg.Quiet,
 		arg.Actor,
 		arg.Since,
 		arg.Settings,
@@ -367,18 +370,19 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
-        AND ($3::text = '' OR $3 IN (e.actor, e.actor_id))
-        AND ($4::timestamptz IS NULL OR e.at >= $4::timestamptz)
-        AND (cardinality($5::text[]) = 0 OR e.job_id IS NOT NULL
-            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($5::text[])) AS fits
+        AND (NOT $3::boolean OR e.type <> 'job.progressed')
+        AND ($4::text = '' OR $4 IN (e.actor, e.actor_id))
+        AND ($5::timestamptz IS NULL OR e.at >= $5::timestamptz)
+        AND (cardinality($6::text[]) = 0 OR e.job_id IS NOT NULL
+            OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($6::text[])) AS fits
     FROM event e
     WHERE e.workspace_id = $1
-        AND (e.xid, e.id) < (cast($6::text AS xid8), $7::bigint)
-        AND e.xid >= cast($8::text AS xid8)
+        AND (e.xid, e.id) < (cast($7::text AS xid8), $8::bigint)
+        AND e.xid >= cast($9::text AS xid8)
         AND e.xid < log_horizon()
-    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $9
+    ORDER BY e.workspace_id DESC, e.xid DESC, e.id DESC LIMIT $10
 ), chosen AS MATERIALIZED (
-    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $10)
+    (SELECT b.id, b.job_id, b.fits FROM batch b WHERE b.fits ORDER BY b.xid DESC, b.id DESC LIMIT $11)
     UNION
     (SELECT b.id, b.job_id, b.fits FROM batch b ORDER BY b.xid, b.id LIMIT 1)
 )
@@ -393,6 +397,7 @@ ORDER BY e.xid DESC, e.id DESC
 type EventScanBackParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
+	Quiet       bool
 	Actor       string
 	Since       *time.Time
 	Settings    []string
@@ -426,6 +431,7 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 	rows, err := db.Query(ctx, eventScanBack,
 		arg.WorkspaceID,
 		arg.Types,
+		arg.Quiet,
 		arg.Actor,
 		arg.Since,
 		arg.Settings,
@@ -477,9 +483,10 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
-    AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
-    AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
-ORDER BY e.xid, e.id LIMIT $8
+        AND (NOT $6::boolean OR e.type <> 'job.progressed')
+    AND ($7::text = '' OR $7 IN (e.actor, e.actor_id))
+    AND ($8::timestamptz IS NULL OR e.at >= $8::timestamptz)
+ORDER BY e.xid, e.id LIMIT $9
 `
 
 type EventScanJobParams struct {
@@ -488,6 +495,7 @@ type EventScanJobParams struct {
 	AfterXid    string
 	AfterID     int64
 	Types       []string
+	Quiet       bool
 	Actor       string
 	Since       *time.Time
 	MaxRows     int
@@ -517,6 +525,7 @@ func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobPar
 		arg.AfterXid,
 		arg.AfterID,
 		arg.Types,
+		arg.Quiet,
 		arg.Actor,
 		arg.Since,
 		arg.MaxRows,
@@ -561,9 +570,10 @@ WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
     AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
-    AND ($6::text = '' OR $6 IN (e.actor, e.actor_id))
-    AND ($7::timestamptz IS NULL OR e.at >= $7::timestamptz)
-ORDER BY e.xid DESC, e.id DESC LIMIT $8
+        AND (NOT $6::boolean OR e.type <> 'job.progressed')
+    AND ($7::text = '' OR $7 IN (e.actor, e.actor_id))
+    AND ($8::timestamptz IS NULL OR e.at >= $8::timestamptz)
+ORDER BY e.xid DESC, e.id DESC LIMIT $9
 `
 
 type EventScanJobBackParams struct {
@@ -572,6 +582,7 @@ type EventScanJobBackParams struct {
 	BeforeXid   string
 	BeforeID    int64
 	Types       []string
+	Quiet       bool
 	Actor       string
 	Since       *time.Time
 	MaxRows     int
@@ -599,6 +610,7 @@ func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJo
 		arg.BeforeXid,
 		arg.BeforeID,
 		arg.Types,
+		arg.Quiet,
 		arg.Actor,
 		arg.Since,
 		arg.MaxRows,

@@ -1807,10 +1807,11 @@ func (q *Queries) RoleLives(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 }
 
 const threadEnds = `-- name: ThreadEnds :many
-SELECT l.seq, (l.seq = (SELECT x.seq FROM message x WHERE x.workspace_id = $1 AND x.correlation_id = l.correlation_id
+SELECT l.seq, ((l.from_kind = 'system') = $1::boolean AND l.seq = (SELECT x.seq FROM message x
+    WHERE x.workspace_id = $2 AND x.correlation_id = l.correlation_id AND (x.from_kind = 'system') = $1::boolean
     ORDER BY x.seq DESC LIMIT 1))::boolean AS ends
-FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = $1 AND m.seq < $2
-    ORDER BY m.seq DESC LIMIT $3) l
+FROM (SELECT m.seq, m.correlation_id, m.from_kind FROM message m WHERE m.workspace_id = $2 AND m.seq < $3
+    ORDER BY m.seq DESC LIMIT $4) l
 ORDER BY l.seq DESC
 `
 
@@ -1819,9 +1820,15 @@ type ThreadEndsRow struct {
 	Ends bool
 }
 
-// Messages before a place, the newest first, and of each whether its thread ends with it.
-func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, workspaceID uuid.UUID, before int64, maxRows int) ([]ThreadEndsRow, error) {
-	rows, err := db.Query(ctx, threadEnds, workspaceID, before, maxRows)
+// Messages before a place, the newest first, and of each whether its thread ends with it: of
+// the notices of the server, or of what agents and people write.
+func (q *Queries) ThreadEnds(ctx context.Context, db DBTX, notices bool, workspaceID uuid.UUID, before int64, maxRows int) ([]ThreadEndsRow, error) {
+	rows, err := db.Query(ctx, threadEnds,
+		notices,
+		workspaceID,
+		before,
+		maxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

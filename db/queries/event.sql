@@ -102,6 +102,7 @@ SELECT log_horizon()::text AS xid;
 -- jobs does not fit, nor what they name.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
         AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
         AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
@@ -128,6 +129,7 @@ ORDER BY e.xid, e.id;
 -- transaction, the newest first.
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
         AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
         AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
@@ -176,6 +178,7 @@ WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid, e.id LIMIT @max_rows;
@@ -189,6 +192,7 @@ WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
     AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
     AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
+        AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
     AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid DESC, e.id DESC LIMIT @max_rows;

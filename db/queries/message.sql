@@ -372,10 +372,12 @@ UPDATE message_export SET place = @place, acked_at = now() WHERE workspace_id = 
 RETURNING *;
 
 -- name: ThreadEnds :many
--- Messages before a place, the newest first, and of each whether its thread ends with it.
-SELECT l.seq, (l.seq = (SELECT x.seq FROM message x WHERE x.workspace_id = @workspace_id AND x.correlation_id = l.correlation_id
+-- Messages before a place, the newest first, and of each whether its thread ends with it: of
+-- the notices of the server, or of what agents and people write.
+SELECT l.seq, ((l.from_kind = 'system') = @notices::boolean AND l.seq = (SELECT x.seq FROM message x
+    WHERE x.workspace_id = @workspace_id AND x.correlation_id = l.correlation_id AND (x.from_kind = 'system') = @notices::boolean
     ORDER BY x.seq DESC LIMIT 1))::boolean AS ends
-FROM (SELECT m.seq, m.correlation_id FROM message m WHERE m.workspace_id = @workspace_id AND m.seq < @before
+FROM (SELECT m.seq, m.correlation_id, m.from_kind FROM message m WHERE m.workspace_id = @workspace_id AND m.seq < @before
     ORDER BY m.seq DESC LIMIT @max_rows) l
 ORDER BY l.seq DESC;
 

@@ -80,7 +80,7 @@ func (d pageData) tabs() []ui.Tab {
 	tab := func(text, name string) ui.Tab {
 		return ui.Tab{Text: text, URL: links.MessagesWith(links.MessageView{Tab: name}), Current: d.at.Tab == name}
 	}
-	tabs := []ui.Tab{tab("Inbox", ""), tab("For you", tabYou)}
+	tabs := []ui.Tab{tab("Inbox", ""), tab("For you", tabYou), tab("Notices", tabNotices)}
 	if d.who.Can(tenancy.RunFleet) {
 		tabs = append(tabs, tab("Dead letters", tabDead))
 	}
@@ -108,9 +108,13 @@ func (d pageData) list() view.List {
 		l.OlderURL = d.listAt(d.next)
 	}
 	d.newer(&l)
-	if len(l.Items) == 0 && l.OlderURL == "" {
+	switch {
+	case len(l.Items) > 0 || l.OlderURL != "":
+	case d.at.Tab == tabNotices:
+		l.Empty = &ui.Empty{Title: "No notices", Text: "What the server tells agents comes here, such as that a job was handed in."}
+	default:
 		l.Empty = &ui.Empty{Title: "No messages yet",
-			Text: "What agents, people and the server tell one another comes here, a thread a job."}
+			Text: "What agents and people tell one another comes here, a thread a job. Notices of the server have a list of their own."}
 	}
 	if d.at.Filter != (links.MessageFilter{}) && !d.at.New {
 		l.Empty = &ui.Empty{Title: "Write a word to look for", Text: "The filters narrow what is found."}

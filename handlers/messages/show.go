@@ -24,8 +24,9 @@ const (
 
 // The tabs.
 const (
-	tabYou  = "you"
-	tabDead = "dead"
+	tabYou     = "you"
+	tabNotices = "notices"
+	tabDead    = "dead"
 )
 
 // parseView reads the page's query. What makes no sense is left out.
@@ -37,7 +38,7 @@ func parseView(q url.Values) links.MessageView {
 	v := links.MessageView{At: number("at"), Before: number("before"), New: q.Get("new") != "", To: web.FilterValue(q, "to"),
 		Filter: links.MessageFilter{Query: web.SearchText(q.Get("q")), Type: web.FilterValue(q, "type"), From: web.FilterValue(q, "from"),
 			Job: web.FilterValue(q, "job")}}
-	if tab := q.Get("tab"); tab == tabYou || tab == tabDead {
+	if tab := q.Get("tab"); tab == tabYou || tab == tabNotices || tab == tabDead {
 		v.Tab = tab
 	}
 	if name := q.Get("thread"); web.Fits(name, bus.MaxThread) {
@@ -100,7 +101,7 @@ func (p *pages) readList(ctx context.Context, who tenancy.Principal, d *pageData
 	case d.at.Tab == tabYou:
 		d.inbox, err = p.Bus.Read(ctx, who, bus.Query{After: d.at.Before, Limit: bus.MaxRead, Peek: true})
 	default:
-		d.threads, d.next, err = p.Bus.Threads(ctx, who, d.at.Before, listSize)
+		d.threads, d.next, err = p.Bus.Threads(ctx, who, d.at.Tab == tabNotices, d.at.Before, listSize)
 	}
 	return err
 }

@@ -83,6 +83,13 @@ func TestThreadsAreListedAndShown(t *testing.T) {
 	handlertest.WantText(t, doc, "#answer option[selected], #answer option:first-child", "bob")
 	handlertest.WantCount(t, doc, `#live[hx-sse\:connect*="on=messages"]`, 1)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/messages?thread=none"), http.StatusOK), "#msg-thread", "There is nothing in this thread")
+
+	// What the server says has a list of its own.
+	dbfactory.Exec(t, d.DB, `UPDATE message SET from_kind = 'system', from_id = NULL WHERE job_id IS NOT NULL`)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/messages"), http.StatusOK), "#msg-list li", 1)
+	doc = handlertest.Page(t, d.Get("/messages?tab=notices"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#msg-list li", 1)
+	handlertest.WantText(t, doc, "#msg-list li", "Drain a factory")
 }
 
 // The list goes on where a page of it ends, each thread once.

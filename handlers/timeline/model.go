@@ -40,7 +40,8 @@ func groupNamed(name string) history.Group {
 // parseTimeline reads the timeline's query. What makes no sense narrows nothing.
 func parseTimeline(q url.Values) links.TimelineFilter {
 	value := func(name string) string { return web.FilterValue(q, name) }
-	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor")}
+	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor"),
+		Progress: value("progress") != "", ByJob: value("by") == "job"}
 }
 
 // groupTypes returns the types of a filter's group, as the log takes them.
@@ -72,6 +73,11 @@ func (s pageData) model() view.Timeline {
 		to.Group = g.Name
 		m.Groups = append(m.Groups, ui.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
 	}
+	progress, byJob := s.filter, s.filter
+	progress.Progress, byJob.ByJob = !progress.Progress, !byJob.ByJob
+	m.Progress, m.ByJob = s.filter.Progress, s.filter.ByJob
+	m.Views = []ui.FilterOption{{Label: "Progress", URL: links.TimelineWith(progress), Selected: m.Progress},
+		{Label: "By job", URL: links.TimelineWith(byJob), Selected: m.ByJob}}
 	if len(s.events) == 0 {
 		m.Empty = s.empty()
 	}
@@ -155,8 +161,36 @@ func (s pageData) items() events.Items {
 	if s.older != "" {
 		m.OlderURL, m.OlderID = links.TimelineBefore(s.older, s.filter), "older-"+s.older
 	}
-	m.Days = history.Days(s.events, s.now, s.event)
+	if s.filter.ByJob {
+		m.Days = s.byJob()
+	} else {
+		m.Days = history.Days(s.events, s.now, s.event)
+	}
 	return m
+}
+
+// byJob puts events under their jobs, the job with the newest event first; what concerns no job
+// stands together.
+func (s pageData) byJob() (list []events.Day) {
+	var keys []string
+	of := map[string][]eventlog.Event{}
+	for _, e := range s.events {
+		if of[e.JobKey] == nil {
+			keys = append(keys, e.JobKey)
+		}
+		of[e.JobKey] = append(of[e.JobKey], e)
+	}
+	for _, key := range keys {
+		one := events.Day{Heading: "Fleet and settings"}
+		if first := of[key][0]; first.JobID != nil {
+			one.Heading, one.Key, one.URL = s.titles[*first.JobID], key, links.Job(key)
+		}
+		for _, day := range history.Days(of[key], s.now, s.event) {
+			one.Events = append(one.Events, day.Events...)
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 func (s pageData) event(e eventlog.Event) events.Event {
@@ -164,6 +198,10 @@ func (s pageData) event(e eventlog.Event) events.Event {
 	to := s.filter
 	to.Actor = history.ActorFilter(e.Actor)
 	m.Who.URL = links.TimelineWith(to)
+	if s.filter.ByJob {
+		m.At, m.Key = ui.Day(e.At), ""
+		return m
+	}
 	// A new job's line ends with its title; the filter of one job names it once.
 	if e.JobID != nil && e.Type != eventlog.JobCreated && s.filter.Job == "" {
 		m.Title = s.titles[*e.JobID]

@@ -97,7 +97,7 @@ func listJobs(events []eventlog.Event) (list []ids.ID) {
 
 // logFilter returns the filter as the log takes it; NotFound where no job has its key.
 func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
-	f := eventlog.Filter{Types: groupTypes(filter), Actor: filter.Actor}
+	f := eventlog.Filter{Types: groupTypes(filter), Quiet: !filter.Progress, Actor: filter.Actor}
 	if filter.Job == "" {
 		return f, nil
 	}

@@ -274,7 +274,8 @@ func TestTheTimelineFoldsProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	doc := d.Timeline("/timeline?job=FB-1", 9)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/timeline?job=FB-1"), http.StatusOK), "[data-event]:has(.ev-k:contains('progress'))", 0)
+	doc := d.Timeline("/timeline?job=FB-1&progress=1", 9)
 	handlertest.WantText(t, doc, ".tl > [data-event]:nth-child(2)", "50%, was 40%")
 	handlertest.WantText(t, doc, ".tl-fold summary", "and 5 more reports of FB-1")
 	handlertest.WantCount(t, doc, ".tl-fold details ol > [data-event]", 5)
@@ -301,4 +302,17 @@ func TestTheTimelineNamesJobsAndSuggests(t *testing.T) {
 		handlertest.WantCount(t, doc, `#tl-actors option[value="`+actor+`"]`, 1)
 	}
 	handlertest.WantCount(t, handlertest.Page(t, d.Get("/timeline?job="+j.Key), http.StatusOK), ".tl-n", 0)
+}
+
+// By job, events stand under the title of theirs, and the filters keep that.
+func TestTheTimelineByJob(t *testing.T) {
+	d := handlertest.NewDesk(t)
+	d.Job("Alpha")
+	d.Job("Beta")
+	d.Claim(d.Agent("claude-1"))
+	doc := d.Timeline("/timeline?by=job", handlertest.FirstStart+4)
+	handlertest.WantCount(t, doc, ".tl-day:has(a[href='/jobs/FB-1'])", 1)
+	handlertest.WantText(t, doc, ".tl-day:has(a[href='/jobs/FB-1'])", "Alpha")
+	handlertest.WantCount(t, doc, ".tl-f input[name=by][value=job]", 1)
+	handlertest.WantCount(t, doc, ".tl-groups a[href='/timeline?by=job&group=review']", 1)
 }

@@ -28,7 +28,8 @@ const (
 // Threads reads the threads that were last written to before a position, 0 for the newest,
 // the newest first, at most limit. next is the position of the next page, 0 at the end. It is for
 // people.
-func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int64, limit int) (list []Conversation, next int64,
+// Either by what agents and people wrote, or by the notices of the server.
+func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bool, before int64, limit int) (list []Conversation, next int64,
 	err error,
 ) {
 	if before <= 0 {
@@ -36,7 +37,7 @@ func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int
 	}
 	err = s.forPerson(ctx, who, func(tx db.Tx, r reader) error {
 		var ends []int64
-		if ends, next, err = threadEnds(ctx, tx, who, before, limit); err != nil || len(ends) == 0 {
+		if ends, next, err = threadEnds(ctx, tx, who, notices, before, limit); err != nil || len(ends) == 0 {
 			return err
 		}
 		list, err = threadsTx(ctx, tx, who.Workspace, r.direct, ends)
@@ -46,9 +47,9 @@ func (s *Service) Threads(ctx context.Context, who tenancy.Principal, before int
 }
 
 // threadEnds reads backwards until it has found the ends of limit threads.
-func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, before int64, limit int) (ends []int64, next int64, err error) {
+func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, notices bool, before int64, limit int) (ends []int64, next int64, err error) {
 	for range threadSteps {
-		step, err := threadEndsTx(ctx, tx, who.Workspace, before)
+		step, err := threadEndsTx(ctx, tx, who.Workspace, notices, before)
 		if err != nil {
 			return nil, 0, err
 		}

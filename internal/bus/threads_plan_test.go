@@ -28,7 +28,7 @@ func TestThePlansOfThreads(t *testing.T) {
 			assertBounded(t, w, when, before)
 		}
 	}
-	list, next, err := s.Threads(t.Context(), w.Owner, 0, 40)
+	list, next, err := s.Threads(t.Context(), w.Owner, false, 0, 40)
 	if err != nil || len(list) != 40 || next != 29_961 || list[0].Last.CorrelationID != "thread 0" {
 		t.Errorf("%d threads, next %d, %v", len(list), next, err)
 	}
@@ -54,7 +54,7 @@ func assertBounded(t *testing.T, w *dispatchtest.Fixture, when string, before in
 	t.Helper()
 	var raw []byte
 	err := w.DB.In(t.Context(), db.Workspace(w.Workspace), func(tx db.Tx) error {
-		_, err := threadEndsTx(t.Context(), explained{tx, &raw}, w.Workspace, before)
+		_, err := threadEndsTx(t.Context(), explained{tx, &raw}, w.Workspace, false, before)
 		return err
 	})
 	if !errors.Is(err, errExplained) {

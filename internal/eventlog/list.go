@@ -23,6 +23,7 @@ const (
 type Filter struct {
 	Types []string // one of these; "job.*" is every type that begins with "job."
 	Job   *ids.ID
+	Quiet bool   // leaves out what attempts report on their way
 	Actor string // by id, or by the name that was the actor's then
 	// Since leaves out what happened before.
 	Since *time.Time
@@ -59,7 +60,7 @@ func (f Filter) patterns() []string {
 
 // narrows reports whether the filter may leave an event out.
 func (f Filter) narrows() bool {
-	return len(f.Types) > 0 || f.Job != nil || f.Actor != "" || f.Since != nil
+	return len(f.Types) > 0 || f.Quiet || f.Job != nil || f.Actor != "" || f.Since != nil
 }
 
 // scanSize returns how many events a statement looks at, to find limit of them that

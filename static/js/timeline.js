@@ -32,7 +32,7 @@ function regroup() {
   for (const head of heads) head.remove();
 }
 
-if (list?.querySelector("[data-event]")) {
+if (list?.querySelector("[data-event]") && new URLSearchParams(location.search).get("by") !== "job") {
   regroup();
   document.addEventListener("htmx:after:swap", regroup);
 }

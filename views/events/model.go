@@ -13,7 +13,9 @@ type Items struct {
 // Day are the events of one day, of UTC; the page's script makes the
 // days those of the reader.
 type Day struct {
-	Heading string // "Today", "Friday 21 November"
+	Heading string // "Today", "Friday 21 November"; of a job its title
+	Key     string // of a job
+	URL     string
 	Events  []Event
 }
 

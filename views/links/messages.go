@@ -16,7 +16,7 @@ const (
 // MessageView is what the page of messages shows. The zero value is the inbox of the
 // workspace.
 type MessageView struct {
-	Tab    string // "you", "dead"; "" is the inbox
+	Tab    string // "you", "notices", "dead"; "" is the inbox
 	Thread string // the one that is open
 	At     int64  // a message of it, 0 for its end
 	Before int64  // threads or dead letters before a position, 0 for the newest; of "you" those after it

@@ -10,6 +10,8 @@ type TimelineFilter struct {
 	Group string // of types: "jobs", "review"; "" is all
 	Job   string // key
 	Actor string // name
+	// Progress shows also what attempts report on their way; ByJob puts events under their jobs.
+	Progress, ByJob bool
 }
 
 func (f TimelineFilter) values() url.Values {
@@ -18,6 +20,12 @@ func (f TimelineFilter) values() url.Values {
 		if value != "" {
 			v.Set(name, value)
 		}
+	}
+	if f.Progress {
+		v.Set("progress", "1")
+	}
+	if f.ByJob {
+		v.Set("by", "job")
 	}
 	return v
 }

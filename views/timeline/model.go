@@ -9,8 +9,11 @@ import (
 // Timeline is a part of the event log, the newest event first.
 type Timeline struct {
 	Groups   []ui.FilterOption // groups of types, one of them selected
-	Group    string            // the selected one's name, "" for all
-	Job      string            // what the fields of the filter hold
+	Views    []ui.FilterOption // whether progress is shown, and events stand under their jobs
+	Progress bool
+	ByJob    bool
+	Group    string // the selected one's name, "" for all
+	Job      string // what the fields of the filter hold
 	Actor    string
 	Jobs     []Suggestion // what the fields suggest
 	Actors   []Suggestion
