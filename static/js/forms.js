@@ -114,12 +114,18 @@ function land() {
     return;
   }
   const whole = target.matches("form, fieldset, [role=group], [role=radiogroup]");
-  const field = target.matches(fields) ? target : target.querySelector(whole ? fields : "[data-focus]");
+  const chosen = target.matches("[role=radiogroup]") ? target.querySelector(":checked") : null;
+  const field = chosen ?? (target.matches(fields) ? target : target.querySelector(whole ? fields : "[data-focus]"));
   if (!field) return;
   field.focus({ preventScroll: true });
   (target === field || !whole ? target.closest(".field") ?? target : target).scrollIntoView();
 }
 addEventListener("hashchange", land);
+// A link to the part that the address names already changes no address.
+addEventListener("click", (e) => {
+  const link = e.target.closest("a[href*='#']");
+  if (link?.href === location.href) setTimeout(land);
+});
 land();
 // The browser goes to a part last, and takes the focus along. Back brings the page as it was.
 addEventListener("load", () => {
