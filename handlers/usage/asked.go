@@ -22,18 +22,22 @@ var periodDays = []int{1, 7, 30, 90, 365}
 type asked struct {
 	days   int
 	query  usage.Query
+	stack  usage.Dimension // what the bars of days are divided by
 	before usage.Position
 }
 
 // parseAsked reads an address. Validation for a period or a place that there is not.
 func parseAsked(q url.Values, now time.Time) (asked, error) {
-	a := asked{days: defaultDays, query: usage.Query{Filter: map[usage.Dimension]string{}}}
+	a := asked{days: defaultDays, stack: usage.Product, query: usage.Query{Filter: map[usage.Dimension]string{}}}
 	if text := q.Get("days"); text != "" {
 		days, err := strconv.Atoi(text)
 		if err != nil || !slices.Contains(periodDays, days) {
 			return a, fault.Invalid("days", "It must be 1, 7, 30, 90 or 365.")
 		}
 		a.days = days
+	}
+	if q.Get("stack") == string(usage.Model) {
+		a.stack = usage.Model
 	}
 	// Whole days in UTC, today the last one; a single day is the last 24 hours.
 	a.query.Until = now.UTC().Truncate(time.Hour).Add(time.Hour)
@@ -53,8 +57,8 @@ func parseAsked(q url.Values, now time.Time) (asked, error) {
 	return a, nil
 }
 
-// strip returns what the strip of spending is divided by.
-func (a asked) strip() usage.Dimension {
+// step returns what a bar of spending stands for.
+func (a asked) step() usage.Dimension {
 	if a.days == 1 {
 		return usage.Hour
 	}
@@ -66,6 +70,9 @@ func (a asked) view() links.UsageView {
 	v := links.UsageView{Filter: map[string]string{}}
 	if a.days != defaultDays {
 		v.Days = a.days
+	}
+	if a.stack != usage.Product {
+		v.Stack = string(a.stack)
 	}
 	for d, value := range a.query.Filter {
 		v.Filter[string(d)] = value
@@ -106,6 +113,14 @@ func (a asked) periods() []ui.Tab {
 		list = append(list, ui.Tab{Text: periodNames[days], URL: links.UsagePage(v), Current: days == a.days})
 	}
 	return list
+}
+
+// stacks returns what the bars may be divided by.
+func (a asked) stacks() []ui.Tab {
+	product, model := a.view(), a.view()
+	product.Stack, model.Stack = "", string(usage.Model)
+	return []ui.Tab{{Text: "By product", URL: links.UsagePage(product), Current: a.stack == usage.Product},
+		{Text: "By model", URL: links.UsagePage(model), Current: a.stack == usage.Model}}
 }
 
 var periodNames = map[int]string{1: "24 h", 7: "7 d", 30: "30 d", 90: "90 d", 365: "1 year"}

@@ -13,7 +13,7 @@ import (
 	view "github.com/fleetboard/fleetboard/views/usage"
 )
 
-// shownCells is how many days or hours the strip may have.
+// shownCells is how many days or hours the bars may stand for.
 const shownCells = 366
 
 // panels are the dimensions that the page shows, each as a list of bars.
@@ -38,6 +38,7 @@ type sheet struct {
 	asked
 
 	report   usage.Report
+	parts    []part // of the bars
 	unpriced []usage.Named
 	entries  []usage.Entry
 	more     bool // older entries
@@ -57,7 +58,7 @@ func (s sheet) model() view.Usage {
 	}
 	m := view.Usage{Period: s.report.From.Format("2 Jan") + " to " + s.report.Until.Add(-time.Second).Format("2 Jan 2006, UTC"),
 		Cost: usageparts.Cost(total), Tokens: ui.Count(int(total.Tokens())) + " tokens", Meters: meters(total), Unpriced: s.withoutPrice(),
-		Days: s.heat(), Entries: s.entryList()}
+		Days: s.bars(), Entries: s.entryList()}
 	if share, any := total.CacheShare(); any {
 		m.Cached = usageparts.Percent(share) + " of what was read came from a cache."
 	}
@@ -89,36 +90,6 @@ func (s sheet) withoutPrice() *view.Unpriced {
 		}
 	}
 	return u
-}
-
-// heat returns the strip of days or hours, from the first to the last, those without usage too.
-func (s sheet) heat() *view.Strip {
-	step, title, layout, key := 24*time.Hour, "By day", "2 Jan", "2006-01-02"
-	if s.strip() == usage.Hour {
-		step, title, layout, key = time.Hour, "By hour", "2 Jan 15:04", "2006-01-02T15:04:05Z"
-	}
-	spent, most, dearest := map[string]usage.Sum{}, spend.Nanos(0), ""
-	for _, g := range s.report.By[s.strip()].Sums {
-		spent[g.Group], most = g, max(most, g.Charged)
-	}
-	strip := &view.Strip{Title: title}
-	for at := s.report.From; at.Before(s.report.Until); at = at.Add(step) {
-		g, used := spent[at.Format(key)]
-		cell := view.Cell{X: strconv.Itoa(len(strip.Cells) * 20), Level: "0", When: at.Format(layout), Cost: "nothing"}
-		if used {
-			cell.Cost, cell.Level = usageparts.Cost(g.Usage), "1"
-			if most > 0 {
-				cell.Level = strconv.Itoa(min(1+int(4*float64(g.Charged)/float64(most+1)), 4))
-			}
-			if g.Charged == most {
-				dearest = cell.When + ", " + cell.Cost
-			}
-		}
-		strip.Cells = append(strip.Cells, cell)
-	}
-	strip.ViewBox = "0 0 " + strconv.Itoa(len(strip.Cells)*20) + " 20"
-	strip.Label = "The dearest: " + dearest
-	return strip
 }
 
 func (s sheet) panel(d usage.Dimension, title string) view.Panel {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/usagecsv"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -52,7 +54,10 @@ func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error)
 		return m, err
 	}
 	seen := sheet{asked: asked, now: r.Fleet.Now, mayPrice: r.Who.Can(tenancy.Manage)}
-	if seen.report, err = s.Usage.Report(ctx, r.Who, asked.query, shownCells, append(panelDimensions(), asked.strip())...); err != nil {
+	if seen.report, err = s.Usage.Report(ctx, r.Who, asked.query, shownCells, append(panelDimensions(), asked.step())...); err != nil {
+		return m, err
+	}
+	if seen.parts, err = s.stacked(ctx, r.Who, seen); err != nil {
 		return m, err
 	}
 	if seen.report.Total.Unpriced > 0 {
@@ -67,6 +72,26 @@ func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error)
 	m = seen.model()
 	m.Filters, m.Periods = asked.chips(), asked.periods()
 	return m, nil
+}
+
+// stacked reads what each of the dearest groups spent by day or hour.
+func (s site) stacked(ctx context.Context, who tenancy.Principal, seen sheet) ([]part, error) {
+	groups := seen.report.By[seen.stack].Sums
+	parts := make([]part, min(len(groups), maxParts))
+	for i := range parts {
+		query := seen.query
+		query.Filter = maps.Clone(query.Filter)
+		query.Filter[seen.stack] = groups[i].Group
+		report, err := s.Usage.Report(ctx, who, query, shownCells, seen.step())
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = part{name: groupName(seen.stack, groups[i].Group), spent: map[string]spend.Nanos{}}
+		for _, g := range report.By[seen.step()].Sums {
+			parts[i].spent[g.Group] = g.Charged
+		}
+	}
+	return parts, nil
 }
 
 // groups answers with the groups of one dimension as CSV.

@@ -9,6 +9,7 @@ import (
 // filtered by dimensions.
 type UsageView struct {
 	Days   int
+	Stack  string // what the bars of days are divided by, "" for products
 	Filter map[string]string
 }
 
@@ -16,6 +17,9 @@ func (v UsageView) values() url.Values {
 	q := url.Values{}
 	if v.Days > 0 {
 		q.Set("days", strconv.Itoa(v.Days))
+	}
+	if v.Stack != "" {
+		q.Set("stack", v.Stack)
 	}
 	for dimension, value := range v.Filter {
 		q.Set(dimension, value)

@@ -17,7 +17,7 @@ type Usage struct {
 	Cached   string // "71% of what was read came from a cache", "" where nothing was read
 	Imputed  string // what flat rates saved, "" for nothing
 	Unpriced *Unpriced
-	Days     *Strip
+	Days     *Bars
 	Panels   []Panel
 	Entries  Entries
 }
@@ -34,19 +34,32 @@ type Unpriced struct {
 // Link is a name that leads somewhere.
 type Link struct{ Text, URL string }
 
-// Strip is spending by days or hours, one cell each.
-type Strip struct {
-	Title   string // "By day"
-	Label   string // what it shows, in a sentence
-	ViewBox string
-	Cells   []Cell
+// Bars is spending by days or hours, one bar each, divided by groups.
+type Bars struct {
+	Title     string // "By day"
+	Label     string // what it shows, in a sentence
+	Stacks    []ui.Tab
+	Top, Half string // of the axis, in dollars
+	First     string // what the first and the last bar stand for
+	Last      string
+	Width     string // of the picture
+	Series    []Series
+	Others    bool // the last of the series is all that have none of their own
+	Bars      []Bar
 }
 
-// Cell is one day: Level is 0 for nothing to 4 for the dearest.
-type Cell struct {
-	X, Level   string
+// Series is a group with its colour.
+type Series struct{ Number, Name string }
+
+// Bar is one day or hour.
+type Bar struct {
 	When, Cost string
+	Costs      []string // of each series, and of what is left
+	Parts      []BarPart
 }
+
+// BarPart is what one series has of a bar.
+type BarPart struct{ Number, X, Y, Height string }
 
 // Panel is the groups of one dimension.
 type Panel struct {
