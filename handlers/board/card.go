@@ -153,6 +153,9 @@ func reviewed(m *view.Card, j jobs.Job) {
 	if note := jobparts.Criteria(j, false).Note; note != "" {
 		m.Criteria = note + " met"
 	}
+	if m.Files+m.Added != "" {
+		m.Reason = nil // the size says what waits
+	}
 }
 
 // finished fills in the row of a job that is over.

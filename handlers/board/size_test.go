@@ -19,7 +19,7 @@ func TestTheCardOfAReviewSaysItsSize(t *testing.T) {
 		func(n *jobs.New) { n.Acceptance = []string{"It builds", "It is fast"} })
 	d.HandIn(agent, "Unknown", report.Completion{Commit: "def"})
 	doc := handlertest.Page(t, d.Get("/board"), http.StatusOK)
-	handlertest.WantText(t, doc, "#card-fb-1", "3 files +1,280 −40")
-	handlertest.WantText(t, doc, "#card-fb-1", "0 of 2 met")
+	handlertest.WantText(t, doc, "#card-fb-1", "+1,280 −40, 3 files, 0 of 2 met")
+	handlertest.WantCount(t, doc, "#card-fb-1 use[href='#i-eye']", 0) // the commit is named on its page
 	handlertest.WantCount(t, doc, "#card-fb-2 use[href='#i-file-diff'], #card-fb-2 use[href='#i-list-checks']", 0)
 }

@@ -43,10 +43,13 @@ func (s pageData) model() view.Job {
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
-		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(),
+		LogState: logState(j, s.Fleet), Result: jobparts.Outcome(j), AttemptNote: s.attemptNote(), Ended: s.ended(),
 	}
 	if m.Result != nil {
 		m.Result.Merge, m.Result.Blob = s.merge(), s.download(s.resultBlob())
+	}
+	if m.Changes = jobparts.ParseChanges(j.Result); m.Changes != nil {
+		m.Changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
 	}
 	if s.canWrite {
 		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)
@@ -142,7 +145,9 @@ func (s pageData) needs() []view.Fact {
 		{Name: "Repo", Text: web.OrWord(j.Repo, "none")},
 		{Name: "Factory", Text: web.OrWord(j.Factory, "Any live factory")},
 		caps,
-		{Name: "Can run on", Text: can},
+	}
+	if !s.ended() {
+		facts = append(facts, view.Fact{Name: "Can run on", Text: can})
 	}
 	if len(j.Files) > 0 {
 		facts = append(facts, view.Fact{Name: "Means to change", Chips: j.Files})
@@ -165,12 +170,17 @@ func (s pageData) money() []view.Fact {
 		}
 		facts = append(facts, fact)
 	}
-	facts = append(facts, view.Fact{Name: "Expected", Text: jobparts.Expected(s.Money.Expected)})
+	if !s.ended() {
+		facts = append(facts, view.Fact{Name: "Expected", Text: jobparts.Expected(s.Money.Expected)})
+	}
 	if own := s.job.BudgetNanos; own != nil {
 		facts = append(facts, view.Fact{Name: "Its own budget", Text: ui.Text(spend.Nanos(*own).String())})
 	}
 	if own := s.job.TokenBudget; own != nil {
 		facts = append(facts, view.Fact{Name: "Its own tokens", Text: ui.Text(tokens(*own))})
+	}
+	if s.ended() {
+		return facts
 	}
 	for i, b := range s.Money.Budgets {
 		fact := view.Fact{}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -14,12 +15,55 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// strip returns the row of figures of a job that an agent works on.
+// ended reports whether the job is handed in or over.
+func (s pageData) ended() bool {
+	j := s.job
+	return j.Lease == nil && (j.Status == jobs.InReview || j.Status == jobs.Approved || j.Status.Finished())
+}
+
+// strip returns the row of figures of a job that an agent works on, or has worked on to the end.
 func (s pageData) strip() []view.StripItem {
-	if s.job.Lease == nil {
+	switch {
+	case s.ended() && len(s.Attempts) > 0:
+		return s.ending()
+	case s.job.Lease == nil:
 		return nil
 	}
 	return []view.StripItem{s.worker(), s.progress(), s.lease(), s.elapsed(), s.cost()}
+}
+
+// ending returns what the work came to in figures: the change, how long it took, what it cost,
+// and the commit.
+func (s pageData) ending() []view.StripItem {
+	j, list := s.job, []view.StripItem(nil)
+	if c := jobparts.ParseChanges(j.Result); c != nil {
+		m := view.StripItem{Label: "Changed", Value: web.Plural(c.Count, "file", "files"), Note: ui.Say(ui.Link("Show the changes", "#changes"))}
+		if c.Counted {
+			m.Value, m.Rest = "+"+ui.Count(c.Added)+" −"+ui.Count(c.Deleted), m.Value
+		}
+		list = append(list, m)
+	}
+	took := view.StripItem{Label: "Took", Value: ui.Duration(s.worked()), Note: ui.Text("ended"), NoteWhen: ui.Ago(j.StatusAt, s.now)}
+	if n := len(s.Attempts); n > 1 {
+		took.Rest = "in " + web.Plural(n, "attempt", "attempts")
+	}
+	cost := view.StripItem{Label: "Cost", Value: cmp.Or(jobparts.Cost(s.Used.Spent), spend.Nanos(0).String())}
+	if len(s.Models) > 0 {
+		cost.Note = ui.Text(s.Models[0].Model)
+	}
+	list = append(list, took, cost)
+	said := jobparts.ReadResult(j)
+	switch {
+	case j.MergedCommit != "":
+		m := view.StripItem{Label: "Merged as", Value: jobparts.ShortCommit(j.MergedCommit)}
+		if by := s.merge(); by != nil {
+			m.Note = append(ui.Text("by "), by.Job...)
+		}
+		list = append(list, m)
+	case said.Commit != "":
+		list = append(list, view.StripItem{Label: "Commit", Value: jobparts.ShortCommit(said.Commit), Note: ui.Text(web.FirstLine(said.Branch, web.MaxQuote))})
+	}
+	return list
 }
 
 func (s pageData) worker() view.StripItem {

@@ -83,6 +83,9 @@ func (e edit) model(page screens.FormPage) *view.Edit {
 		Version: j.Version, Retry: e.retry, CanRetry: j.Can(jobs.ByRetry), Locked: lockedFields(j),
 		Secrets: j.SecretKeys, CopyURL: links.JobCopy(j.Key)}
 	m.Inputs = inputNames(j)
+	if e.retry && j.Status == jobs.Failed {
+		m.Failure = j.LastError
+	}
 	var base []string
 	for _, name := range editable {
 		if was, editable := e.base[name]; editable {

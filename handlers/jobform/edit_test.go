@@ -12,6 +12,8 @@ import (
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
+	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
+	"github.com/fleetboard/fleetboard/internal/dispatch/report"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -171,6 +173,20 @@ func TestAnEditMeetsAClaim(t *testing.T) {
 	if now := d.Now(j); now.Title != "Again" || len(now.Capabilities) != 0 {
 		t.Errorf("%q needs %v", now.Title, now.Capabilities)
 	}
+}
+
+// Whoever retries a failed job with changes sees how it failed; a plain edit does not say it.
+func TestARetryShowsTheFailure(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	agent := d.Agent("claude-1")
+	d.Job("Alpha")
+	j := d.Claim(agent)
+	if _, err := d.OtherProcess.Fail(t.Context(), agent, lease.Ref{Job: j.Key, Epoch: j.Epoch}, report.Failure{Error: "exit status 2\nno such table"}); err != nil {
+		t.Fatal(err)
+	}
+	doc := handlertest.Page(t, d.Get("/jobs/FB-1/edit?then=retry"), http.StatusOK)
+	handlertest.WantText(t, doc, "#failure", "no such table")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/jobs/FB-1/edit"), http.StatusOK), "#failure", 0)
 }
 
 func TestRetryWithChanges(t *testing.T) {

@@ -120,7 +120,7 @@ func (s pageData) items(list []screens.Handed) []view.Item {
 		if h.Product != jobs.DefaultProduct {
 			items[i].Product = h.Product
 		}
-		if c := parseChanges(h.Result); c != nil && c.Counted {
+		if c := jobparts.ParseChanges(h.Result); c != nil && c.Counted {
 			items[i].Counted, items[i].Added, items[i].Deleted = true, c.Added, c.Deleted
 		}
 	}
@@ -132,11 +132,11 @@ func (s pageData) decided() *view.Job {
 	j := s.job.job
 	r := jobparts.ReadResult(j)
 	m := &view.Job{Key: j.Key, Title: j.Title, URL: links.Job(j.Key), Status: j.Status, Meta: s.meta(),
-		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: parseChanges(j.Result), Findings: parseFindings(j.Result),
+		Sent: s.sent(), Body: ui.Markdown(j.Body), Changes: jobparts.ParseChanges(j.Result), Findings: parseFindings(j.Result),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Commit: jobparts.ShortCommit(r.Commit), Head: r.Commit, Branch: r.Branch,
 		Epoch: strconv.FormatInt(j.Epoch, 10), CanWrite: s.canWrite}
 	if m.Changes != nil {
-		m.Changes.PatchURL = patchURL(j.Key, j.Result)
+		m.Changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
 	}
 	m.Warnings = findWarnings(j.Result, m.Changes)
 	if len(s.job.attempts) > 0 && s.job.attempts[0].Epoch == j.Epoch && j.MergedCommit == "" {

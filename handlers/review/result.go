@@ -33,32 +33,6 @@ func parseObject(raw json.RawMessage) object {
 	return o
 }
 
-// parseChanges returns what a result says of the changed files, nil where it says nothing. Figures
-// that it names count for more than those of its diff.
-func parseChanges(raw json.RawMessage) *view.Changes {
-	said, m := jobparts.ReadChanges(raw), &view.Changes{}
-	m.Files, m.Conflicts = parseDiff(said.Diff)
-	if len(m.Files) == 0 {
-		for _, path := range said.Paths {
-			m.Files = append(m.Files, view.ChangedFile{Path: path})
-		}
-	}
-	for _, f := range m.Files {
-		m.Added, m.Deleted, m.Counted = m.Added+f.Added, m.Deleted+f.Deleted, m.Counted || f.Counted
-	}
-	if said.Counted {
-		m.Added, m.Deleted, m.Counted = said.Added, said.Deleted, true
-	}
-	if len(m.Files) == 0 && said.Files == 0 && !m.Counted {
-		return nil
-	}
-	if hidden := len(m.Files) - maxDiffFiles; hidden > 0 {
-		m.Files, m.Hidden = m.Files[:maxDiffFiles], hidden
-	}
-	m.Count = max(said.Files, len(m.Files)+m.Hidden)
-	return m
-}
-
 // parseFindings returns the other members of a result that fit into a line each, such
 // as tests and usage. The rest is in the whole of the result.
 func parseFindings(raw json.RawMessage) []view.Finding {

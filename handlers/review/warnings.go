@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fleetboard/fleetboard/handlers/web"
-	view "github.com/fleetboard/fleetboard/views/review"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // findWarnings returns what a reviewer should look at first: what was left in the work, and what of
 // it is not shown. Of conflicts the page looks itself, too.
-func findWarnings(raw json.RawMessage, changes *view.Changes) []string {
+func findWarnings(raw json.RawMessage, changes *viewparts.Changes) []string {
 	o := parseObject(raw)
 	var list []string
 	places := o.texts("conflict_markers")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	jobparts "github.com/fleetboard/fleetboard/handlers/parts/job"
 )
 
 // What was left in the work, and what of it is not shown, is said before all else, whether the
@@ -31,7 +33,7 @@ func TestWarningsOfAResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := json.RawMessage(c.result)
-			if got := findWarnings(raw, parseChanges(raw)); !slices.Equal(got, c.want) {
+			if got := findWarnings(raw, jobparts.ParseChanges(raw)); !slices.Equal(got, c.want) {
 				t.Errorf("it says %q", got)
 			}
 			for _, f := range parseFindings(raw) {
@@ -55,4 +57,12 @@ func TestWarningsAreBounded(t *testing.T) {
 	if text := strings.Join(findWarnings(raw, nil), ""); len(text) > 10_000 {
 		t.Errorf("it says %d bytes", len(text))
 	}
+}
+
+func quoted(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
 }

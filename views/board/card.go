@@ -41,3 +41,16 @@ func (c Column) empty() bool {
 	}
 	return true
 }
+
+// sized returns the files and the criteria of work to look at, after its lines where they are
+// known: ", 3 files, 0 of 3 met".
+func (c Card) sized() string {
+	text := ""
+	for _, part := range []string{c.Files, c.Criteria} {
+		if part != "" && text+c.Added != "" {
+			text += ", "
+		}
+		text += part
+	}
+	return text
+}

@@ -39,8 +39,8 @@ type Job struct {
 	Actions []ui.Action
 	Ways    []jobparts.Way
 
-	Strip []StripItem // for a job with a lease
-	Why   *Why        // for a job without one; takes the strip's place
+	Strip []StripItem // for a job with a lease, and for one that has ended
+	Why   *Why        // for a job without a lease
 
 	Body       ui.SafeHTML
 	Feedback   string // the last rejection
@@ -57,6 +57,8 @@ type Job struct {
 	Inputs   Inputs
 	LogState LogState
 
+	Ended       bool // what came of it stands first
+	Changes     *jobparts.Changes
 	Result      *jobparts.Outcome
 	Attempts    []Attempt
 	AttemptNote string // "1 failure of 3, 1 loss of 5"
@@ -203,9 +205,13 @@ func (j Job) attemptColumns() string {
 	return "4"
 }
 
-// stripClass fits the strip to the number of its boxes; five is the default.
-func stripClass(n int) string {
-	if n == 5 {
+// stripClass fits the strip to the number of its boxes; five is the default, and that of a job
+// which has ended takes any.
+func stripClass(n int, ended bool) string {
+	switch {
+	case ended:
+		return "strip-2 strip-end"
+	case n == 5:
 		return ""
 	}
 	return "strip-n" + strconv.Itoa(n)

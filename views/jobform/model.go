@@ -57,6 +57,7 @@ type Edit struct {
 	Version    int
 	Base       string            // what the fields held when the form was opened
 	Retry      bool              // saving also retries it
+	Failure    string            // how it ended, where it is retried
 	CanRetry   bool              // saving may also retry it
 	Locked     map[string]string // why a field cannot change, by its name
 	Changes    []Change

@@ -1095,7 +1095,7 @@ func mainColumn(j Job) templ.Component {
 			}
 		}
 		if j.Changes != nil {
-			templ_7745c5c3_Err = changesPanel(*j.Changes).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobparts.ChangesPanel(*j.Changes).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -109,9 +109,9 @@ func sampleReview() review.Review {
 			Sent:    []jobparts.Feedback{{Icon: "undo-2", What: "Sent back by Priya Nair", At: ui.Ago(ago(3*time.Hour), Noon), Text: "Leases must end by themselves."}},
 			Gone:    &review.Gone{Text: ui.Text("FB-136 is not in review."), NextURL: links.ReviewJob("FB-141", "")},
 			Summary: ui.Markdown("Drain only **stops** new claims."), Body: ui.Markdown("Stop claims."),
-			Changes: &review.Changes{Count: 3, Counted: true, Added: 412, Deleted: 97, Hidden: 1, Files: []review.ChangedFile{
-				{Path: "internal/fleet/drain.go", Note: "new", Counted: true, Added: 58, Deleted: 21, Cut: true, Lines: []review.DiffLine{
-					{Kind: review.DiffHead, Text: "func Drain"}, {Kind: review.DiffSame, Old: "41", New: "41", Text: "f()"}, {Kind: review.DiffDeleted, Old: "42", Text: "g()"}, {Kind: review.DiffAdded, New: "42", Text: "h()"}}},
+			Changes: &jobparts.Changes{Count: 3, Counted: true, Added: 412, Deleted: 97, Hidden: 1, Files: []jobparts.ChangedFile{
+				{Path: "internal/fleet/drain.go", Note: "new", Counted: true, Added: 58, Deleted: 21, Cut: true, Lines: []jobparts.DiffLine{
+					{Kind: jobparts.DiffHead, Text: "func Drain"}, {Kind: jobparts.DiffSame, Old: "41", New: "41", Text: "f()"}, {Kind: jobparts.DiffDeleted, Old: "42", Text: "g()"}, {Kind: jobparts.DiffAdded, New: "42", Text: "h()"}}},
 				{Path: "README.md"}}},
 			Findings: []review.Finding{{Name: "go test -race", Text: "1,204 passed", Tone: ui.OK}, {Name: "lint", Text: "failed 2", Tone: ui.Warn}},
 			JSON:     "{}", Acceptance: sampleJob().Acceptance, Commit: "9be04d1", Head: "9be04d1f00", Branch: "fleet/FB-136", LinkURL: "https://git.example/x/1", LinkText: "https://git.example/x/1",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/fleetboard/fleetboard/internal/jobs"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
 )
 
 // ChangesNames are the members of a result that say what was changed; docs/agents.md has them.
@@ -57,6 +58,9 @@ func ChangeSize(j jobs.Job) Changes {
 		return Changes{Files: len(j.FilesTouched)}
 	}
 	m := ReadChanges(j.Result)
+	if c := ParseChanges(j.Result); c != nil && c.Added+c.Deleted > 0 {
+		m.Files, m.Added, m.Deleted, m.Counted = c.Count, c.Added, c.Deleted, true
+	}
 	if m.Files == 0 {
 		m.Files = len(j.FilesTouched)
 	}
@@ -70,4 +74,30 @@ func figure(raw json.RawMessage) (int, bool) {
 		return 0, false
 	}
 	return int(f), string(raw) != "null"
+}
+
+// ParseChanges returns what a result says of the changed files, nil where it says nothing. Figures
+// that it names count for more than those of its diff.
+func ParseChanges(raw json.RawMessage) *view.Changes {
+	said, m := ReadChanges(raw), &view.Changes{}
+	m.Files, m.Conflicts = parseDiff(said.Diff)
+	if len(m.Files) == 0 {
+		for _, path := range said.Paths {
+			m.Files = append(m.Files, view.ChangedFile{Path: path})
+		}
+	}
+	for _, f := range m.Files {
+		m.Added, m.Deleted, m.Counted = m.Added+f.Added, m.Deleted+f.Deleted, m.Counted || f.Counted
+	}
+	if said.Counted {
+		m.Added, m.Deleted, m.Counted = said.Added, said.Deleted, true
+	}
+	if len(m.Files) == 0 && said.Files == 0 && !m.Counted {
+		return nil
+	}
+	if hidden := len(m.Files) - maxDiffFiles; hidden > 0 {
+		m.Files, m.Hidden = m.Files[:maxDiffFiles], hidden
+	}
+	m.Count = max(said.Files, len(m.Files)+m.Hidden)
+	return m
 }

@@ -1,4 +1,4 @@
-package review
+package job
 
 import (
 	"encoding/json"
@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	view "github.com/fleetboard/fleetboard/views/review"
-	"github.com/fleetboard/fleetboard/views/ui"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
 )
 
 const sampleDiff = `diff --git a/internal/fleet/drain.go b/internal/fleet/drain.go
@@ -86,7 +85,7 @@ func TestChangesAreFoundInResults(t *testing.T) {
 		`{"diff": ` + quoted(sampleDiff) + `}`:                                "3 files +3 -1: internal/fleet/drain.go notes.txt logo.png",
 	} {
 		got := "none"
-		if c := parseChanges(json.RawMessage(result)); c != nil {
+		if c := ParseChanges(json.RawMessage(result)); c != nil {
 			got = fmt.Sprint(c.Count, " files")
 			if c.Counted {
 				got += fmt.Sprintf(" +%d -%d", c.Added, c.Deleted)
@@ -113,38 +112,13 @@ func quoted(text string) string {
 	return string(raw)
 }
 
-// What fits into a line is shown apart from what does not.
-func TestFindingsAreTheShortPartsOfAResult(t *testing.T) {
-	got := map[string]view.Finding{}
-	for _, f := range parseFindings(json.RawMessage(`{"summary": "no", "commit": "no", "tests": {"passed": 1204, "failed": 0}, "lint": {"errors": 2},
-		"race_free": true, "model": "sonnet", "cost_usd": 0.84, "tools": ["go", "git"], "deep": {"a": {"b": 1}},
-		"log": [1,2,3,4,5,6,7], "empty": "", "nothing": null}`)) {
-		got[f.Name] = f
-	}
-	for name, want := range map[string]view.Finding{
-		"tests": {Text: "failed 0, passed 1,204", Tone: ui.OK}, "lint": {Text: "errors 2", Tone: ui.Warn}, "race free": {Text: "yes", Tone: ui.OK},
-		"model": {Text: "sonnet"}, "cost usd": {Text: "0.84"}, "tools": {Text: "go, git"},
-	} {
-		want.Name = name
-		if got[name] != want {
-			t.Errorf("%s is %+v, want %+v", name, got[name], want)
-		}
-		delete(got, name)
-	}
-	if len(got) != 0 {
-		t.Errorf("also shown: %v", got)
-	}
-}
-
-// Nothing that an agent sends breaks the page.
-func FuzzResults(f *testing.F) {
+// Nothing that an agent sends breaks the reading of its change.
+func FuzzChanges(f *testing.F) {
 	for _, seed := range []string{`{"diff":"+++ b/a\n@@ -1,2 +1,2 @@\n"}`, `{"diff":"@@ -9999999999999999999 +1 @@"}`, `{"files":[[]]}`, quoted(sampleDiff)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, result string) {
-		parseChanges(json.RawMessage(result))
-		parseFindings(json.RawMessage(result))
-		findWarnings(json.RawMessage(result), parseChanges(json.RawMessage(result)))
+		ParseChanges(json.RawMessage(result))
 		_, _ = parseDiff(result)
 	})
 }

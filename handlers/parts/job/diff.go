@@ -1,10 +1,10 @@
-package review
+package job
 
 import (
 	"strconv"
 	"strings"
 
-	view "github.com/fleetboard/fleetboard/views/review"
+	view "github.com/fleetboard/fleetboard/views/jobparts"
 )
 
 // Limits of a diff on a page. What goes beyond is counted and not shown.
