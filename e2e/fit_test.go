@@ -23,7 +23,7 @@ func long(what string) string {
 // what scrolls sideways that is not a box for it.
 const misfits = `() => {
 	const boxes = ".panel, .job, .done-row, .rq, .need, .fac, .fac-h, .strip > div, .note, .top, .side, .dockbar, .file, .empty, .chip, .pill, .btn, .rv-bar, .form-bar, .bsum > *, th, td, .msg, .err-in, .login-box";
-	const sideways = ".overflow-x-auto, .board, .hunk, .code, pre, .tabs-line, .tabs-m, .settings-nav, .filters-tabs, .tl-groups, .gr-s, .log, .md table, textarea, input, .fleet-b";
+	const sideways = ".overflow-x-auto, .ub-t, .board, .hunk, .code, pre, .tabs-line, .tabs-m, .settings-nav, .filters-tabs, .tl-groups, .gr-s, .log, .md table, textarea, input, .fleet-b";
 	const found = new Set();
 	const name = (el) => el.tagName.toLowerCase() + (el.id ? "#" + el.id : "") + [...el.classList].slice(0, 3).map((c) => "." + c).join("");
 	const say = (what, text, el) => found.add(what + ": " + JSON.stringify(text.trim().slice(0, 90)) + " in " + name(el));
