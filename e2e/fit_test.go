@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/signal"
 )
 
 // long is a name of 62 characters without a place to break it, for what may have that many.
@@ -137,6 +139,11 @@ func furnishLong(t *testing.T, s *server) map[string]string {
 			Unavailable: &[]api.Unavailable{{Kind: api.UnavailableRepo, Name: repo, Since: time.Now().Add(-time.Hour), Reason: "fatal: " + long("reason")}},
 			Rescued:     &[]api.Rescued{{Name: long("rescued"), Why: "The files are kept", Path: "/home/build/" + long("path"), Since: time.Now()}}}
 	})
+	s.beat(agent, long("agent"))
+	gone := s.agent(long("gone"), func(r *api.Registration) { r.Factory.Name = long("closed_factory") })
+	if answer, err := gone.EndAgentWithResponse(t.Context(), long("gone")); err != nil || answer.StatusCode() >= 300 {
+		t.Fatalf("the end of an agent: %v", err)
+	}
 	owner := s.owner()
 	act := func(what string, answer interface{ StatusCode() int }, err error) {
 		t.Helper()
@@ -227,6 +234,19 @@ func furnishLong(t *testing.T, s *server) map[string]string {
 		list[name] = path
 	}
 	return list
+}
+
+// beat sends an agent's heartbeats while the test runs, so that it keeps what it holds.
+func (s *server) beat(agent *api.ClientWithResponses, name string) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	ended := make(chan struct{})
+	s.t.Cleanup(func() { stop(); <-ended })
+	go func() {
+		defer close(ended)
+		for signal.Sleep(ctx, 5*time.Second) == nil {
+			_, _ = agent.HeartbeatWithResponse(ctx, name, api.Heartbeat{BootID: "boot-of-" + name, Status: api.HeartbeatStatusWorking}) // the next one follows
+		}
+	}()
 }
 
 func quoted(text string) string {

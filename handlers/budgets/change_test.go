@@ -37,7 +37,7 @@ func TestEditABudget(t *testing.T) {
 	in.Set("alert_at", "50, 75%")
 	handlertest.WantRedirect(t, d.Post(path, in), "/budgets?budget="+b.ID.String())
 	now, err := d.Budgets.Get(t.Context(), d.Owner, b.ID)
-	if err != nil || now.Name != "Most" || *now.State.Limits.Money != 80_000_000_000 || *now.Limits.Tokens != 1000 || *now.Limits.Runs != 40 || now.Hard ||
+	if err != nil || now.Name != "Most" || *now.State.Money != 80_000_000_000 || *now.Tokens != 1000 || *now.Runs != 40 || now.Hard ||
 		!now.Throttle || len(now.AlertAt) != 2 {
 		t.Errorf("changed to %+v, %v", now, err)
 	}

@@ -26,7 +26,7 @@ func raised() budgets.Series {
 	for i := range s.Points[11:] {
 		s.Points[11+i].Limits.Money = &more
 	}
-	s.Budget.State.Limits.Money = &more
+	s.Budget.State.Money = &more
 	s.Budget.AlertAt = []int{50, 80, 90, 100}
 	gone := s.Budget.State.Start.AddDate(0, 0, 26)
 	s.Budget.Projection = forecast.Projection{ExhaustedP50: &gone, Verdict: forecast.RunsOut}
@@ -192,7 +192,7 @@ func TestTheAxisOfTime(t *testing.T) {
 func TestAChangeWithinADay(t *testing.T) {
 	s := raised()
 	s.Points = s.Points[:2]
-	s.Points[1].Limits.Money, s.Points[1].At = s.Budget.State.Limits.Money, s.Points[0].At.Add(5*time.Hour)
+	s.Points[1].Limits.Money, s.Points[1].At = s.Budget.State.Money, s.Points[0].At.Add(5*time.Hour)
 	s.Budget.State.End = s.Budget.State.Start.AddDate(0, 0, 1)
 	if d := chart(s); len(d.Changes) != 1 || d.Changes[0].Text != "05:00, +$50.00" {
 		t.Errorf("the limit changed at %v", d.Changes)

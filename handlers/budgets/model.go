@@ -46,7 +46,7 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 func listActions(b budgets.Budget, mayChange bool) []view.Link {
 	id := b.ID.String()
 	var list []view.Link
-	if mayChange && b.State.Limits.Money != nil {
+	if mayChange && b.State.Money != nil {
 		list = append(list, view.Link{Text: "Raise", URL: links.RaiseBudget(id)},
 			view.Link{Text: "Transfer", URL: links.TransferFrom(id)})
 	}
@@ -90,14 +90,14 @@ type measure struct {
 
 func toMeasure(s budgets.State) measure {
 	switch {
-	case s.Limits.Money == nil && s.Limits.Tokens != nil:
-		return measure{*s.Limits.Tokens, s.Settled.Tokens, s.Reserved.Tokens, true, counted("token", "tokens")}
-	case s.Limits.Money == nil && s.Limits.Runs != nil:
-		return measure{*s.Limits.Runs, s.Settled.Runs, s.Reserved.Runs, true, counted("run", "runs")}
+	case s.Money == nil && s.Tokens != nil:
+		return measure{*s.Tokens, s.Settled.Tokens, s.Reserved.Tokens, true, counted("token", "tokens")}
+	case s.Money == nil && s.Runs != nil:
+		return measure{*s.Runs, s.Settled.Runs, s.Reserved.Runs, true, counted("run", "runs")}
 	}
 	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money), text: func(n int64) string { return spend.Nanos(n).String() }}
-	if s.Limits.Money != nil {
-		m.limit, m.limited = int64(*s.Limits.Money), true
+	if s.Money != nil {
+		m.limit, m.limited = int64(*s.Money), true
 	}
 	return m
 }
@@ -181,7 +181,7 @@ func toEnd(b budgets.Budget) end {
 		return end{text: "now, new claims held", tone: ui.Bad}
 	case m.limited && m.free() <= 0:
 		return end{text: "now", tone: ui.Bad}
-	case b.State.Limits.Money == nil:
+	case b.State.Money == nil:
 		return end{text: "not foreseen"}
 	}
 	p, zone := b.Projection, budgetZone(b)
@@ -243,13 +243,13 @@ func facts(b budgets.Budget) []view.Fact {
 		full = "Hard: it holds claims and pauses jobs"
 	}
 	list := []view.Fact{{Name: "For", Text: about(b)}, {Name: "Period", Text: period}, {Name: "When used up", Text: full}}
-	if b.State.Limits.Tokens != nil {
+	if b.State.Tokens != nil {
 		list = append(list, view.Fact{Name: "Tokens",
-			Text: ui.Count(int(b.State.Settled.Tokens)) + " of " + ui.Count(int(*b.State.Limits.Tokens))})
+			Text: ui.Count(int(b.State.Settled.Tokens)) + " of " + ui.Count(int(*b.State.Tokens))})
 	}
-	if b.State.Limits.Runs != nil {
+	if b.State.Runs != nil {
 		list = append(list, view.Fact{Name: "Runs",
-			Text: ui.Count(int(b.State.Settled.Runs)) + " of " + ui.Count(int(*b.State.Limits.Runs))})
+			Text: ui.Count(int(b.State.Settled.Runs)) + " of " + ui.Count(int(*b.State.Runs))})
 	}
 	if b.ThrottledBelow > 0 {
 		list = append(list, view.Fact{Name: "Throttled", Text: "Jobs below priority " + strconv.Itoa(b.ThrottledBelow) + " wait"})

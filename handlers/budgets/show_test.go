@@ -102,7 +102,7 @@ func TestMakeABudget(t *testing.T) {
 		t.Fatalf("it answers %d", res.StatusCode)
 	}
 	list, err := d.Budgets.List(t.Context(), d.Owner)
-	if err != nil || len(list) != 1 || *list[0].Limits.Money != 12_500_000_000 || !list[0].Hard || list[0].Timezone != "Europe/Berlin" {
+	if err != nil || len(list) != 1 || *list[0].Money != 12_500_000_000 || !list[0].Hard || list[0].Timezone != "Europe/Berlin" {
 		t.Errorf("made %+v, %v", list, err)
 	}
 	doc = handlertest.Page(t, d.Get("/budgets"), http.StatusOK)

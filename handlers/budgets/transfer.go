@@ -62,7 +62,7 @@ func (p *pages) transferForm(c echo.Context, who tenancy.Principal, status int, 
 	none := []ui.Option{{Label: "Choose a budget"}}
 	m := view.TransferPage{Shell: shell, Form: f, Givers: none, Takers: slices.Clone(none)}
 	for _, b := range inOrder(list) {
-		if b.State.Limits.Money == nil {
+		if b.State.Money == nil {
 			continue
 		}
 		name := b.Name + ", " + about(b)

@@ -103,10 +103,10 @@ var productFields = form.Table[productInput]{
 	form.Choice("merge_by", "Approved work is merged by", func(in *productInput) *string { return &in.Merge.By }).
 		Options(jobs.MergeByPerson, "A person", jobs.MergeByWorker, "A factory that has the repo",
 			jobs.MergeByPullRequest, "A pull request of the forge").
-		Check(func(in *productInput) string { in.Merge.By = cmp.Or(in.Merge.By, jobs.MergeByPerson); return "" }),
+		Check(func(in *productInput) string { in.By = cmp.Or(in.By, jobs.MergeByPerson); return "" }),
 	form.Choice("merge_method", "Merged as", func(in *productInput) *string { return &in.Merge.Method }).
 		Options(jobs.MergeCommit, "A merge commit", jobs.MergeFastForward, "Fast-forward only").
-		Check(func(in *productInput) string { in.Merge.Method = cmp.Or(in.Merge.Method, jobs.MergeCommit); return "" }),
+		Check(func(in *productInput) string { in.Method = cmp.Or(in.Method, jobs.MergeCommit); return "" }),
 	form.Line("merge_into", "Into the branch", jobs.MaxMergeInto, func(in *productInput) *string { return &in.Merge.Into }).
 		Note("empty is the default one"),
 	form.Line("merge_checks", "Checked by the command", jobs.MaxMergeChecks, func(in *productInput) *string { return &in.Merge.Checks }).

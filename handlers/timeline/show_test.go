@@ -306,7 +306,7 @@ func TestTheTimelineNamesJobsAndSuggests(t *testing.T) {
 
 // By job, events stand under the title of theirs, and the filters keep that.
 func TestTheTimelineByJob(t *testing.T) {
-	d := handlertest.NewDesk(t)
+	d := handlertest.NewWorkspace(t)
 	d.Job("Alpha")
 	d.Job("Beta")
 	d.Claim(d.Agent("claude-1"))

@@ -81,7 +81,7 @@ func TestEveryAnswerHasSecurityHeaders(t *testing.T) {
 		{together.listener.Addr(), "GET /", own, http.StatusSeeOther},
 		{together.listener.Addr(), "GET /nowhere", own, http.StatusNotFound},
 		{together.listener.Addr(), "DELETE /board", own, http.StatusMethodNotAllowed},
-		{together.listener.Addr(), "POST /login", own, http.StatusUnauthorized},
+		{together.listener.Addr(), "POST /login", own, http.StatusUnprocessableEntity},
 		{together.listener.Addr(), "GET //board", own, http.StatusTemporaryRedirect},
 		{together.listener.Addr(), "GET /a/../board", own, http.StatusTemporaryRedirect},
 		{together.listener.Addr(), "OPTIONS *", own, http.StatusBadRequest},

@@ -134,10 +134,10 @@ func (b *budget) short() (free, needed string, short bool) {
 // take reserves a slice and counts a run.
 func (b *budget) take() slice {
 	s := slice{budget: b}
-	if b.state.Limits.Money != nil {
+	if b.state.Money != nil {
 		s.nanos = b.slice
 	}
-	if b.state.Limits.Tokens != nil {
+	if b.state.Tokens != nil {
 		s.tokens = b.sliceTokens
 	}
 	b.state.Reserved.Money += s.nanos
@@ -164,7 +164,7 @@ func (b *budget) reached(before budgets.State) []int {
 
 // percent reports whether so many per cent of one of the limits are settled.
 func percent(s budgets.State, at int) bool {
-	money, tokens, runs := s.Limits.Money, s.Limits.Tokens, s.Limits.Runs
+	money, tokens, runs := s.Money, s.Tokens, s.Runs
 	return money != nil && share(int64(s.Settled.Money), int64(*money), at) ||
 		tokens != nil && share(s.Settled.Tokens, *tokens, at) || runs != nil && share(s.Settled.Runs, *runs, at)
 }

@@ -122,7 +122,7 @@ func (s *Service) PutProduct(ctx context.Context, who tenancy.Principal, name st
 	}
 	return s.changeProduct(ctx, who, name, "", in.Repos, func(before Product) (Product, error) {
 		p := Product{ID: before.ID, Name: name, ProductSettings: in}
-		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.Merge.orDefault(), new(in.Retention())
+		p.Repos, p.Merge, p.BranchRetention = set(in.Repos), in.orDefault(), new(in.Retention())
 		if p.ID == ids.Nil {
 			p.ID = ids.New()
 		}
@@ -265,11 +265,11 @@ func (p Product) changes(before Product) []eventlog.Change {
 	note("review_required", before.ReviewRequired != p.ReviewRequired, before.ReviewRequired, p.ReviewRequired)
 	note("one_job_per_repo", before.OneJobPerRepo != p.OneJobPerRepo, before.OneJobPerRepo, p.OneJobPerRepo)
 	note("review_limit", !same(before.ReviewLimit, p.ReviewLimit), before.ReviewLimit, p.ReviewLimit)
-	was := before.Merge.orDefault()
-	note("merge_by", was.By != p.Merge.By, was.By, p.Merge.By)
-	note("merge_method", was.Method != p.Merge.Method, was.Method, p.Merge.Method)
-	note("merge_into", was.Into != p.Merge.Into, was.Into, p.Merge.Into)
-	note("merge_checks", was.Checks != p.Merge.Checks, was.Checks, p.Merge.Checks)
+	was := before.orDefault()
+	note("merge_by", was.By != p.By, was.By, p.By)
+	note("merge_method", was.Method != p.Method, was.Method, p.Method)
+	note("merge_into", was.Into != p.Into, was.Into, p.Into)
+	note("merge_checks", was.Checks != p.Checks, was.Checks, p.Checks)
 	if was, now := before.Retention(), p.Retention(); before.ID != ids.Nil {
 		note("branch_retention_days", was != now, was, now)
 	} else {

@@ -54,7 +54,7 @@ func lockLanesOfProductTx(ctx context.Context, tx db.Tx, workspace, product ids.
 func writeProductTx(ctx context.Context, tx db.Tx, workspace ids.ID, p Product) error {
 	err := q.ProductSave(ctx, tx, dbsqlc.ProductSaveParams{WorkspaceID: workspace, ID: p.ID, Name: p.Name,
 		ReviewRequired: p.ReviewRequired, OneJobPerRepo: p.OneJobPerRepo, ReviewLimit: p.ReviewLimit, Paused: p.Paused,
-		MergeBy: p.Merge.By, MergeMethod: p.Merge.Method, MergeInto: p.Merge.Into, MergeChecks: p.Merge.Checks,
+		MergeBy: p.By, MergeMethod: p.Method, MergeInto: p.Into, MergeChecks: p.Checks,
 		BranchRetentionDays: p.Retention()})
 	if err != nil {
 		return err

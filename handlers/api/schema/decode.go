@@ -260,7 +260,7 @@ func (r *reader) array(schema *openapi3.Schema) error {
 		if n == most && schema != nil {
 			return fault.Invalid(short(r.field()), mostEntries, most)
 		}
-		r.path = append(r.path, step{place: int(n)}) //nolint:gosec // a count
+		r.path = append(r.path, step{place: int(n)})
 		if err := r.value(items); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ var Unpriceds = []Unpriced{AskUnpriced, HoldUnpriced, AllowUnpriced}
 
 // HoldsUnpriced reports whether claims of models without a price wait for the budget.
 func (b Budget) HoldsUnpriced() bool {
-	return b.Hard && b.Limits.Money != nil && b.Unpriced != AllowUnpriced
+	return b.Hard && b.Money != nil && b.Unpriced != AllowUnpriced
 }
 
 // Limits are the ceilings of a period; nil is none of that kind.
@@ -124,24 +124,24 @@ const RunsOut = 101
 // Free returns what is left of the money: below 0 where more was spent than there was. The
 // second result is false where money has no limit.
 func (s State) Free() (spend.Nanos, bool) {
-	if s.Limits.Money == nil {
+	if s.Money == nil {
 		return 0, false
 	}
-	return *s.Limits.Money - s.Settled.Money - s.Reserved.Money, true
+	return *s.Money - s.Settled.Money - s.Reserved.Money, true
 }
 
 // FreeTokens is Free of the tokens.
 func (s State) FreeTokens() (int64, bool) {
-	if s.Limits.Tokens == nil {
+	if s.Tokens == nil {
 		return 0, false
 	}
-	return *s.Limits.Tokens - s.Settled.Tokens - s.Reserved.Tokens, true
+	return *s.Tokens - s.Settled.Tokens - s.Reserved.Tokens, true
 }
 
 // FreeRuns is Free of the runs.
 func (s State) FreeRuns() (int64, bool) {
-	if s.Limits.Runs == nil {
+	if s.Runs == nil {
 		return 0, false
 	}
-	return *s.Limits.Runs - s.Settled.Runs, true
+	return *s.Runs - s.Settled.Runs, true
 }

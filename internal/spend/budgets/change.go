@@ -135,9 +135,9 @@ func (b *Budget) moveLimits(before Budget) []line {
 	more := line{budget: b.ID, start: b.State.Start, kind: Raised}
 	less := line{budget: b.ID, start: b.State.Start, kind: Expired}
 	b.State.Limits = Limits{
-		Money:  moved(b.State.Limits.Money, before.Limits.Money, b.Limits.Money, &more.Money, &less.Money),
-		Tokens: moved(b.State.Limits.Tokens, before.Limits.Tokens, b.Limits.Tokens, &more.Tokens, &less.Tokens),
-		Runs:   moved(b.State.Limits.Runs, before.Limits.Runs, b.Limits.Runs, &more.Runs, &less.Runs),
+		Money:  moved(b.State.Money, before.Money, b.Money, &more.Money, &less.Money),
+		Tokens: moved(b.State.Tokens, before.Tokens, b.Tokens, &more.Tokens, &less.Tokens),
+		Runs:   moved(b.State.Runs, before.Runs, b.Runs, &more.Runs, &less.Runs),
 	}
 	lines := []line{}
 	for _, l := range []line{more, less} {
@@ -171,9 +171,9 @@ func moved[T spend.Nanos | int64](now, before, after *T, more, less *T) *T {
 func (b Budget) roomier(before Budget) bool {
 	more := func(now, was *int64) bool { return was != nil && (now == nil || *now > *was) }
 	return before.Hard && !b.Hard || b.ThrottledBelow < before.ThrottledBelow || b.Slice < before.Slice ||
-		before.Limits.Tokens != nil && b.SliceTokens < before.SliceTokens ||
-		more(nanos(b.State.Limits.Money), nanos(before.State.Limits.Money)) ||
-		more(b.State.Limits.Tokens, before.State.Limits.Tokens) || more(b.State.Limits.Runs, before.State.Limits.Runs)
+		before.Tokens != nil && b.SliceTokens < before.SliceTokens ||
+		more(nanos(b.State.Money), nanos(before.State.Money)) ||
+		more(b.State.Tokens, before.State.Tokens) || more(b.State.Runs, before.State.Runs)
 }
 
 // Remove takes a budget away, and frees what jobs have reserved of it. Its ledger stays.
@@ -226,9 +226,9 @@ func (b Budget) changes(before Budget) []eventlog.Change {
 		}
 	}
 	note("name", b.Name != before.Name, before.Name, b.Name)
-	note("limit_usd", !same(b.Limits.Money, before.Limits.Money), before.Limits.Money, b.Limits.Money)
-	note("limit_tokens", !same(b.Limits.Tokens, before.Limits.Tokens), before.Limits.Tokens, b.Limits.Tokens)
-	note("limit_runs", !same(b.Limits.Runs, before.Limits.Runs), before.Limits.Runs, b.Limits.Runs)
+	note("limit_usd", !same(b.Money, before.Money), before.Money, b.Money)
+	note("limit_tokens", !same(b.Tokens, before.Tokens), before.Tokens, b.Tokens)
+	note("limit_runs", !same(b.Runs, before.Runs), before.Runs, b.Runs)
 	note("hard", b.Hard != before.Hard, before.Hard, b.Hard)
 	note("slice_usd", b.Slice != before.Slice, before.Slice, b.Slice)
 	note("slice_tokens", b.SliceTokens != before.SliceTokens, before.SliceTokens, b.SliceTokens)

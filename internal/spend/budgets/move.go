@@ -109,15 +109,15 @@ func transferTx(ctx context.Context, tx db.Tx, who tenancy.Principal, from ids.I
 	switch {
 	case !limited:
 		return Moved{}, fault.Invalid("amount_usd", "%s has no limit in dollars to take from.", giver.Name)
-	case taker.State.Limits.Money == nil:
+	case taker.State.Money == nil:
 		return Moved{}, fault.Invalid("to", "%s has no limit in dollars that could be raised.", taker.Name)
 	case free < t.Amount:
 		return Moved{}, overBudget(giver.Name, free)
-	case *taker.State.Limits.Money > MaxMoney-t.Amount:
+	case *taker.State.Money > MaxMoney-t.Amount:
 		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s.", taker.Name, MaxMoney)
 	}
-	*giver.State.Limits.Money -= t.Amount
-	*taker.State.Limits.Money += t.Amount
+	*giver.State.Money -= t.Amount
+	*taker.State.Money += t.Amount
 	lines, err := linesTx(ctx, tx, who, t.Reason, []line{
 		{budget: from, start: giver.State.Start, kind: TransferredOut, Amounts: Amounts{Money: t.Amount}, other: t.To,
 			reverses: reverses},
@@ -170,12 +170,12 @@ func raiseTx(ctx context.Context, tx db.Tx, who tenancy.Principal, id ids.ID, r 
 	switch {
 	case r.Until != nil && !r.Until.After(b.Projection.From):
 		return Moved{}, fault.Invalid("until", "It must be in the future.")
-	case b.State.Limits.Money == nil:
+	case b.State.Money == nil:
 		return Moved{}, fault.Invalid("amount_usd", "%s has no limit in dollars that could be raised.", b.Name)
-	case *b.State.Limits.Money > MaxMoney-r.Amount:
+	case *b.State.Money > MaxMoney-r.Amount:
 		return Moved{}, fault.Invalid("amount_usd", "%s would have more than %s.", b.Name, MaxMoney)
 	}
-	*b.State.Limits.Money += r.Amount
+	*b.State.Money += r.Amount
 	l := line{budget: id, start: b.State.Start, kind: Raised, Amounts: Amounts{Money: r.Amount}}
 	if r.Until != nil {
 		l.until = *r.Until
@@ -326,7 +326,7 @@ func expireTx(ctx context.Context, tx db.Tx, who tenancy.Principal) ([]ids.ID, e
 
 // expireOneTx takes so much of a raise out of what its period, locked, has free.
 func expireOneTx(ctx context.Context, tx db.Tx, who tenancy.Principal, r ended, of State, take spend.Nanos) error {
-	*of.Limits.Money -= take
+	*of.Money -= take
 	l := line{budget: r.budget, start: r.start, kind: Expired, Amounts: Amounts{Money: take}}
 	if _, err := linesTx(ctx, tx, who, "", []line{l}); err != nil {
 		return err

@@ -73,8 +73,8 @@ func TestARaiseEnds(t *testing.T) {
 	}
 	limit := func(want int) {
 		t.Helper()
-		if got := w.get(b.ID).State; *got.Limits.Money != spend.Nanos(want)*dollar || w.unequal() != 0 {
-			t.Errorf("the limit is %s, want %d", got.Limits.Money.USD(), want)
+		if got := w.get(b.ID).State; *got.Money != spend.Nanos(want)*dollar || w.unequal() != 0 {
+			t.Errorf("the limit is %s, want %d", got.Money.USD(), want)
 		}
 	}
 	limit(25)
@@ -136,8 +136,8 @@ func TestARaiseIsTakenBackWhole(t *testing.T) {
 			if !fault.Is(err, fault.OverBudget) || !strings.Contains(err.Error(), " free: what is settled") {
 				t.Errorf("it says %v", err)
 			}
-			if after := w.get(b.ID).State; *after.Limits.Money != *before.Limits.Money || w.unequal() != 0 {
-				t.Errorf("the limit is %s, was %s", after.Limits.Money.USD(), before.Limits.Money.USD())
+			if after := w.get(b.ID).State; *after.Money != *before.Money || w.unequal() != 0 {
+				t.Errorf("the limit is %s, was %s", after.Money.USD(), before.Money.USD())
 			}
 			if _, err := w.Raise(t.Context(), w.who, b.ID, budgets.Raise{Amount: 30 * dollar}); err != nil {
 				t.Fatal(err)
@@ -163,8 +163,8 @@ func TestMoneyOfAPeriodThatIsOver(t *testing.T) {
 	if _, err := w.Undo(t.Context(), w.who, from.ID, moved.Line, nil); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("it is taken out of the next period: %v", err)
 	}
-	if got := w.get(from.ID).State; *got.Limits.Money != 6*dollar || w.unequal() != 0 {
-		t.Errorf("the giver has %s", got.Limits.Money.USD())
+	if got := w.get(from.ID).State; *got.Money != 6*dollar || w.unequal() != 0 {
+		t.Errorf("the giver has %s", got.Money.USD())
 	}
 	until := time.Now().Add(time.Hour)
 	if _, err := w.Raise(t.Context(), w.who, from.ID, budgets.Raise{Amount: dollar, Until: &until}); err != nil {

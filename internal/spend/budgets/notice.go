@@ -40,7 +40,7 @@ func percent(s State) int {
 	for _, one := range []struct {
 		limit   *int64
 		settled int64
-	}{{nanos(s.Limits.Money), int64(s.Settled.Money)}, {s.Limits.Tokens, s.Settled.Tokens}, {s.Limits.Runs, s.Settled.Runs}} {
+	}{{nanos(s.Money), int64(s.Settled.Money)}, {s.Tokens, s.Settled.Tokens}, {s.Runs, s.Settled.Runs}} {
 		switch {
 		case one.limit == nil:
 		case *one.limit == 0:

@@ -108,7 +108,7 @@ func points(b Budget, hours []hour, since, now time.Time, bucket Bucket) []Point
 			list, last = append(list, h.Point), k
 		}
 	}
-	return append(list, Point{At: now, Limits: Limits{Money: b.State.Limits.Money}, Settled: b.State.Settled, Reserved: b.State.Reserved})
+	return append(list, Point{At: now, Limits: Limits{Money: b.State.Money}, Settled: b.State.Settled, Reserved: b.State.Reserved})
 }
 
 // hour is how a period stood at the end of an hour.

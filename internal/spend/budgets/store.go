@@ -54,7 +54,7 @@ func lockNewTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
 func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	return q.BudgetInsert(ctx, tx, dbsqlc.BudgetInsertParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name, Scope: string(b.Scope),
 		ProductID: orNull(b.ProductID), Phase: b.Phase, JobID: orNull(b.JobID), ScopeKey: b.scopeKey(), Period: string(b.Period),
-		Timezone: b.Timezone, LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
+		Timezone: b.Timezone, LimitNanos: nanos(b.Money), LimitTokens: b.Tokens, LimitRuns: b.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced), CreatedBy: b.CreatedBy})
 }
@@ -78,7 +78,7 @@ func (b Budget) scopeKey() string {
 
 func saveTx(ctx context.Context, tx db.Tx, workspace ids.ID, b Budget) error {
 	return q.BudgetSave(ctx, tx, dbsqlc.BudgetSaveParams{WorkspaceID: workspace, ID: b.ID, Name: b.Name,
-		LimitNanos: nanos(b.Limits.Money), LimitTokens: b.Limits.Tokens, LimitRuns: b.Limits.Runs, Hard: b.Hard,
+		LimitNanos: nanos(b.Money), LimitTokens: b.Tokens, LimitRuns: b.Runs, Hard: b.Hard,
 		SliceNanos: int64(b.Slice), SliceTokens: b.SliceTokens, AlertAt: append([]int{}, b.AlertAt...), Throttle: b.Throttle,
 		Unpriced: string(b.Unpriced), ThrottledBelow: b.ThrottledBelow})
 }

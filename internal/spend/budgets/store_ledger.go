@@ -55,8 +55,8 @@ func limitsTx(ctx context.Context, tx db.Tx, workspace ids.ID, list ...Budget) e
 	}
 	for _, b := range list {
 		p.BudgetIds, p.Starts = append(p.BudgetIds, b.ID), append(p.Starts, b.State.Start)
-		p.Nanos, p.Tokens = append(p.Nanos, number(nanos(b.State.Limits.Money))), append(p.Tokens, number(b.State.Limits.Tokens))
-		p.Runs = append(p.Runs, number(b.State.Limits.Runs))
+		p.Nanos, p.Tokens = append(p.Nanos, number(nanos(b.State.Money))), append(p.Tokens, number(b.State.Tokens))
+		p.Runs = append(p.Runs, number(b.State.Runs))
 	}
 	return q.BudgetLimitsSave(ctx, tx, p)
 }

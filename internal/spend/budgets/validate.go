@@ -119,11 +119,11 @@ func (b Budget) check(p fault.Problems) {
 	if b.Limits == (Limits{}) {
 		p.Add("limit_usd", "A budget must have a limit: dollars, tokens or runs.")
 	}
-	ceiling(p, "limit_usd", b.Limits.Money, 0, MaxMoney, "dollars")
-	ceiling(p, "limit_tokens", b.Limits.Tokens, 0, MaxTokens, "tokens")
-	ceiling(p, "limit_runs", b.Limits.Runs, 0, MaxRuns, "runs")
-	slice(p, "slice_usd", b.Slice, b.Limits.Money)
-	slice(p, "slice_tokens", b.SliceTokens, b.Limits.Tokens)
+	ceiling(p, "limit_usd", b.Money, 0, MaxMoney, "dollars")
+	ceiling(p, "limit_tokens", b.Tokens, 0, MaxTokens, "tokens")
+	ceiling(p, "limit_runs", b.Runs, 0, MaxRuns, "runs")
+	slice(p, "slice_usd", b.Slice, b.Money)
+	slice(p, "slice_tokens", b.SliceTokens, b.Tokens)
 	if !slices.Contains(Unpriceds, b.Unpriced) {
 		p.Add("unpriced", "It must be ask, hold or allow.")
 	}
@@ -169,7 +169,7 @@ func (p Patch) apply(b Budget) (Budget, error) {
 		return b, fault.New(fault.VersionConflict, "The budget has changed: it has version %d by now.",
 			b.Version).With("version", b.Version)
 	}
-	b.Limits = Limits{Money: p.Money.or(b.Limits.Money), Tokens: p.Tokens.or(b.Limits.Tokens), Runs: p.Runs.or(b.Limits.Runs)}
+	b.Limits = Limits{Money: p.Money.or(b.Money), Tokens: p.Tokens.or(b.Tokens), Runs: p.Runs.or(b.Runs)}
 	set(&b.Name, p.Name)
 	set(&b.Hard, p.Hard)
 	set(&b.Slice, p.Slice)
@@ -178,10 +178,10 @@ func (p Patch) apply(b Budget) (Budget, error) {
 	set(&b.Throttle, p.Throttle)
 	set(&b.Unpriced, p.Unpriced)
 	// A slice that was not named goes along with a smaller limit.
-	if most := b.Limits.Money; p.Slice == nil && most != nil && *most > 0 {
+	if most := b.Money; p.Slice == nil && most != nil && *most > 0 {
 		b.Slice = min(b.Slice, *most)
 	}
-	if most := b.Limits.Tokens; p.SliceTokens == nil && most != nil && *most > 0 {
+	if most := b.Tokens; p.SliceTokens == nil && most != nil && *most > 0 {
 		b.SliceTokens = min(b.SliceTokens, *most)
 	}
 	if !b.Throttle {
