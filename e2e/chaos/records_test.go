@@ -65,9 +65,14 @@ func (r record) history() string {
 }
 
 // readRecords reads all jobs with their events, in the order in which these were
-// written, and their attempts.
+// written, and their attempts, as they are at one moment.
 func readRecords(ctx context.Context, conn *pgx.Conn) (map[string]*record, error) {
-	rows, _ := conn.Query(ctx, `SELECT id::text, key, title, repo, status, epoch FROM job`)
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, fmt.Errorf("begin to read: %w", err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // nothing was written
+	rows, _ := tx.Query(ctx, `SELECT id::text, key, title, repo, status, epoch FROM job`)
 	jobs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
 		ID, Key, Title, Repo, Status string
 		Epoch                        int64
@@ -80,7 +85,7 @@ func readRecords(ctx context.Context, conn *pgx.Conn) (map[string]*record, error
 		r := &record{ID: j.ID, Key: j.Key, Title: j.Title, Repo: j.Repo, Status: j.Status, Epoch: j.Epoch, attempts: map[int64]attempt{}}
 		byID[r.ID], byKey[r.Key] = r, r
 	}
-	rows, _ = conn.Query(ctx, `SELECT job_id::text, agent, outcome, epoch, claimed_at, ended_at FROM attempt`)
+	rows, _ = tx.Query(ctx, `SELECT job_id::text, agent, outcome, epoch, claimed_at, ended_at FROM attempt`)
 	attempts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[attempt])
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
@@ -88,7 +93,7 @@ func readRecords(ctx context.Context, conn *pgx.Conn) (map[string]*record, error
 	for _, a := range attempts {
 		byID[a.JobID].attempts[a.Epoch] = a
 	}
-	rows, _ = conn.Query(ctx, `SELECT job_id::text, type, actor, actor_kind, id, coalesce(epoch, 0), at, changes
+	rows, _ = tx.Query(ctx, `SELECT job_id::text, type, actor, actor_kind, id, coalesce(epoch, 0), at, changes
 		FROM event WHERE job_id IS NOT NULL ORDER BY id`)
 	events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[event])
 	if err != nil {

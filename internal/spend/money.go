@@ -147,7 +147,7 @@ func (n Nanos) Floor() Nanos {
 // split parts the sign from the amount.
 func (n Nanos) split() (sign string, rest uint64) {
 	if n < 0 {
-		return "−", -uint64(n)
+		return "−", -uint64(n) //nolint:gosec // modulo 2⁶⁴, so that the least number has its amount too
 	}
 	return "", uint64(n)
 }

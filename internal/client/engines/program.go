@@ -79,7 +79,7 @@ type reader interface {
 // can be taken for an option, and everybody on the host can see it.
 func (v vendor) Run(ctx context.Context, task Task, tell func(Event)) (Result, error) {
 	if _, err := exec.LookPath(v.path); err != nil {
-		return failed("engine_missing", v.Title+" is not installed here: "+err.Error()+".", true), nil
+		return failed("engine_missing", v.Title+" is not installed here: "+err.Error()+".", true), nil //nolint:nilerr // it is the result
 	}
 	in, err := v.start(task, tell)
 	if err != nil {
