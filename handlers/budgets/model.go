@@ -95,7 +95,8 @@ func toMeasure(s budgets.State) measure {
 	case s.Money == nil && s.Runs != nil:
 		return measure{*s.Runs, s.Settled.Runs, s.Reserved.Runs, true, counted("run", "runs")}
 	}
-	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money), text: func(n int64) string { return spend.Nanos(n).String() }}
+	m := measure{settled: int64(s.Settled.Money), reserved: int64(s.Reserved.Money),
+		text: func(n int64) string { return spend.Nanos(n).String() }}
 	if s.Money != nil {
 		m.limit, m.limited = int64(*s.Money), true
 	}

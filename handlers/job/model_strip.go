@@ -37,7 +37,8 @@ func (s pageData) strip() []view.StripItem {
 func (s pageData) ending() []view.StripItem {
 	j, list := s.job, []view.StripItem(nil)
 	if c := jobparts.ParseChanges(j.Result); c != nil {
-		m := view.StripItem{Label: "Changed", Value: web.Plural(c.Count, "file", "files"), Note: ui.Say(ui.Link("Show the changes", "#changes"))}
+		m := view.StripItem{Label: "Changed", Value: web.Plural(c.Count, "file", "files"),
+			Note: ui.Say(ui.Link("Show the changes", "#changes"))}
 		if c.Counted {
 			m.Value, m.Rest = "+"+ui.Count(c.Added)+" −"+ui.Count(c.Deleted), m.Value
 		}
@@ -61,7 +62,8 @@ func (s pageData) ending() []view.StripItem {
 		}
 		list = append(list, m)
 	case said.Commit != "":
-		list = append(list, view.StripItem{Label: "Commit", Value: jobparts.ShortCommit(said.Commit), Note: ui.Text(web.FirstLine(said.Branch, web.MaxQuote))})
+		list = append(list, view.StripItem{Label: "Commit", Value: jobparts.ShortCommit(said.Commit),
+			Note: ui.Text(web.FirstLine(said.Branch, web.MaxQuote))})
 	}
 	return list
 }

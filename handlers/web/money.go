@@ -54,7 +54,8 @@ func moneyNote(n budgets.Notice) ui.Note {
 		return ui.Note{Tone: ui.Bad, Icon: "octagon-alert", About: ui.AboutUsedUp, Grave: graveUsedUp, Strong: UsedUp(n) + ".",
 			Text: ui.Text("Its jobs wait, and running ones are asked to pause.")}
 	case n.Threshold >= warnFrom:
-		return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", About: ui.AboutBudget, Strong: n.Name + " is at " + strconv.Itoa(n.Percent) + "%."}
+		return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", About: ui.AboutBudget,
+			Strong: n.Name + " is at " + strconv.Itoa(n.Percent) + "%."}
 	}
 	return ui.Note{Tone: ui.Warn, Icon: "triangle-alert", About: ui.AboutBudget, Strong: n.Name + " runs out before its period ends:",
 		Text: ui.Sentence{ui.T(" probably on "), ui.Moment(ui.DayOnly(*n.RunsOut)), ui.T(".")}}

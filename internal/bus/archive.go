@@ -139,8 +139,8 @@ type archivedAddress struct {
 }
 
 func archiveMessage(m Message) archivedMessage {
-	l := archivedMessage{Seq: m.Seq, ID: m.ID, Type: m.Type, From: archiveAddress(m.From), To: archiveAddress(m.To), CorrelationID: m.CorrelationID,
-		InReplyTo: idText(m.InReplyTo), Job: m.JobKey, Payload: m.Payload, Blob: m.Blob, At: m.At.UTC()}
+	l := archivedMessage{Seq: m.Seq, ID: m.ID, Type: m.Type, From: archiveAddress(m.From), To: archiveAddress(m.To),
+		CorrelationID: m.CorrelationID, InReplyTo: idText(m.InReplyTo), Job: m.JobKey, Payload: m.Payload, Blob: m.Blob, At: m.At.UTC()}
 	if m.ExpiresAt != nil {
 		expires := m.ExpiresAt.UTC()
 		l.ExpiresAt = &expires

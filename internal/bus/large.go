@@ -64,7 +64,9 @@ func findLarge(list []Draft) (large []int) {
 
 // readBeforeMoving reads which of the large messages were sent already, and the secrets that their
 // sender must not reveal.
-func (c sending) readBeforeMoving(ctx context.Context, s *Service, large []int) (known map[ids.ID]knownMessage, held secrets.Held, err error) {
+func (c sending) readBeforeMoving(ctx context.Context, s *Service, large []int) (
+	known map[ids.ID]knownMessage, held secrets.Held, err error,
+) {
 	who := c.who
 	messages := make([]ids.ID, 0, len(large))
 	for _, i := range large {

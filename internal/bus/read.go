@@ -106,8 +106,8 @@ func mayRead(who tenancy.Principal) error {
 }
 
 // readWithinLimit reads once, within the workspace's limit of reads at once.
-func (s *Service) readWithinLimit(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
-	err error,
+func (s *Service) readWithinLimit(ctx context.Context, who tenancy.Principal, in Query) (
+	r reader, got []Message, heldBack bool, version uint64, err error,
 ) {
 	leave, err := s.reads.enter(ctx, who.Workspace)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Service) readWithinLimit(ctx context.Context, who tenancy.Principal, in
 
 // readOnce reads once. version is the version of the inboxes before they were read; heldBack says
 // that a running transaction holds messages back.
-func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (r reader, got []Message, heldBack bool, version uint64,
-	err error,
+func (s *Service) readOnce(ctx context.Context, who tenancy.Principal, in Query) (
+	r reader, got []Message, heldBack bool, version uint64, err error,
 ) {
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
 		r, got, heldBack, version, err = s.readTx(ctx, tx, who, in)

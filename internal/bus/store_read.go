@@ -80,7 +80,9 @@ func inboxCheckTx(ctx context.Context, tx db.Tx) (inboxCheck, error) {
 
 // inboxesDue returns the inboxes that have got messages to hand out since an earlier check, and
 // this check.
-func inboxesDue(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last inboxCheck) (list []string, now inboxCheck, err error) {
+func inboxesDue(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []string, last inboxCheck) (
+	list []string, now inboxCheck, err error,
+) {
 	err = d.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		if now, err = inboxCheckTx(ctx, tx); err != nil {
 			return err

@@ -29,8 +29,8 @@ const (
 // the newest first, at most limit. next is the position of the next page, 0 at the end. It is for
 // people.
 // Either by what agents and people wrote, or by the notices of the server.
-func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bool, before int64, limit int) (list []Conversation, next int64,
-	err error,
+func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bool, before int64, limit int) (
+	list []Conversation, next int64, err error,
 ) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -47,7 +47,9 @@ func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bo
 }
 
 // threadEnds reads backwards until it has found the ends of limit threads.
-func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, notices bool, before int64, limit int) (ends []int64, next int64, err error) {
+func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, notices bool, before int64, limit int) (
+	ends []int64, next int64, err error,
+) {
 	for range threadSteps {
 		step, err := threadEndsTx(ctx, tx, who.Workspace, notices, before)
 		if err != nil {

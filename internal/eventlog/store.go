@@ -167,8 +167,8 @@ type scannedEvent struct {
 func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, after Cursor, size, limit int) ([]scannedEvent,
 	error) {
 	rows, err := q.EventScan(ctx, tx, dbsqlc.EventScanParams{
-		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Settings: hidden, AfterXid: after.text(), AfterID: after.id,
-		Since: f.Since, MaxScan: size, MaxRows: limit})
+		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Settings: hidden, AfterXid: after.text(),
+		AfterID: after.id, Since: f.Since, MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
 }
 
@@ -193,8 +193,8 @@ func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after 
 // scanJobBackTx finds events of the filter's job before a place, newest first.
 func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
-		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Since: f.Since, BeforeXid: before.text(),
-		BeforeID: before.id, MaxRows: limit})
+		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Since: f.Since,
+		BeforeXid: before.text(), BeforeID: before.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
 

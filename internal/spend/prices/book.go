@@ -69,7 +69,7 @@ func (b Book) Find(provider, model string, at time.Time) (Price, bool) {
 	m := Model{provider, model}
 	names, known := b.names[m]
 	if !known {
-		names = namesOf(provider, model)
+		names = newModelNames(provider, model)
 		b.names[m] = names
 	}
 	if p, found := b.Prices.find(names, at); found {

@@ -99,7 +99,7 @@ type List []Price
 // model's or its maker's name, whatever the case. The built-in list goes by the maker's name
 // alone.
 func (l List) Find(provider, model string, at time.Time) (Price, bool) {
-	return l.find(namesOf(provider, model), at)
+	return l.find(newModelNames(provider, model), at)
 }
 
 // modelNames are the names of a model by which prices are looked for.
@@ -110,7 +110,7 @@ type modelNames struct {
 	maker, makerModel         string // the maker and its name of the model
 }
 
-func namesOf(provider, model string) modelNames {
+func newModelNames(provider, model string) modelNames {
 	n := modelNames{provider: provider, model: model, providerLower: modelname.Provider(provider), modelLower: lower(model)}
 	n.maker, n.makerModel, n.makerKnown = modelname.Canonical(provider, model)
 	return n
