@@ -12,7 +12,7 @@ import (
 )
 
 // digestSize is how many bytes of a digest a page has for each card.
-const digestSize = 6
+const digestSize = 3
 
 // digest names what a card shows, but for what the browser keeps fresh by itself.
 func digest(c view.Card) string {
