@@ -67,7 +67,7 @@ func TestAFigureIsHeldAgainstItsLimit(t *testing.T) {
 	}{
 		{figure{Ratio: 9}, true}, {figure{Ratio: 1.15, AtMost: 1.15}, true}, {figure{Ratio: 1.16, AtMost: 1.15}, false},
 		{figure{Ratio: 1.5, AtLeast: 1.5}, true}, {figure{Ratio: 1.4, AtLeast: 1.5}, false},
-		{figure{Ours: 5, Most: &most}, true}, {figure{Ours: 5.1, Most: &most}, false},
+		{figure{Ours: 5, Most: &most}, true}, {figure{Ours: 5.1, Most: &most}, false}, {versus("beside nothing", 5, 0, "ms", 1), true},
 	} {
 		var out strings.Builder
 		if met, err := report(&out, "a machine", []figure{c.f}); met != c.met || err != nil || strings.Contains(out.String(), "MISSED") == c.met {

@@ -30,7 +30,11 @@ type figure struct {
 
 // versus returns a figure with its ratio.
 func versus(name string, ours, other float64, unit string, runs int) figure {
-	return figure{Name: name, Ours: ours, Other: other, Unit: unit, Ratio: ours / other, Runs: runs}
+	f := figure{Name: name, Ours: ours, Other: other, Unit: unit, Runs: runs}
+	if other > 0 { // of nothing there is no ratio
+		f.Ratio = ours / other
+	}
+	return f
 }
 
 // within returns a figure that may be most, without another to compare with.
