@@ -173,6 +173,29 @@ func TestRetryWithChangesRuns(t *testing.T) {
 	}
 }
 
+// A form is sent by the browser where it is pressed before the last script has come.
+func TestAFormIsSentBeforeTheScriptsHaveCome(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	v := s.visit(desktop)
+	v.logIn()
+	come := make(chan struct{})
+	v.must("hold htmx", v.tab.Route("**/htmx.min*", func(r playwright.Route) {
+		go func() {
+			<-come
+			_ = r.Continue() // the page may have gone
+		}()
+	}))
+	committed := playwright.WaitUntilStateCommit
+	_, err := v.tab.Goto("/jobs/new", playwright.PageGotoOptions{WaitUntil: committed})
+	v.must("open the form", err)
+	v.fill("#title", "Raise the roof")
+	v.click("button[type=submit]:has-text('Create job')")
+	v.must("reach the job", v.tab.WaitForURL(keyInURL, playwright.PageWaitForURLOptions{WaitUntil: committed}))
+	close(come)
+	v.sees("h1:has-text('Raise the roof')")
+}
+
 // A duplicate begins with what the job says, and says what is missing.
 func TestAJobIsDuplicated(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@
 // the page is fetched again.
 import { refetch } from "./live.js";
 
-const patience = 3000;
+const patience = 10000; // a stream that broke is back by then, and tells what it missed
 const awaited = new Map(); // ids of cards to { version, end }
 const answered = new Map(); // ids of cards to what is to be done when the answer is there
 

@@ -1,11 +1,12 @@
 // Plain forms are sent in place: a refused one comes back into this page, and one
-// that got no answer stays as it was typed. Without scripts the browser sends them.
+// that got no answer stays as it was typed. Without scripts the browser sends them, and so it
+// does before htmx is there, which comes last.
 import { release } from "./forms.js";
 import { toast } from "./toast.js";
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post" || "native" in form.dataset) return;
+  if (event.defaultPrevented || form.method !== "post" || "native" in form.dataset || !window.htmx) return;
   event.preventDefault();
   htmx.ajax("POST", form.action, { source: form, event, target: "#main", select: "#main", swap: "outerMorph" });
 });
