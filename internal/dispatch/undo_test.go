@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
+	"github.com/fleetboard/fleetboard/internal/dispatch/actions"
 	"github.com/fleetboard/fleetboard/internal/dispatch/claim"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
@@ -149,6 +150,35 @@ func TestUndoIsRefused(t *testing.T) {
 	if _, err := w.Dispatch.Undo(w.Ctx, w.Owner, paused.Key, paused.Version); !fault.Is(err, fault.InvalidTransition) {
 		t.Errorf("undo of an old act: %v", err)
 	}
+}
+
+// A retry with changes is one act: an undo of the retry alone would keep the changes.
+func TestUndoOfARetryWithChangesIsRefused(t *testing.T) {
+	w := newTestWorkspace(t)
+	gone := w.Act(w.Job("late"), jobs.ByCancel)
+	again, err := w.Dispatch.Act(w.Ctx, w.Owner, gone.Key, actions.Action{Verb: jobs.ByRetry,
+		Edit: &jobs.Patch{Version: gone.Version, Spec: jobs.Spec{Title: "early"}, Set: []string{"title"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Dispatch.Undo(w.Ctx, w.Owner, again.Key, again.Version); !fault.Is(err, fault.InvalidTransition) {
+		t.Errorf("undone: %v", err)
+	}
+	if now := w.Want(again, jobs.Ready); now.Title != "early" || now.Version != again.Version {
+		t.Errorf("it is %q, version %d; want early, %d", now.Title, now.Version, again.Version)
+	}
+	// An edit before a retry is another act.
+	gone = w.Act(again, jobs.ByCancel)
+	edited, err := w.Jobs.Patch(w.Ctx, w.Owner, gone.Key, jobs.Patch{Version: gone.Version, Spec: jobs.Spec{Title: "later"}, Set: []string{"title"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again = w.Act(edited, jobs.ByRetry)
+	if _, err := w.Dispatch.Undo(w.Ctx, w.Owner, again.Key, again.Version); err != nil {
+		t.Errorf("a retry after an edit: %v", err)
+	}
+	w.Want(again, jobs.Aborted)
+	w.Consistent()
 }
 
 // Of an undo and a claim of the same job exactly one wins: both stand before the job's

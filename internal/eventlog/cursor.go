@@ -39,6 +39,9 @@ func (c Cursor) Before(other Cursor) bool {
 	return c.xid < other.xid || c.xid == other.xid && c.id < other.id
 }
 
+// Beside reports whether the events of two cursors are of one transaction.
+func (c Cursor) Beside(other Cursor) bool { return c.xid == other.xid }
+
 // Topics is the beginning of the topics of all workspaces.
 const Topics = "event:"
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -36,33 +37,41 @@ func (t Trigger) Undoable() bool {
 // its row last: few others are written without one.
 const lookedAt = 20
 
-// LastActTx returns the event that changed a job's row last, with the contents of its changes.
-func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (eventlog.Event, map[string]json.RawMessage, error) {
-	list, err := eventlog.OfJobTx(ctx, tx, workspace, j.ID, 0, lookedAt)
-	if err != nil {
-		return eventlog.Event{}, nil, err
-	}
-	for _, e := range list {
-		if e.SavedAt == nil {
-			continue
-		}
-		var sums []string
-		for _, c := range e.Changes {
-			if c.OldSHA256 != "" {
-				sums = append(sums, c.OldSHA256)
-			}
-		}
-		contents, err := eventlog.ContentsTx(ctx, tx, workspace, sums)
-		return e, contents, err
-	}
-	return eventlog.Event{}, nil, nil
+// Act is what changed a job's row last.
+type Act struct {
+	eventlog.Event
+	contents map[string]json.RawMessage // of its changes
+	// edited is set where the job was edited in the same transaction: a retry with changes is one act.
+	edited bool
 }
 
-// Undo puts the job back to what it was before the act that an event records, the last
-// one that changed it. What was ready or waiting is claimable again unless something
-// holds it. InvalidTransition where the act was another one, was long ago, or took the
-// job from an agent: a lease does not come back.
-func (l Locked) Undo(act eventlog.Event, contents map[string]json.RawMessage, dependencyOpen bool) (Decision, error) {
+// LastActTx returns the act that changed a job's row last.
+func LastActTx(ctx context.Context, tx db.Tx, workspace ids.ID, j Job) (act Act, err error) {
+	list, err := eventlog.OfJobTx(ctx, tx, workspace, j.ID, 0, lookedAt)
+	if err != nil {
+		return Act{}, err
+	}
+	list = slices.DeleteFunc(list, func(e eventlog.Event) bool { return e.SavedAt == nil })
+	if len(list) == 0 {
+		return Act{}, nil
+	}
+	act.Event = list[0]
+	act.edited = len(list) > 1 && list[1].Cursor.Beside(act.Cursor)
+	var sums []string
+	for _, c := range act.Changes {
+		if c.OldSHA256 != "" {
+			sums = append(sums, c.OldSHA256)
+		}
+	}
+	act.contents, err = eventlog.ContentsTx(ctx, tx, workspace, sums)
+	return act, err
+}
+
+// Undo puts the job back to what it was before an act, the last one that changed it. What was
+// ready or waiting is claimable again unless something holds it. InvalidTransition where the
+// act was another one, was long ago, edited the job too, or took it from an agent: a lease
+// does not come back.
+func (l Locked) Undo(act Act, dependencyOpen bool) (Decision, error) {
 	refused := func(why string) (Decision, error) {
 		return Decision{}, fault.New(fault.InvalidTransition, "%s %s. Nothing was undone.", l.Key, why).With("status", string(l.Status))
 	}
@@ -73,7 +82,10 @@ func (l Locked) Undo(act eventlog.Event, contents map[string]json.RawMessage, de
 	if act.SavedAt == nil || l.Now.Sub(*act.SavedAt) > UndoFor {
 		return refused("was changed too long ago")
 	}
-	was, err := l.before(act, contents)
+	if act.edited {
+		return refused("was retried with changes, which cannot be undone together: cancel it, or edit it again")
+	}
+	was, err := l.before(act)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -96,8 +108,8 @@ func (l Locked) Undo(act eventlog.Event, contents map[string]json.RawMessage, de
 	})
 }
 
-// before returns what a decision may change as it was before an event.
-func (j Job) before(act eventlog.Event, contents map[string]json.RawMessage) (Saved, error) {
+// before returns what a decision may change as it was before an act.
+func (j Job) before(act Act) (Saved, error) {
 	s := j.State()
 	s.long = map[string]string{}
 	for _, c := range act.Changes {
@@ -108,7 +120,7 @@ func (j Job) before(act eventlog.Event, contents map[string]json.RawMessage) (Sa
 			return Saved{}, err
 		}
 	}
-	s, err := s.Fill(contents)
+	s, err := s.Fill(act.contents)
 	return s.Saved, err
 }
 

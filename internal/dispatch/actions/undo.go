@@ -58,7 +58,7 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, locked jobs.Lo
 	if err := jobs.WithdrawTx(ctx, tx, who.Workspace, locked); err != nil {
 		return jobs.Job{}, nil, err
 	}
-	act, contents, err := jobs.LastActTx(ctx, tx, who.Workspace, locked.Job)
+	act, err := jobs.LastActTx(ctx, tx, who.Workspace, locked.Job)
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}
@@ -66,7 +66,7 @@ func undoTx(ctx context.Context, tx db.Tx, who tenancy.Principal, locked jobs.Lo
 	if err != nil {
 		return jobs.Job{}, nil, fmt.Errorf("dependencies of %s: %w", locked.Key, err)
 	}
-	d, err := locked.Undo(act, contents, open)
+	d, err := locked.Undo(act, open)
 	if err != nil {
 		return jobs.Job{}, nil, err
 	}
