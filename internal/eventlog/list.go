@@ -13,7 +13,7 @@ import (
 )
 
 // A filter that fits little looks at scanRows events in a statement, and at
-// most scans times in a call.
+// most scans times in a call. Where most events fit the first statement looks at fewer.
 const (
 	scanRows = 5000
 	scans    = 4
@@ -58,17 +58,19 @@ func (f Filter) patterns() []string {
 	return list
 }
 
-// narrows reports whether the filter may leave an event out.
-func (f Filter) narrows() bool {
-	return len(f.Types) > 0 || f.Quiet || f.Job != nil || f.Actor != "" || f.Since != nil
+// selects reports whether the filter may leave out most events.
+func (f Filter) selects() bool {
+	return len(f.Types) > 0 || f.Job != nil || f.Actor != "" || f.Since != nil
 }
 
-// scanSize returns how many events a statement looks at, to find limit of them that
+// scanSize returns how many events the first statement looks at, to find limit of them that
 // who may read and the filter takes. Settings alone are few among the rest.
 func (f Filter) scanSize(who tenancy.Principal, limit int) int {
 	switch {
-	case f.narrows():
+	case f.selects():
 		return scanRows
+	case f.Quiet:
+		return min(8*limit+200, scanRows)
 	case len(unread(who)) > 0:
 		return min(2*limit+200, scanRows)
 	}
@@ -106,6 +108,7 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 		if len(list) == limit {
 			break
 		}
+		size = scanRows
 	}
 	return list, before, nil
 }
@@ -117,7 +120,7 @@ func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter,
 	if f.Job != nil {
 		return l.tailOfJob(ctx, who, f, after, limit)
 	}
-	if !f.narrows() && len(unread(who)) == 0 {
+	if !f.selects() && !f.Quiet && len(unread(who)) == 0 {
 		return l.Tail(ctx, who, after, limit)
 	}
 	from, err := l.from(ctx, who, f)
@@ -139,6 +142,7 @@ func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter,
 		if len(list) == limit || found.looked < size {
 			break
 		}
+		size = scanRows
 	}
 	return list, after, nil
 }

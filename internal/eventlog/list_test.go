@@ -78,7 +78,7 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 	workspace, other := dbfactory.Workspace(t, d), dbfactory.Workspace(t, d)
 	first, second := ids.New(), ids.New()
 	for i, name := range []string{"job.created", "job.timed_out", "jobs.odd", "product.saved", "job.timedXout", "agent.registered",
-		"job.created", "job.edited", "factory.drained"} {
+		"job.created", "job.edited", "factory.drained", "job.progressed"} {
 		e := eventlog.Event{Type: eventlog.Type(name), Actor: tenancy.Actor{Kind: tenancy.KindPerson, Name: []string{"Ada", "Mara"}[i%2]}}
 		if strings.HasPrefix(name, "job.") {
 			e.JobID = []*ids.ID{&first, &second}[i%2]
@@ -93,16 +93,23 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 		want   []string
 	}{
 		{eventlog.Filter{}, []string{"job.created", "job.timed_out", "jobs.odd", "product.saved", "job.timedXout",
+			"agent.registered", "job.created", "job.edited", "factory.drained", "job.progressed"}},
+		{eventlog.Filter{Quiet: true}, []string{"job.created", "job.timed_out", "jobs.odd", "product.saved", "job.timedXout",
 			"agent.registered", "job.created", "job.edited", "factory.drained"}},
-		{eventlog.Filter{Types: []string{"job.*"}}, []string{"job.created", "job.timed_out", "job.timedXout", "job.created", "job.edited"}},
+		{eventlog.Filter{Types: []string{"job.*"}}, []string{"job.created", "job.timed_out", "job.timedXout", "job.created", "job.edited",
+			"job.progressed"}},
+		{eventlog.Filter{Types: []string{"job.*"}, Quiet: true}, []string{"job.created", "job.timed_out", "job.timedXout", "job.created",
+			"job.edited"}},
 		{eventlog.Filter{Types: []string{"job.timed_out", "product.saved"}}, []string{"job.timed_out", "product.saved"}},
 		{eventlog.Filter{Types: []string{"job%"}}, nil},
 		{eventlog.Filter{Types: []string{"*"}}, nil},
-		{eventlog.Filter{Actor: "Mara"}, []string{"job.timed_out", "product.saved", "agent.registered", "job.edited"}},
-		{eventlog.Filter{Actor: "Mara", Types: []string{"job.*", "agent.*"}}, []string{"job.timed_out", "agent.registered", "job.edited"}},
+		{eventlog.Filter{Actor: "Mara"}, []string{"job.timed_out", "product.saved", "agent.registered", "job.edited", "job.progressed"}},
+		{eventlog.Filter{Actor: "Mara", Types: []string{"job.*", "agent.*"}}, []string{"job.timed_out", "agent.registered", "job.edited",
+			"job.progressed"}},
 		{eventlog.Filter{Job: &first}, []string{"job.created", "job.timedXout", "job.created"}},
 		{eventlog.Filter{Job: &first, Types: []string{"job.created"}}, []string{"job.created", "job.created"}},
 		{eventlog.Filter{Job: &second, Actor: "Ada"}, nil},
+		{eventlog.Filter{Job: &second, Quiet: true}, []string{"job.timed_out", "job.edited"}},
 	} {
 		for _, limit := range []int{1, 2, 3, 200} {
 			if diff := cmp.Diff(c.want, forwards(t, log, who, c.filter, limit)); diff != "" {
@@ -156,6 +163,29 @@ func TestAFilterThatFitsLittleGivesAPlaceToGoOnFrom(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, backwards(t, log, who, f, 2)); diff != "" {
 		t.Errorf("backwards (-want +got):\n%s", diff)
+	}
+}
+
+// A page without progress is full in one call, however much progress lies between its events.
+func TestAPageIsFullDespiteProgress(t *testing.T) {
+	t.Parallel()
+	d := dbtest.New(t)
+	dbfactory.AnyFacts(t, d)
+	workspace := dbfactory.Workspace(t, d)
+	bulk(t, d, workspace, 6000)
+	dbfactory.Exec(t, d, `UPDATE event SET type = 'job.progressed' WHERE type NOT IN ('bulk.1000', 'bulk.2500', 'bulk.5500')`)
+	log, who, f := eventlog.New(d, nil), tenancy.System(workspace, "test"), eventlog.Filter{Quiet: true}
+	for what, read := range map[string]func() ([]eventlog.Event, eventlog.Cursor, error){
+		"tail": func() ([]eventlog.Event, eventlog.Cursor, error) {
+			return log.TailFiltered(t.Context(), who, f, eventlog.Cursor{}, 3)
+		},
+		"older": func() ([]eventlog.Event, eventlog.Cursor, error) {
+			return log.Older(t.Context(), who, f, eventlog.Cursor{}, 3)
+		},
+	} {
+		if list, _, err := read(); err != nil || len(list) != 3 {
+			t.Errorf("%s: %v, %v; want three events", what, typesOf(list), err)
+		}
 	}
 }
 
