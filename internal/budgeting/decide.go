@@ -120,7 +120,7 @@ func (a ask) refusal() (Refusal, bool) {
 // short reports whether no slice is left of the budget, and says what is.
 func (b *budget) short() (free, needed string, short bool) {
 	if n, limited := b.state.Free(); limited && n < b.slice {
-		return max(n, 0).Floor().String(), b.slice.String(), true
+		return max(n, 0).Floor().String(), b.slice.Exact(), true
 	}
 	if n, limited := b.state.FreeTokens(); limited && n < b.sliceTokens {
 		return fmt.Sprintf("%d tokens", max(n, 0)), fmt.Sprintf("%d", b.sliceTokens), true
