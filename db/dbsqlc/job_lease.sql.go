@@ -7,7 +7,6 @@ package dbsqlc
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -140,52 +139,29 @@ func (q *Queries) LeaseLapsedWorkspaces(ctx context.Context, db DBTX) ([]uuid.UU
 }
 
 const leaseLock = `-- name: LeaseLock :one
-SELECT l.workspace_id, l.job_id, l.epoch, l.agent_id, l.factory_id, l.session_key, l.request_id, l.ttl_seconds, l.claimed_at, l.expires_at, l.progress_percent, l.current_step, l.progress_at, l.checkpoint, l.directive, l.directive_reason, l.directive_by, l.grace_ends_at, l.warned_at, l.number, l.directive_by_kind, l.directive_by_id, l.request_digest, l.agent, l.factory, l.follows, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.epoch, l.agent, l.directive, l.claimed_at, l.expires_at, l.warned_at, l.progress_at,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
     clock_timestamp()::timestamptz AS now
 FROM job_lease l
 JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
-JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
 WHERE l.workspace_id = $1 AND l.job_id = $2
 FOR UPDATE OF l
 `
 
 type LeaseLockRow struct {
-	WorkspaceID     uuid.UUID
-	JobID           uuid.UUID
-	Epoch           int64
-	AgentID         uuid.UUID
-	FactoryID       uuid.UUID
-	SessionKey      string
-	RequestID       string
-	TtlSeconds      int
-	ClaimedAt       time.Time
-	ExpiresAt       time.Time
-	ProgressPercent *int
-	CurrentStep     string
-	ProgressAt      *time.Time
-	Checkpoint      json.RawMessage
-	Directive       string
-	DirectiveReason string
-	DirectiveBy     string
-	GraceEndsAt     *time.Time
-	WarnedAt        *time.Time
-	Number          int64
-	DirectiveByKind string
-	DirectiveByID   string
-	RequestDigest   []byte
-	Agent           string
-	Factory         string
-	Follows         bool
-	Agent_2         string
-	Factory_2       string
-	BootID          string
-	Expired         bool
-	GraceOver       bool
-	AgentDead       bool
-	Now             time.Time
+	Epoch      int64
+	Agent      string
+	Directive  string
+	ClaimedAt  time.Time
+	ExpiresAt  time.Time
+	WarnedAt   *time.Time
+	ProgressAt *time.Time
+	Expired    bool
+	GraceOver  bool
+	AgentDead  bool
+	Now        time.Time
 }
 
 // The lease of a job that is locked already, with what decides whether it has lapsed.
@@ -193,35 +169,13 @@ func (q *Queries) LeaseLock(ctx context.Context, db DBTX, workspaceID uuid.UUID,
 	row := db.QueryRow(ctx, leaseLock, workspaceID, jobID)
 	var i LeaseLockRow
 	err := row.Scan(
-		&i.WorkspaceID,
-		&i.JobID,
 		&i.Epoch,
-		&i.AgentID,
-		&i.FactoryID,
-		&i.SessionKey,
-		&i.RequestID,
-		&i.TtlSeconds,
+		&i.Agent,
+		&i.Directive,
 		&i.ClaimedAt,
 		&i.ExpiresAt,
-		&i.ProgressPercent,
-		&i.CurrentStep,
-		&i.ProgressAt,
-		&i.Checkpoint,
-		&i.Directive,
-		&i.DirectiveReason,
-		&i.DirectiveBy,
-		&i.GraceEndsAt,
 		&i.WarnedAt,
-		&i.Number,
-		&i.DirectiveByKind,
-		&i.DirectiveByID,
-		&i.RequestDigest,
-		&i.Agent,
-		&i.Factory,
-		&i.Follows,
-		&i.Agent_2,
-		&i.Factory_2,
-		&i.BootID,
+		&i.ProgressAt,
 		&i.Expired,
 		&i.GraceOver,
 		&i.AgentDead,

@@ -33,14 +33,13 @@ WHERE l.expires_at <= clock_timestamp() OR l.grace_ends_at <= clock_timestamp()
 
 -- name: LeaseLock :one
 -- The lease of a job that is locked already, with what decides whether it has lapsed.
-SELECT l.*, a.name AS agent, f.name AS factory, a.boot_id,
+SELECT l.epoch, l.agent, l.directive, l.claimed_at, l.expires_at, l.warned_at, l.progress_at,
     (l.expires_at <= clock_timestamp())::boolean AS expired,
     coalesce(l.grace_ends_at <= clock_timestamp(), false)::boolean AS grace_over,
     (a.last_heartbeat_at <= clock_timestamp() - make_interval(secs => a.dead_after_seconds))::boolean AS agent_dead,
     clock_timestamp()::timestamptz AS now
 FROM job_lease l
 JOIN agent a ON a.workspace_id = l.workspace_id AND a.id = l.agent_id
-JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
 WHERE l.workspace_id = @workspace_id AND l.job_id = @job_id
 FOR UPDATE OF l;
 
