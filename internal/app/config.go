@@ -57,9 +57,12 @@ type Config struct {
 // each variable that is wrong and what it needs, and never a secret.
 func LoadConfig(environ map[string]string) (Config, error) {
 	var c Config
+	// The checks are of what these two have set.
+	readErr := readableErrors(env.ParseWithOptions(&c, env.Options{Environment: environ}))
+	dirErr := c.setDataDir(environ)
 	err := errors.Join(
-		readableErrors(env.ParseWithOptions(&c, env.Options{Environment: environ})),
-		c.setDataDir(environ),
+		readErr,
+		dirErr,
 		checkAddress("FLEETBOARD_LISTEN", c.Listen),
 		c.checkPublicURL(),
 		c.checkDatabase(),

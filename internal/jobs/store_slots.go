@@ -10,7 +10,6 @@ import (
 
 // slot is the right of one job to its repo; status and priority are the job's, where it
 // was read.
-// slot is that of a repo, and whose it is.
 type slot dbsqlc.SlotListRow
 
 func (s slot) String() string { return s.Repo }

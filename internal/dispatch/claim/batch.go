@@ -87,7 +87,7 @@ type claimBatch struct {
 	ready         []head             // the heads of the lanes, until something is taken
 	watermarks    map[int64]readyKey // watermarks of lanes, from which jobs are looked for
 	newWatermarks []watermark
-	failedInstead []lease.Change // jobs that failed instead of being leased
+	failedInstead []lease.Change // jobs that failed, or wait for a budget now, instead of being leased
 	countedAgents []claimant     // agents whose leases were counted, with the new ones
 	hasWrites     bool           // there is something to commit
 
