@@ -2,7 +2,6 @@ package board
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -11,61 +10,53 @@ import (
 	view "github.com/fleetboard/fleetboard/views/board"
 )
 
-// digestSize is how many bytes of a digest a page has for each card.
-const digestSize = 3
-
 // digest names what a card shows, but for what the browser keeps fresh by itself.
-func digest(c view.Card) string {
-	text, err := json.Marshal(c)
+func digest(c view.Card) (d view.Digest) {
+	if c.Reason != nil {
+		d.Reason = sum(c.Reason)
+		c.Reason = nil
+	}
+	d.Rest = sum(c)
+	return d
+}
+
+func sum(shown any) [sha256.Size]byte {
+	text, err := json.Marshal(shown)
 	if err != nil {
 		panic("board: a card has a field that is not to be written: " + err.Error())
 	}
-	sum := sha256.Sum256(text)
-	return base64.RawURLEncoding.EncodeToString(sum[:digestSize])
+	return sha256.Sum256(text)
 }
 
 // columnDigest names what a column shows.
-func columnDigest(c view.Column) string {
+func columnDigest(c view.Column) [sha256.Size]byte {
 	text := []string{c.Count, c.Sub, c.Spent, c.MoreURL, c.Empty.Title, c.Empty.Text}
 	for _, g := range c.Groups {
 		text = append(text, g.Name)
 		for _, card := range g.Cards {
-			text = append(text, card.Key, card.Digest)
+			text = append(text, card.Key, string(card.Digest.Rest[:]), string(card.Digest.Reason[:]))
 		}
 	}
-	return strings.Join(text, "\n")
-}
-
-// sentCard is what the readers of a stream have of a card: its digest, and that of the card
-// without its reason, which alone changes on every ready job when a seat is taken.
-type sentCard struct{ digest, rest string }
-
-func newSentCard(c view.Card) sentCard {
-	s := sentCard{digest: c.Digest}
-	if c.Reason != nil {
-		c.Reason = nil
-		s.rest = digest(c)
-	}
-	return s
+	return sha256.Sum256([]byte(strings.Join(text, "\n")))
 }
 
 // sentCards are the cards that the readers of a stream have, by column and key. A reader whose
 // page shows another one sees that by the digest, and fetches it.
-type sentCards map[string]map[string]sentCard
+type sentCards map[string]map[string]view.Digest
 
 // column returns what of a column is new to the readers, the other cards as empty places, and
 // notes it.
 func (s sentCards) column(c view.Column) view.Column {
-	before, now := s[c.Name], map[string]sentCard{}
+	before, now := s[c.Name], map[string]view.Digest{}
 	c = thinned(c, func(_ int, card view.Card) view.Card {
-		had, has := before[card.Key], newSentCard(card)
+		had, has := before[card.Key], card.Digest
 		now[card.Key] = has
 		switch {
-		case had.digest == has.digest:
+		case had == has:
 			return place(card)
-		case had.rest != "" && had.rest == has.rest:
+		case had.Rest == has.Rest && had.HasReason() && has.HasReason():
 			p := place(card)
-			p.Was, p.Reason = had.digest, card.Reason
+			p.Was, p.Reason = had, card.Reason
 			return p
 		}
 		return card
@@ -77,8 +68,18 @@ func (s sentCards) column(c view.Column) view.Column {
 // note takes a card that was sent by itself for the last of its column.
 func (s sentCards) note(card view.Card) {
 	if _, known := s[card.Column][card.Key]; known {
-		s[card.Column][card.Key] = newSentCard(card)
+		s[card.Column][card.Key] = card.Digest
 	}
+}
+
+// has reports whether a column that was sent shows a job.
+func (s sentCards) has(key string) bool {
+	for _, cards := range s {
+		if _, shown := cards[key]; shown {
+			return true
+		}
+	}
+	return false
 }
 
 // sinceThen returns what of a column may be new to a reader who has missed an update: the

@@ -60,7 +60,7 @@ func TestAColumnIsShownAsADiff(t *testing.T) {
 	one.Reason = &jobparts.Reason{Text: ui.Text("2 seats free on linux-2")}
 	has("a reason", cardsOf(one, two), "FB-1")
 	one.Reason = &jobparts.Reason{Text: ui.Text("1 seat free on linux-2")}
-	was := sent["ready"]["FB-1"].digest
+	was := sent["ready"]["FB-1"]
 	c := sent.column(cardsOf(one, two))
 	if got := c.Groups[0].Cards[0]; !got.Same || got.Was != was || got.Reason != one.Reason || got.Digest == was {
 		t.Errorf("another reason is sent as %+v", got)
@@ -69,6 +69,25 @@ func TestAColumnIsShownAsADiff(t *testing.T) {
 	c = cardsOf(one, two)
 	sent.note(c.Groups[0].Cards[0])
 	has("sent by itself", c)
+}
+
+// A page has a digest in short. A change is sent all the same where that of the card before is
+// like it.
+func TestAChangeIsSentWhateverItsShortDigest(t *testing.T) {
+	before, at := map[string]view.Card{}, view.Card{Key: "FB-1", Column: "ready"}
+	for {
+		at.Priority++
+		short := digest(at).String()
+		if was, known := before[short]; known {
+			sent := sentCards{}
+			sent.column(cardsOf(was))
+			if got := whole(sent.column(cardsOf(at))); !slices.Equal(got, []string{"FB-1"}) {
+				t.Errorf("priority %d after %d sends %v", at.Priority, was.Priority, got)
+			}
+			return
+		}
+		before[short] = at
+	}
 }
 
 // Whoever catches up gets the cards of jobs that changed, and those at the end of a full column

@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,7 +44,7 @@ func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
 	first := b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap))
 	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != "",
-		digests: map[screens.Column]string{}}, err
+		digests: map[string][sha256.Size]byte{}}, err
 }
 
 // toldHeader is the version of a job that the stream shows; the answer is empty because of that.
@@ -103,12 +104,12 @@ type liveBoard struct {
 	workspace string
 	first     ui.FirstRun
 
-	empty   bool                      // the page shows that there are no jobs, in place of columns
-	columns []screens.ColumnPage      // only their counts; nil until they are read
-	sent    sentCards                 // nil where one reader catches up
-	digests map[screens.Column]string // of the columns that were sent last
-	opened  bool                      // what can be claimed changed since the last refresh
-	joined  atomic.Bool               // a reader came since then, whose page may show something else
+	empty   bool                         // the page shows that there are no jobs, in place of columns
+	columns []screens.ColumnPage         // only their counts; nil until they are read
+	sent    sentCards                    // nil where one reader catches up
+	digests map[string][sha256.Size]byte // of the columns that were sent last
+	opened  bool                         // what can be claimed changed since the last refresh
+	joined  atomic.Bool                  // a reader came since then, whose page may show something else
 }
 
 // Join notes that a reader came.
@@ -151,18 +152,22 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 		r.empty, n.Reset = empty, true
 		return n, nil
 	}
+	// What leaves for a place behind "Show more" is told of too.
+	left := slices.DeleteFunc(slices.Clone(u.Changed), func(ref screens.Ref) bool { return !r.sent.has(ref.Key) })
 	for _, page := range touched {
-		n.Parts = append(n.Parts, r.column(page, u))
+		n.Parts = append(n.Parts, r.column(r.view.column(page), u))
 	}
+	left = slices.DeleteFunc(left, func(ref screens.Ref) bool { return r.sent.has(ref.Key) })
 	for _, c := range u.Cards {
 		if !live.Holds(touched, screens.StatusColumn(c.Job.Status)) {
 			card := r.view.card(c)
 			r.sent.note(card)
 			n.Parts = append(n.Parts, view.LiveCard(card))
+			left = slices.DeleteFunc(left, func(ref screens.Ref) bool { return ref.ID == c.Job.ID }) // its column comes
 		}
 	}
 	for _, ref := range u.Changed {
-		if slices.Contains(u.Gone, ref.ID) {
+		if slices.Contains(u.Gone, ref.ID) || slices.Contains(left, ref) {
 			n.Parts = append(n.Parts, view.LiveCardGone(ref.Key))
 		}
 	}
@@ -177,9 +182,8 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 }
 
 // column returns the part that shows a column which an update touched.
-func (r *liveBoard) column(page screens.ColumnPage, u *screens.Update) templ.Component {
-	c := r.view.column(page)
-	r.digests[page.Column] = columnDigest(c)
+func (r *liveBoard) column(c view.Column, u *screens.Update) templ.Component {
+	r.digests[c.Name] = columnDigest(c)
 	if r.sent == nil {
 		return view.LiveColumn(sinceThen(c, u))
 	}
@@ -220,6 +224,7 @@ func (r *liveBoard) count(ctx context.Context, touched []screens.ColumnPage) err
 }
 
 func (r *liveBoard) setCounts(pages []screens.ColumnPage) {
+	r.columns = nil
 	for _, p := range pages {
 		p.Cards = nil
 		r.columns = append(r.columns, p)
@@ -257,8 +262,8 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Ready, screens.Running)
 	joined := r.joined.Swap(false)
 	for _, page := range pages {
-		if before := r.digests[page.Column]; joined || before == "" || before != columnDigest(r.view.column(page)) {
-			parts = append(parts, r.column(page, &screens.Update{}))
+		if c := r.view.column(page); joined || r.digests[c.Name] != columnDigest(c) {
+			parts = append(parts, r.column(c, &screens.Update{}))
 		}
 	}
 	return parts, err

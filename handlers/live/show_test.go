@@ -206,3 +206,20 @@ func TestLiveBoardShowsThatAProductWasPaused(t *testing.T) {
 	}
 	handlertest.WantText(t, handlertest.Parse(t, s.Until("is paused").Data), "#col-ready #card-fb-1", "Its product default is paused")
 }
+
+// A card that moves to a place behind "Show more" goes from where it was.
+func TestLiveBoardTellsOfACardThatGoesBehindShowMore(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	var batch []jobs.New
+	for range 60 {
+		batch = append(batch, jobs.New{Spec: jobs.Spec{Title: "One of many"}})
+	}
+	if _, err := d.Jobs.Create(t.Context(), d.Owner, nil, batch...); err != nil {
+		t.Fatal(err)
+	}
+	last := d.Job("The last", func(n *jobs.New) { n.Priority = new(0) })
+	d.Act(t, last.Key, actions.Action{Verb: jobs.ByPause})
+	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")
+	d.Act(t, last.Key, actions.Action{Verb: jobs.ByResume})
+	s.Until(`hx-target="#card-fb-61" hx-swap="delete"`)
+}

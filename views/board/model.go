@@ -3,6 +3,7 @@
 package board
 
 import (
+	"crypto/sha256"
 	"strings"
 
 	"github.com/fleetboard/fleetboard/views/jobparts"
@@ -94,13 +95,12 @@ type Card struct {
 	Place    string // "ledger-api · M2"
 	Priority int
 	Version  int
-	// Digest names what the card shows, but for what the browser keeps fresh by itself.
-	Digest string `json:"-"`
+	Digest   Digest `json:"-"`
 	// Same says, in a live message, that the card is as the reader has it: of all
 	// else here only Key and Digest are set. Where Was is set, the digest of what the reader
 	// has, the Reason is another.
 	Same bool
-	Was  string `json:"-"`
+	Was  Digest `json:"-"`
 
 	// For a job that runs.
 	Step         string           // "Reaper tests, 200 runs"; "Assigned, not started"
@@ -143,6 +143,13 @@ type Card struct {
 	Actions []ui.Action
 	Ways    []jobparts.Way
 }
+
+// Digest names what a card shows, but for what the browser keeps fresh by itself: its reason,
+// which alone changes on every ready job when a seat is taken, and the rest.
+type Digest struct{ Reason, Rest [sha256.Size]byte }
+
+// HasReason reports whether the card has a reason.
+func (d Digest) HasReason() bool { return d.Reason != [sha256.Size]byte{} }
 
 // DOMID returns the card's element: "card-fb-142".
 func (c Card) DOMID() string { return "card-" + ui.DOMID(c.Key) }
