@@ -120,14 +120,9 @@ func (h *Hub) begin(o *sharedStream, c echo.Context, who tenancy.Principal) erro
 	if o.view, err = h.open(c, who, snap); err != nil {
 		return err
 	}
-	place, err := h.site.Screens.Cursor(c.Request().Context(), who)
+	place, err := o.start(c.Request().Context())
 	if err != nil {
 		return err
-	}
-	if v, starts := o.view.(Starter); starts {
-		if err := v.Start(c.Request().Context()); err != nil {
-			return err
-		}
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Request().Context()))
 	if o.updates, err = h.site.Screens.Watch(ctx, who, place); err != nil {

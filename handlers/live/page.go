@@ -44,7 +44,7 @@ type View interface {
 // Starter is a View that notes what its readers have.
 type Starter interface {
 	View
-	// Start is called when the stream begins.
+	// Start is called when the stream begins, also anew after a Reset.
 	Start(ctx context.Context) error
 	// Join is called for each reader, beside other calls.
 	Join()

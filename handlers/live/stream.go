@@ -178,10 +178,22 @@ func (s *stream) listen(ctx context.Context) error {
 	return s.subscribers.publish(ctx, Update{Parts: parts}, "")
 }
 
+// start returns the place in the log that pages which are made from now on show, after the view
+// has noted what they show.
+func (s *stream) start(ctx context.Context) (place string, err error) {
+	if place, err = s.hub.site.Screens.Cursor(ctx, s.who); err != nil {
+		return "", err
+	}
+	if v, starts := s.view.(Starter); starts {
+		err = v.Start(ctx)
+	}
+	return place, err
+}
+
 // reset lets every page fetch itself again, for the stream missed too much, and
 // goes on from the place that they will then show.
 func (s *stream) reset(ctx context.Context) error {
-	place, err := s.hub.site.Screens.Cursor(ctx, s.who)
+	place, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
