@@ -3,7 +3,7 @@
 import { refetch } from "./live.js";
 
 const patience = 10000; // a stream that broke is back by then, and tells what it missed
-const awaited = new Map(); // ids of cards to { version, end }
+const awaited = new Set(); // { id, version, end } of cards
 const answered = new Map(); // ids of cards to what is to be done when the answer is there
 
 // onAnswer has something done as soon as an act on a card is answered.
@@ -15,18 +15,17 @@ export function onAnswer(id, act) {
 // news waits until the page shows a version of a card, or has no such card any more.
 export async function news(id, version) {
   answered.get(id)?.();
-  let late;
-  const come = new Promise((end) => {
-    awaited.set(id, { version, end });
-    late = setTimeout(() => refetch().finally(end), patience);
-  });
+  const one = { id, version };
+  const come = new Promise((end) => (one.end = end));
+  const late = setTimeout(() => refetch().finally(one.end), patience);
+  awaited.add(one);
   await come;
   clearTimeout(late);
-  awaited.delete(id);
+  awaited.delete(one);
 }
 
 document.addEventListener("htmx:after:swap", () => {
-  for (const [id, { version, end }] of awaited) {
+  for (const { id, version, end } of awaited) {
     const card = document.getElementById(id);
     if (!card || Number(card.dataset.version) >= version) end();
   }
