@@ -72,6 +72,20 @@ func TestEachLinkIntoAPageLandsAtItsPlace(t *testing.T) {
 	}
 }
 
+// An address may end with anything: the scripts of the page run all the same.
+func TestAnAddressMayEndWithAnything(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	s.submit("Alpha")
+	v := s.visit(desktop)
+	v.logIn()
+	for _, part := range []string{"%", "%E0%A4%A", "a%00b"} {
+		v.open("/healthz")
+		v.open("/board#" + part)
+		v.live()
+	}
+}
+
 // findAnchors returns the links with a part that pages have, one of each kind.
 func (s *server) findAnchors(paths map[string]string) []string {
 	s.t.Helper()

@@ -105,8 +105,7 @@ document.addEventListener("close", (event) => {
 // with a field that it is about begins there, with its heading in view.
 const fields = ":is(input:not([type=hidden]), select, textarea):not(:disabled)";
 function land() {
-  const id = decodeURIComponent(location.hash.slice(1));
-  const target = id ? document.getElementById(id) : null;
+  const target = named(location.hash.slice(1));
   if (!target) return;
   if (target.matches("dialog:not([open])")) {
     history.replaceState(null, "", location.pathname + location.search);
@@ -120,6 +119,16 @@ function land() {
   field.focus({ preventScroll: true });
   (target === field || !whole ? target.closest(".field") ?? target : target).scrollIntoView();
 }
+
+// named is the element that the part of an address names; an address may end with anything.
+function named(part) {
+  try {
+    return document.getElementById(decodeURIComponent(part));
+  } catch {
+    return null;
+  }
+}
+
 addEventListener("hashchange", land);
 // A link to the part that the address names already changes no address.
 addEventListener("click", (e) => {
