@@ -223,6 +223,86 @@ func (q *Queries) UsageModelsOfJob(ctx context.Context, db DBTX, workspaceID uui
 	return items, nil
 }
 
+const usageSteps = `-- name: UsageSteps :many
+SELECT g.step, g.name, least(sum(g.charged_nanos), 9223372036854775807)::bigint AS charged_nanos
+FROM (
+    SELECT to_char(h.hour AT TIME ZONE 'UTC', CASE $1::text WHEN 'day' THEN 'YYYY-MM-DD' ELSE 'YYYY-MM-DD"T"HH24:00:00"Z"' END)::text AS step,
+        CASE $2::text WHEN 'product' THEN p.name ELSE h.model END::text AS name, h.charged_nanos
+    FROM usage_hour h
+    LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
+    WHERE h.workspace_id = $3 AND h.hour >= $4 AND h.hour < $5
+        AND ($6::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $3 AND p.name = $6))
+        AND ($7::text IS NULL OR h.phase = $7)
+        AND ($8::text IS NULL OR h.repo = $8)
+        AND ($9::text IS NULL OR h.provider = $9)
+        AND ($10::text IS NULL OR h.model = $10)
+        AND ($11::text IS NULL OR h.agent = $11)
+        AND ($12::text IS NULL OR h.factory = $12)
+        AND ($13::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $3 AND j.key = $13))
+) g
+WHERE g.name = ANY($14::text[])
+GROUP BY g.step, g.name
+`
+
+type UsageStepsParams struct {
+	Step        string
+	Dimension   string
+	WorkspaceID uuid.UUID
+	Since       time.Time
+	Until       time.Time
+	Product     *string
+	Phase       *string
+	Repo        *string
+	Provider    *string
+	Model       *string
+	Agent       *string
+	Factory     *string
+	Job         *string
+	Names       []string
+}
+
+type UsageStepsRow struct {
+	Step         string
+	Name         string
+	ChargedNanos int64
+}
+
+// What named products or models were charged by day or hour.
+func (q *Queries) UsageSteps(ctx context.Context, db DBTX, arg UsageStepsParams) ([]UsageStepsRow, error) {
+	rows, err := db.Query(ctx, usageSteps,
+		arg.Step,
+		arg.Dimension,
+		arg.WorkspaceID,
+		arg.Since,
+		arg.Until,
+		arg.Product,
+		arg.Phase,
+		arg.Repo,
+		arg.Provider,
+		arg.Model,
+		arg.Agent,
+		arg.Factory,
+		arg.Job,
+		arg.Names,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageStepsRow{}
+	for rows.Next() {
+		var i UsageStepsRow
+		if err := rows.Scan(&i.Step, &i.Name, &i.ChargedNanos); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const usageSums = `-- name: UsageSums :many
 
 WITH kept AS (

@@ -48,6 +48,27 @@ LEFT JOIN product p ON p.workspace_id = @workspace_id AND p.id = CASE r.dimensio
 LEFT JOIN job j ON j.workspace_id = @workspace_id AND j.id = CASE r.dimension WHEN 'job' THEN r.value::uuid END
 WHERE r.place <= @max_groups::bigint ORDER BY r.dimension, r.place;
 
+-- name: UsageSteps :many
+-- What named products or models were charged by day or hour.
+SELECT g.step, g.name, least(sum(g.charged_nanos), 9223372036854775807)::bigint AS charged_nanos
+FROM (
+    SELECT to_char(h.hour AT TIME ZONE 'UTC', CASE @step::text WHEN 'day' THEN 'YYYY-MM-DD' ELSE 'YYYY-MM-DD"T"HH24:00:00"Z"' END)::text AS step,
+        CASE @dimension::text WHEN 'product' THEN p.name ELSE h.model END::text AS name, h.charged_nanos
+    FROM usage_hour h
+    LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
+    WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until
+        AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
+        AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
+        AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
+        AND (sqlc.narg('provider')::text IS NULL OR h.provider = sqlc.narg('provider'))
+        AND (sqlc.narg('model')::text IS NULL OR h.model = sqlc.narg('model'))
+        AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
+        AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
+        AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
+) g
+WHERE g.name = ANY(@names::text[])
+GROUP BY g.step, g.name;
+
 -- name: UsageEntries :many
 -- Entries with what they were booked under, the newest first. Only hours of which there
 -- are sums that pass the filters are looked into.

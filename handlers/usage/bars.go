@@ -70,7 +70,6 @@ func (s sheet) bars() *view.Bars {
 		}
 		m.Bars = append(m.Bars, bar)
 	}
-	m.Others = left
 	if left {
 		m.Series = append(m.Series, view.Series{Number: strconv.Itoa(maxParts + 1), Name: "others"})
 	}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/usagecsv"
 	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	"github.com/fleetboard/fleetboard/views/layout"
@@ -77,21 +75,17 @@ func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error)
 // stacked reads what each of the dearest groups spent by day or hour.
 func (s site) stacked(ctx context.Context, who tenancy.Principal, seen sheet) ([]part, error) {
 	groups := seen.report.By[seen.stack].Sums
-	parts := make([]part, min(len(groups), maxParts))
-	for i := range parts {
-		query := seen.query
-		query.Filter = maps.Clone(query.Filter)
-		query.Filter[seen.stack] = groups[i].Group
-		report, err := s.Usage.Report(ctx, who, query, shownCells, seen.step())
-		if err != nil {
-			return nil, err
-		}
-		parts[i] = part{name: groupName(seen.stack, groups[i].Group), spent: map[string]spend.Nanos{}}
-		for _, g := range report.By[seen.step()].Sums {
-			parts[i].spent[g.Group] = g.Charged
-		}
+	groups = groups[:min(len(groups), maxParts)]
+	names := make([]string, len(groups))
+	for i, g := range groups {
+		names[i] = g.Group
 	}
-	return parts, nil
+	steps, err := s.Usage.Steps(ctx, who, seen.query, seen.stack, names, seen.step())
+	parts := make([]part, len(names))
+	for i, name := range names {
+		parts[i] = part{name: groupName(seen.stack, name), spent: steps[name]}
+	}
+	return parts, err
 }
 
 // groups answers with the groups of one dimension as CSV.

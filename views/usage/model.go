@@ -44,7 +44,6 @@ type Bars struct {
 	Last      string
 	Width     string // of the picture
 	Series    []Series
-	Others    bool // the last of the series is all that have none of their own
 	Bars      []Bar
 }
 

@@ -64,6 +64,27 @@ func (s *Service) Report(ctx context.Context, who tenancy.Principal, query Query
 	return r, err
 }
 
+// Steps are what groups were charged, by their names and then by day or hour.
+type Steps map[string]map[string]spend.Nanos
+
+// Steps returns what named groups of a dimension, products or models, were charged by day or
+// hour.
+//
+// Faults: Forbidden; Validation by field.
+func (s *Service) Steps(ctx context.Context, who tenancy.Principal, query Query, of Dimension, names []string, step Dimension) (list Steps, err error) {
+	if err := mayRead(who); err != nil {
+		return nil, err
+	}
+	if query, err = query.checked(); err != nil {
+		return nil, err
+	}
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) (err error) {
+		list, err = stepsTx(ctx, tx, who.Workspace, query, of, names, step)
+		return err
+	})
+	return list, err
+}
+
 // Named is a model of a provider, and how many tokens it used.
 type Named struct {
 	Provider, Name string

@@ -55,6 +55,24 @@ func (r *Report) sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Qu
 	return nil
 }
 
+func stepsTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query, of Dimension, names []string, step Dimension) (Steps, error) {
+	rows, err := q.UsageSteps(ctx, tx, dbsqlc.UsageStepsParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
+		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
+		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job),
+		Dimension: string(of), Names: names, Step: string(step)})
+	if err != nil {
+		return nil, err
+	}
+	list := Steps{}
+	for _, row := range rows {
+		if list[row.Name] == nil {
+			list[row.Name] = map[string]spend.Nanos{}
+		}
+		list[row.Name][row.Step] = spend.Nanos(row.ChargedNanos)
+	}
+	return list, nil
+}
+
 func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery, most int) ([]Entry, error) {
 	before := query.Before
 	if before.At.IsZero() {

@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +124,22 @@ func TestSumsAreThoseOfTheEntries(t *testing.T) {
 		slices.Sort(lines)
 		if got := strings.Join(lines, "\n"); got != want {
 			t.Errorf("by %s:\n%s\nthe entries say\n%s", by, got, want)
+		}
+	}
+	for _, of := range []usage.Dimension{usage.Product, usage.Model} {
+		for _, step := range []usage.Dimension{usage.Day, usage.Hour} {
+			var names []string
+			want := usage.Steps{}
+			for _, g := range report.By[of].Sums {
+				names, want[g.Group] = append(names, g.Group), map[string]spend.Nanos{}
+				for _, at := range b.report(map[usage.Dimension]string{of: g.Group}, usage.MaxGroups, step).By[step].Sums {
+					want[g.Group][at.Group] = at.Charged
+				}
+			}
+			got, err := b.usage.Steps(t.Context(), b.who, usage.Query{From: november, Until: december}, of, names, step)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("by %s and %s: %v, %v; want %v", of, step, got, err, want)
+			}
 		}
 	}
 	if all := dbfactory.Int(t, b.db, `SELECT sum(input_tokens)::int FROM usage_entry`); int64(all) != report.Total.Input {
