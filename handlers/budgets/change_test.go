@@ -201,10 +201,16 @@ func TestWhatHasTooLittleLeftIsNotUsedUp(t *testing.T) {
 	handlertest.WantText(t, doc, "#need-budget-"+b.ID.String(), "All has too little left for another job")
 	doc = handlertest.Page(t, d.Get("/board"), http.StatusOK)
 	handlertest.WantText(t, doc, "#money-note", "All has too little left for another job.")
-	key, _ := doc.Find("#money-note [name=key]").Attr("value")
-	handlertest.WantRedirect(t, d.Post("/notes/put-away", url.Values{"key": {key}}), "/board")
-	handlertest.WantCount(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#money-note .note:not([hidden])", 0)
-	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 10000000000`)
-	handlertest.WantText(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#money-note .note:not([hidden])", "All is used up.")
+	for what, change := range []string{ // what it says changes, its limit was raised, a period has begun
+		`settled_nanos = 10000000000`, `limit_nanos = 20000000000, settled_nanos = 20000000000`, `period_end = period_end + interval '1 hour'`,
+	} {
+		key, _ := handlertest.Page(t, d.Get("/board"), http.StatusOK).Find("#money-note [name=key]").Attr("value")
+		handlertest.WantRedirect(t, d.Post("/notes/put-away", url.Values{"key": {key}}), "/board")
+		handlertest.WantCount(t, handlertest.Page(t, d.Get("/agents"), http.StatusOK), "#money-note .note:not([hidden])", 0)
+		dbfactory.Exec(t, d.DB, `UPDATE budget_period SET `+change)
+		if note := handlertest.Page(t, d.Get("/agents"), http.StatusOK).Find("#money-note .note:not([hidden])"); !strings.Contains(note.Text(), "All is used up.") {
+			t.Errorf("after change %d the note says %q", what, note.Text())
+		}
+	}
 	handlertest.WantStatus(t, d.Post("/notes/put-away", url.Values{"key": {"a;b"}}), http.StatusUnprocessableEntity)
 }

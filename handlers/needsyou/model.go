@@ -54,7 +54,7 @@ func budget(b budgets.Notice, canManage bool) view.Budget {
 	if canManage {
 		m.Stop = links.StopBudget(id)
 	}
-	if canManage && b.HasMoney {
+	if canManage && b.Limits.Money != nil {
 		m.Raise = links.RaiseBudget(id)
 		m.Transfer = links.TransferTo(id)
 	}

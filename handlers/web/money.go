@@ -1,6 +1,8 @@
 package web
 
 import (
+	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
@@ -20,7 +22,8 @@ func MoneyNote(list []budgets.Notice) *ui.Note {
 		if severity(n) == 0 {
 			continue
 		}
-		said = append(said, n.ID.String()+strconv.Itoa(severity(n))+strconv.FormatBool(n.Percent >= 100))
+		limits, _ := json.Marshal(n.Limits) // numbers always encode
+		said = append(said, fmt.Sprint(n.ID, severity(n), n.Percent >= 100, n.PeriodEnd.Unix(), string(limits)))
 		if severity(n) > severity(worst) {
 			worst = n
 		}

@@ -15,8 +15,9 @@ type Notice struct {
 	ID   ids.ID
 	Name string
 	Hard bool
-	// HasMoney: it limits dollars, so that it can be raised.
-	HasMoney bool
+	// Limits are those of the present period, which ends at PeriodEnd.
+	Limits    Limits
+	PeriodEnd time.Time
 	// Threshold is the highest one that was reported in the present period and is still
 	// reached, in per cent; 0 is none.
 	Threshold int

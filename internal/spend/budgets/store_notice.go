@@ -15,9 +15,10 @@ func noticesTx(ctx context.Context, tx db.Tx, workspace ids.ID) ([]Notice, error
 	}
 	var list []Notice
 	for _, r := range rows {
-		n := Notice{ID: r.ID, Name: r.Name, Hard: r.Hard, UsedUp: r.UsedUp, HasMoney: r.LimitNanos != nil, Percent: percent(State{
-			Limits:  Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
-			Settled: Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs}})}
+		n := Notice{ID: r.ID, Name: r.Name, Hard: r.Hard, UsedUp: r.UsedUp, PeriodEnd: r.PeriodEnd,
+			Limits: Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns}}
+		n.Percent = percent(State{Limits: n.Limits,
+			Settled: Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs}})
 		for _, at := range r.Thresholds {
 			if at <= min(n.Percent, MaxAlert) {
 				n.Threshold = at
