@@ -113,5 +113,5 @@ func (p *identityPages) identityRefused(c echo.Context, flow identityFlow, err e
 
 func (p *identityPages) identityDoor(c echo.Context, status int, m view.IdentityDoor) error {
 	m.Theme = web.ReadTheme(c)
-	return web.Render(c, status, view.IdentityDoorView(m))
+	return web.RenderSecret(c, status, view.IdentityDoorView(m))
 }

@@ -96,7 +96,7 @@ func (p *identityPages) identityJoinPage(c echo.Context, status int, guest found
 		}
 		m.LeavesAs = here.Email
 	}
-	return web.Render(c, status, view.IdentityGuestView(m))
+	return web.RenderSecret(c, status, view.IdentityGuestView(m))
 }
 
 // joinFailed says why an invitation could not be accepted.

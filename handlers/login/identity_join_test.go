@@ -52,6 +52,11 @@ func TestIdentityJoinAsks(t *testing.T) {
 	token, other := s.Invite(t, "grace@example.org"), s.Invite(t, "trap@example.org")
 	handlertest.WantRedirect(t, s.Via(t, links.IdentityJoin(token), handlertest.GraceThere), links.IdentityAccept)
 	page := handlertest.Document(t, s.Get(links.IdentityAccept))
+	packs := handlertest.Request(http.MethodGet, links.IdentityAccept, nil)
+	packs.Header.Set("Accept-Encoding", "gzip")
+	if got := s.Do(packs).Header.Get("Content-Encoding"); got != "" {
+		t.Errorf("a page with the link of an invitation is compressed: %s", got)
+	}
 	text := page.Find("main").Text()
 	for _, want := range []string{"Join Default?", "At Acme" + handlertest.GraceThere.Email, "A new one, without a password", "WorkspaceDefault", "RoleMember", "Invited byOwner",
 		"logged in here as " + handlertest.OwnerEmail} {
