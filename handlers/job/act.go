@@ -11,8 +11,6 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// Limits of what a merge gets, in characters.
-
 // act does one of a person's verbs to a job.
 func (p *Pages) act(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()

@@ -1,7 +1,6 @@
 package palette
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -79,8 +78,8 @@ func themeRows(query, page string) (rows []view.Row) {
 	for _, t := range []struct{ name, icon string }{{"dark", "moon"}, {"light", "sun"}, {"system", "monitor-smartphone"}} {
 		text := "Theme: " + t.name
 		if len(query) > 2 && contains(text+" mode", query) {
-			rows = append(rows, view.Row{URL: cmp.Or(page, links.Board), Icon: t.icon, Text: text, PostURL: links.Theme,
-				Fields: map[string]string{"theme": t.name, "next": cmp.Or(page, links.Board)}})
+			rows = append(rows, view.Row{URL: page, Icon: t.icon, Text: text, PostURL: links.Theme,
+				Fields: map[string]string{"theme": t.name, "next": page}})
 		}
 	}
 	return rows

@@ -31,11 +31,10 @@ func (p *site) decide(c echo.Context, who tenancy.Principal) error {
 		toast.Text = "Agents with this model get jobs again, and what it was used for is priced within a minute."
 	}
 	if _, err := p.Prices.Decide(c.Request().Context(), who, d); err != nil {
-		refused := fault.From(err)
-		if refused.Code != fault.Validation {
+		if !fault.Is(err, fault.Validation) {
 			return err
 		}
-		toast = ui.Toast{Tone: ui.Bad, Title: "Nothing was decided on " + d.Name, Text: refused.Fields[refused.Names()[0]]}
+		toast = ui.Toast{Tone: ui.Bad, Title: "Nothing was decided on " + d.Name, Text: web.FieldText(err)}
 	}
 	p.SetFlash(c, toast)
 	return web.SeeOther(c, links.NeedsYou)
