@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,8 +42,7 @@ func Decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
 	if !json.Valid(raw) {
 		return nil, notJSON(json.Unmarshal(raw, new(json.RawMessage)))
 	}
-	members := min(bytes.Count(raw, []byte(`":`)), maxValues)
-	r := reader{raw: raw, members: make([]member, 0, members)}
+	r := reader{raw: raw, members: make([]member, 0, min(countMembers(raw), maxValues))}
 	r.out.Grow(len(raw) + 1)
 	if err := r.value(schema); err != nil {
 		return nil, err
@@ -54,6 +54,24 @@ func Decode(raw []byte, schema *openapi3.Schema) ([]byte, error) {
 // Memory returns what Decode takes at most beside a body: six times its texts, and 40 bytes
 // for each member of an object. length and result are bytes.
 func Memory(length int64) int64 { return min(10*length, 6*length+40*maxValues) }
+
+// countMembers returns how many members the objects of valid JSON have.
+func countMembers(raw []byte) (n int) {
+	inText := false
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			inText = !inText
+		case ':':
+			if !inText {
+				n++
+			}
+		}
+	}
+	return n
+}
 
 func notJSON(err error) error {
 	var syntax *json.SyntaxError
@@ -95,16 +113,24 @@ func (r *reader) field() string { return name(r.path) }
 // named names a member of the present value.
 func (r *reader) named(key []byte) string { return name(append(r.path, step{key: key})) }
 
+// name names the value at the end of a path. It takes no more of the path than it shows, whatever
+// the sender made of it: each value of a body may have something wrong with it.
 func name(path []step) string {
-	name := ""
+	const most = utf8.UTFMax * (maxName + 1)
+	var name []byte
 	for _, s := range path {
-		if s.key != nil {
-			name = join(name, strings.ToValidUTF8(strings.ReplaceAll(string(s.key), "\x00", "�"), "�"))
-		} else {
-			name += "[" + strconv.Itoa(s.place) + "]"
+		switch {
+		case len(name) > most:
+			continue
+		case s.key == nil:
+			name = fmt.Appendf(name, "[%d]", s.place)
+			continue
+		case len(name) > 0:
+			name = append(name, '.')
 		}
+		name = append(name, s.key[:min(len(s.key), most)]...)
 	}
-	return name
+	return short(strings.ToValidUTF8(strings.ReplaceAll(string(name), "\x00", "�"), "�"))
 }
 
 // next passes over spaces and returns the first byte behind them.
@@ -127,7 +153,7 @@ func (r *reader) take(n int) []byte {
 func (r *reader) value(schema *openapi3.Schema) error {
 	first := r.next()
 	if r.values++; r.values > maxValues {
-		return fault.Invalid(short(r.field()), "It must hold at most %d values, with those in lists and objects.", maxValues)
+		return fault.Invalid(r.field(), "It must hold at most %d values, with those in lists and objects.", maxValues)
 	}
 	if schema != nil && len(schema.AnyOf) > 0 {
 		schema = fitting(first == '"', schema.AnyOf)
@@ -136,7 +162,7 @@ func (r *reader) value(schema *openapi3.Schema) error {
 	case '{', '[':
 		if len(r.path) == maxDepth {
 			refusal := fault.New(fault.Malformed, "The body is nested deeper than %d levels.", maxDepth)
-			refusal.Fields = map[string]string{short(r.field()): "It must not be nested so deep."}
+			refusal.Fields = map[string]string{r.field(): "It must not be nested so deep."}
 			return refusal
 		}
 		if first == '{' {
@@ -258,7 +284,7 @@ func (r *reader) array(schema *openapi3.Schema) error {
 			r.take(1)
 		}
 		if n == most && schema != nil {
-			return fault.Invalid(short(r.field()), mostEntries, most)
+			return fault.Invalid(r.field(), mostEntries, most)
 		}
 		r.path = append(r.path, step{place: int(n)})
 		if err := r.value(items); err != nil {
@@ -373,15 +399,6 @@ func unescaped(c byte) byte {
 func unit(digits []byte) rune {
 	n, _ := strconv.ParseUint(string(digits[:4]), 16, 16)
 	return rune(n)
-}
-
-// join names a field of an object. Names stay short, whatever the sender makes
-// of them.
-func join(path, key string) string {
-	if path == "" {
-		return short(key)
-	}
-	return short(path + "." + short(key))
 }
 
 // number reads a number, and refuses what could only be kept rounded, or not at all.

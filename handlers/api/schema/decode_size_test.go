@@ -47,7 +47,8 @@ func TestReadingTakesNoMoreThanItsShare(t *testing.T) {
 	described := bodies(t)["createJob"]
 	for what, item := range map[string]string{
 		"text": `"` + strings.Repeat("x", 1<<10) + `"`, "escapes": `"` + strings.Repeat(`\n`, 1<<10) + `"`,
-		"separators": `"` + strings.Repeat("\u2028", 1<<10) + `"`, "objects": `{"b":0,"a":0}`,
+		"separators": `"` + strings.Repeat("\u2028", 1<<10) + `"`, "objects": `{"b":0,"a":0}`, "spaced objects": `{"b" :0,"a" :0}`,
+		"no members": `"` + strings.Repeat(`\":`, 1<<10) + `"`, "short names": `{"":0}`,
 		"nested": strings.Repeat(`{"z":{"y":0},"a":`, 28) + "0" + strings.Repeat("}", 28),
 	} {
 		body := []byte(`{"title":"x","input_context":{"a":[` + strings.Repeat(item+",", (200<<10)/(len(item)+1)) + item + `]}}`)

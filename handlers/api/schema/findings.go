@@ -3,13 +3,16 @@ package schema
 import (
 	"fmt"
 	"maps"
-	"unicode/utf8"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
 )
 
-// maxFindings bounds how much of a bad request is reported.
-const maxFindings = 50
+const (
+	// maxFindings bounds how much of a bad request is reported.
+	maxFindings = 50
+	// maxName bounds the name of a field, in characters.
+	maxName = 120
+)
 
 // findings gathers what is wrong with a request, by field: what makes it
 // unreadable apart from values that do not fit.
@@ -45,11 +48,13 @@ func note(to *map[string]string, field, format string, args ...any) {
 
 // short cuts the name of a field, which the sender may have made of any length.
 func short(field string) string {
-	const limit = 120
-	if utf8.RuneCountInString(field) <= limit {
-		return field
+	n := 0
+	for i := range field {
+		if n++; n > maxName {
+			return field[:i] + "…"
+		}
 	}
-	return string([]rune(field)[:limit]) + "…"
+	return field
 }
 
 // fault is Malformed, else Validation, else nil.
