@@ -67,9 +67,7 @@ func (s *agentHandlers) ListAgents(ctx context.Context, r ListAgentsRequestObjec
 		return nil, err
 	}
 	fitting := slices.DeleteFunc(listAgents(snap), func(a fleet.Agent) bool { return !fits(a, r.Params) })
-	shown, next, err := page(fitting, r.Params.Cursor, r.Params.Limit,
-		func(a fleet.Agent) string { return a.Name },
-		func(a fleet.Agent, last string) bool { return a.Name > last })
+	shown, next, err := pageByName(fitting, r.Params.Cursor, r.Params.Limit, func(a fleet.Agent) string { return a.Name })
 	return ListAgents200JSONResponse{Items: mapSlice(shown, fleetOf{principal(ctx)}.agent), NextCursor: next}, err
 }
 
@@ -119,9 +117,7 @@ func (s *factoryHandlers) ListFactories(ctx context.Context, r ListFactoriesRequ
 	if err != nil {
 		return nil, err
 	}
-	shown, next, err := page(snap.Factories, r.Params.Cursor, r.Params.Limit,
-		func(f fleet.Factory) string { return f.Name },
-		func(f fleet.Factory, last string) bool { return f.Name > last })
+	shown, next, err := pageByName(snap.Factories, r.Params.Cursor, r.Params.Limit, func(f fleet.Factory) string { return f.Name })
 	return ListFactories200JSONResponse{Items: mapSlice(shown, fleetOf{principal(ctx)}.factory), NextCursor: next}, err
 }
 

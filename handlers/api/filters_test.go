@@ -34,6 +34,22 @@ func (w *apiServer) names(token, path, field, cursor, next string) string {
 	}
 }
 
+// Pages of names are in natural order, each name once.
+func TestNamesArePagedInNaturalOrder(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	for _, n := range []int{10, 2, 1, 20} {
+		w.agent(fmt.Sprint("worker-", n), object{"factory": object{"name": fmt.Sprint("worker-", n), "seats": 1}})
+		w.as(w.owner, "PUT", fmt.Sprint("/products/worker-", n), object{}).want(201)
+	}
+	const want = "worker-1 worker-2 worker-10 worker-20"
+	for _, path := range []string{"/agents?limit=1", "/factories?limit=1", "/products?limit=1", "/factories?limit=3"} {
+		if got := w.names(w.owner, path, "name", "cursor", "next_cursor"); !strings.HasSuffix(got, want) || strings.Count(got, "worker") != 4 {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 func TestAgentsAreFiltered(t *testing.T) {
 	t.Parallel()
 	w := newAPIServer(t)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -77,10 +78,21 @@ func withBody[B any](body []byte, call func(*B) (any, error)) (any, error) {
 
 // batchReport is an item of a batch: a verb, beside the body that its call has alone.
 type batchReport struct {
-	Verb string
-	Job  string
-	Next json.RawMessage // it wants something for the seat that becomes free
+	verb string
+	job  string
+	next bool // it wants something for the seat that becomes free
 	raw  json.RawMessage
+}
+
+// parseReport reads an item; the batch as a whole was checked.
+func parseReport(raw json.RawMessage) (r batchReport, err error) {
+	fields := map[string]json.RawMessage{} // and no struct, which would take keys in other letters as well
+	if err = json.Unmarshal(raw, &fields); err != nil {
+		return r, err
+	}
+	r.raw = raw
+	_, r.next = fields["next"]
+	return r, errors.Join(json.Unmarshal(fields["verb"], &r.verb), json.Unmarshal(fields["job"], &r.job))
 }
 
 // parseReports reads the items of a batch. One of them may claim the next jobs: an answer has
@@ -88,15 +100,14 @@ type batchReport struct {
 func parseReports(items []json.RawMessage) ([]batchReport, error) {
 	list, asked := make([]batchReport, len(items)), false
 	for i, raw := range items {
-		if err := json.Unmarshal(raw, &list[i]); err != nil {
-			return nil, fault.Wrap(err, fault.Malformed, "The report does not have the form of its verb.")
+		var err error
+		if list[i], err = parseReport(raw); err != nil {
+			return nil, fmt.Errorf("items[%d]: %w", i, err)
 		}
-		list[i].raw = raw
-		next := list[i].Next != nil
-		if asked && next {
+		if asked && list[i].next {
 			return nil, fault.Invalid(fmt.Sprintf("items[%d].next", i), "It may stand in one item of a batch.")
 		}
-		asked = asked || next
+		asked = asked || list[i].next
 	}
 	return list, nil
 }
@@ -122,7 +133,7 @@ func (s *reportHandlers) ReportBatch(ctx context.Context, r ReportBatchRequestOb
 	}
 	answers, ofJob := make([]BatchItemAnswer, len(list)), map[string][]int{}
 	for i, report := range list {
-		ofJob[report.Job] = append(ofJob[report.Job], i)
+		ofJob[report.job] = append(ofJob[report.job], i)
 	}
 	var reports errgroup.Group
 	reports.SetLimit(batchAtOnce)
@@ -169,9 +180,9 @@ func (s *reportHandlers) carryOut(ctx context.Context, r batchReport) (answer an
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	body, err := schema.Decode(r.raw, s.reports[r.Verb])
+	body, err := schema.Decode(r.raw, s.reports[r.verb])
 	if err != nil {
 		return nil, err
 	}
-	return batchVerbs[r.Verb].carryOut(s, ctx, body)
+	return batchVerbs[r.verb].carryOut(s, ctx, body)
 }

@@ -38,8 +38,9 @@ func TestABatchAnswersEachReport(t *testing.T) {
 		item("complete", refs[0], object{"summary": "after its progress"}),
 		item("renew", refs[3], object{"colour": "red"}),
 		item("logs", refs[3], object{"lines": []object{{"level": "INFO", "message": "hello"}}}),
+		item("renew", refs[3], object{"Job": 5, "VERB": "start"}),
 	}}).want(200)
-	want := []int64{200, 200, 200, 400, 200, 409, 404, 200, 400, 200}
+	want := []int64{200, 200, 200, 400, 200, 409, 404, 200, 400, 200, 400}
 	var statuses []int64
 	for i := range want {
 		statuses = append(statuses, got.number("items", i, "status"))
@@ -47,7 +48,8 @@ func TestABatchAnswersEachReport(t *testing.T) {
 	if !slices.Equal(statuses, want) {
 		t.Fatalf("answers %v; want %v: %s", statuses, want, got.raw)
 	}
-	for i, code := range map[int]fault.Code{3: fault.Malformed, 5: fault.StaleEpoch, 6: fault.NotFound, 8: fault.Malformed} {
+	for i, code := range map[int]fault.Code{3: fault.Malformed, 5: fault.StaleEpoch, 6: fault.NotFound, 8: fault.Malformed,
+		10: fault.Malformed} {
 		if got.text("items", i, "body", "code") != string(code) || got.text("items", i, "body", "request_id") == "" {
 			t.Errorf("item %d: want %s: %s", i, code, got.raw)
 		}

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
@@ -75,13 +73,12 @@ func unavailableModel(u fleet.Unavailable) Unavailable {
 	return Unavailable{Kind: UnavailableKind(u.Kind), Name: u.Name, Reason: u.Reason, Since: u.Since}
 }
 
-// listAgents returns all agents of a fleet, by name.
+// listAgents returns all agents of a fleet.
 func listAgents(snap fleet.Snapshot) []fleet.Agent {
 	var all []fleet.Agent
 	for _, f := range snap.Factories {
 		all = append(all, f.Agents...)
 	}
-	slices.SortFunc(all, func(a, b fleet.Agent) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -349,6 +349,40 @@ func TestMoneyWithAKeyIsMovedOnce(t *testing.T) {
 	}
 }
 
+// What changed a budget is answered as it was first, whatever has become of the budget since.
+func TestARepetitionOfAChangeOfABudget(t *testing.T) {
+	t.Parallel()
+	w := newAPIServer(t)
+	paths, bodies, firsts := []string{}, []object{}, []answer{}
+	post := func(path string, body object) answer {
+		first := w.as(w.owner, "POST", path, body, "Idempotency-Key", fmt.Sprint("k", len(firsts)))
+		paths, bodies, firsts = append(paths, path), append(bodies, body), append(firsts, first)
+		return first
+	}
+	create := func(name string) string {
+		return "/budgets/" + post("/budgets", object{"name": name, "scope": "milestone", "phase": name, "period": "month", "limit_usd": "100.5",
+			"limit_tokens": 1_000_000, "limit_runs": 10}).want(201).text("id")
+	}
+	path, other := create("one"), create("other")
+	w.job("a job", object{"phase": "one"})
+	w.claim(w.agent("ada"))
+	post(path+"/raise", object{"amount_usd": "7"}).want(200)
+	post(path+"/transfer", object{"to": strings.TrimPrefix(other, "/budgets/"), "amount_usd": "5"}).want(200)
+	line := w.as(w.owner, "GET", path+"/ledger", nil).want(200).number("items", 0, "id")
+	undone := post(path+"/undo", object{"line": line}).want(200)
+	if undone.text("state", "reserved_usd") == "0.000000000" || undone.number("state", "runs") != 1 {
+		t.Errorf("nothing is reserved: %s", undone.raw)
+	}
+	w.as(w.owner, "POST", path+"/raise", object{"amount_usd": "1"}).want(200)
+	w.as(w.owner, "DELETE", other, nil).want(204)
+	for i, first := range firsts {
+		again := w.as(w.owner, "POST", paths[i], bodies[i], "Idempotency-Key", fmt.Sprint("k", i)).want(200)
+		if !isReplay(again) || !bytes.Equal(again.raw, first.raw) {
+			t.Errorf("%s again: %v\n%s\nand first\n%s", paths[i], again.header, again.raw, first.raw)
+		}
+	}
+}
+
 // What a request made and somebody deleted since is not made again.
 func TestARepetitionOfWhatWasDeleted(t *testing.T) {
 	t.Parallel()

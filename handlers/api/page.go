@@ -2,8 +2,10 @@ package api
 
 import (
 	"encoding/base64"
+	"slices"
 
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/natural"
 )
 
 // defaultLimit is how many items a page has where the call does not say.
@@ -33,6 +35,12 @@ func page[T any](all []T, cursor *string, asked *int, key func(T) string, after 
 		return rest, "", nil
 	}
 	return rest[:n], base64.RawURLEncoding.EncodeToString([]byte(key(rest[n-1]))), nil
+}
+
+// pageByName cuts a page out of a list, which it puts into the natural order of names.
+func pageByName[T any](all []T, cursor *string, asked *int, name func(T) string) ([]T, string, error) {
+	slices.SortFunc(all, func(a, b T) int { return natural.Compare(name(a), name(b)) })
+	return page(all, cursor, asked, name, func(item T, last string) bool { return natural.Compare(name(item), last) > 0 })
 }
 
 // mapSlice returns what convert makes of each item.

@@ -16,9 +16,7 @@ func (s *productHandlers) ListProducts(ctx context.Context, r ListProductsReques
 	if err != nil {
 		return nil, err
 	}
-	shown, next, err := page(all, r.Params.Cursor, r.Params.Limit,
-		func(p jobs.Product) string { return p.Name },
-		func(p jobs.Product, last string) bool { return p.Name > last })
+	shown, next, err := pageByName(all, r.Params.Cursor, r.Params.Limit, func(p jobs.Product) string { return p.Name })
 	return ListProducts200JSONResponse{Items: list(shown), NextCursor: next}, err
 }
 

@@ -172,6 +172,14 @@ func (n Nanos) Fixed() string {
 // MarshalJSON writes Fixed as a text, as the API gives amounts. Rows for the database have numbers.
 func (n Nanos) MarshalJSON() ([]byte, error) { return []byte(`"` + n.Fixed() + `"`), nil }
 
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Nanos) UnmarshalJSON(text []byte) error {
+	digits := strings.Replace(strings.Trim(string(text), `"`), ".", "", 1)
+	nanos, err := strconv.ParseInt(digits, 10, 64)
+	*n = Nanos(nanos)
+	return err
+}
+
 // USD returns the amount in dollars, exactly, as JSON writes a number.
 func (n Nanos) USD() string {
 	sign, rest := n.split()

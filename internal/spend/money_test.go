@@ -1,6 +1,8 @@
 package spend_test
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -103,12 +105,18 @@ func TestAmountsAsPeopleReadThem(t *testing.T) {
 	}
 }
 
-// The API gives money with all nine places.
+// The API gives money with all nine places, and what is stored so is read again.
 func TestFixedPlaces(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[spend.Nanos]string{0: "0.000000000", 1: "0.000000001", -1: "-0.000000001", 12_340_000_000: "12.340000000"} {
+	for n, want := range map[spend.Nanos]string{0: "0.000000000", 1: "0.000000001", -1: "-0.000000001", 12_340_000_000: "12.340000000",
+		math.MaxInt64: "9223372036.854775807", math.MinInt64: "-9223372036.854775808"} {
 		if got := n.Fixed(); got != want {
 			t.Errorf("%d is %s; want %s", n, got, want)
+		}
+		text, err := json.Marshal(n)
+		var again spend.Nanos
+		if err = errors.Join(err, json.Unmarshal(text, &again)); err != nil || again != n || string(text) != `"`+want+`"` {
+			t.Errorf("%d is %s, and again %d: %v", n, text, again, err)
 		}
 	}
 }

@@ -37,23 +37,39 @@ type Moved struct {
 	Budget Budget
 }
 
-// done is what is kept of a change that may be requested again. A budget was kept whole once.
-type done struct {
-	ID     ids.ID
-	Line   int64
-	Budget struct{ ID ids.ID }
+// firstAnswer is a change that may be requested again, as it is stored: a budget as the API
+// shows it, and of its state what the API shows in another form.
+type firstAnswer struct {
+	Moved
+	State             State
+	End               time.Time
+	Settled, Reserved Amounts
+	ID                ids.ID // of a budget that an older server created
 }
 
-// once changes a budget once. The repetition is answered with the budget as it is by now.
+func newFirstAnswer(m Moved) firstAnswer {
+	s := m.Budget.State
+	return firstAnswer{Moved: m, State: s, End: s.End, Settled: s.Settled, Reserved: s.Reserved}
+}
+
+func (f firstAnswer) moved() Moved {
+	f.State.End, f.State.Settled, f.State.Reserved = f.End, f.Settled, f.Reserved
+	f.Budget.State = f.State
+	return f.Moved
+}
+
+// once changes a budget once. The repetition gets the first answer; one of an older server, whose
+// amounts were numbers, with the budget as it is by now.
 func (s *Service) once(ctx context.Context, who tenancy.Principal, k *idempotency.Key,
 	effect func(db.Tx) (Moved, error)) (m Moved, err error) {
-	first, err := idempotency.Once(ctx, s.db, who, k, func(tx db.Tx) (d done, err error) {
+	first, err := idempotency.Once(ctx, s.db, who, k, func(tx db.Tx) (firstAnswer, error) {
 		m, err = effect(tx)
-		d.Line, d.ID = m.Line, m.Budget.ID
-		return d, err
+		return newFirstAnswer(m), err
 	})
-	if err == nil && k.Replayed() {
-		m.Line = first.Line
+	if err != nil || !k.Replayed() {
+		return m, err
+	}
+	if m = first.moved(); first.End.IsZero() {
 		m.Budget, err = s.Get(ctx, who, cmp.Or(first.ID, first.Budget.ID))
 	}
 	return m, err
