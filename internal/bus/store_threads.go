@@ -14,8 +14,8 @@ type threadEnd struct {
 	ends bool
 }
 
-func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, notices bool, before int64) ([]threadEnd, error) {
-	rows, err := q.ThreadEnds(ctx, tx, notices, workspace, before, threadScan)
+func threadEndsTx(ctx context.Context, tx db.Tx, workspace ids.ID, notices bool, before int64, scan int) ([]threadEnd, error) {
+	rows, err := q.ThreadEnds(ctx, tx, notices, workspace, before, scan)
 	return db.Map(rows, err, func(r dbsqlc.ThreadEndsRow) threadEnd { return threadEnd{r.Seq, r.Ends} })
 }
 

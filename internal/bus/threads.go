@@ -19,16 +19,17 @@ type Conversation struct {
 }
 
 const (
-	// threadScan is how many messages one step reads to find the ends of threads.
-	threadScan = 500
+	// threadScan is how many messages the first step reads to find the ends of threads. A step
+	// after one that found none reads twice as many, at most maxThreadScan.
+	threadScan    = 500
+	maxThreadScan = 16 * threadScan
 	// threadSteps is how many steps one page takes; a page may be short although more follow.
 	threadSteps = 10
 )
 
 // Threads reads the threads that were last written to before a position, 0 for the newest,
-// the newest first, at most limit. next is the position of the next page, 0 at the end. It is for
-// people.
-// Either by what agents and people wrote, or by the notices of the server.
+// the newest first, at most limit: by the notices of the server, or by what agents and people
+// wrote. next is the position of the next page, 0 at the end. It is for people.
 func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bool, before int64, limit int) (
 	list []Conversation, next int64, err error,
 ) {
@@ -50,11 +51,13 @@ func (s *Service) Threads(ctx context.Context, who tenancy.Principal, notices bo
 func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, notices bool, before int64, limit int) (
 	ends []int64, next int64, err error,
 ) {
+	scan := threadScan
 	for range threadSteps {
-		step, err := threadEndsTx(ctx, tx, who.Workspace, notices, before)
+		step, err := threadEndsTx(ctx, tx, who.Workspace, notices, before, scan)
 		if err != nil {
 			return nil, 0, err
 		}
+		found := len(ends)
 		for _, e := range step {
 			if before = e.seq; !e.ends {
 				continue
@@ -63,8 +66,11 @@ func threadEnds(ctx context.Context, tx db.Tx, who tenancy.Principal, notices bo
 				return ends, before, nil
 			}
 		}
-		if len(step) < threadScan {
+		if len(step) < scan {
 			return ends, 0, nil
+		}
+		if len(ends) == found {
+			scan = min(2*scan, maxThreadScan)
 		}
 	}
 	return ends, before, nil

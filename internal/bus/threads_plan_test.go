@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -34,6 +35,30 @@ func TestThePlansOfThreads(t *testing.T) {
 	}
 }
 
+// What agents and people wrote is found behind many notices, and the other way round.
+func TestThreadsBehindNotices(t *testing.T) {
+	w := dispatchtest.New(t)
+	s := NewService(w.DB, w.Wake, w.Jobs.Secrets, nil)
+	t.Cleanup(s.Close)
+	dbfactory.Exec(t, w.DB, `INSERT INTO message (workspace_id, seq, id, type, from_kind, from_name, to_kind, to_name, correlation_id, payload, digest)
+		SELECT $1, n, gen_random_uuid(), 'custom.note', CASE WHEN n % 25000 < 3 THEN 'agent' ELSE 'system' END, 'ada', 'all', '',
+			'thread ' || n, '{"text": "x"}', decode(repeat('00', 32), 'hex') FROM generate_series(1, 49999) n`, w.Workspace)
+	for _, c := range []struct {
+		notices bool
+		before  int64
+		want    []int64
+	}{{false, 0, []int64{25_002, 25_001, 25_000}}, {true, 25_003, []int64{24_999, 24_998, 24_997}}} {
+		list, _, err := s.Threads(t.Context(), w.Owner, c.notices, c.before, 3)
+		var got []int64
+		for _, one := range list {
+			got = append(got, one.Last.Seq)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("notices %t before %d: %v, %v", c.notices, c.before, got, err)
+		}
+	}
+}
+
 var errExplained = errors.New("explained")
 
 // explained has a query explained in place of being answered.
@@ -54,7 +79,7 @@ func assertBounded(t *testing.T, w *dispatchtest.Fixture, when string, before in
 	t.Helper()
 	var raw []byte
 	err := w.DB.In(t.Context(), db.Workspace(w.Workspace), func(tx db.Tx) error {
-		_, err := threadEndsTx(t.Context(), explained{tx, &raw}, w.Workspace, false, before)
+		_, err := threadEndsTx(t.Context(), explained{tx, &raw}, w.Workspace, false, before, threadScan)
 		return err
 	})
 	if !errors.Is(err, errExplained) {
