@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
 // focus gives an element the focus, as a person who tabs to it does.
@@ -34,6 +36,84 @@ func (v *visitor) tabTo(selector string) {
 		}
 	}
 	v.t.Fatalf("Tab does not reach %s at %s", selector, v.tab.URL())
+}
+
+// A role is changed by keyboard and back by mouse; what it allows follows at once.
+func TestARoleIsChanged(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	owner, email := s.visit(desktop), fmt.Sprintf("bob-%s@kestrel.example", ids.New())
+	owner.logIn()
+	owner.open("/settings/members")
+	owner.fill("#email", email)
+	owner.must("choose a role", selectOption(owner, "#role", "viewer"))
+	owner.click("#invite-form button[type=submit]")
+	link, err := owner.tab.Locator("#new-link pre").TextContent()
+	owner.must("read the link", err)
+	guest := s.visit(desktop)
+	guest.open(link)
+	guest.fill("#name", "Bob Lee")
+	guest.fill("#password", guestPassword)
+	guest.click("#join button[type=submit]")
+	guest.must("reach the board", guest.tab.WaitForURL("**/board"))
+	guest.open("/agents")
+	guest.gone("nav[aria-label=Main] a[href='/jobs/new']")
+
+	owner.open("/settings/members")
+	row := "tr:has-text('" + email + "')"
+	owner.focus(row + " select")
+	owner.key("ArrowUp")
+	owner.tabTo("tr form button")
+	owner.key("Enter")
+	owner.sees("#toasts:has-text('The member is a member now.')")
+	guest.open("/agents")
+	guest.click("nav[aria-label=Main] a[href='/jobs/new']")
+	guest.fill("#title", "Round half to even")
+
+	owner.must("choose a role", selectOption(owner, row+" select", "viewer"))
+	owner.click(row + " button:has-text('Change')")
+	owner.sees("#toasts:has-text('The member is a viewer now.')")
+	guest.click("#main button[type=submit]:has-text('Create')")
+	guest.sees("text=Your role in this workspace does not allow")
+}
+
+// A password is changed by keyboard: what is wrong is said at its field, and afterwards only the
+// new one opens the door.
+func TestAPasswordIsChanged(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	v := s.visit(desktop)
+	v.logIn()
+	v.open("/settings/account")
+	v.focus("#current")
+	v.types("not my password")
+	v.key("Enter")
+	v.sees("#password-e:has-text('It is empty. Use at least 12 characters.')")
+	v.focus("#current")
+	v.key("Control+a")
+	v.types("not my password")
+	v.tabTo("#password")
+	v.types(guestPassword)
+	v.key("Enter")
+	v.sees("#current-e:has-text('This is not your password.')")
+	v.focus("#current")
+	v.key("Control+a")
+	v.types(ownerPassword)
+	v.tabTo("#password")
+	v.key("Control+a")
+	v.types(guestPassword)
+	v.key("Enter")
+	v.sees("#toasts:has-text('Your password is changed')")
+
+	other := s.visit(desktop)
+	other.open("/login")
+	other.fill("#email", s.email)
+	other.fill("#password", ownerPassword)
+	other.click("button[type=submit]")
+	other.sees("text=This e-mail and password do not fit together.")
+	other.fill("#password", guestPassword)
+	other.key("Enter")
+	other.must("reach the board", other.tab.WaitForURL("**/board"))
 }
 
 // A token is made by keyboard and acts; Escape keeps it, and revoked it is refused.

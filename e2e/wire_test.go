@@ -126,6 +126,7 @@ func TestTheBoardIsLightOnTheWire(t *testing.T) {
 	s := startServer(t)
 	agent := fullBoard(t, s)
 	v := s.visit(desktop)
+	v.noWorker() // whose bytes the page's session does not count
 	v.logIn()
 	v.live()
 	w := v.wire()
@@ -145,11 +146,11 @@ func TestTheBoardIsLightOnTheWire(t *testing.T) {
 		heartbeat()
 		<-time.After(2 * time.Second)
 	}
-	first := w.of("/live")
+	first := w.of("/streams")
 
 	quiet := func() int {
 		for before := -1; ; {
-			n := w.of("/live", "/board")
+			n := w.of("/streams", "/board")
 			if n-before < 100 { // more than beats
 				return n
 			}

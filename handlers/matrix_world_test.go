@@ -225,7 +225,8 @@ func (m *matrix) point() {
 		"POST /jobs/:key/link":      "/jobs/" + asked("-5") + "/link",
 		"POST /jobs/:key/unlink":    "/jobs/" + asked("-4") + "/unlink",
 		"GET /live":                 "/live?on=board",
-		"GET /jobs/:key/log/stream": "/jobs/" + asked("-1") + "/log/stream?after=0",
+		"GET /streams":              "/streams?s=/live%3Fon=board&last=&in=",
+		"GET /live/jobs/:key/log":   "/live/jobs/" + asked("-1") + "/log?after=0",
 	}
 	m.fields = url.Values{"title": {"A title"}, "name": {"a-name"}, "reason": {"because"}, "email": {"guest@example.org"}, "role": {"member"},
 		"version": {"1"}, "to": {"ready"}, "job": {asked("-1")}, "depends_on": {asked("-1")}, "type": {"blocks"}, "index": {"0"}, "amount_usd": {"1"}, "base": {"title=0"}, "workspace": {m.first.String()}, "kind": {"person"},

@@ -149,7 +149,7 @@ func TestAnOldTabChangesNothing(t *testing.T) {
 		t.Errorf("htmx gets %v %s", res.Header, res.Body)
 	}
 	// Parts of a page and its stream are refused too, or they would mix the two.
-	for _, address := range []string{"/palette", "/live?on=board", "/jobs/FB-1/log/stream"} {
+	for _, address := range []string{"/palette", "/live?on=board", "/live/jobs/FB-1/log"} {
 		r := handlertest.Request(http.MethodGet, address, nil)
 		r.Header.Set("HX-Request", "true")
 		r.Header.Set("X-Workspace", old)

@@ -141,8 +141,8 @@ func (in index) load(name string) *asset {
 	return a
 }
 
-// reference is url("../fonts/x.woff2") in CSS and from "./x.js" in modules.
-var reference = regexp.MustCompile(`(url\(["']?|from\s*["']|import\s*["'])(\.{1,2}/[^"')]+)`)
+// reference is url("../fonts/x.woff2") in CSS, and from "./x.js" and new URL("./x.js" in modules.
+var reference = regexp.MustCompile(`(url\(["']?|from\s*["']|import\s*["']|new URL\(["'])(\.{1,2}/[^"')]+)`)
 
 // link replaces relative references by hashed addresses.
 func (in index) link(name string, body []byte) []byte {

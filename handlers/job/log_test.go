@@ -129,7 +129,7 @@ func TestLiveLogAddsLinesAsTheyAreWritten(t *testing.T) {
 func TestLiveLogKeepsTheFilter(t *testing.T) {
 	d := handlertest.NewWorkspace(t)
 	agent, j := d.Working()
-	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0&level=ERROR", "")
+	s := d.Stream(t, d.Listen(t)+"/live/jobs/FB-1/log?after=0&level=ERROR", "")
 	d.Write(agent, j, joblog.Line{Level: joblog.Info, Message: "small talk"}, joblog.Line{Level: joblog.Critical, Message: "the end"})
 	if m := s.Until("the end"); strings.Contains(m.Data, "small talk") {
 		t.Errorf("the message has what the filter leaves out: %s", m.Data)
@@ -144,7 +144,7 @@ func TestLiveLogOfABurst(t *testing.T) {
 	for from := 1; from <= 3000; from += 1000 {
 		d.Write(agent, j, numbered(from, from+999)...)
 	}
-	s := d.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0", "")
+	s := d.Stream(t, d.Listen(t)+"/live/jobs/FB-1/log?after=0", "")
 	handlertest.WantCount(t, handlertest.Parse(t, s.Until("line 0001").Data), "li", job.LogPage)
 	doc := handlertest.Parse(t, s.Until("line 3000").Data)
 	handlertest.WantCount(t, doc, `hx-partial[hx-target="#joblog-body"] #joblog-list > li`, job.LogPage)
@@ -157,7 +157,7 @@ func TestLiveLogEndsWithTheSession(t *testing.T) {
 	d := handlertest.NewWorkspace(t)
 	d.Working()
 	member := d.As(tenancy.RoleViewer)
-	s := member.Stream(t, d.Listen(t)+"/jobs/FB-1/log/stream?after=0", "")
+	s := member.Stream(t, d.Listen(t)+"/live/jobs/FB-1/log?after=0", "")
 	handlertest.Read(t, member.Post("/logout", nil), http.StatusSeeOther)
 	for {
 		if _, err := s.Next(); err != nil {
@@ -172,17 +172,17 @@ func TestLogsThatAreNotShown(t *testing.T) {
 	base := d.Listen(t)
 	for target, status := range map[string]int{
 		"/jobs/FB-9/log": http.StatusNotFound, "/jobs/FB-9/attempts": http.StatusNotFound,
-		"/jobs/FB-9/log/stream?after=0": http.StatusNotFound, "/jobs/FB-1/log/stream": http.StatusBadRequest,
-		"/jobs/FB-1/log/stream?after=-1": http.StatusBadRequest,
+		"/live/jobs/FB-9/log?after=0": http.StatusNotFound, "/live/jobs/FB-1/log": http.StatusBadRequest,
+		"/live/jobs/FB-1/log?after=-1": http.StatusBadRequest,
 	} {
 		if res := d.Open(t, base+target, ""); res.StatusCode != status {
 			t.Errorf("%s answers %d, want %d", target, res.StatusCode, status)
 		}
 	}
 	for range live.StreamsPerPerson {
-		d.Stream(t, base+"/jobs/FB-1/log/stream?after=0", "")
+		d.Stream(t, base+"/live/jobs/FB-1/log?after=0", "")
 	}
-	if res := d.Open(t, base+"/jobs/FB-1/log/stream?after=0", ""); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+	if res := d.Open(t, base+"/live/jobs/FB-1/log?after=0", ""); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
 		t.Errorf("one stream too many answers %d", res.StatusCode)
 	}
 }

@@ -27,7 +27,7 @@ func (p *Pages) Routes() []web.Route {
 		web.Get("/jobs/:key/panel", tenancy.ReadBoard, p.panel),
 		web.Get("/jobs/:key/log", tenancy.ReadBoard, p.showLog),
 		web.GetLong("/jobs/:key/log/text", tenancy.ReadBoard, p.downloadLog),
-		web.GetLong("/jobs/:key/log/stream", tenancy.ReadBoard, p.streamLog),
+		web.GetLong("/live/jobs/:key/log", tenancy.ReadBoard, p.streamLog),
 		web.Get("/jobs/:key/attempts", tenancy.ReadBoard, p.showAttempts),
 		web.Get("/jobs/:key/ask/:action", tenancy.WriteJobs, p.ask),
 		web.Post("/jobs/:key/move", tenancy.WriteJobs, p.move),

@@ -40,7 +40,7 @@ func TestStreamsEndWithWhatTheyRestOn(t *testing.T) {
 			reader := owner.As(tenancy.RoleMember)
 			account := dbfactory.Text(t, owner.DB, "SELECT account_id::text FROM membership WHERE role = 'member'")
 			at := owner.Listen(t)
-			streams := []*handlertest.Stream{reader.Stream(t, at+links.Live("agents", "", nil), ""), reader.Stream(t, at+"/jobs/FB-1/log/stream?after=0", "")}
+			streams := []*handlertest.Stream{reader.Stream(t, at+links.Live("agents", "", nil), ""), reader.Stream(t, at+"/live/jobs/FB-1/log?after=0", "")}
 			change(t, owner, reader, account)
 			for i, s := range streams {
 				var err error

@@ -10,7 +10,7 @@ import (
 // never ended for another, which would only come back at once.
 const (
 	// StreamsPerPerson bounds what one person has open.
-	StreamsPerPerson    = 10
+	StreamsPerPerson    = 32
 	streamsPerWorkspace = streamsInAll / 2
 	streamsInAll        = 2000
 )

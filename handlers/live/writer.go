@@ -22,6 +22,7 @@ type Writer struct {
 	response *echo.Response
 	control  *http.ResponseController
 	gzip     *gzipTail // nil where the answer is not compressed
+	channel  *channel  // nil for a connection of its own
 }
 
 // openWriter sends the head of the answer.
@@ -32,8 +33,9 @@ func openWriter(c echo.Context) (*Writer, error) {
 	h.Set(echo.HeaderCacheControl, "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	s := &Writer{response: w, control: http.NewResponseController(w)}
+	s.channel, _ = w.Writer.(*channel)
 	var head []byte
-	if web.AcceptsGzip(c.Request()) {
+	if s.channel == nil && web.AcceptsGzip(c.Request()) {
 		h.Set(echo.HeaderContentEncoding, "gzip")
 		s.gzip, head = &gzipTail{}, gzipHead
 	}
@@ -106,13 +108,21 @@ func lines(cursor, data string) []byte {
 	return out.Bytes()
 }
 
-// send sends a piece.
-func (w *Writer) send(t *piece) error {
-	if w.gzip == nil {
-		return w.write(t.plain)
+// send sends the pieces of one message.
+func (w *Writer) send(message ...*piece) error {
+	if w.channel != nil {
+		return w.channel.send(message...)
 	}
-	w.gzip.add(t.plain)
-	return w.write(t.block())
+	var out []byte
+	for _, p := range message {
+		if w.gzip == nil {
+			out = append(out, p.plain...)
+			continue
+		}
+		w.gzip.add(p.plain)
+		out = append(out, p.block()...)
+	}
+	return w.write(out)
 }
 
 func (w *Writer) write(bytes []byte) error {

@@ -7,5 +7,6 @@ import "./needs.js";
 import "./notes.js";
 import "./palette.js";
 import "./send.js";
+import "./streams.js";
 import "./time.js";
 import "./toast.js";

@@ -50,7 +50,7 @@ func JobLog(key string, w LogView) string { return with(Job(key)+"/log", w.value
 func LiveLog(key string, after int64, w LogView) string {
 	v := w.values()
 	v.Set("after", strconv.FormatInt(after, 10))
-	return with(Job(key)+"/log/stream", v)
+	return with(LivePath+Job(key)+"/log", v)
 }
 
 // Attempts returns the page of a job's attempts before an epoch, 0 for the newest.

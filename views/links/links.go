@@ -40,6 +40,9 @@ const (
 	NeedsYou     = "/needs-you"
 	Status       = "/status"
 	Recover      = "/status/recover"
+	// LivePath is what the addresses of all streams begin with; Streams carries several of them.
+	LivePath = "/live"
+	Streams  = "/streams"
 )
 
 // Setup returns the page of a set-up link.
@@ -197,7 +200,7 @@ func live(after string, v url.Values) string {
 	if after != "" {
 		v.Set("after", after)
 	}
-	return with("/live", v)
+	return with(LivePath, v)
 }
 
 func with(path string, v url.Values) string {
