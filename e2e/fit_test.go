@@ -110,6 +110,9 @@ func TestNothingRunsOutOfItsPanel(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	paths := furnishLong(t, s)
+	owner := s.visit(desktop)
+	owner.logIn()
+	owner.invites(long("member")+fmt.Sprint(time.Now().UnixNano())+"@"+long("company")[:50]+".example", long("Member"), "viewer")
 	for _, width := range []int{360, 390, 768, 1024, 1440} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()

@@ -38,31 +38,38 @@ func (v *visitor) tabTo(selector string) {
 	v.t.Fatalf("Tab does not reach %s at %s", selector, v.tab.URL())
 }
 
+// invites lets somebody join, who stands at the board then.
+func (v *visitor) invites(email, name, role string) *visitor {
+	v.t.Helper()
+	v.open("/settings/members")
+	v.fill("#email", email)
+	v.must("choose a role", selectOption(v, "#role", role))
+	v.click("#invite-form button[type=submit]")
+	link, err := v.tab.Locator("#new-link pre").TextContent()
+	v.must("read the link", err)
+	guest := v.s.visit(desktop)
+	guest.open(link)
+	guest.fill("#name", name)
+	guest.fill("#password", guestPassword)
+	guest.click("#join button[type=submit]")
+	guest.must("reach the board", guest.tab.WaitForURL("**/board"))
+	return guest
+}
+
 // A role is changed by keyboard and back by mouse; what it allows follows at once.
 func TestARoleIsChanged(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	owner, email := s.visit(desktop), fmt.Sprintf("bob-%s@kestrel.example", ids.New())
 	owner.logIn()
-	owner.open("/settings/members")
-	owner.fill("#email", email)
-	owner.must("choose a role", selectOption(owner, "#role", "viewer"))
-	owner.click("#invite-form button[type=submit]")
-	link, err := owner.tab.Locator("#new-link pre").TextContent()
-	owner.must("read the link", err)
-	guest := s.visit(desktop)
-	guest.open(link)
-	guest.fill("#name", "Bob Lee")
-	guest.fill("#password", guestPassword)
-	guest.click("#join button[type=submit]")
-	guest.must("reach the board", guest.tab.WaitForURL("**/board"))
+	guest := owner.invites(email, "Bob Lee", "viewer")
 	guest.open("/agents")
 	guest.gone("nav[aria-label=Main] a[href='/jobs/new']")
 
 	owner.open("/settings/members")
 	row := "tr:has-text('" + email + "')"
 	owner.focus(row + " select")
-	owner.key("ArrowUp")
+	owner.key("m")
 	owner.tabTo("tr form button")
 	owner.key("Enter")
 	owner.sees("#toasts:has-text('The member is a member now.')")

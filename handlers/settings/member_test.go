@@ -24,7 +24,7 @@ func TestMembersSayWhoIsHereAndWhatRolesMay(t *testing.T) {
 	handlertest.WantText(t, doc, "tr[data-member='"+me+"']", "Ada <b> you")
 	handlertest.WantText(t, doc, "tr[data-member='"+me+"']", "owner")
 	handlertest.WantCount(t, doc, "tr[data-member='"+me+"'] form, tr[data-member='"+me+"'] button", 0)
-	handlertest.WantText(t, doc, "tr[data-member='"+bob+"']", "Bob E-mail "+bob+"@example.org")
+	handlertest.WantText(t, doc, "tr[data-member='"+bob+"']", "Bob "+bob+"@example.org")
 	handlertest.WantCount(t, doc, "tr[data-member='"+bob+"'] option[value=viewer][selected]", 1)
 	handlertest.WantCount(t, doc, "tr[data-member='"+bob+"'] option", 4)
 	handlertest.WantText(t, doc, "#dlg-remove-"+bob, "Remove Bob?")
