@@ -338,6 +338,18 @@ func TestTheOutboxOutlastsTheAgent(t *testing.T) {
 	})
 }
 
+// A report that says nothing, such as of a damaged file, keeps no agent from its work.
+func TestAnEmptyReportInTheOutboxIsLeftThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, out := &server{jobs: []string{"FB-1"}, directive: api.DirectiveContinue}, &memory{kept: map[string]agent.Report{"damaged": {}}}
+		run(t, s, time.Minute, func(context.Context, *agent.Job) (agent.Result, error) { return agent.Result{}, nil },
+			func(o *agent.Options) { o.Outbox = out })
+		if len(s.called("fleet/complete")) != 1 || len(out.kept) != 1 {
+			t.Errorf("%d jobs were completed, and %d reports are kept", len(s.called("fleet/complete")), len(out.kept))
+		}
+	})
+}
+
 // An agent that may not claim any more ends with the refusal.
 func TestAnAgentThatIsCutOffEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,7 +56,7 @@ func Release(r api.LeaseRelease) error { return &ending{Report{Release: &r}} }
 // Ask returns an error that parks the job with a question; the next attempt has the answer.
 func Ask(question string) error { return &ending{Report{Ask: &api.Question{Question: question}}} }
 
-// body returns the body of the call that makes the report.
+// body returns the body of the call that makes the report; nil where it says nothing.
 func (r *Report) body() api.LeaseEnd {
 	switch {
 	case r.Complete != nil:
@@ -65,8 +65,10 @@ func (r *Report) body() api.LeaseEnd {
 		return r.Fail
 	case r.Release != nil:
 		return r.Release
+	case r.Ask != nil:
+		return r.Ask
 	}
-	return r.Ask
+	return nil
 }
 
 // address sets the attempt that the report is about, and the checkpoint where it has none.
@@ -104,6 +106,10 @@ func fit(text string, maxLength int) string {
 
 // deliver sends a report until the server has decided about it or ctx ends.
 func (a *agent) deliver(ctx context.Context, r Report) {
+	if r.body() == nil {
+		a.Log.Error("a report in the outbox does not say how its attempt ended, and stays there")
+		return
+	}
 	for pause := time.Duration(0); ctx.Err() == nil; {
 		// The same report gets the same answer however often it is sent.
 		err := a.withValidToken(ctx, func() error {
