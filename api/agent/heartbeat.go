@@ -74,9 +74,10 @@ func (a *agent) beat(ctx context.Context, timeout time.Duration) (*api.Heartbeat
 
 // isUnknown reports whether nobody works on a lease that is the agent's, since the answer to the
 // claim was lost. A claim that was under way before or after the heartbeat may have brought the lease,
-// or may still bring it: then it is not unknown.
+// or may still bring it: then it is not unknown. The lease is looked for last, for a claim that ends
+// in between has added it.
 func (a *agent) isUnknown(s api.LeaseStanding, claimedBefore bool) bool {
-	return !claimedBefore && find(a.heldJobs(), s) == nil && !a.isClaiming()
+	return !claimedBefore && !a.isClaiming() && find(a.heldJobs(), s) == nil
 }
 
 // find returns the job with a lease; nil where there is none.

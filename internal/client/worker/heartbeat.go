@@ -61,6 +61,8 @@ func (w *Worker) heartbeat(ctx context.Context) error {
 // obey does what a heartbeat's answer wants, and gives back leases that nobody works on:
 // those of a claim whose answer was lost.
 func (w *Worker) obey(ctx context.Context, sent time.Duration, said *api.HeartbeatAnswer, asked bool) {
+	// This comes before the look for a lease: a claim that ends in between holds what it brought.
+	asked = asked || w.leases.isAsking()
 	for _, s := range said.Leases {
 		if l := w.leases.find(s.Job, s.Epoch); l != nil {
 			if s.ExpiresAt != nil {
@@ -69,7 +71,7 @@ func (w *Worker) obey(ctx context.Context, sent time.Duration, said *api.Heartbe
 			l.obey(s.Directive, s.Reason)
 			continue
 		}
-		if !asked && !w.leases.isAsking() && s.Directive != api.DirectiveFenced {
+		if !asked && s.Directive != api.DirectiveFenced {
 			w.giveBack(ctx, s.Job, s.Epoch)
 		}
 	}
