@@ -153,13 +153,16 @@ func (d *delivery) handOver(attempts context.Context) {
 	}
 }
 
-// formRefusals are the statuses by which the server refuses a report for its form.
-var formRefusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+// isRefusedForForm reports whether the server refused a call for its form.
+func isRefusedForForm(err error) bool {
+	refusal, ok := errors.AsType[*api.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, refusal.Status)
+}
 
 // replaceRefused returns the failure to send in the place of a report that was refused for its
 // form: sent again, the report would be refused again, and nobody would learn of the attempt.
 func replaceRefused(r outbox.Report, refusal *api.Error) (outbox.Report, bool) {
-	if refusal == nil || r.Plain || !slices.Contains(formRefusals, refusal.Status) {
+	if refusal == nil || r.Plain || !isRefusedForForm(refusal) {
 		return r, false
 	}
 	kind, retryable := "other", false
@@ -217,18 +220,16 @@ func (d *delivery) decide(ctx context.Context) (refusal *api.Error, found []clai
 // send sends the report, and the usage and the lines before it. It returns the job as it is then,
 // with what the worker got for the seat, nil where the report was refused.
 func (d *delivery) send(ctx context.Context, next *api.NextRequest) (*api.Job, error) {
-	for _, raw := range d.r.Usage {
-		answer, err := call(raw, func(b api.UsageReport) (*api.ReportUsageResponse, error) {
-			return d.api.ReportUsageWithResponse(ctx, b)
-		})
-		if !api.Decided(err) {
+	for ; len(d.r.Usage) > 0; d.r.Usage = d.r.Usage[1:] { // what is decided is not sent again
+		var part api.UsageReport
+		if err := json.Unmarshal(d.r.Usage[0], &part); err != nil {
 			return nil, err
 		}
+		refused, err := sendUsage(ctx, d.api, part)
 		if err != nil {
-			d.countRefused(d.r.Job, []string{"Usage was refused: " + err.Error()})
-			continue
+			return nil, err
 		}
-		d.countRefused(d.r.Job, refusedUsage(&answer.JSON200.Results))
+		d.countRefused(d.r.Job, refused)
 	}
 	for _, raw := range d.r.Logs {
 		_, err := call(raw, func(b api.LogBatch) (*api.WriteLogsResponse, error) {

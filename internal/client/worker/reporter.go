@@ -183,10 +183,29 @@ func (r *reporter) flush(ctx context.Context) bool {
 		r.again(progress)
 		return false
 	}
+	if isRefusedForForm(err) {
+		r.log("ERROR", "progress.refused", "The progress was refused: "+err.Error())
+		return r.sendUsageAlone(ctx, progress)
+	}
 	if err == nil && answer.JSON200 != nil {
 		r.lease.obey(answer.JSON200.Directive, answer.JSON200.Reason)
 		r.tellRefused(refusedUsage(answer.JSON200.UsageResults))
 	}
+	return true
+}
+
+// sendUsageAlone sends the usage of a report that was refused: it may not be what was wrong with it. It
+// reports whether the server decided about it.
+func (r *reporter) sendUsageAlone(ctx context.Context, p *api.ProgressReport) bool {
+	if p.Usage == nil {
+		return true
+	}
+	refused, err := sendUsage(ctx, r.api, api.UsageReport{Job: &p.Job, Epoch: &p.Epoch, Entries: *p.Usage})
+	if err != nil {
+		r.again(p)
+		return false
+	}
+	r.tellRefused(refused)
 	return true
 }
 

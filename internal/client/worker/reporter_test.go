@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -30,6 +31,7 @@ type listener struct {
 	usage     map[string]int64  // output tokens by entry
 	step      string
 	refuses   map[string]bool // entries, with a sentence
+	malformed string          // the entry for which it refuses a whole call
 	log       strings.Builder // the worker's own
 }
 
@@ -42,9 +44,10 @@ func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	var said struct {
-		Lines []api.NewLogLine
-		Step  *string `json:"current_step"`
-		Usage []api.UsageEntry
+		Lines   []api.NewLogLine
+		Step    *string `json:"current_step"`
+		Usage   []api.UsageEntry
+		Entries []api.UsageEntry
 	}
 	if err := json.Unmarshal(body, &said); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -54,7 +57,12 @@ func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, l := range said.Lines {
 		s.lines[*l.ID] = l.Message
 	}
-	for _, e := range said.Usage {
+	all := append(said.Usage, said.Entries...)
+	if slices.ContainsFunc(all, func(e api.UsageEntry) bool { return e.ID == s.malformed }) {
+		http.Error(w, "no text", http.StatusUnprocessableEntity)
+		return
+	}
+	for _, e := range all {
 		if s.refuses[e.ID] {
 			results = append(results, `{"id": "`+e.ID+`", "status": "refused", "code": "validation_failed", "message": "Some fields need another value.",
 				"fields": {"model": "It must be given."}}`)
@@ -67,7 +75,8 @@ func (s *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.step = *said.Step
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"directive": "`+s.directive+`", "expires_at": null, "usage_results": [`+strings.Join(results, ",")+`]}`)
+	_, _ = io.WriteString(w, `{"directive": "`+s.directive+`", "expires_at": null, "usage_results": [`+strings.Join(results, ",")+`], "results": [`+
+		strings.Join(results, ",")+`]}`)
 }
 
 // listen starts a listener, and a reporter that speaks to it.
@@ -163,6 +172,44 @@ func TestUsageOutlivesLinesThatAreNotTaken(t *testing.T) {
 	if !r.flush(t.Context()) || s.usage["m1"] != 7 || s.step != "reads" || len(s.lines) != 1 {
 		t.Errorf("the server was told %v, %v, %q", s.lines, s.usage, s.step)
 	}
+}
+
+// An entry for which the server refuses the whole call costs none of those beside it, neither while
+// the attempt runs nor at its end.
+func TestUsageBesideAMalformedEntryCounts(t *testing.T) {
+	s, r := listen(t)
+	s.malformed = "m3"
+	use := func() {
+		for _, id := range []string{"m1", "m2", "m3", "m4", "m5"} {
+			r.event(engines.Event{Usage: []transcript.Entry{{ID: id, Provider: "p", Model: "m", Output: 7}}})
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		if got := slices.Sorted(maps.Keys(s.usage)); !slices.Equal(got, []string{"m1", "m2", "m4", "m5"}) {
+			t.Errorf("%s the server has %v", when, got)
+		}
+		if logged := s.log.String(); strings.Count(logged, "was refused") != 1 || !strings.Contains(logged, "The usage m3 was refused") {
+			t.Errorf("%s the worker logged %s", when, logged)
+		}
+		clear(s.usage)
+		s.log.Reset()
+	}
+	use()
+	if !r.flush(t.Context()) {
+		t.Error("the server has not decided")
+	}
+	check("while the attempt runs")
+	use()
+	report, err := (&attempt{reporter: r, lease: r.lease}).report(ending{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{Options: Options{Log: slog.New(slog.NewTextHandler(&s.log, nil))}, api: r.api}
+	if _, err := w.newDelivery(report, nil).send(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	check("at the end")
 }
 
 // However much usage waits when an attempt ends, all of it goes with the report, in calls that

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -49,6 +50,33 @@ func refusedUsage(results *api.UsageResults) (list []string) {
 		list = append(list, fmt.Sprintf("The usage %s was refused: %s", r.ID, why))
 	}
 	return list
+}
+
+// sendUsage reports usage, and returns in words which entries the server refused. A call that is
+// refused for its form is made again in halves, so that the entries beside the bad one count. The
+// error says that the server has not decided.
+func sendUsage(ctx context.Context, to *api.Client, report api.UsageReport) (refused []string, err error) {
+	answer, err := to.ReportUsageWithResponse(ctx, report)
+	switch {
+	case err == nil:
+		return refusedUsage(&answer.JSON200.Results), nil
+	case !api.Decided(err):
+		return nil, err
+	case len(report.Entries) < 2 || !isRefusedForForm(err):
+		for _, e := range report.Entries {
+			refused = append(refused, fmt.Sprintf("The usage %s was refused: %v", e.ID, err))
+		}
+		return refused, nil
+	}
+	for half := range slices.Chunk(report.Entries, (len(report.Entries)+1)/2) {
+		report.Entries = half
+		more, err := sendUsage(ctx, to, report)
+		if err != nil {
+			return nil, err
+		}
+		refused = append(refused, more...)
+	}
+	return refused, nil
 }
 
 // countRefused counts entries of usage that were refused as errors, and logs each.
