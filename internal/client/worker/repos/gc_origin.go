@@ -180,10 +180,13 @@ func (o *originBranches) isContained(ctx context.Context, branch string) bool {
 	commit := o.tips[branch]
 	into := theirs + o.knownDefault()
 	unlock, err := o.lock(ctx)
-	if err != nil || o.knownDefault() == "" {
+	if err != nil {
 		return false
 	}
 	defer unlock()
+	if o.knownDefault() == "" {
+		return false
+	}
 	for _, name := range []string{o.knownDefault(), branch} {
 		if err := o.fetchBranch(ctx, name); err != nil {
 			return false

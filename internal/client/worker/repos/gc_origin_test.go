@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,27 @@ func TestABranchWhoseMergeIsTakenBackStays(t *testing.T) {
 	if now := branchesAt(t, origin); now[branch] != commit {
 		t.Errorf("the origin has %v", now)
 	}
+}
+
+// The look at the branches of a mirror whose default branch nobody knows leaves no lock behind.
+func TestAMirrorOfNoKnownDefaultIsNotLeftLocked(t *testing.T) {
+	r, _, _ := withOrigin(t)
+	_, commit := pushed(t, r, Attempt{Repo: "ledger", Job: "FB-1", ID: "a", Epoch: 1}, "one.txt")
+	m := r.mirrorFor(must[source](t)(r.source(t.Context(), "ledger")))
+	if err := os.Remove(filepath.Join(m.dir, defaultFile)); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{ended: []EndedBranch{{Job: "FB-1", ID: "a", Epoch: 1, Commit: commit, Unmerged: true}}}
+	if planned := must[[]removal](t)(cleanup{r, GCOptions{Ended: s.answer}}.planOrigin(t.Context(), m)); len(planned) > 0 {
+		t.Errorf("planned: %+v", planned)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 }
 
 // A branch that is moved between the look and the removal stays, and so does one that the
