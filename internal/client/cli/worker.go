@@ -188,9 +188,8 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 	if err != nil {
 		return worker.Options{}, err
 	}
-	state := cmp.Or(f.state, c.state(f.name))
 	log := slog.New(slog.NewTextHandler(c.env.Err, nil))
-	found, err := repos.Open(repos.Options{Dir: f.repos, State: state, Clone: f.clone, Submodules: f.submodules, Log: log,
+	found, err := repos.Open(repos.Options{Dir: f.repos, State: cmp.Or(f.state, c.state(f.name)), Clone: f.clone, Submodules: f.submodules, Log: log,
 		Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})
 	if err != nil {
 		return worker.Options{}, fail(exitUsage, "%w", err)
@@ -210,7 +209,7 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		Name:       f.name,
 		Factory:    f.factory,
 		Roles:      f.roles,
-		State:      state,
+		State:      found.State,
 		Repos:      found,
 		Engines:    engines,
 		Seats:      f.seats,

@@ -111,7 +111,7 @@ func (d *demo) work(ctx context.Context, name string, seats int) error {
 	return worker.Run(
 		ctx,
 		ctx,
-		worker.Options{Server: d.Server, Enrolment: d.Enrolment, Name: name, Factory: name, State: state, Repos: found,
+		worker.Options{Server: d.Server, Enrolment: d.Enrolment, Name: name, Factory: name, State: found.State, Repos: found,
 			Engines: []engines.Engine{engines.Scripted()}, Seats: seats, Lease: time.Minute, Beat: 5 * time.Second, Log: log},
 	)
 }
