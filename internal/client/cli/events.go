@@ -59,7 +59,7 @@ func (e wantedEvents) run(ctx context.Context, c *cli) error {
 	if err != nil || !e.follow {
 		return err
 	}
-	return follow(ctx, c, server, e.stream(after), func(one api.Event) (bool, error) { return false, c.eventLine(one) })
+	return follow(ctx, c, server, e.stream(after), c.eventLine)
 }
 
 func (e wantedEvents) params() api.ListEventsParams {
@@ -160,45 +160,25 @@ func changed(changes []api.Change) string {
 	return " (" + strings.Join(reply, ", ") + ")"
 }
 
-const (
-	// pauseStream is how long a follower waits before it connects again.
-	pauseStream = time.Second
-	// longestLine bounds a line of a stream, in bytes.
-	longestLine = 4 << 20
-)
+// longestLine bounds a line of a stream, in bytes.
+const longestLine = 4 << 20
 
-// follow passes on the events that come, until take says that it is enough. A connection
-// that ends is made again from the last place on, so that each event comes once.
-func follow(ctx context.Context, c *cli, server *api.Client, from api.StreamEventsParams,
-	take func(api.Event) (bool, error)) error {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	away := false
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pause.C:
-		}
+// follow passes on the events that come, until ctx ends. A connection that ends is made again from
+// the last place on, so that each event comes once.
+func follow(ctx context.Context, c *cli, server *api.Client, from api.StreamEventsParams, take func(api.Event) error) error {
+	return c.persist(ctx, func(ctx context.Context) error {
 		// Without retries below: a follower waits by itself, for as long as it takes.
 		answer, err := server.StreamEvents(ctx, &from)
-		if err == nil {
-			away = false
-			s := stream{lines: bufio.NewReaderSize(answer.Body, 64<<10), from: &from}
-			enough, failed := s.read(take)
-			_ = answer.Body.Close()
-			if enough || failed != nil {
-				return failed
-			}
-		} else if !passes(err) {
+		if err != nil {
 			return err
 		}
-		if err != nil && !away {
-			away = true
-			fmt.Fprintln(c.env.Err, "fleet: the server is away; this goes on when it is back")
+		defer func() { _ = answer.Body.Close() }() // it was read
+		s := stream{lines: bufio.NewReaderSize(answer.Body, 64<<10), from: &from}
+		if err := s.read(take); err != nil {
+			return err
 		}
-		pause.Reset(c.env.pace(pauseStream))
-	}
+		return errNothingYet // the connection ended
+	})
 }
 
 // passes reports whether what went wrong may be over soon.
@@ -211,14 +191,15 @@ type stream struct {
 	from *api.StreamEventsParams
 }
 
-// read takes events until take has enough or fails, or the connection ends.
-func (s stream) read(take func(api.Event) (bool, error)) (enough bool, err error) {
+// read takes events until the connection ends. The error is take's, or says what no stream of
+// events has.
+func (s stream) read(take func(api.Event) error) error {
 	var data []byte
 	id := ""
 	for {
 		line, err := s.line()
 		if err != nil {
-			return false, passing(err)
+			return passing(err)
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
@@ -227,10 +208,10 @@ func (s stream) read(take func(api.Event) (bool, error)) (enough bool, err error
 			if len(data) > 0 {
 				var one api.Event
 				if err := json.Unmarshal(data, &one); err != nil {
-					return false, fmt.Errorf("the stream has something else than events: %w", err)
+					return fmt.Errorf("the stream has something else than events: %w", err)
 				}
-				if enough, err := take(one); enough || err != nil {
-					return enough, err
+				if err := take(one); err != nil {
+					return err
 				}
 			}
 			if id != "" {
@@ -244,7 +225,7 @@ func (s stream) read(take func(api.Event) (bool, error)) (enough bool, err error
 			id = string(value)
 		}
 		if len(data) > longestLine {
-			return false, errLongLine
+			return errLongLine
 		}
 	}
 }

@@ -279,8 +279,8 @@ func (s *screen) exportLines(items []api.ExportLine) error {
 // errNothingYet is a step of persist that found nothing.
 var errNothingYet = errors.New("there is nothing yet")
 
-// emptyPause is how long persist waits where there is nothing yet.
-const emptyPause = time.Second
+// persistPause is how long persist waits where there is nothing yet, or the server is away.
+const persistPause = time.Second
 
 // persist repeats a step until ctx ends, also while the server is away.
 func (c *cli) persist(ctx context.Context, step func(ctx context.Context) error) error {
@@ -293,22 +293,19 @@ func (c *cli) persist(ctx context.Context, step func(ctx context.Context) error)
 			return ctx.Err()
 		case <-pause.C:
 		}
-		wait := time.Duration(0)
+		wait := c.env.pace(persistPause)
 		switch err := step(ctx); {
 		case err == nil:
-			away = false
+			away, wait = false, 0
 		case errors.Is(err, errNothingYet):
-			away, wait = false, c.env.pace(emptyPause)
+			away = false
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !passes(err):
 			return err
-		default:
-			wait = c.env.pace(pauseStream)
-			if !away {
-				away = true
-				fmt.Fprintln(c.env.Err, "fleet: the server is away; this goes on when it is back")
-			}
+		case !away:
+			away = true
+			fmt.Fprintln(c.env.Err, "fleet: the server is away; this goes on when it is back")
 		}
 		pause.Reset(wait)
 	}

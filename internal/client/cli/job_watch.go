@@ -92,7 +92,7 @@ func (o *watching) watch(ctx context.Context, c *cli, args []string) error {
 			return err
 		}
 		from := api.StreamEventsParams{Type: &[]string{"job.*"}, After: some(place)}
-		return follow(ctx, c, server, from, func(one api.Event) (bool, error) { return false, c.eventLine(one) })
+		return follow(ctx, c, server, from, c.eventLine)
 	}
 	return watchBoard(ctx, c, server)
 }
@@ -143,12 +143,12 @@ func watchUntil(ctx context.Context, c *cli, server *api.Client, job string, loo
 	ended := make(chan error, 1)
 	go func() {
 		from := api.StreamEventsParams{Type: &[]string{"job.*"}, Job: some(job), After: some(place)}
-		ended <- follow(ctx, c, server, from, func(api.Event) (bool, error) {
+		ended <- follow(ctx, c, server, from, func(api.Event) error {
 			select {
 			case news <- struct{}{}:
 			default:
 			}
-			return false, nil
+			return nil
 		})
 	}()
 	every := time.NewTicker(c.env.pace(pauseWatch))

@@ -68,9 +68,9 @@ func TestStreams(t *testing.T) {
 		var from api.StreamEventsParams
 		var types []string
 		s := stream{lines: bufio.NewReader(strings.NewReader(test.sent)), from: &from}
-		_, err := s.read(func(one api.Event) (bool, error) {
+		err := s.read(func(one api.Event) error {
 			types = append(types, one.Type)
-			return false, nil
+			return nil
 		})
 		place := ""
 		if from.LastEventID != nil {
