@@ -39,6 +39,7 @@ var newJobWords = []flag{
 	{"file", "files", "`glob` of files that it means to touch; repeatable", nil},
 	{"", "acceptance", "`criterion` of acceptance; repeatable", nil},
 	{"", "complexity", "1 to 5, how hard it is", nil},
+	{"", "estimated_complexity", "its `size` as people estimate it, as large", nil},
 	{"minutes", "estimated_minutes", "estimate in minutes", nil},
 	{"", "tier", "`size` of model: small, standard or large", nil},
 	{"", "budget_usd", "`dollars` that all attempts together may cost", nil},
