@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
@@ -61,7 +60,7 @@ var errOwn = errors.New("the caller's own error")
 // sees its own workspace and nothing of the last one's.
 func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
 	t.Parallel()
-	seed, crossings := setting(t, "FLEETBOARD_ISOLATION_SEED", 20261121), int(setting(t, "FLEETBOARD_ISOLATION_CROSSINGS", defaultCrossings))
+	seed, crossings := envtest.Number[uint64](t, "FLEETBOARD_ISOLATION_SEED", 20261121), envtest.Number(t, "FLEETBOARD_ISOLATION_CROSSINGS", defaultCrossings)
 	t.Logf("FLEETBOARD_ISOLATION_SEED=%d", seed)
 	c := newCrossing(t)
 	var all sync.WaitGroup
@@ -110,20 +109,6 @@ func TestFewConnectionsServeManyWorkspaces(t *testing.T) {
 			t.Errorf("only %d transactions ended with %s; the test shows less than it says", c.fates[fate], fate)
 		}
 	}
-}
-
-// setting returns the number that a variable of the environment says, else otherwise.
-func setting(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 func newCrossing(t *testing.T) *crossing {

@@ -1,17 +1,15 @@
 package e2e
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 
 	"github.com/playwright-community/playwright-go"
 )
@@ -25,10 +23,9 @@ const changesEvery = 50 * time.Millisecond
 // is an edit.
 func changesInAll(t *testing.T) int {
 	t.Helper()
-	text := cmp.Or(os.Getenv("FLEETBOARD_CHANGES"), "600")
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 3 {
-		t.Fatalf("FLEETBOARD_CHANGES is %q; want a number of at least 3", text)
+	n := envtest.Number(t, "FLEETBOARD_CHANGES", 600)
+	if n < 3 {
+		t.Fatalf("FLEETBOARD_CHANGES is %d; want at least 3", n)
 	}
 	return n / 3 * 3
 }

@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
 const (
@@ -23,26 +24,12 @@ const (
 	maxFaults = 12
 )
 
-// number reads a variable of the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
 // Three servers and ten agents work while processes are killed and stopped,
 // connections cut and PostgreSQL is crashed. Afterwards every job has ended
 // exactly once, and what anybody was answered is there (P1, P2, P3, P5).
 func TestChaos(t *testing.T) {
-	seconds := number(t, "FLEETBOARD_CHAOS_SECONDS", 60)
-	seed := number(t, "FLEETBOARD_CHAOS_SEED", rand.Uint64N(1_000_000))
+	seconds := envtest.Number(t, "FLEETBOARD_CHAOS_SECONDS", 60)
+	seed := envtest.Number(t, "FLEETBOARD_CHAOS_SEED", rand.Uint64N(1_000_000))
 	t.Logf("FLEETBOARD_CHAOS_SEED=%d, %d seconds", seed, seconds)
 	length := time.Duration(seconds) * time.Second * 7 / 10
 	ctx, cancel := context.WithTimeout(t.Context(), 2*length+settleLimit+2*time.Minute)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // cluster is everything that runs: the database, the servers, the agents and the
@@ -123,7 +125,7 @@ func (s *cluster) settle(ctx context.Context, limit time.Duration) {
 func (s *cluster) alive(ctx context.Context) {
 	s.t.Helper()
 	for _, w := range s.webs {
-		if w.proc.gone() || !w.ready(ctx) {
+		if w.proc.gone() || !processtest.IsReady(ctx, w.address) {
 			s.t.Errorf("%s is not ready at the end, see %s", w.name, w.log)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/fleetboard/fleetboard/api"
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/nstest"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
 // volume is one data directory with the embedded database, for several containers.
@@ -164,7 +165,7 @@ func (v *volume) judge(ctx context.Context) {
 // Containers with one volume: rolling updates that overlap, and both killed.
 // FLEETBOARD_VOLUME_ROUNDS is how often each.
 func TestContainersOnOneVolume(t *testing.T) {
-	rounds := int(number(t, "FLEETBOARD_VOLUME_ROUNDS", 1))
+	rounds := int(envtest.Number(t, "FLEETBOARD_VOLUME_ROUNDS", 1))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+2*rounds)*time.Minute)
 	defer cancel()
 	v := newVolume(ctx, t)

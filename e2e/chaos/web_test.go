@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // web is one of the server's copies. It keeps its address over restarts.
@@ -97,7 +98,7 @@ func (w *web) launch(ctx context.Context) error {
 				return err
 			}
 		}
-		if w.ready(ctx) {
+		if processtest.IsReady(ctx, w.address) {
 			return nil
 		}
 		select {
@@ -106,21 +107,6 @@ func (w *web) launch(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-}
-
-func (w *web) ready(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.address+"/readyz", nil)
-	if err != nil {
-		return false
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	_ = answer.Body.Close()
-	return answer.StatusCode == http.StatusOK
 }
 
 // token reads one of the tokens that the first start wrote.

@@ -3,17 +3,16 @@ package factory
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
@@ -23,7 +22,7 @@ import (
 // branch is the one of the attempt that was accepted, nothing was pushed by an attempt that
 // was fenced, gc leaves no worktree, and the log is whole.
 func TestThirtyJobsUnderKills(t *testing.T) {
-	seconds, seed := setting(t, "FLEETBOARD_CHAOS_SECONDS", 30), setting(t, "FLEETBOARD_CHAOS_SEED", time.Now().UnixNano()%1_000_000)
+	seconds, seed := envtest.Number(t, "FLEETBOARD_CHAOS_SECONDS", 30), envtest.Number(t, "FLEETBOARD_CHAOS_SEED", time.Now().UnixNano()%1_000_000)
 	t.Logf("FLEETBOARD_CHAOS_SEED=%d, %d seconds", seed, seconds)
 	s := newServerAndRepos(t)
 	cut := newProxy(t, s.address)
@@ -34,7 +33,7 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 	}
 	var keys []string
 	many := 20
-	for i := range max(30, int(seconds)) {
+	for i := range max(30, seconds) {
 		work := fmt.Sprintf("echo $FLEETBOARD_EPOCH >> job-%d.txt; sleep 0.%d", i, i%10)
 		keys = append(keys, s.submitAs(api.NewJob{Title: "One of thirty", Repo: new("ledger"), MaxRetries: &many, MaxLost: &many, RetryBackoffSeconds: new(1)},
 			step{"step": "begins", "run": work}, step{"step": "goes on", "sleep_ms": 2500}, step{"run": work}))
@@ -53,20 +52,6 @@ func TestThirtyJobsUnderKills(t *testing.T) {
 		s.judge(key)
 	}
 	s.judgeHouse()
-}
-
-// setting returns a number of the environment.
-func setting(t *testing.T, name string, otherwise int64) int64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s must be a number: %v", name, err)
-	}
-	return n
 }
 
 // monkey does what hosts suffer.

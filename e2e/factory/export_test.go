@@ -8,32 +8,18 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
-// exportKills returns how often exporter or server are killed: FLEETBOARD_EXPORT_KILLS, 50 for
-// the whole test.
-func exportKills(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("FLEETBOARD_EXPORT_KILLS")
-	if text == "" {
-		return 6
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal("FLEETBOARD_EXPORT_KILLS:", err)
-	}
-	return n
-}
-
 // An exporter and the server are killed at any moment while messages are sent: in the end
-// the file holds each message once, in the order of its position.
+// the file holds each message once, in the order of its position. FLEETBOARD_EXPORT_KILLS says how
+// often one of them is killed, 50 for the whole test.
 func TestAnExportUnderKills(t *testing.T) {
 	s := newServerAndRepos(t)
 	file := filepath.Join(s.dir, "bus.jsonl")
@@ -44,7 +30,7 @@ func TestAnExportUnderKills(t *testing.T) {
 	var sending sync.WaitGroup
 	sent := 0
 	sending.Go(func() { sent = s.chatter(ctx) })
-	for range exportKills(t) {
+	for range envtest.Number(t, "FLEETBOARD_EXPORT_KILLS", 6) {
 		<-time.After(time.Duration(rand.IntN(700)) * time.Millisecond) // the moment is chance
 		if rand.IntN(3) == 0 {
 			s.server.Kill()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
@@ -19,7 +20,7 @@ import (
 // the other one ran out and another worker has the job: the work goes into quarantine, and
 // nothing of it is pushed.
 func TestTwoJobsOutliveAnOutage(t *testing.T) {
-	outage := time.Duration(setting(t, "FLEETBOARD_OUTAGE_SECONDS", 3)) * time.Second
+	outage := time.Duration(envtest.Number(t, "FLEETBOARD_OUTAGE_SECONDS", 3)) * time.Second
 	s := newServerAndRepos(t)
 	cut := newProxy(t, s.address)
 	desk := s.worker("desk", "--server", cut.url(), "--seats", "2", "--lease", (outage + 5*time.Minute).String())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,18 +64,7 @@ func (s *serverAndRepos) url() string { return "http://" + s.address }
 func (s *serverAndRepos) startServer() {
 	s.t.Helper()
 	s.server.Start()
-	s.until("the server is ready", func() bool {
-		request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url()+"/readyz", nil)
-		if err != nil {
-			return false
-		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
+	s.until("the server is ready", func() bool { return processtest.IsReady(s.t.Context(), s.address) })
 }
 
 // token returns one of those that the first start wrote.
@@ -240,23 +228,7 @@ func (s *serverAndRepos) untilFile(name string) {
 // until waits until something is so.
 func (s *serverAndRepos) until(what string, so func() bool) {
 	s.t.Helper()
-	s.within(patience, what, so)
-}
-
-// within waits for so long until something is so.
-func (s *serverAndRepos) within(longest time.Duration, what string, so func() bool) {
-	s.t.Helper()
-	deadline := time.NewTimer(longest)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			s.t.Fatalf("it is not so within %s that %s", longest, what)
-		}
-	}
+	processtest.Until(s.t, patience, what, so)
 }
 
 // events returns the types of what happened to a job, the oldest first.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/internal/coordinator/audit"
 )
 
@@ -43,13 +43,7 @@ type machine struct {
 // Every sequence of calls leaves the jobs as the table in docs/concepts.md says, every
 // write with an ended lease is refused with its reason, and nothing else changes.
 func TestWholeLives(t *testing.T) {
-	sequences := defaultSequences
-	if text := os.Getenv("FLEETBOARD_LIFE_SEQUENCES"); text != "" {
-		var err error
-		if sequences, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	sequences := envtest.Number(t, "FLEETBOARD_LIFE_SEQUENCES", defaultSequences)
 	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(sequences / workers), "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			t.Fatal(err)

@@ -24,15 +24,5 @@ const firstPort = 25000
 // until waits until something is so.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("it is not so within %s that %s", patience, what)
-		}
-	}
+	processtest.Until(t, patience, what, so)
 }

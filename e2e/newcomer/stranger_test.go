@@ -3,7 +3,6 @@ package newcomer
 import (
 	"bytes"
 	"errors"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,18 +27,7 @@ func newHost(t *testing.T) *host {
 		"HOME=" + h.dir, "FLEETBOARD_LISTEN=" + h.address, "FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example",
 		"FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12"}}
 	server.Start()
-	until(t, "the server is ready", func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.address+"/readyz", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
+	until(t, "the server is ready", func() bool { return processtest.IsReady(t.Context(), h.address) })
 	return h
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +123,46 @@ func (p *Process) AwaitEnd(timeout time.Duration) {
 	case <-time.After(timeout):
 		p.T.Fatalf("it did not end within %s", timeout)
 	}
+}
+
+// IsReady reports whether a server at an address answers that it is ready.
+func IsReady(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// Until waits until something is so. The test fails if that takes longer than timeout.
+func Until(t *testing.T, timeout time.Duration, what string, so func() bool) {
+	t.Helper()
+	if !Soon(timeout, so) {
+		t.Fatalf("it is not so within %s that %s", timeout, what)
+	}
+}
+
+// Soon reports whether something is so before a timeout.
+func Soon(timeout time.Duration, so func() bool) bool {
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
 }
 
 // PID returns the id of the process that was started last.

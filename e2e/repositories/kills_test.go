@@ -3,15 +3,14 @@ package repositories
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 )
 
 // slow is a machine whose disk is slow: each call of git that writes waits first.
@@ -23,7 +22,7 @@ var slow = host{name: "slow", flags: []string{"--seats", "4"}, pause: "0.15"}
 // some branch.
 func TestKillsWhileWorkIsSaved(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	kills, seed := setting(t, "FLEETBOARD_KILLS", 20), setting(t, "FLEETBOARD_KILLS_SEED", time.Now().UnixNano()%1_000_000)
+	kills, seed := envtest.Number(t, "FLEETBOARD_KILLS", 20), envtest.Number(t, "FLEETBOARD_KILLS_SEED", time.Now().UnixNano()%1_000_000)
 	t.Logf("FLEETBOARD_KILLS_SEED=%d FLEETBOARD_KILLS=%d", seed, kills)
 	draw := rand.New(rand.NewPCG(uint64(seed), 0))
 	w := newServerAndHosts(t)
@@ -133,18 +132,4 @@ func (w *serverAndHosts) judgeFinished(t *testing.T, repos []*repository) {
 		}
 	}
 	t.Logf("%d attempts were finished by their agents", len(finished))
-}
-
-// setting returns a number of the environment.
-func setting(t *testing.T, name string, otherwise int64) int64 {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatalf("%s must be a number: %v", name, err)
-	}
-	return n
 }

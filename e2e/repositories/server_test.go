@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,18 +41,7 @@ func newServerAndHosts(t *testing.T) *serverAndHosts {
 		"FLEETBOARD_ADMIN_EMAIL=mara@kestrel.example", "FLEETBOARD_ADMIN_PASSWORD=quiet watch room 12",
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir}}
 	w.server.Start()
-	until(t, "the server is ready", func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url()+"/readyz", nil)
-		if err != nil {
-			return false
-		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
+	until(t, "the server is ready", func() bool { return processtest.IsReady(t.Context(), w.address) })
 	var err error
 	if w.person, err = client.New(w.url(), w.token("owner-token"), api.Options{Retries: 20, LongestPause: time.Second}); err != nil {
 		t.Fatal(err)
@@ -228,23 +216,5 @@ func (w *serverAndHosts) logOf(t *testing.T, key string) string {
 // until waits until something is so.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	if !soon(so) {
-		t.Fatalf("it is not so within %s that %s", patience, what)
-	}
-}
-
-// soon reports whether something is so before patience ends.
-func soon(so func() bool) bool {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			return false
-		}
-	}
-	return true
+	processtest.Until(t, patience, what, so)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fleetboard/fleetboard/api"
+	"github.com/fleetboard/fleetboard/e2e/processtest"
 )
 
 // situation is a repository in some state, what an agent does in it, and what must be
@@ -272,7 +273,7 @@ func (s *situation) judgeWork(branch, commit string, adds map[string]entry) {
 	t.Helper()
 	at := s.at(r)
 	there := func() bool { return r.refs(at)["refs/heads/"+branch] == commit }
-	if !soon(there) {
+	if !processtest.Soon(patience, there) {
 		t.Errorf("%s is not the commit %s in %s: %v", branch, commit, at, r.refs(at))
 		return
 	}

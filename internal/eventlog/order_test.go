@@ -3,8 +3,6 @@ package eventlog_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
+	"github.com/fleetboard/fleetboard/e2e/envtest"
 	"github.com/fleetboard/fleetboard/internal/eventlog"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -27,13 +26,7 @@ const writers = 5
 // again and again and goes on from the last event it read. FLEETBOARD_TAIL_EVENTS says how many.
 func TestNobodyWhoTailsEverSkipsAnEvent(t *testing.T) {
 	t.Parallel()
-	events := 2000
-	if s := os.Getenv("FLEETBOARD_TAIL_EVENTS"); s != "" {
-		var err error
-		if events, err = strconv.Atoi(s); err != nil {
-			t.Fatal("FLEETBOARD_TAIL_EVENTS:", err)
-		}
-	}
+	events := envtest.Number(t, "FLEETBOARD_TAIL_EVENTS", 2000)
 	d := dbtest.New(t)
 	dbfactory.AnyFacts(t, d)
 	workspace := dbfactory.Workspace(t, d)
