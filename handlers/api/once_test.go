@@ -381,6 +381,15 @@ func TestARepetitionOfAChangeOfABudget(t *testing.T) {
 			t.Errorf("%s again: %v\n%s\nand first\n%s", paths[i], again.header, again.raw, first.raw)
 		}
 	}
+	// An older server stored budgets by the names of their fields, with amounts as numbers.
+	for i, stored := range map[int]string{0: `{"ID": %q, "Limits": {"Money": 5}, "Slice": 1, "State": {"Start": %[2]q, "Settled": {"Money": 3}}}`,
+		2: `{"Line": 1, "Budget": {"ID": %q, "Limits": {"Money": 5}, "Slice": 1, "State": {"Start": %[2]q, "Settled": {"Money": 3}}}}`} {
+		dbfactory.Exec(t, w.db, `UPDATE idempotent_request SET answer = $1`, fmt.Sprintf(stored, strings.TrimPrefix(path, "/budgets/"), "2026-01-01T00:00:00Z"))
+		again := w.as(w.owner, "POST", paths[i], bodies[i], "Idempotency-Key", fmt.Sprint("k", i)).want(200)
+		if now := w.as(w.owner, "GET", path, nil).want(200); !isReplay(again) || !bytes.Equal(again.raw, now.raw) {
+			t.Errorf("%s again: %s\nand now\n%s", paths[i], again.raw, now.raw)
+		}
+	}
 }
 
 // What a request made and somebody deleted since is not made again.
