@@ -34,12 +34,12 @@ type pageData struct {
 
 func (s pageData) model() view.Job {
 	j := s.job
-	column := screens.StatusColumn(j.Status)
+	column, changes := screens.StatusColumn(j.Status), jobparts.ParseChanges(j.Result)
 	m := view.Job{
 		Key: j.Key, Title: j.Title, Status: jobparts.ShownStatus(j), Percent: web.Percent(j.ProgressPercent), Version: j.Version,
 		Column: jobparts.ColumnTitles[column], ColumnURL: links.Board + "#col-" + string(column),
 		Meta: s.meta(), Created: ui.Day(j.CreatedAt), CreatedBy: j.CreatedBy, MoveURL: links.JobMove(j.Key),
-		Strip: s.strip(), Why: s.reason(),
+		Strip: s.strip(changes), Changes: changes, Why: s.reason(),
 		Body: ui.Markdown(j.Body), Feedback: j.Feedback, Question: s.question(), Thread: s.thread(),
 		Acceptance: jobparts.Criteria(j, s.canWrite), Graph: graphModel(s.Graph), Links: listLinks(s.Graph, j.Key, s.canWrite),
 		Needs: s.needs(), Money: s.money(), Limits: s.limits(), Inputs: inputsModel(j),
@@ -48,8 +48,8 @@ func (s pageData) model() view.Job {
 	if m.Result != nil {
 		m.Result.Merge, m.Result.Blob = s.merge(), s.download(s.resultBlob())
 	}
-	if m.Changes = jobparts.ParseChanges(j.Result); m.Changes != nil {
-		m.Changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
+	if changes != nil {
+		changes.PatchURL = jobparts.PatchURL(j.Key, j.Result)
 	}
 	if s.canWrite {
 		m.Actions, m.Moves, m.Ways = jobparts.Actions(j), s.moves(), jobparts.Ways(j)

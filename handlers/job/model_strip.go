@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/estimates"
 	view "github.com/fleetboard/fleetboard/views/job"
+	viewparts "github.com/fleetboard/fleetboard/views/jobparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -22,10 +23,10 @@ func (s pageData) ended() bool {
 }
 
 // strip returns the row of figures of a job that an agent works on, or has worked on to the end.
-func (s pageData) strip() []view.StripItem {
+func (s pageData) strip(c *viewparts.Changes) []view.StripItem {
 	switch {
 	case s.ended() && len(s.Attempts) > 0:
-		return s.ending()
+		return s.ending(c)
 	case s.job.Lease == nil:
 		return nil
 	}
@@ -34,9 +35,9 @@ func (s pageData) strip() []view.StripItem {
 
 // ending returns what the work came to in figures: the change, how long it took, what it cost,
 // and the commit.
-func (s pageData) ending() []view.StripItem {
+func (s pageData) ending(c *viewparts.Changes) []view.StripItem {
 	j, list := s.job, []view.StripItem(nil)
-	if c := jobparts.ParseChanges(j.Result); c != nil {
+	if c != nil {
 		m := view.StripItem{Label: "Changed", Value: web.Plural(c.Count, "file", "files"),
 			Note: ui.Say(ui.Link("Show the changes", "#changes"))}
 		if c.Counted {

@@ -58,7 +58,7 @@ func ChangeSize(j jobs.Job) Changes {
 		return Changes{Files: len(j.FilesTouched)}
 	}
 	m := ReadChanges(j.Result)
-	if c := ParseChanges(j.Result); c != nil && c.Added+c.Deleted > 0 {
+	if c := changedFiles(m); c != nil && c.Added+c.Deleted > 0 {
 		m.Files, m.Added, m.Deleted, m.Counted = c.Count, c.Added, c.Deleted, true
 	}
 	if m.Files == 0 {
@@ -78,8 +78,10 @@ func figure(raw json.RawMessage) (int, bool) {
 
 // ParseChanges returns what a result says of the changed files, nil where it says nothing. Figures
 // that it names count for more than those of its diff.
-func ParseChanges(raw json.RawMessage) *view.Changes {
-	said, m := ReadChanges(raw), &view.Changes{}
+func ParseChanges(raw json.RawMessage) *view.Changes { return changedFiles(ReadChanges(raw)) }
+
+func changedFiles(said Changes) *view.Changes {
+	m := &view.Changes{}
 	m.Files, m.Conflicts = parseDiff(said.Diff)
 	if len(m.Files) == 0 {
 		for _, path := range said.Paths {
