@@ -160,8 +160,10 @@ func TestTheBoardIsLightOnTheWire(t *testing.T) {
 	}
 	measured := func(what string, change func(), shown string) int {
 		before := quiet()
+		live := w.of("/live") + 100
 		change()
 		v.sees(shown)
+		eventually(t, what+" to be counted", func() bool { return w.of("/live") > live })
 		n := quiet() - before
 		t.Logf("%s: %d bytes", what, n)
 		return n
