@@ -71,7 +71,9 @@ type Steps map[string]map[string]spend.Nanos
 // hour.
 //
 // Faults: Forbidden; Validation by field.
-func (s *Service) Steps(ctx context.Context, who tenancy.Principal, query Query, of Dimension, names []string, step Dimension) (list Steps, err error) {
+func (s *Service) Steps(ctx context.Context, who tenancy.Principal, query Query, of Dimension, names []string, step Dimension) (
+	list Steps, err error,
+) {
 	if err := mayRead(who); err != nil {
 		return nil, err
 	}
