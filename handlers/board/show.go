@@ -47,7 +47,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 		page.Board.FirstRun, page.Board.NoMatch = &first, nil
 	}
 	web.OneNote(c, shell.Section, page.Board.Note, shell.Money)
-	return web.Render(c, http.StatusOK, view.View(page))
+	return web.RenderLive(c, http.StatusOK, shell, view.View(page))
 }
 
 func newBoardView(filter links.Filter, who tenancy.Principal, b screens.Board) boardView {

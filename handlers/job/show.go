@@ -42,7 +42,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	}
 	log := logData{job: job, found: page.Log, more: page.MoreLog, now: web.Now(page.Fleet)}.model()
 	log.State = logState(job, page.Fleet)
-	return web.Render(c, http.StatusOK, view.View(view.Page{Shell: shell,
+	return web.RenderLive(c, http.StatusOK, shell, view.View(view.Page{Shell: shell,
 		Job: data.model(), Log: log}))
 }
 

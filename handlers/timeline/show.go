@@ -50,7 +50,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if !sheet.past && !sheet.noJob {
 		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
 	}
-	return web.Render(c, http.StatusOK, view.View(shell, sheet.model()))
+	return web.RenderLive(c, http.StatusOK, shell, view.View(shell, sheet.model()))
 }
 
 // newest returns the place after what the page shows: the log's head when it was

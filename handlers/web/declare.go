@@ -115,5 +115,5 @@ func (p Page[M]) Show(c echo.Context, who tenancy.Principal, status int, change 
 	if p.Live.View != nil {
 		shell.LiveURL = links.Live(p.Name(), frame.Cursor, r.Query)
 	}
-	return Render(c, status, p.View(shell, m))
+	return RenderLive(c, status, shell, p.View(shell, m))
 }

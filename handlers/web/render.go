@@ -7,6 +7,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+
+	"github.com/fleetboard/fleetboard/views/layout"
 )
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -21,6 +23,16 @@ func Render(c echo.Context, status int, component templ.Component) error {
 // length tells nothing of the secret.
 func RenderSecret(c echo.Context, status int, component templ.Component) error {
 	return render(c, status, component, false)
+}
+
+// RenderLive is Render for a page with a stream, which brings what changed since the page was made:
+// going back to it, a browser shows the page that it has. One that says something once, as a toast,
+// is not kept. Vary: Cookie, which the guard sets, has the browser ask again after a log-out.
+func RenderLive(c echo.Context, status int, shell layout.Shell, page templ.Component) error {
+	if status == http.StatusOK && shell.LiveURL != "" && len(shell.Toasts) == 0 && !IsHX(c) {
+		c.Response().Header().Set(echo.HeaderCacheControl, "private, no-cache")
+	}
+	return Render(c, status, page)
 }
 
 func render(c echo.Context, status int, component templ.Component, compressed bool) error {
