@@ -47,7 +47,8 @@ func (s *Server) pages() []web.Route {
 		live.Simple(status), live.Simple(money), live.Simple(threads))
 
 	return slices.Concat(
-		[]web.Route{web.GetLong(links.LivePath, tenancy.ReadBoard, s.Live.Show), web.GetLong(links.Streams, tenancy.SignedIn, live.Multiplex)},
+		[]web.Route{web.GetLong(links.LivePath, tenancy.ReadBoard, s.Live.Show),
+			web.GetLong(links.Streams, tenancy.SignedIn, live.Multiplex)},
 		boards.Routes(), jobPages.Routes(), reviews.Routes(), needs.Routes(), agent.Routes(), events.Routes(),
 		jobform.New(site).Routes(),
 		palette.New(site).Routes(), search.New(site).Routes(), usage.New(site).Routes(),

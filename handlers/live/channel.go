@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ type head struct {
 // serve answers a request with h, from its head to its end.
 func (ch *channel) serve(h http.Handler, r *http.Request) {
 	defer func() {
-		if v := recover(); v != nil && v != http.ErrAbortHandler {
+		v := recover()
+		if err, _ := v.(error); v != nil && !errors.Is(err, http.ErrAbortHandler) {
 			panic(v)
 		}
 		if !ch.streams() {
