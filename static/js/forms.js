@@ -136,7 +136,10 @@ addEventListener("click", (e) => {
   if (link?.href === location.href) setTimeout(land);
 });
 land();
-// The browser goes to a part last, and takes the focus along. Back brings the page as it was.
+// The browser goes to a part last, and takes the focus along, but not from a person who is writing
+// elsewhere by then. Back brings the page as it was.
 addEventListener("load", () => {
-  if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") setTimeout(land);
+  const at = document.activeElement;
+  const elsewhere = at?.matches(fields) && !named(location.hash.slice(1))?.contains(at);
+  if (!elsewhere && performance.getEntriesByType("navigation")[0]?.type !== "back_forward") setTimeout(land);
 });
