@@ -1810,7 +1810,7 @@ type BudgetScope string
 
 // BudgetSeries defines model for BudgetSeries.
 type BudgetSeries struct {
-	// Points How the period stood at the end of each bucket, and now.
+	// Points How the period began, how it stood at the end of each bucket, and now.
 	Points []BudgetPoint `json:"points"`
 
 	// Projection What will have been settled, from now on; empty where nothing can be told.

@@ -410,6 +410,65 @@ func (q *Queries) BudgetPeriodsOpen(ctx context.Context, db DBTX, workspaceID uu
 	return items, nil
 }
 
+const budgetPeriodsPast = `-- name: BudgetPeriodsPast :many
+SELECT p.period_start, p.period_end, p.limit_nanos, p.limit_tokens, p.limit_runs, p.settled_nanos, p.reserved_nanos,
+    p.settled_tokens, p.reserved_tokens, p.runs, p.unpriced_tokens
+FROM budget_period p WHERE p.workspace_id = $1 AND p.budget_id = $2 AND p.period_start < $3
+ORDER BY p.period_start DESC LIMIT $4
+`
+
+type BudgetPeriodsPastRow struct {
+	PeriodStart    time.Time
+	PeriodEnd      time.Time
+	LimitNanos     *int64
+	LimitTokens    *int64
+	LimitRuns      *int64
+	SettledNanos   int64
+	ReservedNanos  int64
+	SettledTokens  int64
+	ReservedTokens int64
+	Runs           int64
+	UnpricedTokens int64
+}
+
+// The periods of a budget before one, the last first.
+func (q *Queries) BudgetPeriodsPast(ctx context.Context, db DBTX, workspaceID uuid.UUID, budgetID uuid.UUID, before time.Time, maxRows int) ([]BudgetPeriodsPastRow, error) {
+	rows, err := db.Query(ctx, budgetPeriodsPast,
+		workspaceID,
+		budgetID,
+		before,
+		maxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetPeriodsPastRow{}
+	for rows.Next() {
+		var i BudgetPeriodsPastRow
+		if err := rows.Scan(
+			&i.PeriodStart,
+			&i.PeriodEnd,
+			&i.LimitNanos,
+			&i.LimitTokens,
+			&i.LimitRuns,
+			&i.SettledNanos,
+			&i.ReservedNanos,
+			&i.SettledTokens,
+			&i.ReservedTokens,
+			&i.Runs,
+			&i.UnpricedTokens,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const budgetReservationsFree = `-- name: BudgetReservationsFree :many
 WITH held AS MATERIALIZED (
     SELECT DISTINCT r.period_start FROM budget_reservation r WHERE r.workspace_id = $1 AND r.budget_id = $2

@@ -5,6 +5,13 @@ SELECT p.budget_id, p.period_start, p.period_end, p.limit_nanos, p.limit_tokens,
 FROM (SELECT unnest(@budget_ids::uuid[]) AS budget_id, unnest(@starts::timestamptz[]) AS period_start) w
 JOIN budget_period p ON p.workspace_id = @workspace_id AND p.budget_id = w.budget_id AND p.period_start = w.period_start;
 
+-- name: BudgetPeriodsPast :many
+-- The periods of a budget before one, the last first.
+SELECT p.period_start, p.period_end, p.limit_nanos, p.limit_tokens, p.limit_runs, p.settled_nanos, p.reserved_nanos,
+    p.settled_tokens, p.reserved_tokens, p.runs, p.unpriced_tokens
+FROM budget_period p WHERE p.workspace_id = @workspace_id AND p.budget_id = @budget_id AND p.period_start < @before
+ORDER BY p.period_start DESC LIMIT @max_rows;
+
 -- name: BudgetPeriodsLock :many
 -- BudgetPeriods of what nobody else changes until the transaction ends, in the order
 -- in which all lock them.

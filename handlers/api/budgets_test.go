@@ -69,7 +69,7 @@ func (w *apiServer) checkLedger(path string) {
 		t.Errorf("the ledger has %v", kinds)
 	}
 	series := w.as(w.owner, "GET", path+"/series?bucket=hour", nil).want(200)
-	if series.count("points") != 1 || series.text("points", 0, "limit_usd") != "0.000000001" {
+	if series.count("points") != 2 || series.text("points", 0, "limit_usd") != "0.000000001" {
 		t.Errorf("the series is %v", series)
 	}
 }

@@ -159,14 +159,23 @@ func summary(b budgets.Budget) view.Summary {
 	m, end := toMeasure(b.State), toEnd(b)
 	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
 		SettledURL: links.BudgetLedger(b.ID.String(), "settle", 0), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0),
-		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: b.Projection.BurnPerDay7d.String(), BurnOver: "over 7 days",
+		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: b.Projection.BurnPerDay7d.String(), BurnOver: burnOver(b),
 		BurnNow: b.Projection.BurnPerDay1h.String() + " a day over the last hour",
-		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Facts: facts(b)}
+		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Uses: uses(b.State), Facts: facts(b)}
 	if n := b.State.UnpricedTokens; n > 0 {
 		s.Unpriced = web.Plural(int(n), "token has", "tokens have") +
 			" no known price: they count with what agents said that they cost, if anything."
 	}
 	return s
+}
+
+// burnOver says over which time the burn rate is: a week, or since the first charge.
+func burnOver(b budgets.Budget) string {
+	since := b.SpentSince
+	if since == nil || since.Before(b.Projection.From.AddDate(0, 0, -7)) {
+		return "over 7 days"
+	}
+	return "since " + since.In(budgetZone(b)).Format("2 Jan 15:04")
 }
 
 // end is when the money is gone, in words.
@@ -244,14 +253,6 @@ func facts(b budgets.Budget) []view.Fact {
 		full = "Hard: it holds claims and pauses jobs"
 	}
 	list := []view.Fact{{Name: "For", Text: about(b)}, {Name: "Period", Text: period}, {Name: "When used up", Text: full}}
-	if b.State.Tokens != nil {
-		list = append(list, view.Fact{Name: "Tokens",
-			Text: ui.Count(int(b.State.Settled.Tokens)) + " of " + ui.Count(int(*b.State.Tokens))})
-	}
-	if b.State.Runs != nil {
-		list = append(list, view.Fact{Name: "Runs",
-			Text: ui.Count(int(b.State.Settled.Runs)) + " of " + ui.Count(int(*b.State.Runs))})
-	}
 	if b.ThrottledBelow > 0 {
 		list = append(list, view.Fact{Name: "Throttled", Text: "Jobs below priority " + strconv.Itoa(b.ThrottledBelow) + " wait"})
 	}

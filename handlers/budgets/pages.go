@@ -67,6 +67,9 @@ func (p *pages) read(ctx context.Context, r web.Request) (view.Budgets, error) {
 		return m, err
 	}
 	m.Chart = chart(series)
+	if m.Past, err = p.past(ctx, r.Who, one); err != nil {
+		return m, err
+	}
 	m.Models, err = p.usageByModel(ctx, r.Who, one, time.Now())
 	return m, err
 }

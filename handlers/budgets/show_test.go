@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/e2e/handlertest"
@@ -81,6 +82,36 @@ func TestABudgetOfTokens(t *testing.T) {
 	budget(t, d, budgets.Input{Name: "Tokens", Scope: budgets.Workspace, Period: budgets.Day, Limits: budgets.Limits{Tokens: &most}})
 	doc := handlertest.Page(t, d.Get("/budgets"), http.StatusOK)
 	handlertest.WantText(t, doc, "#budget-h", "Tokens, free of 1,000,000 tokens")
+}
+
+// What was used stands side by side in money, tokens and runs, and the last six periods below the
+// chart: one that passed its limit in red, none yet as a sentence, and nothing where a budget has no
+// periods.
+func TestUsesAndPastPeriods(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	b := budget(t, d, budgets.Input{Name: "All", Scope: budgets.Workspace, Period: budgets.Month, Timezone: "Europe/Berlin",
+		Limits: budgets.Limits{Money: dollars(100)}})
+	once := budget(t, d, budgets.Input{Name: "Once", Scope: budgets.Workspace, Period: budgets.Once, Limits: budgets.Limits{Money: dollars(1)}})
+	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 40000000000, settled_tokens = 1200000, runs = 7 WHERE budget_id = $1`, b.ID)
+	page := "/budgets?budget=" + b.ID.String()
+	doc := handlertest.Page(t, d.Get(page), http.StatusOK)
+	handlertest.WantText(t, doc, "#uses", "Settled$40.001.2 M7")
+	handlertest.WantText(t, doc, "#uses", "Limit$100.00nonenone")
+	handlertest.WantText(t, doc, "#past-periods", "No period has ended yet.")
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/budgets?budget="+once.ID.String()), http.StatusOK), "#past-periods", 0)
+	dbfactory.Exec(t, d.DB, `INSERT INTO budget_period (workspace_id, budget_id, period_start, period_end, limit_nanos, settled_nanos, settled_tokens, runs)
+		SELECT workspace_id, budget_id, (period_start AT TIME ZONE 'Europe/Berlin' - n * interval '1 month') AT TIME ZONE 'Europe/Berlin',
+			(period_start AT TIME ZONE 'Europe/Berlin' - (n - 1) * interval '1 month') AT TIME ZONE 'Europe/Berlin', 100e9, n * 30e9, 5000, n
+		FROM budget_period, generate_series(1, 7) n WHERE budget_id = $1`, b.ID)
+	doc = handlertest.Page(t, d.Get(page), http.StatusOK)
+	handlertest.WantCount(t, doc, "#past-periods tbody tr", 6)
+	handlertest.WantText(t, doc, "#past-periods .count", "the last 6 months")
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlertest.WantText(t, doc, "#past-periods tbody tr:first-child", b.State.Start.In(zone).AddDate(0, -1, 0).Format("Jan 2006")+" $30.00$100.0030%5,0001")
+	handlertest.WantText(t, doc, "#past-periods tbody tr:nth-child(4) .bad", "120%")
 }
 
 // The form makes a budget; refused, it keeps what was typed and says at the field what

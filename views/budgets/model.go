@@ -12,6 +12,7 @@ type Budgets struct {
 	One    *Summary
 	Chart  *Chart  // nil where nothing can be drawn
 	Models *Models // nil where nothing was used
+	Past   *Past   // nil for a budget without periods
 	// Estimates are not live; nil where nothing has finished.
 	Estimates *Estimates
 	Rows      []Row
@@ -38,7 +39,7 @@ type Summary struct {
 	Unpriced                string // "1,200 tokens have no known price", "" for none
 
 	Burn     string // "$31.70"
-	BurnOver string // "over 7 days"
+	BurnOver string // "over 7 days", "since 26 Nov 12:05"
 	BurnNow  string // "$50.40 a day over the last hour"
 
 	RunsOut string
@@ -46,8 +47,28 @@ type Summary struct {
 	Likely  string // "nine futures of ten by 30 Nov"
 	Warning string // "2 days before the period ends"
 
+	Uses    []Use // in money, tokens and runs
 	Facts   []Fact
 	Actions []Link // what may be done with it
+}
+
+// Use is what one budget has used of one kind.
+type Use struct{ Name, Settled, Reserved, Free, Limit string }
+
+// Past are the periods of a budget that have ended.
+type Past struct {
+	About string // "the last 6 months"
+	Rows  []PastPeriod
+}
+
+// PastPeriod is how a period ended.
+type PastPeriod struct {
+	Name         string // "Oct 2026"
+	Bar          Bar
+	Spent, Limit string
+	Percent      string
+	Tone         ui.Tone // of what passed its limit
+	Tokens, Runs string
 }
 
 // Models are what the budget's jobs used in its period, by model.

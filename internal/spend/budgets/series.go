@@ -2,6 +2,7 @@ package budgets
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
@@ -76,6 +77,30 @@ func (s *Service) Series(ctx context.Context, who tenancy.Principal, id ids.ID, 
 	return series, err
 }
 
+// Past reads how the last periods of a budget ended, the last one first: at most so many, and none of
+// a budget without periods. Forbidden; NotFound.
+func (s *Service) Past(ctx context.Context, who tenancy.Principal, id ids.ID, most int) (past []State, err error) {
+	if err := mayRead(who); err != nil {
+		return nil, err
+	}
+	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
+		list, now, err := budgetsTx(ctx, tx, who.Workspace, []ids.ID{id})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return noBudget()
+		}
+		start, _, err := list[0].bounds(now)
+		if err != nil {
+			return err
+		}
+		past, err = pastTx(ctx, tx, who.Workspace, id, start, most)
+		return err
+	}, db.Snapshot)
+	return past, err
+}
+
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -83,8 +108,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// points returns those of the present period from an instant on: of each bucket the last one,
-// and how it stands now.
+// points returns those of the present period from an instant on: how it began where that is not
+// before, of each bucket the last one, and how it stands now.
 func points(b Budget, hours []hour, since, now time.Time, bucket Bucket) []Point {
 	zone, known := loadZone(b.Timezone)
 	if !known {
@@ -108,7 +133,20 @@ func points(b Budget, hours []hour, since, now time.Time, bucket Bucket) []Point
 			list, last = append(list, h.Point), k
 		}
 	}
-	return append(list, Point{At: now, Limits: Limits{Money: b.State.Money}, Settled: b.State.Settled, Reserved: b.State.Reserved})
+	list = append(list, Point{At: now, Limits: Limits{Money: b.State.Money}, Settled: b.State.Settled, Reserved: b.State.Reserved})
+	if begins := b.begins(); !begins.Before(since) && begins.Before(list[0].At) {
+		list = slices.Insert(list, 0, Point{At: begins, Limits: list[0].Limits})
+	}
+	return list
+}
+
+// begins returns from when on the present period counts: what was spent before a budget was made
+// does not.
+func (b Budget) begins() time.Time {
+	if b.CreatedAt.After(b.State.Start) {
+		return b.CreatedAt
+	}
+	return b.State.Start
 }
 
 // hour is how a period stood at the end of an hour.

@@ -54,6 +54,17 @@ func periodsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window
 	return states, nil
 }
 
+func pastTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, before time.Time, most int) ([]State, error) {
+	rows, err := q.BudgetPeriodsPast(ctx, tx, workspace, budget, before, most)
+	return db.Map(rows, err, func(r dbsqlc.BudgetPeriodsPastRow) State {
+		return State{Start: r.PeriodStart, End: r.PeriodEnd,
+			Limits:         Limits{Money: money(r.LimitNanos), Tokens: r.LimitTokens, Runs: r.LimitRuns},
+			Settled:        Amounts{Money: spend.Nanos(r.SettledNanos), Tokens: r.SettledTokens, Runs: r.Runs},
+			Reserved:       Amounts{Money: spend.Nanos(r.ReservedNanos), Tokens: r.ReservedTokens},
+			UnpricedTokens: r.UnpricedTokens}
+	})
+}
+
 func alertsTx(ctx context.Context, tx db.Tx, workspace ids.ID, windows []window) (map[ids.ID][]Alert, error) {
 	budgets, starts, _ := columns(windows)
 	rows, err := q.BudgetAlerts(ctx, tx, budgets, starts, workspace)

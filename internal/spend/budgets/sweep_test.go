@@ -125,6 +125,36 @@ func TestAFirstDayIsForeseen(t *testing.T) {
 	}
 }
 
+// The series begins where the budget does, so that what is spent in the first hour is seen, in that
+// hour and later.
+func TestTheFirstHourIsInTheSeries(t *testing.T) {
+	for age, want := range map[string]int{"20 minutes": 2, "90 minutes": 3} {
+		t.Run(age, func(t *testing.T) {
+			w := newTestWorkspace(t)
+			b := w.made(monthly(100, func(in *budgets.Input) { in.Period = budgets.Once }))
+			w.book(b.ID, budgets.Settled, budgets.Free, budgets.Consumed, 40*dollar)
+			dbfactory.Exec(t, w.db, `UPDATE budget SET created_at = now() - $1::interval`, age)
+			if want == 3 {
+				dbfactory.Exec(t, w.db, `INSERT INTO budget_hour (workspace_id, budget_id, period_start, hour, limit_nanos, settled_nanos,
+					reserved_nanos, settled_tokens, reserved_tokens, runs)
+					SELECT workspace_id, budget_id, period_start, date_trunc('hour', now() - interval '1 hour', 'UTC'), limit_nanos, settled_nanos,
+						0, 0, 0, 0 FROM budget_period`)
+			}
+			series, err := w.Series(t.Context(), w.who, b.ID, budgets.Hourly)
+			if err != nil || len(series.Points) != want {
+				t.Fatalf("%d points, %v", len(series.Points), err)
+			}
+			first := series.Points[0]
+			if made := w.get(b.ID).CreatedAt; !first.At.Equal(made) || first.Settled.Money != 0 || *first.Limits.Money != 100*dollar {
+				t.Errorf("it begins with %+v", first)
+			}
+			if next := series.Points[1]; next.Settled.Money != 40*dollar {
+				t.Errorf("after the first hour it stands at %+v", next)
+			}
+		})
+	}
+}
+
 // How a period ended is kept also where nobody looked when it did.
 func TestTheEndOfAPeriodIsKeptLater(t *testing.T) {
 	w := newTestWorkspace(t)
