@@ -16,14 +16,14 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askEdit answers with the form of an edit.
+// askEdit answers with the form of an edit. ?throttle= and ?hard= tick a box of it.
 func (p *pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
 	}
-	f := fields.Fill(budgets.Input{Name: b.Name, Limits: b.Limits, Slice: &b.Slice, AlertAt: b.AlertAt, Hard: b.Hard, Throttle: b.Throttle,
-		Unpriced: b.Unpriced})
+	f := fields.Fill(proposed(budgets.Input{Name: b.Name, Limits: b.Limits, Slice: &b.Slice, AlertAt: b.AlertAt, Hard: b.Hard, Throttle: b.Throttle,
+		Unpriced: b.Unpriced}, c.QueryParams()))
 	return p.editForm(c, who, http.StatusOK, b, strconv.Itoa(b.Version), f)
 }
 

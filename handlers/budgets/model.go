@@ -33,6 +33,9 @@ func model(list []budgets.Budget, chosen string, mayMake bool) view.Budgets {
 	at := indexChosen(list, chosen)
 	one := summary(list[at])
 	one.Actions = listActions(list[at], mayMake)
+	if mayMake {
+		one.Advice = advise(list[at], list)
+	}
 	m.One = &one
 	for i, b := range list {
 		row := toRow(b)

@@ -16,13 +16,13 @@ import (
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-// askRaise answers with the form of a raise.
+// askRaise answers with the form of a raise. ?amount_usd= and ?reason= begin it.
 func (p *pages) askRaise(c echo.Context, who tenancy.Principal) error {
 	b, err := p.named(c, who)
 	if err != nil {
 		return err
 	}
-	return p.raiseForm(c, who, http.StatusOK, b, raiseFields.Read(nil))
+	return p.raiseForm(c, who, http.StatusOK, b, raiseFields.Read(c.QueryParams()))
 }
 
 // raise gives the present period of a budget more money, or shows the refused form with

@@ -47,9 +47,16 @@ type Summary struct {
 	Likely  string // "nine futures of ten by 30 Nov"
 	Warning string // "2 days before the period ends"
 
-	Uses    []Use // in money, tokens and runs
+	Advice  *Advice // nil for one that lasts, and for who may change nothing
+	Uses    []Use   // in money, tokens and runs
 	Facts   []Fact
 	Actions []Link // what may be done with it
+}
+
+// Advice is what may be done about a budget that is near its end.
+type Advice struct {
+	Text    string
+	Actions []Link
 }
 
 // Use is what one budget has used of one kind.

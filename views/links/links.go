@@ -232,6 +232,21 @@ func BudgetLedger(id, kind string, before int64) string {
 // EditBudget returns the form of an edit of a budget, and what it is sent to.
 func EditBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/edit" }
 
+// RaiseBudgetBy returns the form of a raise that has its values.
+func RaiseBudgetBy(id, usd, reason string) string {
+	return with(RaiseBudget(id), url.Values{"amount_usd": {usd}, "reason": {reason}})
+}
+
+// EditBudgetWith returns the form of an edit with one of its boxes ticked, at that box.
+func EditBudgetWith(id, box string) string {
+	return with(EditBudget(id), url.Values{box: {"1"}}) + "#" + box
+}
+
+// TransferOf returns the form of a transfer that has its values.
+func TransferOf(from, to, usd, reason string) string {
+	return with(Transfer, url.Values{"from": {from}, "to": {to}, "amount_usd": {usd}, "reason": {reason}})
+}
+
 // TransferFrom returns the form of a transfer from a budget.
 func TransferFrom(id string) string { return with(Transfer, url.Values{"from": {id}}) }
 
