@@ -19,7 +19,7 @@ WHERE e.workspace_id = $1
     AND e.job_id IS NULL AND (e.actor_kind = 'person' OR e.type = 'key.rotation_done')
     AND (e.at, e.id) < ($2::timestamptz, $3::bigint)
     AND (cardinality($4::text[]) = 0 OR e.type LIKE ANY($4::text[]))
-    AND ($5::text = '' OR $5 IN (e.actor, e.actor_id))
+    AND (cardinality($5::text[]) = 0 OR e.actor = ANY($5::text[]) OR e.actor_id = ANY($5::text[]))
 ORDER BY e.workspace_id DESC, e.at DESC, e.id DESC LIMIT $6
 `
 
@@ -28,7 +28,7 @@ type AuditEventsParams struct {
 	BeforeAt    time.Time
 	BeforeID    int64
 	Types       []string
-	Actor       string
+	Actors      []string
 	MaxRows     int
 }
 
@@ -51,7 +51,7 @@ func (q *Queries) AuditEvents(ctx context.Context, db DBTX, arg AuditEventsParam
 		arg.BeforeAt,
 		arg.BeforeID,
 		arg.Types,
-		arg.Actor,
+		arg.Actors,
 		arg.MaxRows,
 	)
 	if err != nil {

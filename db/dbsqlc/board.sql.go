@@ -21,14 +21,15 @@ SELECT s.status::text AS status, (
                 AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
             ORDER BY j.priority DESC, j.status_at, j.id LIMIT $2
         ) o
-        WHERE ($3::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
-        AND ($4::text = '' OR o.repo = $4)
-        AND ($5::text = '' OR o.phase = $5)
+        WHERE (cardinality($3::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($3::text[]))))
+        AND (cardinality($4::text[]) = 0 OR o.repo = ANY($4::text[]))
+        AND (cardinality($5::text[]) = 0 OR o.phase = ANY($5::text[]))
         AND o.priority >= $6::int
         AND ($7::text = '' OR o.title ILIKE '%' || $7 || '%' OR o.key ILIKE $7 || '%')
-        AND ($8::text = '' OR o.factory = $8 OR EXISTS (
+        AND (cardinality($8::text[]) = 0 OR o.factory = ANY($8::text[]) OR EXISTS (
             SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = $1 AND l.job_id = o.id AND f.name = $8))
+            WHERE l.workspace_id = $1 AND l.job_id = o.id AND f.name = ANY($8::text[])))
         AND (cardinality($9::bigint[]) = 0 OR o.lane_id = ANY($9::bigint[]))
         LIMIT $10)
         UNION ALL
@@ -39,13 +40,14 @@ SELECT s.status::text AS status, (
                 AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => $11::int))
             ORDER BY j.status_at DESC, j.id DESC LIMIT $2
         ) o
-        WHERE ($3::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $3))
-        AND ($4::text = '' OR o.repo = $4)
-        AND ($5::text = '' OR o.phase = $5)
+        WHERE (cardinality($3::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($3::text[]))))
+        AND (cardinality($4::text[]) = 0 OR o.repo = ANY($4::text[]))
+        AND (cardinality($5::text[]) = 0 OR o.phase = ANY($5::text[]))
         AND o.priority >= $6::int
         AND ($7::text = '' OR o.title ILIKE '%' || $7 || '%' OR o.key ILIKE $7 || '%')
-        AND ($8::text = '' OR o.factory = $8 OR EXISTS (
-            SELECT 1 FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = o.id AND a.factory = $8))
+        AND (cardinality($8::text[]) = 0 OR o.factory = ANY($8::text[]) OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = $1 AND a.job_id = o.id AND a.factory = ANY($8::text[])))
         LIMIT $10)
     ) capped)::int AS jobs
 FROM unnest($12::text[]) AS s(status)
@@ -54,12 +56,12 @@ FROM unnest($12::text[]) AS s(status)
 type BoardCountParams struct {
 	WorkspaceID uuid.UUID
 	MaxScan     int
-	Product     string
-	Repo        string
-	Phase       string
+	Products    []string
+	Repos       []string
+	Phases      []string
 	PriorityGte int
 	Q           string
-	Factory     string
+	Factories   []string
 	Lanes       []int64
 	MaxRows     int
 	Days        int
@@ -79,12 +81,12 @@ func (q *Queries) BoardCount(ctx context.Context, db DBTX, arg BoardCountParams)
 	rows, err := db.Query(ctx, boardCount,
 		arg.WorkspaceID,
 		arg.MaxScan,
-		arg.Product,
-		arg.Repo,
-		arg.Phase,
+		arg.Products,
+		arg.Repos,
+		arg.Phases,
 		arg.PriorityGte,
 		arg.Q,
-		arg.Factory,
+		arg.Factories,
 		arg.Lanes,
 		arg.MaxRows,
 		arg.Days,
@@ -119,13 +121,14 @@ CROSS JOIN LATERAL (
             AND (j.status_at, j.id) < ($4::timestamptz, $5::uuid)
         ORDER BY j.status_at DESC, j.id DESC LIMIT $6
     ) o
-    WHERE ($7::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
-        AND ($8::text = '' OR o.repo = $8)
-        AND ($9::text = '' OR o.phase = $9)
+    WHERE (cardinality($7::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = ANY($7::text[]))))
+        AND (cardinality($8::text[]) = 0 OR o.repo = ANY($8::text[]))
+        AND (cardinality($9::text[]) = 0 OR o.phase = ANY($9::text[]))
         AND o.priority >= $10::int
         AND ($11::text = '' OR o.title ILIKE '%' || $11 || '%' OR o.key ILIKE $11 || '%')
-        AND ($12::text = '' OR o.factory = $12 OR EXISTS (
-            SELECT 1 FROM attempt a WHERE a.workspace_id = $2 AND a.job_id = o.id AND a.factory = $12))
+        AND (cardinality($12::text[]) = 0 OR o.factory = ANY($12::text[]) OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = $2 AND a.job_id = o.id AND a.factory = ANY($12::text[])))
     LIMIT $13
 ) c
 ORDER BY c.status_at DESC, c.id DESC LIMIT $13
@@ -138,12 +141,12 @@ type BoardFinishedParams struct {
 	AfterAt     time.Time
 	AfterID     uuid.UUID
 	MaxScan     int
-	Product     string
-	Repo        string
-	Phase       string
+	Products    []string
+	Repos       []string
+	Phases      []string
 	PriorityGte int
 	Q           string
-	Factory     string
+	Factories   []string
 	MaxRows     int
 }
 
@@ -162,12 +165,12 @@ func (q *Queries) BoardFinished(ctx context.Context, db DBTX, arg BoardFinishedP
 		arg.AfterAt,
 		arg.AfterID,
 		arg.MaxScan,
-		arg.Product,
-		arg.Repo,
-		arg.Phase,
+		arg.Products,
+		arg.Repos,
+		arg.Phases,
 		arg.PriorityGte,
 		arg.Q,
-		arg.Factory,
+		arg.Factories,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -487,14 +490,15 @@ CROSS JOIN LATERAL (
             AND (j.priority < $3::int OR (j.status_at, j.id) > ($4::timestamptz, $5::uuid))
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT $6
     ) o
-    WHERE ($7::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = $7))
-        AND ($8::text = '' OR o.repo = $8)
-        AND ($9::text = '' OR o.phase = $9)
+    WHERE (cardinality($7::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $2 AND p.name = ANY($7::text[]))))
+        AND (cardinality($8::text[]) = 0 OR o.repo = ANY($8::text[]))
+        AND (cardinality($9::text[]) = 0 OR o.phase = ANY($9::text[]))
         AND o.priority >= $10::int
         AND ($11::text = '' OR o.title ILIKE '%' || $11 || '%' OR o.key ILIKE $11 || '%')
-        AND ($12::text = '' OR o.factory = $12 OR EXISTS (
+        AND (cardinality($12::text[]) = 0 OR o.factory = ANY($12::text[]) OR EXISTS (
             SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = $2 AND l.job_id = o.id AND f.name = $12))
+            WHERE l.workspace_id = $2 AND l.job_id = o.id AND f.name = ANY($12::text[])))
         AND (cardinality($13::bigint[]) = 0 OR o.lane_id = ANY($13::bigint[]))
     LIMIT $14
 ) c
@@ -508,12 +512,12 @@ type BoardOpenParams struct {
 	AfterAt       time.Time
 	AfterID       uuid.UUID
 	MaxScan       int
-	Product       string
-	Repo          string
-	Phase         string
+	Products      []string
+	Repos         []string
+	Phases        []string
 	PriorityGte   int
 	Q             string
-	Factory       string
+	Factories     []string
 	Lanes         []int64
 	MaxRows       int
 }
@@ -534,12 +538,12 @@ func (q *Queries) BoardOpen(ctx context.Context, db DBTX, arg BoardOpenParams) (
 		arg.AfterAt,
 		arg.AfterID,
 		arg.MaxScan,
-		arg.Product,
-		arg.Repo,
-		arg.Phase,
+		arg.Products,
+		arg.Repos,
+		arg.Phases,
 		arg.PriorityGte,
 		arg.Q,
-		arg.Factory,
+		arg.Factories,
 		arg.Lanes,
 		arg.MaxRows,
 	)

@@ -264,7 +264,7 @@ const eventScan = `-- name: EventScan :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND (NOT $3::boolean OR e.type <> 'job.progressed')
-        AND ($4::text = '' OR $4 IN (e.actor, e.actor_id))
+        AND (cardinality($4::text[]) = 0 OR e.actor = ANY($4::text[]) OR e.actor_id = ANY($4::text[]))
         AND ($5::timestamptz IS NULL OR e.at >= $5::timestamptz)
         AND (cardinality($6::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($6::text[])) AS fits
@@ -290,7 +290,7 @@ type EventScanParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Quiet       bool
-	Actor       string
+	Actors      []string
 	Since       *time.Time
 	Settings    []string
 	AfterXid    string
@@ -326,7 +326,7 @@ func (q *Queries) EventScan(ctx context.Context, db DBTX, arg EventScanParams) (
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Quiet,
-		arg.Actor,
+		arg.Actors,
 		arg.Since,
 		arg.Settings,
 		arg.AfterXid,
@@ -371,7 +371,7 @@ const eventScanBack = `-- name: EventScanBack :many
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality($2::text[]) = 0 OR e.type LIKE ANY($2::text[]))
         AND (NOT $3::boolean OR e.type <> 'job.progressed')
-        AND ($4::text = '' OR $4 IN (e.actor, e.actor_id))
+        AND (cardinality($4::text[]) = 0 OR e.actor = ANY($4::text[]) OR e.actor_id = ANY($4::text[]))
         AND ($5::timestamptz IS NULL OR e.at >= $5::timestamptz)
         AND (cardinality($6::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY($6::text[])) AS fits
@@ -398,7 +398,7 @@ type EventScanBackParams struct {
 	WorkspaceID uuid.UUID
 	Types       []string
 	Quiet       bool
-	Actor       string
+	Actors      []string
 	Since       *time.Time
 	Settings    []string
 	BeforeXid   string
@@ -432,7 +432,7 @@ func (q *Queries) EventScanBack(ctx context.Context, db DBTX, arg EventScanBackP
 		arg.WorkspaceID,
 		arg.Types,
 		arg.Quiet,
-		arg.Actor,
+		arg.Actors,
 		arg.Since,
 		arg.Settings,
 		arg.BeforeXid,
@@ -479,24 +479,24 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
     coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
     e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
 FROM event e
-WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
+WHERE e.workspace_id = $1 AND e.job_id = ANY($2::uuid[])
     AND (e.xid, e.id) > (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
         AND (NOT $6::boolean OR e.type <> 'job.progressed')
-    AND ($7::text = '' OR $7 IN (e.actor, e.actor_id))
+    AND (cardinality($7::text[]) = 0 OR e.actor = ANY($7::text[]) OR e.actor_id = ANY($7::text[]))
     AND ($8::timestamptz IS NULL OR e.at >= $8::timestamptz)
 ORDER BY e.xid, e.id LIMIT $9
 `
 
 type EventScanJobParams struct {
 	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
+	JobIds      []uuid.UUID
 	AfterXid    string
 	AfterID     int64
 	Types       []string
 	Quiet       bool
-	Actor       string
+	Actors      []string
 	Since       *time.Time
 	MaxRows     int
 }
@@ -516,17 +516,17 @@ type EventScanJobRow struct {
 	Payload   json.RawMessage
 }
 
-// EventScan over the events of one job, which are few: all that fit are found,
+// EventScan over the events of some jobs, which are few: all that fit are found,
 // and put into the order of the log.
 func (q *Queries) EventScanJob(ctx context.Context, db DBTX, arg EventScanJobParams) ([]EventScanJobRow, error) {
 	rows, err := db.Query(ctx, eventScanJob,
 		arg.WorkspaceID,
-		arg.JobID,
+		arg.JobIds,
 		arg.AfterXid,
 		arg.AfterID,
 		arg.Types,
 		arg.Quiet,
-		arg.Actor,
+		arg.Actors,
 		arg.Since,
 		arg.MaxRows,
 	)
@@ -566,24 +566,24 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
     coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
     e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
 FROM event e
-WHERE e.workspace_id = $1 AND e.job_id = $2::uuid
+WHERE e.workspace_id = $1 AND e.job_id = ANY($2::uuid[])
     AND (e.xid, e.id) < (cast($3::text AS xid8), $4::bigint)
     AND e.xid < log_horizon()
     AND (cardinality($5::text[]) = 0 OR e.type LIKE ANY($5::text[]))
         AND (NOT $6::boolean OR e.type <> 'job.progressed')
-    AND ($7::text = '' OR $7 IN (e.actor, e.actor_id))
+    AND (cardinality($7::text[]) = 0 OR e.actor = ANY($7::text[]) OR e.actor_id = ANY($7::text[]))
     AND ($8::timestamptz IS NULL OR e.at >= $8::timestamptz)
 ORDER BY e.xid DESC, e.id DESC LIMIT $9
 `
 
 type EventScanJobBackParams struct {
 	WorkspaceID uuid.UUID
-	JobID       uuid.UUID
+	JobIds      []uuid.UUID
 	BeforeXid   string
 	BeforeID    int64
 	Types       []string
 	Quiet       bool
-	Actor       string
+	Actors      []string
 	Since       *time.Time
 	MaxRows     int
 }
@@ -606,12 +606,12 @@ type EventScanJobBackRow struct {
 func (q *Queries) EventScanJobBack(ctx context.Context, db DBTX, arg EventScanJobBackParams) ([]EventScanJobBackRow, error) {
 	rows, err := db.Query(ctx, eventScanJobBack,
 		arg.WorkspaceID,
-		arg.JobID,
+		arg.JobIds,
 		arg.BeforeXid,
 		arg.BeforeID,
 		arg.Types,
 		arg.Quiet,
-		arg.Actor,
+		arg.Actors,
 		arg.Since,
 		arg.MaxRows,
 	)

@@ -1139,7 +1139,7 @@ SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name,
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = $1 AND m.seq < $2
     AND (cardinality($3::text[]) = 0 OR m.type = ANY($3::text[]))
-    AND ($4::text = '' OR m.from_name = $4)
+    AND (cardinality($4::text[]) = 0 OR m.from_name = ANY($4::text[]))
 ORDER BY m.seq DESC LIMIT $5
 `
 
@@ -1147,7 +1147,7 @@ type MessagePageParams struct {
 	WorkspaceID uuid.UUID
 	Before      int64
 	Types       []string
-	Sender      string
+	Senders     []string
 	MaxRows     int
 }
 
@@ -1162,7 +1162,7 @@ func (q *Queries) MessagePage(ctx context.Context, db DBTX, arg MessagePageParam
 		arg.WorkspaceID,
 		arg.Before,
 		arg.Types,
-		arg.Sender,
+		arg.Senders,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -1293,8 +1293,9 @@ SELECT m.workspace_id, m.seq, m.id, m.type, m.from_kind, m.from_id, m.from_name,
 FROM find_messages($1::uuid, cast($2::text AS tsquery), $3::int) f
 JOIN message m ON m.workspace_id = $1 AND m.seq = f.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-WHERE ($4::text = '' OR m.type = $4) AND ($5::text = '' OR m.from_name = $5)
-    AND ($6::text = '' OR j.key = $6)
+WHERE (cardinality($4::text[]) = 0 OR m.type = ANY($4::text[]))
+    AND (cardinality($5::text[]) = 0 OR m.from_name = ANY($5::text[]))
+    AND (cardinality($6::text[]) = 0 OR j.key = ANY($6::text[]))
 ORDER BY f.rank DESC, m.seq DESC LIMIT $7
 `
 
@@ -1302,9 +1303,9 @@ type MessageSearchParams struct {
 	WorkspaceID uuid.UUID
 	Wanted      string
 	Scan        int
-	Type        string
-	Sender      string
-	Job         string
+	Types       []string
+	Senders     []string
+	Jobs        []string
 	MaxRows     int
 }
 
@@ -1320,9 +1321,9 @@ func (q *Queries) MessageSearch(ctx context.Context, db DBTX, arg MessageSearchP
 		arg.WorkspaceID,
 		arg.Wanted,
 		arg.Scan,
-		arg.Type,
-		arg.Sender,
-		arg.Job,
+		arg.Types,
+		arg.Senders,
+		arg.Jobs,
 		arg.MaxRows,
 	)
 	if err != nil {

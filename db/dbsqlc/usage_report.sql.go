@@ -19,14 +19,16 @@ SELECT e.id, e.booked_at, e.at, e.recorded_at, e.job_id, coalesce(j.key, '')::te
 FROM (
     SELECT DISTINCT h.hour FROM usage_hour h
     WHERE h.workspace_id = $1 AND h.hour >= $2 AND h.hour < $3 AND h.hour <= $4::timestamptz
-        AND ($5::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $5))
-        AND ($6::text IS NULL OR h.phase = $6)
-        AND ($7::text IS NULL OR h.repo = $7)
-        AND ($8::text IS NULL OR h.provider = $8)
-        AND ($9::text IS NULL OR h.model = $9)
-        AND ($10::text IS NULL OR h.agent = $10)
-        AND ($11::text IS NULL OR h.factory = $11)
-        AND ($12::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = $12))
+        AND ($5::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($5::text[]))))
+        AND ($6::text[] IS NULL OR h.phase = ANY($6::text[]))
+        AND ($7::text[] IS NULL OR h.repo = ANY($7::text[]))
+        AND ($8::text[] IS NULL OR h.provider = ANY($8::text[]))
+        AND ($9::text[] IS NULL OR h.model = ANY($9::text[]))
+        AND ($10::text[] IS NULL OR h.agent = ANY($10::text[]))
+        AND ($11::text[] IS NULL OR h.factory = ANY($11::text[]))
+        AND ($12::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = ANY($12::text[]))))
     ORDER BY h.hour DESC
 ) hours
 CROSS JOIN LATERAL (
@@ -35,14 +37,16 @@ CROSS JOIN LATERAL (
         AND h.provider = x.provider AND h.model = x.model AND h.product_id = x.product_id
     WHERE x.workspace_id = $1 AND x.booked_at >= hours.hour AND x.booked_at < hours.hour + interval '1 hour'
         AND (x.booked_at, x.id, x.job_id) < ($4::timestamptz, $13::text, $14::uuid)
-        AND ($5::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $5))
-        AND ($6::text IS NULL OR h.phase = $6)
-        AND ($7::text IS NULL OR h.repo = $7)
-        AND ($8::text IS NULL OR h.provider = $8)
-        AND ($9::text IS NULL OR h.model = $9)
-        AND ($10::text IS NULL OR h.agent = $10)
-        AND ($11::text IS NULL OR h.factory = $11)
-        AND ($12::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = $12))
+        AND ($5::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($5::text[]))))
+        AND ($6::text[] IS NULL OR h.phase = ANY($6::text[]))
+        AND ($7::text[] IS NULL OR h.repo = ANY($7::text[]))
+        AND ($8::text[] IS NULL OR h.provider = ANY($8::text[]))
+        AND ($9::text[] IS NULL OR h.model = ANY($9::text[]))
+        AND ($10::text[] IS NULL OR h.agent = ANY($10::text[]))
+        AND ($11::text[] IS NULL OR h.factory = ANY($11::text[]))
+        AND ($12::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = ANY($12::text[]))))
     ORDER BY x.booked_at DESC, x.id DESC, x.job_id DESC LIMIT $15
 ) e
 LEFT JOIN job j ON j.workspace_id = $1 AND j.id = e.job_id
@@ -55,14 +59,14 @@ type UsageEntriesParams struct {
 	Since       time.Time
 	Until       time.Time
 	BeforeAt    time.Time
-	Product     *string
-	Phase       *string
-	Repo        *string
-	Provider    *string
-	Model       *string
-	Agent       *string
-	Factory     *string
-	Job         *string
+	Product     []string
+	Phase       []string
+	Repo        []string
+	Provider    []string
+	Model       []string
+	Agent       []string
+	Factory     []string
+	Job         []string
 	BeforeID    string
 	BeforeJob   uuid.UUID
 	MaxRows     int
@@ -231,14 +235,16 @@ FROM (
     FROM usage_hour h
     LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
     WHERE h.workspace_id = $3 AND h.hour >= $4 AND h.hour < $5
-        AND ($6::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $3 AND p.name = $6))
-        AND ($7::text IS NULL OR h.phase = $7)
-        AND ($8::text IS NULL OR h.repo = $8)
-        AND ($9::text IS NULL OR h.provider = $9)
-        AND ($10::text IS NULL OR h.model = $10)
-        AND ($11::text IS NULL OR h.agent = $11)
-        AND ($12::text IS NULL OR h.factory = $12)
-        AND ($13::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $3 AND j.key = $13))
+        AND ($6::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $3 AND p.name = ANY($6::text[]))))
+        AND ($7::text[] IS NULL OR h.phase = ANY($7::text[]))
+        AND ($8::text[] IS NULL OR h.repo = ANY($8::text[]))
+        AND ($9::text[] IS NULL OR h.provider = ANY($9::text[]))
+        AND ($10::text[] IS NULL OR h.model = ANY($10::text[]))
+        AND ($11::text[] IS NULL OR h.agent = ANY($11::text[]))
+        AND ($12::text[] IS NULL OR h.factory = ANY($12::text[]))
+        AND ($13::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = $3 AND j.key = ANY($13::text[]))))
 ) g
 WHERE g.name = ANY($14::text[])
 GROUP BY g.step, g.name
@@ -250,14 +256,14 @@ type UsageStepsParams struct {
 	WorkspaceID uuid.UUID
 	Since       time.Time
 	Until       time.Time
-	Product     *string
-	Phase       *string
-	Repo        *string
-	Provider    *string
-	Model       *string
-	Agent       *string
-	Factory     *string
-	Job         *string
+	Product     []string
+	Phase       []string
+	Repo        []string
+	Provider    []string
+	Model       []string
+	Agent       []string
+	Factory     []string
+	Job         []string
 	Names       []string
 }
 
@@ -308,14 +314,16 @@ const usageSums = `-- name: UsageSums :many
 WITH kept AS (
     SELECT h.workspace_id, h.hour, h.job_id, h.epoch, h.provider, h.model, h.product_id, h.phase, h.repo, h.agent, h.factory, h.entries, h.input_tokens, h.output_tokens, h.cache_read_tokens, h.cache_write_tokens, h.cache_write_1h_tokens, h.charged_nanos, h.computed_nanos, h.reported_nanos, h.imputed_nanos, h.unpriced_tokens, h.unpriced FROM usage_hour h
     WHERE h.workspace_id = $1 AND h.hour >= $3 AND h.hour < $4
-        AND ($5::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = $5))
-        AND ($6::text IS NULL OR h.phase = $6)
-        AND ($7::text IS NULL OR h.repo = $7)
-        AND ($8::text IS NULL OR h.provider = $8)
-        AND ($9::text IS NULL OR h.model = $9)
-        AND ($10::text IS NULL OR h.agent = $10)
-        AND ($11::text IS NULL OR h.factory = $11)
-        AND ($12::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = $12))
+        AND ($5::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = $1 AND p.name = ANY($5::text[]))))
+        AND ($6::text[] IS NULL OR h.phase = ANY($6::text[]))
+        AND ($7::text[] IS NULL OR h.repo = ANY($7::text[]))
+        AND ($8::text[] IS NULL OR h.provider = ANY($8::text[]))
+        AND ($9::text[] IS NULL OR h.model = ANY($9::text[]))
+        AND ($10::text[] IS NULL OR h.agent = ANY($10::text[]))
+        AND ($11::text[] IS NULL OR h.factory = ANY($11::text[]))
+        AND ($12::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = $1 AND j.key = ANY($12::text[]))))
 ), groups AS (
     SELECT d.dimension::text AS dimension, v.value::text AS value, sum(k.entries)::bigint AS entries, sum(k.input_tokens)::bigint AS input_tokens,
         sum(k.output_tokens)::bigint AS output_tokens, sum(k.cache_read_tokens)::bigint AS cache_read_tokens,
@@ -354,14 +362,14 @@ type UsageSumsParams struct {
 	MaxGroups   int64
 	Since       time.Time
 	Until       time.Time
-	Product     *string
-	Phase       *string
-	Repo        *string
-	Provider    *string
-	Model       *string
-	Agent       *string
-	Factory     *string
-	Job         *string
+	Product     []string
+	Phase       []string
+	Repo        []string
+	Provider    []string
+	Model       []string
+	Agent       []string
+	Factory     []string
+	Job         []string
 	Dimensions  []string
 }
 
@@ -386,7 +394,7 @@ type UsageSumsRow struct {
 }
 
 // Reports of usage. They read the sums by the hour; entries are read page by page alone.
-// An argument that is null filters nothing.
+// A list that is null filters nothing.
 // The sums of hours in groups of each of the dimensions, and the number of groups that
 // each dimension has. The dearest of the largest dimensions come first; days and hours
 // follow time. The dimension 'total' is one group.

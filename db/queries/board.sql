@@ -11,14 +11,15 @@ CROSS JOIN LATERAL (
             AND (j.priority < @after_priority::int OR (j.status_at, j.id) > (@after_at::timestamptz, @after_id::uuid))
         ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_scan
     ) o
-    WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR o.repo = @repo)
-        AND (@phase::text = '' OR o.phase = @phase)
+    WHERE (cardinality(@products::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(@products::text[]))))
+        AND (cardinality(@repos::text[]) = 0 OR o.repo = ANY(@repos::text[]))
+        AND (cardinality(@phases::text[]) = 0 OR o.phase = ANY(@phases::text[]))
         AND o.priority >= @priority_gte::int
         AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
-        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+        AND (cardinality(@factories::text[]) = 0 OR o.factory = ANY(@factories::text[]) OR EXISTS (
             SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = @factory))
+            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = ANY(@factories::text[])))
         AND (cardinality(@lanes::bigint[]) = 0 OR o.lane_id = ANY(@lanes::bigint[]))
     LIMIT @max_rows
 ) c
@@ -36,13 +37,14 @@ CROSS JOIN LATERAL (
             AND (j.status_at, j.id) < (@after_at::timestamptz, @after_id::uuid)
         ORDER BY j.status_at DESC, j.id DESC LIMIT @max_scan
     ) o
-    WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR o.repo = @repo)
-        AND (@phase::text = '' OR o.phase = @phase)
+    WHERE (cardinality(@products::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(@products::text[]))))
+        AND (cardinality(@repos::text[]) = 0 OR o.repo = ANY(@repos::text[]))
+        AND (cardinality(@phases::text[]) = 0 OR o.phase = ANY(@phases::text[]))
         AND o.priority >= @priority_gte::int
         AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
-        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
-            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = @factory))
+        AND (cardinality(@factories::text[]) = 0 OR o.factory = ANY(@factories::text[]) OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = ANY(@factories::text[])))
     LIMIT @max_rows
 ) c
 ORDER BY c.status_at DESC, c.id DESC LIMIT @max_rows;
@@ -87,14 +89,15 @@ SELECT s.status::text AS status, (
                 AND j.status IN ('waiting', 'ready', 'assigned', 'running', 'paused', 'blocked', 'in_review', 'approved')
             ORDER BY j.priority DESC, j.status_at, j.id LIMIT @max_scan
         ) o
-        WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR o.repo = @repo)
-        AND (@phase::text = '' OR o.phase = @phase)
+        WHERE (cardinality(@products::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(@products::text[]))))
+        AND (cardinality(@repos::text[]) = 0 OR o.repo = ANY(@repos::text[]))
+        AND (cardinality(@phases::text[]) = 0 OR o.phase = ANY(@phases::text[]))
         AND o.priority >= @priority_gte::int
         AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
-        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
+        AND (cardinality(@factories::text[]) = 0 OR o.factory = ANY(@factories::text[]) OR EXISTS (
             SELECT 1 FROM job_lease l JOIN factory f ON f.workspace_id = l.workspace_id AND f.id = l.factory_id
-            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = @factory))
+            WHERE l.workspace_id = @workspace_id AND l.job_id = o.id AND f.name = ANY(@factories::text[])))
         AND (cardinality(@lanes::bigint[]) = 0 OR o.lane_id = ANY(@lanes::bigint[]))
         LIMIT @max_rows)
         UNION ALL
@@ -105,13 +108,14 @@ SELECT s.status::text AS status, (
                 AND (s.status <> 'completed' OR j.status_at >= now() - make_interval(days => @days::int))
             ORDER BY j.status_at DESC, j.id DESC LIMIT @max_scan
         ) o
-        WHERE (@product::text = '' OR o.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = @product))
-        AND (@repo::text = '' OR o.repo = @repo)
-        AND (@phase::text = '' OR o.phase = @phase)
+        WHERE (cardinality(@products::text[]) = 0 OR o.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(@products::text[]))))
+        AND (cardinality(@repos::text[]) = 0 OR o.repo = ANY(@repos::text[]))
+        AND (cardinality(@phases::text[]) = 0 OR o.phase = ANY(@phases::text[]))
         AND o.priority >= @priority_gte::int
         AND (@q::text = '' OR o.title ILIKE '%' || @q || '%' OR o.key ILIKE @q || '%')
-        AND (@factory::text = '' OR o.factory = @factory OR EXISTS (
-            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = @factory))
+        AND (cardinality(@factories::text[]) = 0 OR o.factory = ANY(@factories::text[]) OR EXISTS (
+            SELECT 1 FROM attempt a WHERE a.workspace_id = @workspace_id AND a.job_id = o.id AND a.factory = ANY(@factories::text[])))
         LIMIT @max_rows)
     ) capped)::int AS jobs
 FROM unnest(@statuses::text[]) AS s(status);

@@ -103,7 +103,7 @@ SELECT log_horizon()::text AS xid;
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
-        AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+        AND (cardinality(@actors::text[]) = 0 OR e.actor = ANY(@actors::text[]) OR e.actor_id = ANY(@actors::text[]))
         AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
@@ -130,7 +130,7 @@ ORDER BY e.xid, e.id;
 WITH batch AS MATERIALIZED (
     SELECT e.id, e.xid, e.job_id, (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
-        AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+        AND (cardinality(@actors::text[]) = 0 OR e.actor = ANY(@actors::text[]) OR e.actor_id = ANY(@actors::text[]))
         AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
         AND (cardinality(@settings::text[]) = 0 OR e.job_id IS NOT NULL
             OR e.actor_kind <> 'person' AND NOT e.type LIKE ANY(@settings::text[])) AS fits
@@ -168,18 +168,18 @@ WITH RECURSIVE span AS (
 SELECT low::text AS xid FROM span WHERE low = high;
 
 -- name: EventScanJob :many
--- EventScan over the events of one job, which are few: all that fit are found,
+-- EventScan over the events of some jobs, which are few: all that fit are found,
 -- and put into the order of the log.
 SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
     coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
     e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
 FROM event e
-WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+WHERE e.workspace_id = @workspace_id AND e.job_id = ANY(@job_ids::uuid[])
     AND (e.xid, e.id) > (cast(sqlc.arg('after_xid')::text AS xid8), sqlc.arg('after_id')::bigint)
     AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
-    AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+    AND (cardinality(@actors::text[]) = 0 OR e.actor = ANY(@actors::text[]) OR e.actor_id = ANY(@actors::text[]))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid, e.id LIMIT @max_rows;
 
@@ -188,12 +188,12 @@ SELECT e.id, e.xid::text AS xid, e.type, e.job_id,
     coalesce((SELECT j.key FROM job j WHERE j.workspace_id = e.workspace_id AND j.id = e.job_id), '')::text AS job_key,
     e.actor, e.actor_kind, e.actor_id, e.epoch, e.at, e.changes, e.payload
 FROM event e
-WHERE e.workspace_id = @workspace_id AND e.job_id = @job_id::uuid
+WHERE e.workspace_id = @workspace_id AND e.job_id = ANY(@job_ids::uuid[])
     AND (e.xid, e.id) < (cast(sqlc.arg('before_xid')::text AS xid8), sqlc.arg('before_id')::bigint)
     AND e.xid < log_horizon()
     AND (cardinality(@types::text[]) = 0 OR e.type LIKE ANY(@types::text[]))
         AND (NOT @quiet::boolean OR e.type <> 'job.progressed')
-    AND (@actor::text = '' OR @actor IN (e.actor, e.actor_id))
+    AND (cardinality(@actors::text[]) = 0 OR e.actor = ANY(@actors::text[]) OR e.actor_id = ANY(@actors::text[]))
     AND (sqlc.narg('since')::timestamptz IS NULL OR e.at >= sqlc.narg('since')::timestamptz)
 ORDER BY e.xid DESC, e.id DESC LIMIT @max_rows;
 

@@ -213,7 +213,7 @@ SELECT sqlc.embed(m), j.key AS job_key FROM message m
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
 WHERE m.workspace_id = @workspace_id AND m.seq < @before
     AND (cardinality(@types::text[]) = 0 OR m.type = ANY(@types::text[]))
-    AND (@sender::text = '' OR m.from_name = @sender)
+    AND (cardinality(@senders::text[]) = 0 OR m.from_name = ANY(@senders::text[]))
 ORDER BY m.seq DESC LIMIT @max_rows;
 
 -- name: MessageThread :many
@@ -229,8 +229,9 @@ SELECT sqlc.embed(m), j.key AS job_key, f.rank::real AS rank
 FROM find_messages(@workspace_id::uuid, cast(sqlc.arg('wanted')::text AS tsquery), @scan::int) f
 JOIN message m ON m.workspace_id = @workspace_id AND m.seq = f.seq
 LEFT JOIN job j ON j.workspace_id = m.workspace_id AND j.id = m.job_id
-WHERE (@type::text = '' OR m.type = @type) AND (@sender::text = '' OR m.from_name = @sender)
-    AND (@job::text = '' OR j.key = @job)
+WHERE (cardinality(@types::text[]) = 0 OR m.type = ANY(@types::text[]))
+    AND (cardinality(@senders::text[]) = 0 OR m.from_name = ANY(@senders::text[]))
+    AND (cardinality(@jobs::text[]) = 0 OR j.key = ANY(@jobs::text[]))
 ORDER BY f.rank DESC, m.seq DESC LIMIT @max_rows;
 
 -- name: MessageWordsLock :one

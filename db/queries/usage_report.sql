@@ -1,5 +1,5 @@
 -- Reports of usage. They read the sums by the hour; entries are read page by page alone.
--- An argument that is null filters nothing.
+-- A list that is null filters nothing.
 
 -- name: UsageSums :many
 -- The sums of hours in groups of each of the dimensions, and the number of groups that
@@ -8,14 +8,16 @@
 WITH kept AS (
     SELECT h.* FROM usage_hour h
     WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until
-        AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
-        AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
-        AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
-        AND (sqlc.narg('provider')::text IS NULL OR h.provider = sqlc.narg('provider'))
-        AND (sqlc.narg('model')::text IS NULL OR h.model = sqlc.narg('model'))
-        AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
-        AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
-        AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
+        AND (sqlc.narg('product')::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(sqlc.narg('product')::text[]))))
+        AND (sqlc.narg('phase')::text[] IS NULL OR h.phase = ANY(sqlc.narg('phase')::text[]))
+        AND (sqlc.narg('repo')::text[] IS NULL OR h.repo = ANY(sqlc.narg('repo')::text[]))
+        AND (sqlc.narg('provider')::text[] IS NULL OR h.provider = ANY(sqlc.narg('provider')::text[]))
+        AND (sqlc.narg('model')::text[] IS NULL OR h.model = ANY(sqlc.narg('model')::text[]))
+        AND (sqlc.narg('agent')::text[] IS NULL OR h.agent = ANY(sqlc.narg('agent')::text[]))
+        AND (sqlc.narg('factory')::text[] IS NULL OR h.factory = ANY(sqlc.narg('factory')::text[]))
+        AND (sqlc.narg('job')::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = ANY(sqlc.narg('job')::text[]))))
 ), groups AS (
     SELECT d.dimension::text AS dimension, v.value::text AS value, sum(k.entries)::bigint AS entries, sum(k.input_tokens)::bigint AS input_tokens,
         sum(k.output_tokens)::bigint AS output_tokens, sum(k.cache_read_tokens)::bigint AS cache_read_tokens,
@@ -57,14 +59,16 @@ FROM (
     FROM usage_hour h
     LEFT JOIN product p ON p.workspace_id = h.workspace_id AND p.id = h.product_id
     WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until
-        AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
-        AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
-        AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
-        AND (sqlc.narg('provider')::text IS NULL OR h.provider = sqlc.narg('provider'))
-        AND (sqlc.narg('model')::text IS NULL OR h.model = sqlc.narg('model'))
-        AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
-        AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
-        AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
+        AND (sqlc.narg('product')::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(sqlc.narg('product')::text[]))))
+        AND (sqlc.narg('phase')::text[] IS NULL OR h.phase = ANY(sqlc.narg('phase')::text[]))
+        AND (sqlc.narg('repo')::text[] IS NULL OR h.repo = ANY(sqlc.narg('repo')::text[]))
+        AND (sqlc.narg('provider')::text[] IS NULL OR h.provider = ANY(sqlc.narg('provider')::text[]))
+        AND (sqlc.narg('model')::text[] IS NULL OR h.model = ANY(sqlc.narg('model')::text[]))
+        AND (sqlc.narg('agent')::text[] IS NULL OR h.agent = ANY(sqlc.narg('agent')::text[]))
+        AND (sqlc.narg('factory')::text[] IS NULL OR h.factory = ANY(sqlc.narg('factory')::text[]))
+        AND (sqlc.narg('job')::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = ANY(sqlc.narg('job')::text[]))))
 ) g
 WHERE g.name = ANY(@names::text[])
 GROUP BY g.step, g.name;
@@ -78,14 +82,16 @@ SELECT e.id, e.booked_at, e.at, e.recorded_at, e.job_id, coalesce(j.key, '')::te
 FROM (
     SELECT DISTINCT h.hour FROM usage_hour h
     WHERE h.workspace_id = @workspace_id AND h.hour >= @since AND h.hour < @until AND h.hour <= @before_at::timestamptz
-        AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
-        AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
-        AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
-        AND (sqlc.narg('provider')::text IS NULL OR h.provider = sqlc.narg('provider'))
-        AND (sqlc.narg('model')::text IS NULL OR h.model = sqlc.narg('model'))
-        AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
-        AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
-        AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
+        AND (sqlc.narg('product')::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(sqlc.narg('product')::text[]))))
+        AND (sqlc.narg('phase')::text[] IS NULL OR h.phase = ANY(sqlc.narg('phase')::text[]))
+        AND (sqlc.narg('repo')::text[] IS NULL OR h.repo = ANY(sqlc.narg('repo')::text[]))
+        AND (sqlc.narg('provider')::text[] IS NULL OR h.provider = ANY(sqlc.narg('provider')::text[]))
+        AND (sqlc.narg('model')::text[] IS NULL OR h.model = ANY(sqlc.narg('model')::text[]))
+        AND (sqlc.narg('agent')::text[] IS NULL OR h.agent = ANY(sqlc.narg('agent')::text[]))
+        AND (sqlc.narg('factory')::text[] IS NULL OR h.factory = ANY(sqlc.narg('factory')::text[]))
+        AND (sqlc.narg('job')::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = ANY(sqlc.narg('job')::text[]))))
     ORDER BY h.hour DESC
 ) hours
 CROSS JOIN LATERAL (
@@ -94,14 +100,16 @@ CROSS JOIN LATERAL (
         AND h.provider = x.provider AND h.model = x.model AND h.product_id = x.product_id
     WHERE x.workspace_id = @workspace_id AND x.booked_at >= hours.hour AND x.booked_at < hours.hour + interval '1 hour'
         AND (x.booked_at, x.id, x.job_id) < (@before_at::timestamptz, @before_id::text, @before_job::uuid)
-        AND (sqlc.narg('product')::text IS NULL OR h.product_id = (SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = sqlc.narg('product')))
-        AND (sqlc.narg('phase')::text IS NULL OR h.phase = sqlc.narg('phase'))
-        AND (sqlc.narg('repo')::text IS NULL OR h.repo = sqlc.narg('repo'))
-        AND (sqlc.narg('provider')::text IS NULL OR h.provider = sqlc.narg('provider'))
-        AND (sqlc.narg('model')::text IS NULL OR h.model = sqlc.narg('model'))
-        AND (sqlc.narg('agent')::text IS NULL OR h.agent = sqlc.narg('agent'))
-        AND (sqlc.narg('factory')::text IS NULL OR h.factory = sqlc.narg('factory'))
-        AND (sqlc.narg('job')::text IS NULL OR h.job_id = (SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = sqlc.narg('job')))
+        AND (sqlc.narg('product')::text[] IS NULL OR h.product_id = ANY(ARRAY(
+            SELECT p.id FROM product p WHERE p.workspace_id = @workspace_id AND p.name = ANY(sqlc.narg('product')::text[]))))
+        AND (sqlc.narg('phase')::text[] IS NULL OR h.phase = ANY(sqlc.narg('phase')::text[]))
+        AND (sqlc.narg('repo')::text[] IS NULL OR h.repo = ANY(sqlc.narg('repo')::text[]))
+        AND (sqlc.narg('provider')::text[] IS NULL OR h.provider = ANY(sqlc.narg('provider')::text[]))
+        AND (sqlc.narg('model')::text[] IS NULL OR h.model = ANY(sqlc.narg('model')::text[]))
+        AND (sqlc.narg('agent')::text[] IS NULL OR h.agent = ANY(sqlc.narg('agent')::text[]))
+        AND (sqlc.narg('factory')::text[] IS NULL OR h.factory = ANY(sqlc.narg('factory')::text[]))
+        AND (sqlc.narg('job')::text[] IS NULL OR h.job_id = ANY(ARRAY(
+            SELECT j.id FROM job j WHERE j.workspace_id = @workspace_id AND j.key = ANY(sqlc.narg('job')::text[]))))
     ORDER BY x.booked_at DESC, x.id DESC, x.job_id DESC LIMIT @max_rows
 ) e
 LEFT JOIN job j ON j.workspace_id = @workspace_id AND j.id = e.job_id

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fleetboard/fleetboard/internal/eventlog"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
@@ -64,7 +65,7 @@ func (s *eventHandlers) StreamEvents(ctx context.Context, r StreamEventsRequestO
 func (s *eventHandlers) eventFilter(ctx context.Context, who tenancy.Principal, types *[]string, job, actor *string) (
 	eventlog.Filter, error,
 ) {
-	f := eventlog.Filter{Types: value(types), Actor: value(actor)}
+	f := eventlog.Filter{Types: value(types), Actors: single(actor)}
 	if err := eventlog.CheckTypes("type", f.Types); err != nil {
 		return f, err
 	}
@@ -73,7 +74,7 @@ func (s *eventHandlers) eventFilter(ctx context.Context, who tenancy.Principal, 
 		if err != nil {
 			return f, err
 		}
-		f.Job = &found.ID
+		f.Jobs = []ids.ID{found.ID}
 	}
 	return f, nil
 }

@@ -85,10 +85,7 @@ func (s *messageHandlers) NackMessage(ctx context.Context, r NackMessageRequestO
 
 // SearchMessages finds messages by their words.
 func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRequestObject) (SearchMessagesResponseObject, error) {
-	f := bus.Filter{From: value(r.Params.From), Job: value(r.Params.Job)}
-	if r.Params.Type != nil {
-		f.Types = []string{*r.Params.Type}
-	}
+	f := bus.Filter{Types: single(r.Params.Type), Senders: single(r.Params.From), Jobs: single(r.Params.Job)}
 	most := 20
 	if r.Params.Limit != nil {
 		most = *r.Params.Limit
@@ -97,6 +94,14 @@ func (s *messageHandlers) SearchMessages(ctx context.Context, r SearchMessagesRe
 	return SearchMessages200JSONResponse{Items: mapSlice(found, func(f bus.Found) FoundMessage {
 		return FoundMessage{Message: messageModel(f.Message), Passage: f.Passage}
 	})}, err
+}
+
+// single returns a list of what a parameter names, none where it is not sent or empty.
+func single(name *string) []string {
+	if value(name) == "" {
+		return nil
+	}
+	return []string{*name}
 }
 
 // ReadThread reads a thread.

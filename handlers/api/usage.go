@@ -92,7 +92,7 @@ func cacheShare(u spend.Usage) *CacheShare {
 }
 
 func usageQuery(from, until *time.Time, filter map[usage.Dimension]*string) usage.Query {
-	q := usage.Query{Until: time.Now(), Filter: map[usage.Dimension]string{}}
+	q := usage.Query{Until: time.Now(), Filter: map[usage.Dimension][]string{}}
 	if until != nil {
 		q.Until = *until
 	}
@@ -101,7 +101,7 @@ func usageQuery(from, until *time.Time, filter map[usage.Dimension]*string) usag
 	}
 	for d, value := range filter {
 		if value != nil {
-			q.Filter[d] = *value
+			q.Filter[d] = []string{*value}
 		}
 	}
 	return q

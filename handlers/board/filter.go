@@ -19,63 +19,68 @@ var groups = []string{"status", "phase", "product", "repo", "factory"}
 // priorities are the choices of the priority filter.
 var priorities = []int{3, 5, 8}
 
-// parseFilter reads the board's query. What makes no sense narrows nothing.
-func parseFilter(q url.Values) links.Filter {
-	value := func(name string) string { return web.FilterValue(q, name) }
-	f := links.Filter{
-		Product: value("product"), Repo: value("repo"), Factory: value("factory"), Phase: value("phase"),
-		Query: value("q"), Unroutable: value("show") == "unroutable",
+// parseFilter reads the board's query. What makes no sense narrows nothing. Validation for more
+// values than a filter takes.
+func parseFilter(q url.Values) (f links.Filter, err error) {
+	for _, name := range links.FilterLists {
+		if *f.List(name), err = web.FilterValues(q, name); err != nil {
+			return f, err
+		}
 	}
+	value := func(name string) string { return web.FilterValue(q, name) }
+	f.Query, f.Unroutable = value("q"), value("show") == "unroutable"
 	if g := value("group"); slices.Contains(groups[1:], g) {
 		f.Group = g
 	}
 	if p, err := strconv.Atoi(value("priority")); err == nil && p >= 0 && p <= 10 {
 		f.Priority = &p
 	}
-	return f
+	return f, nil
 }
 
 // narrowed returns the filter as the board's reader takes it.
 func narrowed(f links.Filter) screens.Filter {
-	return screens.Filter{Product: f.Product, Repo: f.Repo, Factory: f.Factory, Phase: f.Phase, Query: f.Query,
+	return screens.Filter{Products: f.Products, Repos: f.Repos, Factories: f.Factories, Phases: f.Phases, Query: f.Query,
 		PriorityGTE: f.Priority, Unroutable: f.Unroutable}
 }
 
+// filterLabels are the filters that take several values, in words.
+var filterLabels = map[string]string{"product": "Product", "repo": "Repo", "factory": "Factory", "phase": "Phase"}
+
 // filterMenus returns the menus of links above the board.
-func filterMenus(b screens.Board, f links.Filter) []view.FilterMenu {
+func filterMenus(b screens.Board, f links.Filter) []ui.FilterMenu {
 	var factories []string
 	for _, one := range b.Fleet.Factories {
 		factories = append(factories, one.Name)
 	}
-	menu := func(id, label, chosen string, values []string, set func(*links.Filter, string)) view.FilterMenu {
-		m := view.FilterMenu{ID: id, Label: label}
-		if chosen != "" && !slices.Contains(values, chosen) {
-			values = append(slices.Clone(values), chosen)
-		}
-		for i, v := range append([]string{""}, values...) {
-			to := f
-			set(&to, v)
-			name := v
-			if i == 0 {
-				name = "All"
+	values := map[string][]string{"product": b.Products, "repo": b.Repos, "factory": factories, "phase": b.Phases}
+	var list []ui.FilterMenu
+	for _, name := range links.FilterLists {
+		m := ui.FilterMenu{ID: name, Label: filterLabels[name]}
+		if chosen := *f.List(name); len(values[name])+len(chosen) > 0 {
+			any := f
+			*any.List(name) = nil
+			m.Options = append(m.Options, ui.FilterOption{Label: "All", URL: links.BoardWith(any), Selected: len(chosen) == 0})
+			for _, v := range values[name] {
+				m.Options = append(m.Options, ui.FilterOption{Label: v, URL: toggled(f, name, v), Selected: slices.Contains(chosen, v)})
 			}
-			m.Options = append(m.Options, ui.FilterOption{Label: name, URL: links.BoardWith(to), Selected: v == chosen})
 		}
-		return m
+		list = append(list, m)
 	}
-	return []view.FilterMenu{
-		menu("product", "Product", f.Product, b.Products, func(f *links.Filter, v string) { f.Product = v }),
-		menu("repo", "Repo", f.Repo, b.Repos, func(f *links.Filter, v string) { f.Repo = v }),
-		menu("factory", "Factory", f.Factory, factories, func(f *links.Filter, v string) { f.Factory = v }),
-		menu("phase", "Phase", f.Phase, b.Phases, func(f *links.Filter, v string) { f.Phase = v }),
-		priorityMenu(f),
-	}
+	return append(list, priorityMenu(f))
 }
 
-func priorityMenu(f links.Filter) view.FilterMenu {
+// toggled returns the board with one more value of a filter, or one less.
+func toggled(f links.Filter, name, value string) string {
+	list := f.List(name)
+	*list = links.Toggle(*list, value)
+	return links.BoardWith(f)
+}
+
+func priorityMenu(f links.Filter) ui.FilterMenu {
 	any := f
 	any.Priority = nil
-	m := view.FilterMenu{ID: "priority", Label: "Priority",
+	m := ui.FilterMenu{ID: "priority", Label: "Priority",
 		Options: []ui.FilterOption{{Label: "All", URL: links.BoardWith(any), Selected: f.Priority == nil}}}
 	for _, p := range priorities {
 		to := f
@@ -86,12 +91,12 @@ func priorityMenu(f links.Filter) view.FilterMenu {
 	return m
 }
 
-func groupMenu(f links.Filter) view.FilterMenu {
+func groupMenu(f links.Filter) ui.FilterMenu {
 	chosen := groups[0]
 	if f.Group != "" {
 		chosen = f.Group
 	}
-	m := view.FilterMenu{ID: "group", Label: "Group: " + chosen}
+	m := ui.FilterMenu{ID: "group", Label: "Group: " + chosen}
 	for _, g := range groups {
 		to := f
 		to.Group = g
@@ -111,10 +116,11 @@ func activeFilters(f links.Filter) []ui.ActiveFilter {
 			list = append(list, ui.ActiveFilter{Text: text, RemoveURL: links.BoardWith(to)})
 		}
 	}
-	add(f.Product != "", "Product "+f.Product, func(f *links.Filter) { f.Product = "" })
-	add(f.Repo != "", "Repo "+f.Repo, func(f *links.Filter) { f.Repo = "" })
-	add(f.Factory != "", "Factory "+f.Factory, func(f *links.Filter) { f.Factory = "" })
-	add(f.Phase != "", "Phase "+f.Phase, func(f *links.Filter) { f.Phase = "" })
+	for _, name := range links.FilterLists {
+		for _, v := range *f.List(name) {
+			list = append(list, ui.ActiveFilter{Text: filterLabels[name] + " " + v, RemoveURL: toggled(f, name, v)})
+		}
+	}
 	if f.Priority != nil {
 		add(true, "Priority "+strconv.Itoa(*f.Priority)+" or more", func(f *links.Filter) { f.Priority = nil })
 	}
@@ -125,20 +131,7 @@ func activeFilters(f links.Filter) []ui.ActiveFilter {
 
 // searchField keeps the other filters in hidden fields.
 func searchField(f links.Filter) view.Search {
-	m := view.Search{Query: f.Query}
-	rest := f
-	rest.Query = ""
-	u, err := url.Parse(links.BoardWith(rest))
-	if err != nil {
-		return m // our own links parse
-	}
-	q := u.Query()
-	for _, name := range []string{"product", "repo", "factory", "phase", "priority", "group", "show"} {
-		if v := q.Get(name); v != "" {
-			m.Keep = append(m.Keep, view.Field{Name: name, Value: v})
-		}
-	}
-	return m
+	return view.Search{Query: f.Query, Keep: web.KeepFields(links.BoardWith(f), "q")}
 }
 
 // noMatch names the filters that hide every job.

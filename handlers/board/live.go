@@ -35,13 +35,21 @@ func (livePage) Shows(at *url.URL) bool { return at.Path == links.Board }
 
 // Key returns the filter, whether the page shows a job, and whether the reader may act.
 func (livePage) Key(q url.Values, who tenancy.Principal) string {
-	return links.LiveBoard("", parseFilter(q)) + q.Get(emptyParam) + strconv.FormatBool(who.Can(tenancy.WriteJobs))
+	filter, err := parseFilter(q)
+	if err != nil {
+		return q.Encode() // Open refuses it
+	}
+	return links.LiveBoard("", filter) + q.Get(emptyParam) + strconv.FormatBool(who.Can(tenancy.WriteJobs))
 }
 
 // Open makes the live part of the board.
 func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapshot) (live.View, error) {
+	filter, err := parseFilter(c.QueryParams())
+	if err != nil {
+		return nil, err
+	}
 	name, err := b.pages.WorkspaceName(c.Request().Context(), who)
-	l := boardView{filter: parseFilter(c.QueryParams()), canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
+	l := boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
 	first := b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap))
 	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != "",
 		digests: map[string][sha256.Size]byte{}}, err
@@ -57,7 +65,11 @@ func (b livePage) Parts(c echo.Context, who tenancy.Principal, at *url.URL, act 
 		c.Response().Header().Set(toldHeader, strconv.Itoa(act.Job.Version))
 		return nil, nil
 	}
-	ctx, filter := c.Request().Context(), parseFilter(at.Query())
+	ctx := c.Request().Context()
+	filter, err := parseFilter(at.Query())
+	if err != nil {
+		return nil, err
+	}
 	snap, err := b.pages.Fleet.Snapshot(ctx, who)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package board
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -81,28 +82,33 @@ func TestCardsShowWhatWantsAttention(t *testing.T) {
 
 func TestFilterSurvivesItsLinks(t *testing.T) {
 	p := 8
-	want := links.Filter{Product: "default", Repo: "a/b", Factory: "mac-1", Phase: "M 2&x", Query: "50%", Priority: &p, Group: "repo", Unroutable: true}
+	want := links.Filter{Products: []string{"default", "ledger"}, Repos: []string{"a/b"}, Factories: []string{"mac-1"}, Phases: []string{"M 2&x"}, Query: "50%", Priority: &p, Group: "repo", Unroutable: true}
 	u, err := url.Parse(links.BoardWith(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := parseFilter(u.Query())
-	if *got.Priority != 8 {
+	got, err := parseFilter(u.Query())
+	if err != nil || *got.Priority != 8 {
 		t.Errorf("priority %d", *got.Priority)
 	}
 	got.Priority, want.Priority = nil, nil
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read back %+v, want %+v", got, want)
 	}
-	if n := len(activeFilters(want)); n != 6 {
-		t.Errorf("%d chips, want 6", n)
+	if n := len(activeFilters(want)); n != 7 {
+		t.Errorf("%d chips, want 7", n)
 	}
-	for _, a := range activeFilters(links.Filter{Repo: "a", Phase: "b"}) {
+	for _, a := range activeFilters(want)[:2] {
+		if strings.Contains(a.RemoveURL, "product=default") == strings.Contains(a.RemoveURL, "product=ledger") {
+			t.Errorf("%s leads to %s", a.Text, a.RemoveURL)
+		}
+	}
+	for _, a := range activeFilters(links.Filter{Repos: []string{"a"}, Phases: []string{"b"}}) {
 		if strings.Contains(a.RemoveURL, "repo=") == strings.Contains(a.RemoveURL, "phase=") {
 			t.Errorf("%s leads to %s", a.Text, a.RemoveURL)
 		}
 	}
-	if long := parseFilter(url.Values{"repo": {strings.Repeat("x", 5000)}, "q": {"a\x00b"}}); !narrowed(long).IsZero() {
+	if long, err := parseFilter(url.Values{"repo": {strings.Repeat("x", 5000)}, "q": {"a\x00b"}}); err != nil || !narrowed(long).IsZero() {
 		t.Errorf("nonsense narrows: %+v", long)
 	}
 }
@@ -113,7 +119,7 @@ func TestWords(t *testing.T) {
 		boardTitle(0, false):  "Board",
 		totalText(6000, true): "6,000+ jobs",
 	} {
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

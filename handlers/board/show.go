@@ -23,7 +23,10 @@ const emptyParam = "empty"
 // show answers with the board, or the first run while there has never been a job.
 func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	filter := parseFilter(c.QueryParams())
+	filter, err := parseFilter(c.QueryParams())
+	if err != nil {
+		return err
+	}
 	b, err := p.Screens.Board(ctx, who, narrowed(filter))
 	if err != nil {
 		return err
@@ -77,7 +80,11 @@ func countColumn(columns []screens.ColumnPage, c screens.Column) (n int, capped 
 // for a browser without JavaScript.
 func (p *Pages) column(c echo.Context, who tenancy.Principal) error {
 	ctx := c.Request().Context()
-	filter, name := parseFilter(c.QueryParams()), screens.Column(c.Param("column"))
+	filter, err := parseFilter(c.QueryParams())
+	if err != nil {
+		return err
+	}
+	name := screens.Column(c.Param("column"))
 	if jobparts.ColumnTitles[name] == "" {
 		return fault.New(fault.NotFound, "The board has no such column.")
 	}

@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -71,14 +72,52 @@ func TestBoardFilters(t *testing.T) {
 	handlertest.WantCount(t, handlertest.Page(t, d.Get("/board?priority=x&group=nonsense&show=1"), http.StatusOK), "[data-card]", 2)
 }
 
+// A filter takes several values of one name, each with a way out of it, and at most 20.
+func TestBoardFiltersTakeSeveralValues(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	for _, phase := range []string{"m1", "m2", "m3"} {
+		d.Job("Job of "+phase, func(n *jobs.New) { n.Phase = phase })
+	}
+	doc := handlertest.Page(t, d.Get("/board?phase=m2&phase=m1&phase=m2&phase="), http.StatusOK)
+	handlertest.WantCount(t, doc, "[data-card]", 2)
+	handlertest.WantCount(t, doc, ".chip-on", 2)
+	handlertest.WantCount(t, doc, ".chip-on a[href='/board?phase=m1'], .chip-on a[href='/board?phase=m2']", 2)
+	handlertest.WantCount(t, doc, "#f-phase a[aria-current]", 2)
+	handlertest.WantCount(t, doc, "#f-phase a[href='/board?phase=m1&phase=m2&phase=m3'], #f-phase a[href='/board']", 2)
+	handlertest.WantCount(t, doc, "form[role=search] input[type=hidden][name=phase][value=m2]", 2)
+	handlertest.WantCount(t, handlertest.Page(t, d.Get("/board?phase=m1&phase=m2&product=default&product=other"), http.StatusOK), "[data-card]", 2)
+
+	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board?phase=m1&phase=m2"), "")
+	d.Job("Another one", func(n *jobs.New) { n.Phase = "m3" })
+	d.Job("The next", func(n *jobs.New) { n.Phase = "m2" })
+	if got := s.Until("The next").Data; strings.Contains(got, "Another one") {
+		t.Errorf("the stream sends %s", got)
+	}
+
+	var many strings.Builder
+	for i := range 21 {
+		fmt.Fprintf(&many, "&%%s=v%d", i)
+	}
+	for at, name := range map[string]string{"/board?": "product", "/board/column/ready?": "phase", "/timeline?": "actor", "/timeline?by=job": "job",
+		"/usage?": "model", "/usage/groups.csv?by=phase": "agent", "/search?q=x&in=messages": "from", "/live?on=board": "repo",
+		"/live?on=timeline": "group"} {
+		path := at + strings.ReplaceAll(many.String(), "%s", name)
+		if text := handlertest.Read(t, d.Get(path), http.StatusUnprocessableEntity); !strings.Contains(text, "at most 20 values") {
+			t.Errorf("%s answers %.300s", at, text)
+		}
+	}
+}
+
 func containsAll(text, query string) bool {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return false
 	}
-	for name := range values {
-		if !strings.Contains(text, name+"="+values.Get(name)) {
-			return false
+	for name, list := range values {
+		for _, v := range list {
+			if !strings.Contains(text, name+"="+v) {
+				return false
+			}
 		}
 	}
 	return true

@@ -27,7 +27,7 @@ func (p *pages) usageByModel(ctx context.Context, who tenancy.Principal, b budge
 	if err != nil || report.Total.Entries == 0 {
 		return nil, err
 	}
-	linked := links.UsageView{Filter: map[string]string{}}
+	linked := links.UsageView{Filter: map[string][]string{}}
 	for d, value := range query.Filter {
 		linked.Filter[string(d)] = value
 	}
@@ -39,7 +39,7 @@ func (p *pages) usageByModel(ctx context.Context, who tenancy.Principal, b budge
 		Rows:   usageparts.Bars(groups, report.Total),
 	}
 	for i, g := range groups {
-		linked.Filter[string(usage.Model)] = g.Group
+		linked.Filter[string(usage.Model)] = []string{g.Group}
 		m.Rows[i].Name = g.Group
 		m.Rows[i].URL = links.UsagePage(linked)
 		m.Rows[i].Series = strconv.Itoa(i + 1)
@@ -48,11 +48,11 @@ func (p *pages) usageByModel(ctx context.Context, who tenancy.Principal, b budge
 }
 
 // usageFilter returns the filter that finds the usage of a budget's jobs.
-func usageFilter(b budgets.Budget) map[usage.Dimension]string {
-	filter := map[usage.Dimension]string{}
+func usageFilter(b budgets.Budget) map[usage.Dimension][]string {
+	filter := map[usage.Dimension][]string{}
 	for d, value := range map[usage.Dimension]string{usage.Product: b.Product, usage.Phase: b.Phase, usage.Job: b.JobKey} {
 		if value != "" {
-			filter[d] = value
+			filter[d] = []string{value}
 		}
 	}
 	return filter

@@ -163,8 +163,8 @@ func (s pageData) money() []view.Fact {
 	}
 	facts := []view.Fact{{Name: "Spent", Text: ui.Text(spent)}}
 	for i, m := range s.Models {
-		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsagePage(links.UsageView{Filter: map[string]string{
-			"job": s.job.Key, "model": m.Model}})), ui.T(" "+usageparts.Cost(m.Usage)+", "+usageparts.Tokens(m.Tokens())+" tokens"))}
+		fact := view.Fact{Text: ui.Say(ui.Link(m.Model, links.UsagePage(links.UsageView{Filter: map[string][]string{
+			"job": {s.job.Key}, "model": {m.Model}}})), ui.T(" "+usageparts.Cost(m.Usage)+", "+usageparts.Tokens(m.Tokens())+" tokens"))}
 		if i == 0 {
 			fact.Name = "By model"
 		}

@@ -89,9 +89,11 @@ func (p *pages) readList(ctx context.Context, who tenancy.Principal, d *pageData
 	f := d.at.Filter
 	switch {
 	case f.Query != "":
-		filter := bus.Filter{From: f.From, Job: f.Job}
-		if f.Type != "" {
-			filter.Types = []string{f.Type}
+		var filter bus.Filter
+		for list, value := range map[*[]string]string{&filter.Types: f.Type, &filter.Senders: f.From, &filter.Jobs: f.Job} {
+			if value != "" {
+				*list = []string{value}
+			}
 		}
 		d.found, err = p.Bus.Search(ctx, who, f.Query, filter, listSize)
 		if fault.Is(err, fault.Validation) {

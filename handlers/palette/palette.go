@@ -153,7 +153,7 @@ func pageRows(query string, who tenancy.Principal) []view.Row {
 		rows = append(rows, view.Row{URL: links.NewJobNamed(query), Icon: "plus", Text: "New job named “" + query + "”"})
 	}
 	if query != "" {
-		rows = append(rows, view.Row{URL: links.SearchFor("", links.MessageFilter{Query: query}), Icon: "search",
+		rows = append(rows, view.Row{URL: links.SearchFor("", links.SearchFilter{Query: query}), Icon: "search",
 			Text: "Search jobs and messages for “" + query + "”"})
 		rows = append(rows, view.Row{URL: links.BoardWith(links.Filter{Query: query}), Icon: "search",
 			Text: "Search the board for “" + query + "”"})

@@ -48,19 +48,24 @@ const (
 // asked is a search.
 type asked struct {
 	in    string
-	f     links.MessageFilter
+	f     links.SearchFilter
 	now   time.Time
 	limit int
 }
 
 func (s site) read(ctx context.Context, r web.Request) (view.Search, error) {
 	q := r.Query
-	a := asked{f: links.MessageFilter{Query: web.SearchText(q.Get("q")), Type: web.FilterValue(q, "type"), From: web.FilterValue(q, "from"),
-		Job: web.FilterValue(q, "job")}, now: r.Now(), limit: besideOthers}
+	a := asked{f: links.SearchFilter{Query: web.SearchText(q.Get("q"))}, now: r.Now(), limit: besideOthers}
+	for name, list := range a.f.Lists() {
+		var err error
+		if *list, err = web.FilterValues(q, name); err != nil {
+			return view.Search{}, err
+		}
+	}
 	if in := q.Get("in"); in == inMessages || in == inJobs || in == inLogs {
 		a.in, a.limit = in, alone
 	}
-	m := view.Search{In: a.in, Filter: a.f, Tabs: a.tabs()}
+	m := view.Search{In: a.in, Query: a.f.Query, Keep: web.KeepFields(links.SearchFor(a.in, a.f), "q"), Active: a.active(), Tabs: a.tabs()}
 	if a.f.Query == "" {
 		m.Empty = &ui.Empty{Title: "Write a word to look for",
 			Text: "Jobs are found by key, title, description, question, answer and error; messages by all they say; " +
@@ -122,10 +127,7 @@ func (s site) jobs(ctx context.Context, who tenancy.Principal, a asked) (g view.
 func (s site) messages(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
 	filter := bus.Filter{}
 	if a.in == inMessages {
-		filter.From, filter.Job = a.f.From, a.f.Job
-		if a.f.Type != "" {
-			filter.Types = []string{a.f.Type}
-		}
+		filter = bus.Filter{Types: a.f.Types, Senders: a.f.Senders, Jobs: a.f.Jobs}
 	}
 	list, err := s.Bus.Search(ctx, who, a.f.Query, filter, a.limit)
 	for _, f := range list {
@@ -139,8 +141,8 @@ func (s site) messages(ctx context.Context, who tenancy.Principal, a asked) (g v
 // logs looks for jobs by what attempts that have ended wrote, each once, or at the newest
 // lines of one job.
 func (s site) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
-	if a.in == inLogs && a.f.Job != "" {
-		return s.searchJobLog(ctx, who, a)
+	if a.in == inLogs && len(a.f.Jobs) > 0 {
+		return s.searchJobLogs(ctx, who, a)
 	}
 	list, err := s.JobSearch.FindLogs(ctx, who, a.f.Query, a.limit)
 	for _, f := range list {
@@ -157,20 +159,50 @@ func (s site) logs(ctx context.Context, who tenancy.Principal, a asked) (g view.
 	return g, err
 }
 
-// searchJobLog looks at the newest lines of one job, also of an attempt that goes on.
-func (s site) searchJobLog(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
-	key := strings.ToUpper(a.f.Job)
-	list, _, err := s.JobLogs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit})
-	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {
-		return view.Group{Note: "There is no job " + a.f.Job + "."}, nil
+// searchJobLogs looks at the newest lines of some jobs, also of attempts that go on.
+func (s site) searchJobLogs(ctx context.Context, who tenancy.Principal, a asked) (g view.Group, err error) {
+	var missing []string
+	for _, job := range a.f.Jobs {
+		if len(g.Hits) == a.limit {
+			break
+		}
+		key := strings.ToUpper(job)
+		list, _, err := s.JobLogs.Logs(ctx, who, key, joblog.Filter{Text: a.f.Query, Limit: a.limit - len(g.Hits)})
+		if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Malformed) {
+			missing = append(missing, "There is no job "+job+".")
+			continue
+		}
+		if err != nil {
+			return g, err
+		}
+		for _, l := range list {
+			g.Hits = append(g.Hits, view.Hit{URL: links.JobLog(key, links.LogView{Line: l.ID}), Icon: "scroll-text", Key: key,
+				Title: l.Agent + ", " + string(l.Level), At: ui.For(l.ReceivedAt, a.now), Passage: marked(l.Message, a.f.Query)})
+		}
+		if len(a.f.Jobs) == 1 {
+			g.More = links.JobLog(key, links.LogView{Text: a.f.Query})
+		}
 	}
-	for _, l := range list {
-		g.Hits = append(g.Hits, view.Hit{URL: links.JobLog(key, links.LogView{Line: l.ID}), Icon: "scroll-text", Key: key,
-			Title: l.Agent + ", " + string(l.Level), At: ui.For(l.ReceivedAt, a.now), Passage: marked(l.Message, a.f.Query)})
-	}
-	g.More = links.JobLog(key, links.LogView{Text: a.f.Query})
-	return g, err
+	g.Note = strings.Join(missing, " ")
+	return g, nil
 }
+
+// active returns the filters that are on where they narrow what is searched.
+func (a asked) active() (list []ui.ActiveFilter) {
+	names := map[string][]string{inMessages: {"type", "from", "job"}, inLogs: {"job"}}[a.in]
+	for _, name := range names {
+		values := a.f.Lists()[name]
+		for _, v := range *values {
+			to := a.f
+			less := to.Lists()[name]
+			*less = links.Toggle(*less, v)
+			list = append(list, ui.ActiveFilter{Text: filterLabels[name] + " " + v, RemoveURL: links.SearchFor(a.in, to)})
+		}
+	}
+	return list
+}
+
+var filterLabels = map[string]string{"type": "Type", "from": "Sender", "job": "Job"}
 
 // marked returns a line with the text in it that was looked for.
 func marked(line, text string) []viewparts.Piece {

@@ -31,6 +31,7 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 	jobstest.IndexLogs(t, d.DB, 1)
 	for query, want := range map[string][3]int{
 		"q=needle": {2, 1, 1}, "q=needle&in=jobs": {2, 0, 0}, "q=needle&in=messages": {0, 1, 0}, "q=needle&in=messages&from=bob": {0, 0, 0},
+		"q=needle&in=messages&from=bob&from=ada&type=custom.note&type=custom.other&job=FB-1&job=FB-2": {0, 1, 0}, "q=needle&in=logs&job=FB-2&job=FB-1": {0, 0, 1},
 		"q=needle&in=logs&job=fb-1": {0, 0, 1}, "q=needle&in=logs": {0, 0, 1}, "q=absent&in=logs": {0, 0, 0}, "q=needle&in=logs&job=FB-9": {0, 0, 0}, "q=%21": {0, 0, 0}, "": {0, 0, 0},
 	} {
 		doc := handlertest.Page(t, d.Get("/search?"+query), http.StatusOK)
@@ -40,7 +41,10 @@ func TestTheWorkspaceIsSearched(t *testing.T) {
 			}
 		}
 	}
-	doc := handlertest.Page(t, d.Get("/search?q=needle"), http.StatusOK)
+	doc := handlertest.Page(t, d.Get("/search?q=needle&in=messages&from=ada&from=bob"), http.StatusOK)
+	handlertest.WantCount(t, doc, ".chip-on a[href='/search?from=ada&in=messages&q=needle'], .chip-on a[href='/search?from=bob&in=messages&q=needle']", 2)
+	handlertest.WantCount(t, doc, "form.sr-q input[type=hidden][name=from]", 2)
+	doc = handlertest.Page(t, d.Get("/search?q=needle"), http.StatusOK)
 	handlertest.WantText(t, doc, "#found-jobs li:first-child", "needle")
 	handlertest.WantCount(t, doc, "#found-jobs mark, #found-messages mark", 2)
 	handlertest.WantCount(t, doc, `#found-messages a[href^="/messages?"]`, 1)

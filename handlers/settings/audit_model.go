@@ -47,7 +47,10 @@ type auditPageData struct {
 
 // log returns the filter as the log takes it.
 func (s auditPageData) log() eventlog.Filter {
-	f := eventlog.Filter{Actor: s.filter.Actor}
+	var f eventlog.Filter
+	if s.filter.Actor != "" {
+		f.Actors = []string{s.filter.Actor}
+	}
 	for _, t := range auditGroupNamed(s.filter.Group).Types {
 		f.Types = append(f.Types, string(t))
 	}

@@ -41,7 +41,7 @@ type productPageData struct {
 func (s productPageData) model() view.Products {
 	m := view.Products{CanManage: s.canManage, Only: len(s.list) == 1 && s.list[0].Name == jobs.DefaultProduct}
 	for _, p := range s.list {
-		one := view.Product{Name: p.Name, BoardURL: links.BoardWith(links.Filter{Product: p.Name}), Repos: p.Repos,
+		one := view.Product{Name: p.Name, BoardURL: links.BoardWith(links.Filter{Products: []string{p.Name}}), Repos: p.Repos,
 			Review: "Not needed", PerRepo: "Any number", Paused: p.Paused}
 		if p.ReviewRequired {
 			one.Review = "A person approves"
@@ -177,14 +177,14 @@ func (s productFormData) model() view.ProductForm {
 		return m
 	}
 	p := *s.product
-	m.Name, m.SaveURL, m.BoardURL, m.Paused = p.Name, links.Product(p.Name), links.BoardWith(links.Filter{Product: p.Name}), p.Paused
+	m.Name, m.SaveURL, m.BoardURL, m.Paused = p.Name, links.Product(p.Name), links.BoardWith(links.Filter{Products: []string{p.Name}}), p.Paused
 	m.PauseURL, m.ResumeURL = pauseURLs(p)
 	m.Ways = []view.ProductWay{{Icon: "square-kanban", Label: "Its jobs", URL: m.BoardURL},
 		{Icon: "plus", Label: "New job", URL: links.NewJobIn(p.Name)},
-		{Icon: "history", Label: "Changes of products", URL: links.TimelineWith(links.TimelineFilter{Group: "products"})}}
+		{Icon: "history", Label: "Changes of products", URL: links.TimelineWith(links.TimelineFilter{Groups: []string{"products"}})}}
 	for _, repo := range p.Repos {
 		m.RepoWays = append(m.RepoWays, view.ProductWay{Icon: "folder-git-2", Label: repo,
-			URL: links.BoardWith(links.Filter{Product: p.Name, Repo: repo})})
+			URL: links.BoardWith(links.Filter{Products: []string{p.Name}, Repos: []string{repo}})})
 	}
 	m.InReview = "In review now: " + s.inReview.text(p.Name) + "."
 	if p.Name == jobs.DefaultProduct {

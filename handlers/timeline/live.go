@@ -36,13 +36,16 @@ func (livePage) Key(url.Values, tenancy.Principal) string { return ids.New().Str
 
 // Open makes the live part of the page.
 func (p livePage) Open(c echo.Context, who tenancy.Principal, _ fleet.Snapshot) (live.View, error) {
-	r := &liveTimeline{pages: p.pages, who: who, filter: parseTimeline(c.QueryParams())}
-	var err error
+	filter, err := parseTimeline(c.QueryParams())
+	if err != nil {
+		return nil, err
+	}
+	r := &liveTimeline{pages: p.pages, who: who, filter: filter}
 	// Not where the reader's last connection ended: the button counts from the page on.
 	if r.place, err = eventlog.ParseCursor(c.QueryParam("after")); err != nil {
 		return nil, err
 	}
-	r.log, err = p.pages.logFilter(c.Request().Context(), who, r.filter)
+	r.log, _, err = p.pages.logFilter(c.Request().Context(), who, r.filter)
 	return r, err
 }
 

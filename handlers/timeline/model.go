@@ -32,23 +32,31 @@ var timelineGroups = []history.Group{
 		"key.*"}},
 }
 
-func groupNamed(name string) history.Group {
-	at := slices.IndexFunc(timelineGroups, func(g history.Group) bool { return g.Name == name })
-	return timelineGroups[max(0, at)]
+// parseTimeline reads the timeline's query. What makes no sense narrows nothing. Validation for
+// more values than a filter takes.
+func parseTimeline(q url.Values) (links.TimelineFilter, error) {
+	f := links.TimelineFilter{Progress: web.FilterValue(q, "progress") != "", ByJob: web.FilterValue(q, "by") == "job"}
+	for name, list := range map[string]*[]string{"group": &f.Groups, "job": &f.Jobs, "actor": &f.Actors} {
+		var err error
+		if *list, err = web.FilterValues(q, name); err != nil {
+			return f, err
+		}
+	}
+	f.Groups = slices.DeleteFunc(f.Groups, func(name string) bool {
+		return !slices.ContainsFunc(timelineGroups, func(g history.Group) bool { return g.Name == name })
+	})
+	return f, nil
 }
 
-// parseTimeline reads the timeline's query. What makes no sense narrows nothing.
-func parseTimeline(q url.Values) links.TimelineFilter {
-	value := func(name string) string { return web.FilterValue(q, name) }
-	return links.TimelineFilter{Group: groupNamed(value("group")).Name, Job: value("job"), Actor: value("actor"),
-		Progress: value("progress") != "", ByJob: value("by") == "job"}
-}
-
-// groupTypes returns the types of a filter's group, as the log takes them.
+// groupTypes returns the types of a filter's groups, as the log takes them.
 func groupTypes(f links.TimelineFilter) []string {
 	var list []string
-	for _, t := range groupNamed(f.Group).Types {
-		list = append(list, string(t))
+	for _, g := range timelineGroups {
+		if slices.Contains(f.Groups, g.Name) {
+			for _, t := range g.Types {
+				list = append(list, string(t))
+			}
+		}
 	}
 	return list
 }
@@ -61,23 +69,26 @@ type pageData struct {
 	fleet  fleet.Snapshot
 	older  string // place before the last of them, "" after the first event of the log
 	past   bool   // it is not the newest part
-	noJob  bool   // there is no job with the filter's key
+	noJob  string // a key of the filter that no job has
 	now    time.Time
 }
 
 func (s pageData) model() view.Timeline {
-	m := view.Timeline{Group: s.filter.Group, Job: s.filter.Job, Actor: s.filter.Actor, Older: s.past,
+	m := view.Timeline{Keep: web.KeepFields(links.TimelineWith(s.filter)), Older: s.past,
 		NewURL: links.TimelineWith(s.filter), ClearURL: links.Timeline, Active: s.active(), Items: s.items()}
 	for _, g := range timelineGroups {
-		to := s.filter
-		to.Group = g.Name
-		m.Groups = append(m.Groups, ui.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: g.Name == s.filter.Group})
+		to, on := s.filter, slices.Contains(s.filter.Groups, g.Name)
+		if g.Name == "" {
+			to.Groups, on = nil, len(to.Groups) == 0
+		} else {
+			to.Groups = links.Toggle(to.Groups, g.Name)
+		}
+		m.Groups = append(m.Groups, ui.FilterOption{Label: g.Label, URL: links.TimelineWith(to), Selected: on})
 	}
 	progress, byJob := s.filter, s.filter
 	progress.Progress, byJob.ByJob = !progress.Progress, !byJob.ByJob
-	m.Progress, m.ByJob = s.filter.Progress, s.filter.ByJob
-	m.Views = []ui.FilterOption{{Label: "Progress", URL: links.TimelineWith(progress), Selected: m.Progress},
-		{Label: "By job", URL: links.TimelineWith(byJob), Selected: m.ByJob}}
+	m.Views = []ui.FilterOption{{Label: "Progress", URL: links.TimelineWith(progress), Selected: s.filter.Progress},
+		{Label: "By job", URL: links.TimelineWith(byJob), Selected: s.filter.ByJob}}
 	if len(s.events) == 0 {
 		m.Empty = s.empty()
 	}
@@ -120,19 +131,18 @@ func suggest(list []view.Suggestion, one view.Suggestion) []view.Suggestion {
 	return append(list, one)
 }
 
-// active returns the filters that are on beside the group, which shows itself.
+// active returns the filters that are on beside the groups, which show themselves.
 func (s pageData) active() []ui.ActiveFilter {
 	var list []ui.ActiveFilter
-	if s.filter.Job != "" {
+	for _, job := range s.filter.Jobs {
 		to := s.filter
-		to.Job = ""
-		list = append(list, ui.ActiveFilter{Text: "Job " + s.filter.Job, RemoveURL: links.TimelineWith(to)})
+		to.Jobs = links.Toggle(to.Jobs, job)
+		list = append(list, ui.ActiveFilter{Text: "Job " + job, RemoveURL: links.TimelineWith(to)})
 	}
-	if s.filter.Actor != "" {
+	for _, actor := range s.filter.Actors {
 		to := s.filter
-		to.Actor = ""
-		list = append(list, ui.ActiveFilter{Text: "By " + history.ActorNamed(s.filter.Actor, s.events),
-			RemoveURL: links.TimelineWith(to)})
+		to.Actors = links.Toggle(to.Actors, actor)
+		list = append(list, ui.ActiveFilter{Text: "By " + history.ActorNamed(actor, s.events), RemoveURL: links.TimelineWith(to)})
 	}
 	return list
 }
@@ -140,14 +150,14 @@ func (s pageData) active() []ui.ActiveFilter {
 func (s pageData) empty() *ui.Empty {
 	e := &ui.Empty{Title: "No event matches", ActionLabel: "Show all events", ActionURL: links.Timeline}
 	switch {
-	case s.noJob:
-		e.Title, e.Text = "There is no job "+s.filter.Job, "Its key may be written differently."
+	case s.noJob != "":
+		e.Title, e.Text = "There is no job "+s.noJob, "Its key may be written differently."
 	case s.older != "":
 		e.Title = "Nothing in this part of the log"
 		e.Text = "None of the events that were looked at passes the filters. There are older ones."
 	case s.past:
 		e.Title = "Nothing older"
-	case s.filter == links.TimelineFilter{}:
+	case s.filter.IsZero():
 		e.Title, e.Text = "Nothing has happened yet", "Each change of a job, an agent or a factory is written here."
 		e.ActionLabel, e.ActionURL = "Go to the board", links.Board
 	default:
@@ -196,14 +206,14 @@ func (s pageData) byJob() (list []events.Day) {
 func (s pageData) event(e eventlog.Event) events.Event {
 	m := history.Line(e)
 	to := s.filter
-	to.Actor = history.ActorFilter(e.Actor)
+	to.Actors = []string{history.ActorFilter(e.Actor)}
 	m.Who.URL = links.TimelineWith(to)
 	if s.filter.ByJob {
 		m.At, m.Key = ui.Day(e.At), ""
 		return m
 	}
 	// A new job's line ends with its title; the filter of one job names it once.
-	if e.JobID != nil && e.Type != eventlog.JobCreated && s.filter.Job == "" {
+	if e.JobID != nil && e.Type != eventlog.JobCreated && len(s.filter.Jobs) != 1 {
 		m.Title = s.titles[*e.JobID]
 	}
 	return m

@@ -30,12 +30,16 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
+	filter, err := parseTimeline(c.QueryParams())
+	if err != nil {
+		return err
+	}
 	// The place in the log first: what happens from here on is news.
 	around, err := p.Screens.PageContext(ctx, who)
 	if err != nil {
 		return err
 	}
-	sheet, err := p.read(ctx, who, parseTimeline(c.QueryParams()), before)
+	sheet, err := p.read(ctx, who, filter, before)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (p *Pages) show(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	if !sheet.past && !sheet.noJob {
+	if !sheet.past && sheet.noJob == "" {
 		shell.LiveURL = links.LiveTimeline(newest(around.Cursor, sheet.events), sheet.filter)
 	}
 	return web.RenderLive(c, http.StatusOK, shell, view.View(shell, sheet.model()))
@@ -65,9 +69,9 @@ func newest(head string, events []eventlog.Event) string {
 
 func (p *Pages) read(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter, before eventlog.Cursor) (pageData, error) {
 	sheet := pageData{filter: filter, past: before != eventlog.Cursor{}}
-	f, err := p.logFilter(ctx, who, filter)
+	f, job, err := p.logFilter(ctx, who, filter)
 	if fault.Is(err, fault.NotFound) {
-		sheet.noJob = true
+		sheet.noJob = job
 		return sheet, nil
 	}
 	if err != nil {
@@ -95,16 +99,15 @@ func listJobs(events []eventlog.Event) (list []ids.ID) {
 	return list
 }
 
-// logFilter returns the filter as the log takes it; NotFound where no job has its key.
-func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, error) {
-	f := eventlog.Filter{Types: groupTypes(filter), Quiet: !filter.Progress, Actor: filter.Actor}
-	if filter.Job == "" {
-		return f, nil
+// logFilter returns the filter as the log takes it; NotFound with the key that no job has.
+func (p *Pages) logFilter(ctx context.Context, who tenancy.Principal, filter links.TimelineFilter) (eventlog.Filter, string, error) {
+	f := eventlog.Filter{Types: groupTypes(filter), Quiet: !filter.Progress, Actors: filter.Actors}
+	for _, key := range filter.Jobs {
+		job, err := p.Jobs.Get(ctx, who, key)
+		if err != nil {
+			return f, key, err
+		}
+		f.Jobs = append(f.Jobs, job.ID)
 	}
-	job, err := p.Jobs.Get(ctx, who, filter.Job)
-	if err != nil {
-		return f, err
-	}
-	f.Job = &job.ID
-	return f, nil
+	return f, "", nil
 }

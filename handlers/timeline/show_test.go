@@ -75,6 +75,7 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 	for path, want := range map[string]int{
 		"/timeline?group=jobs": 4, "/timeline?group=agents": 1, "/timeline?group=recovery": 1, "/timeline?group=review": 0,
 		"/timeline?group=products": 0, "/timeline?job=FB-1": 2, "/timeline?job=FB-2&group=jobs": 1, "/timeline?actor=reaper": 1,
+		"/timeline?job=FB-1&job=FB-2&group=jobs": 3, "/timeline?group=agents&group=jobs": 5, "/timeline?actor=reaper&actor=set-up": handlertest.FirstStart + 1,
 		"/timeline?actor=Mara+Ili%C4%87&job=FB-1": 2, "/timeline?group=settings": handlertest.FirstStart, "/timeline?actor=set-up": handlertest.FirstStart,
 		"/timeline?group=nonsense": handlertest.FirstStart + 5, "/timeline?actor=" + strings.Repeat("x", 500): handlertest.FirstStart + 5,
 	} {
@@ -91,6 +92,10 @@ func TestTheTimelineIsNarrowed(t *testing.T) {
 		t.Errorf("the chip leads to %q", out)
 	}
 	handlertest.WantCount(t, doc, "form[action='/timeline'] input[type=hidden][name=group][value=jobs]", 1)
+	doc = handlertest.Page(t, d.Get("/timeline?group=jobs&job=FB-1&job=FB-2"), http.StatusOK)
+	handlertest.WantCount(t, doc, ".chip-on a[href='/timeline?group=jobs&job=FB-1'], .chip-on a[href='/timeline?group=jobs&job=FB-2']", 2)
+	handlertest.WantCount(t, doc, ".tl-groups a[href='/timeline?group=jobs&group=review&job=FB-1&job=FB-2']", 1)
+	handlertest.WantCount(t, doc, "form[action='/timeline'] input[type=hidden][name=job]", 2)
 	none := handlertest.Page(t, d.Get("/timeline?job=FB-99"), http.StatusOK)
 	handlertest.WantText(t, none, ".empty", "There is no job FB-99")
 	handlertest.WantCount(t, none, "#live", 0)
@@ -204,13 +209,13 @@ func TestTheTimelineCountsWhatIsNew(t *testing.T) {
 	d.Job("Alpha")
 	d.Timeline("/timeline", handlertest.FirstStart+1)
 	base := d.Listen(t)
-	target := d.LiveURL("/timeline?group=jobs")
+	target := d.LiveURL("/timeline?group=jobs&group=review")
 	s := d.Stream(t, base+target, "")
 	d.Agent("claude-1") // not of the group
 	d.Job("Beta")
 	m := s.Until("new event")
 	doc := handlertest.Parse(t, m.Data)
-	handlertest.WantText(t, doc, "[hx-target='#timeline-new'] a[href='/timeline?group=jobs']", "1 new event")
+	handlertest.WantText(t, doc, "[hx-target='#timeline-new'] a[href='/timeline?group=jobs&group=review']", "1 new event")
 	handlertest.WantCount(t, doc, "[data-event]", 0)
 	d.Job("Gamma")
 	s.Until("2 new events")

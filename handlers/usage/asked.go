@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fleetboard/fleetboard/handlers/web"
 	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
 	"github.com/fleetboard/fleetboard/views/links"
@@ -14,6 +15,9 @@ import (
 
 // defaultDays is how far the page goes back where its address does not say.
 const defaultDays = 30
+
+// offered is how many groups of a dimension the menus offer.
+const offered = 20
 
 // periodDays are the periods that the page offers.
 var periodDays = []int{1, 7, 30, 90, 365}
@@ -28,7 +32,7 @@ type asked struct {
 
 // parseAsked reads an address. Validation for a period or a place that there is not.
 func parseAsked(q url.Values, now time.Time) (asked, error) {
-	a := asked{days: defaultDays, stack: usage.Product, query: usage.Query{Filter: map[usage.Dimension]string{}}}
+	a := asked{days: defaultDays, stack: usage.Product, query: usage.Query{Filter: map[usage.Dimension][]string{}}}
 	if text := q.Get("days"); text != "" {
 		days, err := strconv.Atoi(text)
 		if err != nil || !slices.Contains(periodDays, days) {
@@ -47,7 +51,11 @@ func parseAsked(q url.Values, now time.Time) (asked, error) {
 	}
 	for _, d := range usage.Filters {
 		if q.Has(string(d)) {
-			a.query.Filter[d] = q.Get(string(d))
+			values := slices.Compact(slices.Sorted(slices.Values(q[string(d)])))
+			if err := web.CheckValues(string(d), values); err != nil {
+				return a, err
+			}
+			a.query.Filter[d] = values
 		}
 	}
 	var ok bool
@@ -67,29 +75,23 @@ func (a asked) step() usage.Dimension {
 
 // view returns what links within the page keep.
 func (a asked) view() links.UsageView {
-	v := links.UsageView{Filter: map[string]string{}}
+	v := links.UsageView{Filter: map[string][]string{}}
 	if a.days != defaultDays {
 		v.Days = a.days
 	}
 	if a.stack != usage.Product {
 		v.Stack = string(a.stack)
 	}
-	for d, value := range a.query.Filter {
-		v.Filter[string(d)] = value
+	for d, values := range a.query.Filter {
+		v.Filter[string(d)] = values
 	}
 	return v
 }
 
-// with filters by one more dimension, without by one less.
-func (a asked) with(d usage.Dimension, value string) string {
+// toggled filters by one more value of a dimension, or by one less.
+func (a asked) toggled(d usage.Dimension, value string) string {
 	v := a.view()
-	v.Filter[string(d)] = value
-	return links.UsagePage(v)
-}
-
-func (a asked) without(d usage.Dimension) string {
-	v := a.view()
-	delete(v.Filter, string(d))
+	v.Filter[string(d)] = links.Toggle(v.Filter[string(d)], value)
 	return links.UsagePage(v)
 }
 
@@ -97,9 +99,30 @@ func (a asked) without(d usage.Dimension) string {
 func (a asked) chips() []ui.ActiveFilter {
 	var list []ui.ActiveFilter
 	for _, d := range usage.Filters {
-		if value, on := a.query.Filter[d]; on {
-			list = append(list, ui.ActiveFilter{Text: dimensionNames[d] + ": " + groupName(d, value), RemoveURL: a.without(d)})
+		for _, value := range a.query.Filter[d] {
+			list = append(list, ui.ActiveFilter{Text: dimensionNames[d] + ": " + groupName(d, value), RemoveURL: a.toggled(d, value)})
 		}
+	}
+	return list
+}
+
+// menus returns what the page may be filtered by: the dearest groups of each dimension.
+func (a asked) menus(all usage.Report) []ui.FilterMenu {
+	var list []ui.FilterMenu
+	for _, d := range panelDimensions() {
+		any, chosen := a.view(), a.query.Filter[d]
+		delete(any.Filter, string(d))
+		m := ui.FilterMenu{ID: "usage-" + string(d), Label: dimensionNames[d],
+			Options: []ui.FilterOption{{Label: "All", URL: links.UsagePage(any), Selected: len(chosen) == 0}}}
+		groups := all.By[d].Sums
+		for _, g := range groups[:min(len(groups), offered)] {
+			label := groupName(d, g.Group)
+			if g.Label != "" {
+				label += " " + g.Label
+			}
+			m.Options = append(m.Options, ui.FilterOption{Label: label, URL: a.toggled(d, g.Group), Selected: slices.Contains(chosen, g.Group)})
+		}
+		list = append(list, m)
 	}
 	return list
 }

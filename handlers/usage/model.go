@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -102,13 +103,11 @@ func (s sheet) panel(d usage.Dimension, title string) view.Panel {
 	p.Rows = usageparts.Bars(shown, s.report.Total)
 	for i, g := range shown {
 		r := &p.Rows[i]
-		r.Name, r.URL = groupName(d, g.Group), s.with(d, g.Group)
+		r.Name, r.URL = groupName(d, g.Group), s.toggled(d, g.Group)
 		if g.Label != "" {
 			r.Name += " " + g.Label
 		}
-		if value, on := s.query.Filter[d]; on && value == g.Group {
-			r.On, r.URL = true, s.without(d)
-		}
+		r.On = slices.Contains(s.query.Filter[d], g.Group)
 		if d == usage.Model {
 			r.Series = strconv.Itoa(min(i+1, 5))
 		}

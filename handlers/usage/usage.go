@@ -69,6 +69,14 @@ func (s site) read(ctx context.Context, r web.Request) (m view.Usage, err error)
 	}
 	m = seen.model()
 	m.Filters, m.Periods = asked.chips(), asked.periods()
+	all := seen.report
+	if len(asked.query.Filter) > 0 {
+		unfiltered := usage.Query{From: asked.query.From, Until: asked.query.Until}
+		if all, err = s.Usage.Report(ctx, r.Who, unfiltered, offered, panelDimensions()...); err != nil {
+			return m, err
+		}
+	}
+	m.Menus = asked.menus(all)
 	return m, nil
 }
 

@@ -14,9 +14,9 @@ import (
 
 // Filter narrows messages. Zero fields narrow nothing.
 type Filter struct {
-	Types []string
-	From  string // name of the sender
-	Job   string // key
+	Types   []string
+	Senders []string // names
+	Jobs    []string // keys
 }
 
 // Found is a message with the passage that has the words of a search, each between

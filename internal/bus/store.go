@@ -86,7 +86,7 @@ func (d *deliveries) add(inbox string, r row) {
 // writeTx inserts messages that were not sent before, puts them into inboxes, and returns where
 // and when it wrote them.
 func writeTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows json.RawMessage, d deliveries) (map[ids.ID]writtenAt, error) {
-	list, err := q.MessageWrite(ctx, tx, workspace, rows, orEmpty(d.inboxes), orEmpty(d.ids))
+	list, err := q.MessageWrite(ctx, tx, workspace, rows, db.OrEmpty(d.inboxes), db.OrEmpty(d.ids))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func byIDTx(ctx context.Context, tx db.Tx, workspace, id ids.ID) (Message, error
 }
 
 func (d *directory) readAgents(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
-	rows, err := q.MessageAgents(ctx, tx, workspace, orEmpty(w.agents), w.everybody)
+	rows, err := q.MessageAgents(ctx, tx, workspace, db.OrEmpty(w.agents), w.everybody)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 	rows, err := q.MessagePersons(
 		ctx,
 		tx,
-		workspace, orEmpty(w.emails), orEmpty(w.people),
+		workspace, db.OrEmpty(w.emails), db.OrEmpty(w.people),
 	)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (d *directory) readPeople(ctx context.Context, tx db.Tx, workspace ids.ID, 
 }
 
 func (d *directory) readJobs(ctx context.Context, tx db.Tx, workspace ids.ID, w lookups) error {
-	rows, err := q.MessageJobs(ctx, tx, orEmpty(w.jobKeys), workspace, orEmpty(w.jobs))
+	rows, err := q.MessageJobs(ctx, tx, db.OrEmpty(w.jobKeys), workspace, db.OrEmpty(w.jobs))
 	if err != nil {
 		return err
 	}
@@ -214,11 +214,4 @@ func orNone(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -15,18 +15,14 @@ func threadTx(ctx context.Context, tx db.Tx, workspace ids.ID, name string, afte
 }
 
 func pageTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before int64, limit int) ([]Message, error) {
-	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: orEmpty(f.Types),
-		Sender: f.From, MaxRows: limit})
+	rows, err := q.MessagePage(ctx, tx, dbsqlc.MessagePageParams{WorkspaceID: workspace, Before: before, Types: db.OrEmpty(f.Types),
+		Senders: db.OrEmpty(f.Senders), MaxRows: limit})
 	return db.Map(rows, err, func(r dbsqlc.MessagePageRow) Message { return messageFrom(r.Message, r.JobKey) })
 }
 
 func searchTx(ctx context.Context, tx db.Tx, workspace ids.ID, wanted fulltext.Query, f Filter, limit int) ([]Found, error) {
-	kind := ""
-	if len(f.Types) > 0 {
-		kind = f.Types[0]
-	}
 	rows, err := q.MessageSearch(ctx, tx, dbsqlc.MessageSearchParams{WorkspaceID: workspace, Wanted: wanted.Together(), Scan: fulltext.Scan,
-		Type: kind, Sender: f.From, Job: f.Job, MaxRows: limit})
+		Types: db.OrEmpty(f.Types), Senders: db.OrEmpty(f.Senders), Jobs: db.OrEmpty(f.Jobs), MaxRows: limit})
 	return db.Map(rows, err, func(r dbsqlc.MessageSearchRow) Found {
 		return Found{
 			Message: messageFrom(r.Message, r.JobKey),

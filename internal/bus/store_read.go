@@ -40,8 +40,8 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 // takeTx reads the inboxes of a reader. onlyDead says that all messages that it read are dead
 // letters now, and that there may be more messages.
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
-	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: orEmpty(r.shared),
-		After: in.After, Types: orEmpty(in.Types), Limited: r.limited, Products: orEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
+	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: db.OrEmpty(r.shared),
+		After: in.After, Types: db.OrEmpty(in.Types), Limited: r.limited, Products: db.OrEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
 		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: in.Limit})
 	if err != nil {
 		return nil, false, err
@@ -87,7 +87,7 @@ func inboxesDue(ctx context.Context, d *db.DB, workspace ids.ID, own, shared []s
 		if now, err = inboxCheckTx(ctx, tx); err != nil {
 			return err
 		}
-		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Own: orEmpty(own), Shared: orEmpty(shared),
+		list, err = q.InboxesDue(ctx, tx, dbsqlc.InboxesDueParams{WorkspaceID: workspace, Own: db.OrEmpty(own), Shared: db.OrEmpty(shared),
 			SinceSeq: last.seq, SinceTime: last.at, Until: now.seq})
 		return err
 	}, db.ByIndex)

@@ -78,10 +78,10 @@ func TestTheAuditHoldsWhatPeopleDidInSettings(t *testing.T) {
 		filter eventlog.Filter
 		want   []string
 	}{
-		{eventlog.Filter{Actor: "Bob"}, []string{"token.issued Bob", "member.joined Bob"}},
+		{eventlog.Filter{Actors: []string{"Bob"}}, []string{"token.issued Bob", "member.joined Bob"}},
 		{eventlog.Filter{Types: []string{"member.*"}}, []string{"member.role_changed Ada", "member.joined Bob", "member.invited Ada"}},
-		{eventlog.Filter{Types: []string{"member.*"}, Actor: "Ada"}, []string{"member.role_changed Ada", "member.invited Ada"}},
-		{eventlog.Filter{Actor: "%"}, nil},
+		{eventlog.Filter{Types: []string{"member.*"}, Actors: []string{"Ada"}}, []string{"member.role_changed Ada", "member.invited Ada"}},
+		{eventlog.Filter{Actors: []string{"%"}}, nil},
 	} {
 		list, _, err := log.Audit(t.Context(), ada, c.filter, eventlog.AuditPlace{}, 10)
 		if diff := cmp.Diff(c.want, names(list)); diff != "" || err != nil {
@@ -135,11 +135,11 @@ func TestTheAuditIsReadAlongItsIndex(t *testing.T) {
 	} {
 		dbfactory.Exec(t, d, state.sql)
 		for what, p := range map[string]dbsqlc.AuditEventsParams{
-			"the newest":     {Types: []string{}},
-			"one person's":   {Types: []string{}, Actor: "Ada"},
-			"of some kinds":  {Types: []string{"member.%", "invitation.%"}},
-			"nobody's":       {Types: []string{}, Actor: "Nobody"},
-			"kinds not done": {Types: []string{"key.%"}},
+			"the newest":     {Types: []string{}, Actors: []string{}},
+			"one person's":   {Types: []string{}, Actors: []string{"Ada"}},
+			"of some kinds":  {Types: []string{"member.%", "invitation.%"}, Actors: []string{}},
+			"nobody's":       {Types: []string{}, Actors: []string{"Nobody"}},
+			"kinds not done": {Types: []string{"key.%"}, Actors: []string{}},
 		} {
 			p.WorkspaceID, p.BeforeAt, p.BeforeID, p.MaxRows = workspace, time.Now().Add(time.Hour), 1<<62, 51
 			var plan string

@@ -22,9 +22,10 @@ const (
 // Filter narrows the log. Zero fields narrow nothing.
 type Filter struct {
 	Types []string // one of these; "job.*" is every type that begins with "job."
-	Job   *ids.ID
-	Quiet bool   // leaves out what attempts report on their way
-	Actor string // by id, or by the name that was the actor's then
+	Jobs  []ids.ID
+	Quiet bool // leaves out what attempts report on their way
+	// Actors are ids, or names that were the actors' then.
+	Actors []string
 	// Since leaves out what happened before.
 	Since *time.Time
 }
@@ -60,7 +61,7 @@ func (f Filter) patterns() []string {
 
 // selects reports whether the filter may leave out most events.
 func (f Filter) selects() bool {
-	return len(f.Types) > 0 || f.Job != nil || f.Actor != "" || f.Since != nil
+	return len(f.Types) > 0 || len(f.Jobs) > 0 || len(f.Actors) > 0 || f.Since != nil
 }
 
 // scanSize returns how many events the first statement looks at, to find limit of them that
@@ -86,7 +87,7 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 	if before == (Cursor{}) {
 		before = Cursor{xid: math.MaxInt64}
 	}
-	if f.Job != nil {
+	if len(f.Jobs) > 0 {
 		return l.olderOfJob(ctx, who, f, before, limit)
 	}
 	from, err := l.from(ctx, who, f)
@@ -117,7 +118,7 @@ func (l *Log) Older(ctx context.Context, who tenancy.Principal, f Filter, before
 // returns may lie behind events that were left out; where few fit there may be
 // fewer events than limit, even none, with a place from which to go on.
 func (l *Log) TailFiltered(ctx context.Context, who tenancy.Principal, f Filter, after Cursor, limit int) ([]Event, Cursor, error) {
-	if f.Job != nil {
+	if len(f.Jobs) > 0 {
 		return l.tailOfJob(ctx, who, f, after, limit)
 	}
 	if !f.selects() && !f.Quiet && len(unread(who)) == 0 {

@@ -103,13 +103,13 @@ func TestTheLogIsReadInPagesBothWays(t *testing.T) {
 		{eventlog.Filter{Types: []string{"job.timed_out", "product.saved"}}, []string{"job.timed_out", "product.saved"}},
 		{eventlog.Filter{Types: []string{"job%"}}, nil},
 		{eventlog.Filter{Types: []string{"*"}}, nil},
-		{eventlog.Filter{Actor: "Mara"}, []string{"job.timed_out", "product.saved", "agent.registered", "job.edited", "job.progressed"}},
-		{eventlog.Filter{Actor: "Mara", Types: []string{"job.*", "agent.*"}}, []string{"job.timed_out", "agent.registered", "job.edited",
+		{eventlog.Filter{Actors: []string{"Mara"}}, []string{"job.timed_out", "product.saved", "agent.registered", "job.edited", "job.progressed"}},
+		{eventlog.Filter{Actors: []string{"Mara"}, Types: []string{"job.*", "agent.*"}}, []string{"job.timed_out", "agent.registered", "job.edited",
 			"job.progressed"}},
-		{eventlog.Filter{Job: &first}, []string{"job.created", "job.timedXout", "job.created"}},
-		{eventlog.Filter{Job: &first, Types: []string{"job.created"}}, []string{"job.created", "job.created"}},
-		{eventlog.Filter{Job: &second, Actor: "Ada"}, nil},
-		{eventlog.Filter{Job: &second, Quiet: true}, []string{"job.timed_out", "job.edited"}},
+		{eventlog.Filter{Jobs: []ids.ID{first}}, []string{"job.created", "job.timedXout", "job.created"}},
+		{eventlog.Filter{Jobs: []ids.ID{first}, Types: []string{"job.created"}}, []string{"job.created", "job.created"}},
+		{eventlog.Filter{Jobs: []ids.ID{second}, Actors: []string{"Ada"}}, nil},
+		{eventlog.Filter{Jobs: []ids.ID{second}, Quiet: true}, []string{"job.timed_out", "job.edited"}},
 	} {
 		for _, limit := range []int{1, 2, 3, 200} {
 			if diff := cmp.Diff(c.want, forwards(t, log, who, c.filter, limit)); diff != "" {

@@ -48,17 +48,17 @@ func TestTheLogIsReadAlongItsIndex(t *testing.T) {
 			return err
 		},
 		"tail of some types": func(tx db.Tx) error {
-			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{WorkspaceID: workspace, Types: []string{"bulk.%"},
+			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{Actors: []string{}, WorkspaceID: workspace, Types: []string{"bulk.%"},
 				Settings: []string{}, AfterXid: "17", AfterID: 1700, MaxScan: 500, MaxRows: 50})
 			return err
 		},
 		"tail without settings": func(tx db.Tx) error {
-			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{WorkspaceID: workspace, Types: []string{},
+			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{Actors: []string{}, WorkspaceID: workspace, Types: []string{},
 				Settings: []string{"member.%", "token.%"}, AfterXid: "17", AfterID: 1700, MaxScan: 101, MaxRows: 50})
 			return err
 		},
 		"older": func(tx db.Tx) error {
-			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{FromXid: "0", WorkspaceID: workspace, Types: []string{},
+			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{Actors: []string{}, FromXid: "0", WorkspaceID: workspace, Types: []string{},
 				Settings: []string{}, BeforeXid: "170", BeforeID: 17000, MaxScan: 51, MaxRows: 50})
 			return err
 		},

@@ -46,8 +46,8 @@ func TestAnAgentsLogHasNoSettings(t *testing.T) {
 	}{
 		{eventlog.Filter{}, all},
 		{eventlog.Filter{Types: []string{"job.*", "member.*", "key.*"}}, []string{"job.created", "job.claimed"}},
-		{eventlog.Filter{Actor: "Ada"}, all},
-		{eventlog.Filter{Job: &job}, []string{"job.created", "job.claimed"}},
+		{eventlog.Filter{Actors: []string{"Ada"}}, all},
+		{eventlog.Filter{Jobs: []ids.ID{job}}, []string{"job.created", "job.claimed"}},
 	} {
 		for _, limit := range []int{1, 2, 3, 4, 200} {
 			if diff := cmp.Diff(c.want, forwards(t, log, agent, c.filter, limit)); diff != "" {
@@ -82,7 +82,7 @@ func TestAddressesAreForThoseWhoManageMembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		older, _, err := log.Older(t.Context(), who, eventlog.Filter{Actor: "Ada"}, eventlog.Cursor{}, 10)
+		older, _, err := log.Older(t.Context(), who, eventlog.Filter{Actors: []string{"Ada"}}, eventlog.Cursor{}, 10)
 		if err != nil || len(tail) != 5 || len(older) != 5 {
 			t.Fatalf("%s reads %d and %d events, %v; want 5", role, len(tail), len(older), err)
 		}

@@ -167,7 +167,7 @@ type scannedEvent struct {
 func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, after Cursor, size, limit int) ([]scannedEvent,
 	error) {
 	rows, err := q.EventScan(ctx, tx, dbsqlc.EventScanParams{
-		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Settings: hidden, AfterXid: after.text(),
+		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Settings: hidden, AfterXid: after.text(),
 		AfterID: after.id, Since: f.Since, MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
 }
@@ -176,7 +176,7 @@ func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []
 func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, in span, size, limit int) ([]scannedEvent,
 	error) {
 	rows, err := q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Settings: hidden, BeforeXid: in.before.text(),
+		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Settings: hidden, BeforeXid: in.before.text(),
 		BeforeID: in.before.id, FromXid: in.from.text(), Since: f.Since,
 		MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
@@ -185,7 +185,7 @@ func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidde
 // scanJobTx finds events of the filter's job after a place, oldest first.
 func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
-		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Since: f.Since, AfterXid: after.text(),
+		WorkspaceID: workspace, JobIds: f.Jobs, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Since: f.Since, AfterXid: after.text(),
 		AfterID: after.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
@@ -193,7 +193,7 @@ func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after 
 // scanJobBackTx finds events of the filter's job before a place, newest first.
 func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJobBack(ctx, tx, dbsqlc.EventScanJobBackParams{
-		WorkspaceID: workspace, JobID: *f.Job, Types: f.patterns(), Quiet: f.Quiet, Actor: f.Actor, Since: f.Since,
+		WorkspaceID: workspace, JobIds: f.Jobs, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Since: f.Since,
 		BeforeXid: before.text(), BeforeID: before.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
@@ -201,7 +201,7 @@ func scanJobBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, be
 // auditTx reads what people did beside jobs, before a place, newest first.
 func auditTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, before AuditPlace, limit int) ([]Event, error) {
 	rows, err := q.AuditEvents(ctx, tx, dbsqlc.AuditEventsParams{
-		WorkspaceID: workspace, Types: f.patterns(), Actor: f.Actor, BeforeAt: before.at, BeforeID: before.id,
+		WorkspaceID: workspace, Types: f.patterns(), Actors: db.OrEmpty(f.Actors), BeforeAt: before.at, BeforeID: before.id,
 		MaxRows: limit})
 	list := make([]Event, 0, len(rows))
 	for _, r := range rows {

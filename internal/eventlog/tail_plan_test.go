@@ -63,12 +63,12 @@ func assertPagesAreShort(t *testing.T, d *db.DB, workspace ids.ID, when string) 
 			return err
 		},
 		"search": func(tx db.Tx) error {
-			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{WorkspaceID: workspace, Types: []string{"job.%"},
+			_, err := q.EventScan(t.Context(), tx, dbsqlc.EventScanParams{Actors: []string{}, WorkspaceID: workspace, Types: []string{"job.%"},
 				Settings: []string{}, AfterXid: "17", MaxScan: 50, MaxRows: 50})
 			return err
 		},
 		"search back": func(tx db.Tx) error {
-			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{WorkspaceID: workspace, Types: []string{},
+			_, err := q.EventScanBack(t.Context(), tx, dbsqlc.EventScanBackParams{Actors: []string{}, WorkspaceID: workspace, Types: []string{},
 				Settings: []string{}, FromXid: "0", BeforeXid: "17", MaxScan: 50, MaxRows: 50})
 			return err
 		},

@@ -1,6 +1,9 @@
 package screens
 
 import (
+	"slices"
+
+	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/spend"
@@ -56,14 +59,30 @@ const (
 
 // Filter narrows the board. Zero fields narrow nothing.
 type Filter struct {
-	Product, Repo, Factory, Phase string
-	Query                         string // part of key or title
-	PriorityGTE                   *int
-	Unroutable                    bool // only ready jobs that no live factory can run
+	Products, Repos, Factories, Phases []string // one of each
+
+	Query       string // part of key or title
+	PriorityGTE *int
+	Unroutable  bool // only ready jobs that no live factory can run
 }
 
 // IsZero reports whether the filter narrows nothing.
-func (f Filter) IsZero() bool { return f == Filter{} }
+func (f Filter) IsZero() bool {
+	return len(f.Products)+len(f.Repos)+len(f.Factories)+len(f.Phases) == 0 && f.Query == "" && f.PriorityGTE == nil && !f.Unroutable
+}
+
+// allows reports whether a filter that takes these values, any where there are none, takes one.
+func allows(wanted []string, value string) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, value)
+}
+
+// orEmpty returns the filter as statements take it: a list that narrows nothing is empty there, not null.
+func (f Filter) orEmpty() Filter {
+	for _, list := range []*[]string{&f.Products, &f.Repos, &f.Factories, &f.Phases} {
+		*list = db.OrEmpty(*list)
+	}
+	return f
+}
 
 // Board is the whole board at one moment.
 type Board struct {

@@ -7,25 +7,31 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// findLanes returns the lanes of a filter's product, repo and factory, and with
+// findLanes returns the lanes of a filter's products, repos and factories, and with
 // Unroutable those of them that no live factory serves.
 func (r *reader) findLanes(f Filter) ([]int64, error) {
 	if err := r.readLanes(); err != nil {
 		return nil, err
 	}
-	var wanted ids.ID
-	if f.Product != "" {
+	var wanted []ids.ID
+	if len(f.Products) > 0 {
 		list, err := r.productList()
-		at := slices.IndexFunc(list, func(p product) bool { return p.name == f.Product })
-		if err != nil || at < 0 {
+		if err != nil {
 			return nil, err
 		}
-		wanted = list[at].id
+		for _, p := range list {
+			if slices.Contains(f.Products, p.name) {
+				wanted = append(wanted, p.id)
+			}
+		}
+	}
+	inRepo := func(l lane) bool {
+		return slices.ContainsFunc(f.Repos, func(repo string) bool { return slices.Contains(l.needs, "repo:"+repo) })
 	}
 	var lanes []int64
 	for _, l := range r.lanes {
-		if (f.Product == "" || l.product == wanted) && (f.Factory == "" || l.factory == f.Factory) &&
-			(f.Repo == "" || slices.Contains(l.needs, "repo:"+f.Repo)) {
+		if (len(f.Products) == 0 || slices.Contains(wanted, l.product)) && allows(f.Factories, l.factory) &&
+			(len(f.Repos) == 0 || inRepo(l)) {
 			lanes = append(lanes, l.id)
 		}
 	}

@@ -61,9 +61,13 @@ func (h *held) plans(when string) {
 	h.t.Helper()
 	three := 3
 	for name, f := range map[string]Filter{
-		"everything": {}, "a product": {Product: "default"}, "a repo": {Repo: "ledger"}, "a phase": {Phase: "none"}, "a text": {Query: "none"},
-		"a factory": {Factory: "linux-2"}, "a priority": {PriorityGTE: &three}, "what cannot run": {Unroutable: true},
-		"a product and a text": {Product: "default", Query: "none"},
+		"everything": {}, "a product": {Products: []string{"default"}}, "a repo": {Repos: []string{"ledger"}}, "a phase": {Phases: []string{"none"}}, "a text": {Query: "none"},
+		"a factory": {Factories: []string{"linux-2"}}, "a priority": {PriorityGTE: &three}, "what cannot run": {Unroutable: true},
+		"several of each": {Products: []string{"default", "other"}, Repos: []string{"ledger", "web"}, Phases: []string{"M1", "none"},
+			Factories: []string{"linux-2", "linux-3"}},
+		"several phases": {Phases: []string{"none", "never"}}, "several factories": {Factories: []string{"linux-2", "linux-3"}},
+		"several products":     {Products: []string{"default", "other"}},
+		"a product and a text": {Products: []string{"default"}, Query: "none"},
 	} {
 		err := h.db.In(h.t.Context(), db.Workspace(h.who.Workspace), func(tx db.Tx) error {
 			r, err := newReader(h.t.Context(), &planned{Tx: tx, t: h.t, name: name + ", " + when}, h.who.Workspace)

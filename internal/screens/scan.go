@@ -25,7 +25,7 @@ var statusesByLane = []jobs.Status{jobs.Waiting, jobs.Ready, jobs.Completed, job
 // planScan looks what a filter leaves of a column. A product and a repo are
 // questions of lanes; so is a factory, as long as a job was not claimed.
 func (r *reader) planScan(f Filter, c Column) (scan, error) {
-	s := scan{reader: r, filter: f, column: c, lanes: []int64{}}
+	s := scan{reader: r, filter: f.orEmpty(), column: c, lanes: []int64{}}
 	for _, status := range statuses[c] {
 		if slices.Contains(statusesByLane, status) {
 			s.byLane = append(s.byLane, string(status))
@@ -40,8 +40,8 @@ func (r *reader) planScan(f Filter, c Column) (scan, error) {
 			return s, nil
 		}
 	}
-	narrow := f.Product != "" || f.Repo != "" || f.Factory != "" || f.Unroutable
-	if s.finished() && f.Factory != "" || !narrow || len(s.byLane) == 0 {
+	narrow := len(f.Products)+len(f.Repos)+len(f.Factories) > 0 || f.Unroutable
+	if s.finished() && len(f.Factories) > 0 || !narrow || len(s.byLane) == 0 {
 		return s.walk(nil), nil
 	}
 	lanes, err := r.findLanes(f)
@@ -50,7 +50,7 @@ func (r *reader) planScan(f Filter, c Column) (scan, error) {
 		return s, err
 	case len(lanes) == 0:
 		s.byLane = nil
-	case f.Phase != "" || f.Query != "" || f.PriorityGTE != nil || len(lanes) > maxLanes:
+	case len(f.Phases) > 0 || f.Query != "" || f.PriorityGTE != nil || len(lanes) > maxLanes:
 		return s.walk(lanes), nil
 	default:
 		s.lanes = lanes
@@ -118,8 +118,8 @@ func (s scan) withNamed(list []place, at cursor) ([]place, error) {
 	}
 	j, err := s.namedBy(f.Query)
 	if err != nil || j == nil || StatusColumn(j.Status) != s.column || s.column == Done && time.Since(j.StatusAt) > DoneDays*24*time.Hour ||
-		f.Product != "" && j.Product != f.Product || f.Repo != "" && j.Repo != f.Repo || f.Phase != "" && j.Phase != f.Phase ||
-		f.Factory != "" || f.Unroutable || j.Priority < f.priority() {
+		!allows(f.Products, j.Product) || !allows(f.Repos, j.Repo) || !allows(f.Phases, j.Phase) ||
+		len(f.Factories) > 0 || f.Unroutable || j.Priority < f.priority() {
 		return list, err
 	}
 	list = slices.DeleteFunc(list, func(p place) bool { return p.id == j.ID })

@@ -71,13 +71,14 @@ func TestAFilterByLaneFindsAllAtOnce(t *testing.T) {
 		in   screens.Column
 		want int
 	}{
-		{screens.Filter{Product: "small"}, screens.Ready, 121}, {screens.Filter{Product: "small"}, screens.Waiting, 240},
-		{screens.Filter{Product: "small"}, screens.Done, 120}, {screens.Filter{Repo: "ledger"}, screens.Failed, 120},
-		{screens.Filter{Factory: "linux-2"}, screens.Ready, 0}, {screens.Filter{Repo: "ledger", Product: "default"}, screens.Ready, 0},
-		{screens.Filter{Repo: "none"}, screens.Done, 0}, {screens.Filter{Unroutable: true, Repo: "ledger"}, screens.Ready, 121},
+		{screens.Filter{Products: []string{"small"}}, screens.Ready, 121}, {screens.Filter{Products: []string{"small"}}, screens.Waiting, 240},
+		{screens.Filter{Products: []string{"small"}}, screens.Done, 120}, {screens.Filter{Repos: []string{"ledger"}}, screens.Failed, 120},
+		{screens.Filter{Factories: []string{"linux-2"}}, screens.Ready, 0}, {screens.Filter{Repos: []string{"ledger"}, Products: []string{"default"}}, screens.Ready, 0},
+		{screens.Filter{Repos: []string{"ledger", "none"}, Products: []string{"small", "other"}}, screens.Done, 120},
+		{screens.Filter{Repos: []string{"none"}}, screens.Done, 0}, {screens.Filter{Unroutable: true, Repos: []string{"ledger"}}, screens.Ready, 121},
 		{screens.Filter{Unroutable: true}, screens.Waiting, 0},
 	} {
-		if c.f.Factory != "" {
+		if len(c.f.Factories) > 0 {
 			dbfactory.Exec(t, w.db, `UPDATE job SET factory = 'linux-2' WHERE repo = 'ledger'`)
 			c.want = 121
 		}
@@ -98,7 +99,7 @@ func TestAWalkGoesOnWhereItEnded(t *testing.T) {
 	w.crowd(one, 9000, "ready", "completed")
 	dbfactory.Exec(t, w.db, `UPDATE job SET phase = 'M9' WHERE key LIKE '%-77' OR key LIKE '%-8_88'`)
 	for _, c := range []screens.Column{screens.Ready, screens.Done} {
-		for name, f := range map[string]screens.Filter{"phase": {Phase: "M9"}, "text": {Query: "88 of the CROWD"}} {
+		for name, f := range map[string]screens.Filter{"phase": {Phases: []string{"M9"}}, "text": {Query: "88 of the CROWD"}} {
 			want := map[string]int{"phase": 11, "text": 90}[name]
 			found, first, pages := w.all(f, c)
 			if len(found) != want || first.Scanned == 0 || !first.Capped || pages < 3 {

@@ -125,12 +125,12 @@ func TestTheBoardShowsJobsInTheirColumns(t *testing.T) {
 		filter screens.Filter
 		want   int
 	}{
-		"phase":      {screens.Filter{Phase: "M1"}, 1},
+		"phase":      {screens.Filter{Phases: []string{"M1"}}, 1},
 		"priority":   {screens.Filter{PriorityGTE: &seven}, 1},
 		"search":     {screens.Filter{Query: "stu"}, 1},
-		"product":    {screens.Filter{Product: "default"}, 4},
-		"nowhere":    {screens.Filter{Product: "other"}, 0},
-		"factory":    {screens.Filter{Factory: "linux-2"}, 1},
+		"product":    {screens.Filter{Products: []string{"default"}}, 4},
+		"nowhere":    {screens.Filter{Products: []string{"other"}}, 0},
+		"factory":    {screens.Filter{Factories: []string{"linux-2"}}, 1},
 		"unroutable": {screens.Filter{Unroutable: true}, 1},
 	} {
 		b := w.board(c.filter)

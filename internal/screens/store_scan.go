@@ -11,7 +11,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 	if s.finished() {
 		rows, err := q.BoardFinished(s.ctx, s.tx, dbsqlc.BoardFinishedParams{
 			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
-			PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
+			PriorityGte: f.priority(), Products: f.Products, Repos: f.Repos, Phases: f.Phases, Factories: f.Factories,
 			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: pageSize + 1})
 		for _, r := range rows {
 			list = append(list, place{r.ID, r.Priority, r.StatusAt})
@@ -20,7 +20,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 	}
 	rows, err := q.BoardOpen(s.ctx, s.tx, dbsqlc.BoardOpenParams{
 		WorkspaceID: s.workspace, Statuses: s.inColumn, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
-		PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo, Phase: f.Phase, Factory: f.Factory,
+		PriorityGte: f.priority(), Products: f.Products, Repos: f.Repos, Phases: f.Phases, Factories: f.Factories,
 		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: pageSize + 1})
 	for _, r := range rows {
 		list = append(list, place{r.ID, r.Priority, r.StatusAt})
@@ -72,8 +72,8 @@ func (s scan) findEdge(at cursor) (list []place, err error) {
 func (s scan) countInColumn(counts map[string]int) error {
 	f := s.filter
 	rows, err := q.BoardCount(s.ctx, s.tx, dbsqlc.BoardCountParams{
-		WorkspaceID: s.workspace, Statuses: s.inColumn, Days: DoneDays, PriorityGte: f.priority(), Product: f.Product, Repo: f.Repo,
-		Phase: f.Phase, Factory: f.Factory, Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: scanRows, MaxRows: countCap + 1})
+		WorkspaceID: s.workspace, Statuses: s.inColumn, Days: DoneDays, PriorityGte: f.priority(), Products: f.Products, Repos: f.Repos,
+		Phases: f.Phases, Factories: f.Factories, Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: scanRows, MaxRows: countCap + 1})
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,10 @@ type Page struct {
 // Board is the part of the page that a reset fetches again.
 type Board struct {
 	Total    string // "75 jobs"
-	Filters  []FilterMenu
+	Filters  []ui.FilterMenu
 	Active   []ui.ActiveFilter // one chip each
 	ClearURL string            // all filters off
-	Grouping FilterMenu
+	Grouping ui.FilterMenu
 	Search   Search
 	Note     *ui.Note // unroutable jobs
 	Columns  []Column // waiting, ready, running, review, done, failed
@@ -33,22 +33,12 @@ type Board struct {
 	NoMatch *ui.Empty
 }
 
-// FilterMenu is a menu of links.
-type FilterMenu struct {
-	ID      string // "product"
-	Label   string // "Product", "Group: status"
-	Options []ui.FilterOption
-}
-
 // Search is the board's search field. Keep holds the other filters as name
 // and value, so that the form does not lose them.
 type Search struct {
 	Query string
-	Keep  []Field
+	Keep  []ui.HiddenField
 }
-
-// Field is a hidden field of a form.
-type Field struct{ Name, Value string }
 
 // Column is one column of the board.
 type Column struct {

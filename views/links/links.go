@@ -6,6 +6,7 @@ package links
 import (
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -114,10 +115,28 @@ func FactoryPlace(factoryID string) string { return Agents + "#" + factoryID }
 
 // Filter is what the board shows. The zero value shows all.
 type Filter struct {
-	Product, Repo, Factory, Phase, Query string
-	Priority                             *int   // this or more
-	Group                                string // "" is by status
-	Unroutable                           bool
+	Products, Repos, Factories, Phases []string // one of each, in order
+
+	Query      string
+	Priority   *int   // this or more
+	Group      string // "" is by status
+	Unroutable bool
+}
+
+// FilterLists are the names of a Filter that take several values, in the order of their menus.
+var FilterLists = []string{"product", "repo", "factory", "phase"}
+
+// List returns the list with one of the names in FilterLists.
+func (f *Filter) List(name string) *[]string {
+	switch name {
+	case "product":
+		return &f.Products
+	case "repo":
+		return &f.Repos
+	case "factory":
+		return &f.Factories
+	}
+	return &f.Phases
 }
 
 func (f Filter) values() url.Values {
@@ -127,10 +146,9 @@ func (f Filter) values() url.Values {
 			v.Set(name, value)
 		}
 	}
-	set("product", f.Product)
-	set("repo", f.Repo)
-	set("factory", f.Factory)
-	set("phase", f.Phase)
+	for _, name := range FilterLists {
+		setAll(v, name, *f.List(name))
+	}
 	set("q", f.Query)
 	if f.Group != "status" {
 		set("group", f.Group)
@@ -176,8 +194,8 @@ func Live(page, after string, query url.Values) string {
 		if name == "after" { // which is the place in the log
 			name = "page"
 		}
-		if text := values[0]; text != "" {
-			v.Set(name, text)
+		if slices.ContainsFunc(values, func(text string) bool { return text != "" }) {
+			v[name] = values
 		}
 	}
 	v.Set("on", page)

@@ -27,7 +27,7 @@ func TestNamesCannotLeaveTheirPath(t *testing.T) {
 
 func TestBoardKeepsItsFilter(t *testing.T) {
 	three := 3
-	f := links.Filter{Product: "Ledger & API", Priority: &three, Query: "a b", Group: "status", Unroutable: true}
+	f := links.Filter{Products: []string{"Ledger & API"}, Priority: &three, Query: "a b", Group: "status", Unroutable: true}
 	if got, want := links.BoardWith(f), "/board?priority=3&product=Ledger+%26+API&q=a+b&show=unroutable"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -36,6 +36,10 @@ func TestBoardKeepsItsFilter(t *testing.T) {
 	}
 	if got, want := links.BoardColumn("done", "c1", f), "/board/column/done?after=c1&priority=3&product=Ledger+%26+API&q=a+b&show=unroutable"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	query := url.Values{"show": {"idle", "dead"}, "kind": {""}, "after": {"7"}}
+	if got, want := links.Live("agents", "17", query), "/live?after=17&on=agents&page=7&show=idle&show=dead"; got != want {
+		t.Errorf("a page's stream %s, want %s", got, want)
 	}
 	if got, want := links.LiveJob("17", "FB-1"), "/live?after=17&job=FB-1&on=job"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -76,10 +76,27 @@ func Redrive(id string) string { return Messages + "/dead/" + url.PathEscape(id)
 // Discard removes a dead letter.
 func Discard(id string) string { return Messages + "/dead/" + url.PathEscape(id) + "/discard" }
 
+// SearchFilter is a search of the workspace. Of messages those of one of the types, senders
+// and jobs are found, of logs those of one of the jobs.
+type SearchFilter struct {
+	Query                string
+	Types, Senders, Jobs []string
+}
+
+// Lists returns the lists by the names of their values.
+func (f *SearchFilter) Lists() map[string]*[]string {
+	return map[string]*[]string{"type": &f.Types, "from": &f.Senders, "job": &f.Jobs}
+}
+
 // SearchFor returns the search in "messages", "jobs", "logs"; "" is all.
-func SearchFor(in string, f MessageFilter) string {
+func SearchFor(in string, f SearchFilter) string {
 	v := url.Values{}
-	f.set(v)
+	for name, list := range f.Lists() {
+		setAll(v, name, *list)
+	}
+	if f.Query != "" {
+		v.Set("q", f.Query)
+	}
 	if in != "" {
 		v.Set("in", in)
 	}

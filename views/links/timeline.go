@@ -7,20 +7,18 @@ const Timeline = "/timeline"
 
 // TimelineFilter is what the timeline shows. The zero value shows all.
 type TimelineFilter struct {
-	Group string // of types: "jobs", "review"; "" is all
-	Job   string // key
-	Actor string // name
+	Groups []string // of types: "jobs", "review"; none is all
+	Jobs   []string // keys
+	Actors []string // names or ids
 	// Progress shows also what attempts report on their way; ByJob puts events under their jobs.
 	Progress, ByJob bool
 }
 
 func (f TimelineFilter) values() url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{"group": f.Group, "job": f.Job, "actor": f.Actor} {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
+	setAll(v, "group", f.Groups)
+	setAll(v, "job", f.Jobs)
+	setAll(v, "actor", f.Actors)
 	if f.Progress {
 		v.Set("progress", "1")
 	}
@@ -29,6 +27,9 @@ func (f TimelineFilter) values() url.Values {
 	}
 	return v
 }
+
+// IsZero reports whether the filter is off.
+func (f TimelineFilter) IsZero() bool { return len(f.values()) == 0 }
 
 // TimelineWith returns the timeline with a filter.
 func TimelineWith(f TimelineFilter) string { return with(Timeline, f.values()) }

@@ -10,7 +10,7 @@ import (
 type UsageView struct {
 	Days   int
 	Stack  string // what the bars of days are divided by, "" for products
-	Filter map[string]string
+	Filter map[string][]string
 }
 
 func (v UsageView) values() url.Values {
@@ -21,8 +21,8 @@ func (v UsageView) values() url.Values {
 	if v.Stack != "" {
 		q.Set("stack", v.Stack)
 	}
-	for dimension, value := range v.Filter {
-		q.Set(dimension, value)
+	for dimension, values := range v.Filter {
+		setAll(q, dimension, values)
 	}
 	return q
 }
@@ -32,7 +32,7 @@ func UsagePage(v UsageView) string { return with(Usage, v.values()) }
 
 // UsageOfJob returns the page of usage with that of one job.
 func UsageOfJob(key string) string {
-	return UsagePage(UsageView{Filter: map[string]string{"job": key}})
+	return UsagePage(UsageView{Filter: map[string][]string{"job": {key}}})
 }
 
 // UsageBefore returns the page with entries older than one that a cursor names.

@@ -2,7 +2,6 @@
 package search
 
 import (
-	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/messageparts"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
@@ -10,7 +9,9 @@ import (
 // Search is what was looked for and found.
 type Search struct {
 	In     string
-	Filter links.MessageFilter
+	Query  string
+	Keep   []ui.HiddenField // the filters that are on, beside what the form adds
+	Active []ui.ActiveFilter
 	Tabs   []ui.Tab
 	Groups []Group
 	Empty  *ui.Empty

@@ -8,14 +8,10 @@ import (
 
 // Timeline is a part of the event log, the newest event first.
 type Timeline struct {
-	Groups   []ui.FilterOption // groups of types, one of them selected
+	Groups   []ui.FilterOption // groups of types, those that are shown selected
 	Views    []ui.FilterOption // whether progress is shown, and events stand under their jobs
-	Progress bool
-	ByJob    bool
-	Group    string // the selected one's name, "" for all
-	Job      string // what the fields of the filter hold
-	Actor    string
-	Jobs     []Suggestion // what the fields suggest
+	Keep     []ui.HiddenField  // what is on already, beside what the form adds
+	Jobs     []Suggestion      // what the fields suggest
 	Actors   []Suggestion
 	Active   []ui.ActiveFilter
 	ClearURL string

@@ -14,10 +14,10 @@ import (
 
 // sampleTimeline has a line of each form.
 func sampleTimeline() timeline.Timeline {
-	who := links.TimelineWith(links.TimelineFilter{Actor: "claude-1"})
+	who := links.TimelineWith(links.TimelineFilter{Actors: []string{"claude-1"}})
 	return timeline.Timeline{
-		Groups: []ui.FilterOption{{Label: "All", URL: links.Timeline, Selected: true}, {Label: "Review", URL: links.TimelineWith(links.TimelineFilter{Group: "review"})}},
-		Job:    "FB-1", Actor: "claude-1", NewURL: links.Timeline, ClearURL: links.Timeline, Older: true,
+		Groups: []ui.FilterOption{{Label: "All", URL: links.Timeline, Selected: true}, {Label: "Review", URL: links.TimelineWith(links.TimelineFilter{Groups: []string{"review"}})}},
+		Keep:   []ui.HiddenField{{Name: "job", Value: "FB-1"}}, NewURL: links.Timeline, ClearURL: links.Timeline, Older: true,
 		Active: []ui.ActiveFilter{{Text: "Job FB-1", RemoveURL: links.Timeline}},
 		Items: events.Items{OlderURL: links.TimelineBefore("12-3", links.TimelineFilter{}), OlderID: "older-12-3", Days: []events.Day{
 			{Heading: "Today", Events: []events.Event{

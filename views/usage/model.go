@@ -8,6 +8,7 @@ import (
 // Usage is what was used in a period, under filters.
 type Usage struct {
 	Filters  []ui.ActiveFilter
+	Menus    []ui.FilterMenu
 	Periods  []ui.Tab
 	Empty    *ui.Empty // nil where anything was used
 	Period   string    // "24 Oct to 23 Nov"

@@ -140,12 +140,12 @@ func Board() board.Board {
 	options := []ui.FilterOption{{Label: "All", URL: "/board", Selected: true}, {Label: "ledger-api", URL: "/board?repo=ledger-api"}}
 	return board.Board{
 		Total: "75 jobs", CanWrite: true, ClearURL: "/board",
-		Filters: []board.FilterMenu{
+		Filters: []ui.FilterMenu{
 			{ID: "product", Label: "Product", Options: options}, {ID: "repo", Label: "Repo", Options: options},
 			{ID: "factory", Label: "Factory", Options: options}, {ID: "phase", Label: "Phase", Options: options},
 		},
 		Active:   []ui.ActiveFilter{{Text: "Priority 3 or more", RemoveURL: "/board"}},
-		Grouping: board.FilterMenu{ID: "group", Label: "Group: status", Options: options},
+		Grouping: ui.FilterMenu{ID: "group", Label: "Group: status", Options: options},
 		Note: &ui.Note{
 			Tone: ui.Warn, Icon: "unplug", Strong: "2 jobs cannot run on any live factory.", ActionLabel: "Show",
 			ActionMore: "the 2 jobs", ActionURL: "/board?show=unroutable",

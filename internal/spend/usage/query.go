@@ -42,13 +42,16 @@ const (
 	MaxSpan    = 366 * 24 * time.Hour
 	// maxValue is how long what a filter names may be.
 	maxValue = 200
+	// maxValues is how many values of a dimension a filter names.
+	maxValues = 20
 )
 
 // Query says which usage is reported. From is moved back and Until on to whole hours.
 type Query struct {
 	From, Until time.Time
-	// Filter names what usage must be of. The empty name is one too: of no phase.
-	Filter map[Dimension]string
+	// Filter names what usage must be of, one of the names of each dimension. The empty name is
+	// one too: of no phase.
+	Filter map[Dimension][]string
 }
 
 // checked returns the query in whole hours. Validation by field.
@@ -68,11 +71,17 @@ func (q Query) checked() (Query, error) {
 	case q.Until.Sub(q.From) > MaxSpan:
 		p.Add("to", "It must be at most 366 days after from.")
 	}
-	for dimension, value := range q.Filter {
+	for dimension, values := range q.Filter {
 		if !slices.Contains(Filters, dimension) {
 			p.Add(string(dimension), "Usage is not filtered by it.")
 		}
-		p.Text(string(dimension), value, maxValue)
+		if len(values) > maxValues {
+			p.Add(string(dimension), "The filter takes at most %d values; these are %d.", maxValues, len(values))
+			continue
+		}
+		for _, value := range values {
+			p.Text(string(dimension), value, maxValue)
+		}
 	}
 	return q, p.Err()
 }

@@ -15,20 +15,11 @@ var q = dbsqlc.New()
 // newest is later than all entries.
 var newest = Position{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 
-// filter returns the value that a query wants of a dimension, nil where it wants all.
-func (q Query) filter(d Dimension) *string {
-	value, wanted := q.Filter[d]
-	if !wanted {
-		return nil
-	}
-	return &value
-}
-
 // sumTx reads the sums of a report.
 func (r *Report) sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query, most int, by []Dimension) error {
 	p := dbsqlc.UsageSumsParams{WorkspaceID: workspace, MaxGroups: int64(most), Since: query.From, Until: query.Until,
-		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
-		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job),
+		Product: query.Filter[Product], Phase: query.Filter[Phase], Repo: query.Filter[Repo], Provider: query.Filter[Provider],
+		Model: query.Filter[Model], Agent: query.Filter[Agent], Factory: query.Filter[Factory], Job: query.Filter[Job],
 		Dimensions: []string{string(total)}}
 	for _, d := range by {
 		p.Dimensions = append(p.Dimensions, string(d))
@@ -57,8 +48,8 @@ func (r *Report) sumTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Qu
 
 func stepsTx(ctx context.Context, tx db.Tx, workspace ids.ID, query Query, of Dimension, names []string, step Dimension) (Steps, error) {
 	rows, err := q.UsageSteps(ctx, tx, dbsqlc.UsageStepsParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
-		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
-		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job),
+		Product: query.Filter[Product], Phase: query.Filter[Phase], Repo: query.Filter[Repo], Provider: query.Filter[Provider],
+		Model: query.Filter[Model], Agent: query.Filter[Agent], Factory: query.Filter[Factory], Job: query.Filter[Job],
 		Dimension: string(of), Names: names, Step: string(step)})
 	if err != nil {
 		return nil, err
@@ -80,8 +71,8 @@ func entriesTx(ctx context.Context, tx db.Tx, workspace ids.ID, query EntryQuery
 	}
 	rows, err := q.UsageEntries(ctx, tx, dbsqlc.UsageEntriesParams{WorkspaceID: workspace, Since: query.From, Until: query.Until,
 		BeforeAt: before.At, BeforeID: before.ID, BeforeJob: before.Job, MaxRows: most,
-		Product: query.filter(Product), Phase: query.filter(Phase), Repo: query.filter(Repo), Provider: query.filter(Provider),
-		Model: query.filter(Model), Agent: query.filter(Agent), Factory: query.filter(Factory), Job: query.filter(Job)})
+		Product: query.Filter[Product], Phase: query.Filter[Phase], Repo: query.Filter[Repo], Provider: query.Filter[Provider],
+		Model: query.Filter[Model], Agent: query.Filter[Agent], Factory: query.Filter[Factory], Job: query.Filter[Job]})
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (b *book) tell(list ...spend.Entry) {
 	}
 }
 
-func (b *book) report(filter map[usage.Dimension]string, most int, by ...usage.Dimension) usage.Report {
+func (b *book) report(filter map[usage.Dimension][]string, most int, by ...usage.Dimension) usage.Report {
 	b.t.Helper()
 	r, err := b.usage.Report(b.t.Context(), b.who, usage.Query{From: november, Until: december, Filter: filter}, most, by...)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestSumsAreThoseOfTheEntries(t *testing.T) {
 			lines = append(lines, fmt.Sprint(s.Group, " ", s.Entries, " ", s.Input, " ", s.Output, " ", s.CacheRead, " ", int64(s.Charged)))
 			// A filter by the group gives the group.
 			if by != usage.Day && by != usage.Hour {
-				if only := b.report(map[usage.Dimension]string{by: s.Group}, 1).Total; only != s.Usage {
+				if only := b.report(map[usage.Dimension][]string{by: {s.Group}}, 1).Total; only != s.Usage {
 					t.Errorf("filtered by %s %q: %+v, not %+v", by, s.Group, only, s.Usage)
 				}
 			}
@@ -132,7 +132,7 @@ func TestSumsAreThoseOfTheEntries(t *testing.T) {
 			want := usage.Steps{}
 			for _, g := range report.By[of].Sums {
 				names, want[g.Group] = append(names, g.Group), map[string]spend.Nanos{}
-				for _, at := range b.report(map[usage.Dimension]string{of: g.Group}, usage.MaxGroups, step).By[step].Sums {
+				for _, at := range b.report(map[usage.Dimension][]string{of: {g.Group}}, usage.MaxGroups, step).By[step].Sums {
 					want[g.Group][at.Group] = at.Charged
 				}
 			}
@@ -199,7 +199,7 @@ func TestEntriesPageByPage(t *testing.T) {
 		t.Errorf("listed %s", got)
 	}
 	list, _, err := b.usage.Entries(t.Context(), b.who, usage.EntryQuery{Limit: 10, Query: usage.Query{From: november, Until: december,
-		Filter: map[usage.Dimension]string{usage.Model: "large", usage.Phase: "m1"}}})
+		Filter: map[usage.Dimension][]string{usage.Model: {"large"}, usage.Phase: {"m1"}}}})
 	if err != nil || len(list) != 1 || list[0].ID != "e3" || list[0].Agent != "agent-1" || list[0].JobKey != "O-1" || list[0].Product != "other" {
 		t.Errorf("filtered: %+v, %v", list, err)
 	}
@@ -208,10 +208,11 @@ func TestEntriesPageByPage(t *testing.T) {
 func TestWhatIsNoQuery(t *testing.T) {
 	b := newBook(t)
 	for name, query := range map[string]usage.Query{
-		"from": {From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Until: december},
-		"to":   {From: december, Until: november},
-		"day":  {From: november, Until: december, Filter: map[usage.Dimension]string{usage.Day: "2026-11-01"}},
-		"repo": {From: november, Until: december, Filter: map[usage.Dimension]string{usage.Repo: strings.Repeat("x", 201)}},
+		"from":  {From: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Until: december},
+		"to":    {From: december, Until: november},
+		"phase": {From: november, Until: december, Filter: map[usage.Dimension][]string{usage.Phase: make([]string, 21)}},
+		"day":   {From: november, Until: december, Filter: map[usage.Dimension][]string{usage.Day: {"2026-11-01"}}},
+		"repo":  {From: november, Until: december, Filter: map[usage.Dimension][]string{usage.Repo: {strings.Repeat("x", 201)}}},
 	} {
 		_, err := b.usage.Report(t.Context(), b.who, query, 1, usage.Model)
 		if refused := fault.From(err); refused.Code != fault.Validation || refused.Fields[name] == "" {
