@@ -84,6 +84,7 @@ func TestApproveFiresOnce(t *testing.T) {
 	close(answer)
 	v.sees(`h2:has-text("Second")`)
 	v.sees(`#toasts:has-text("FB-1 approved")`)
+	v.live() // the scripts of the page are there
 	// The last decision was made ago milliseconds before: to the clock, however long that took.
 	decided := func(ago int) {
 		t.Helper()

@@ -160,10 +160,10 @@ func TestTheBoardIsLightOnTheWire(t *testing.T) {
 	}
 	measured := func(what string, change func(), shown string) int {
 		before := quiet()
-		live := w.of("/live") + 100
+		live := w.of("/streams") + 100
 		change()
 		v.sees(shown)
-		eventually(t, what+" to be counted", func() bool { return w.of("/live") > live })
+		eventually(t, what+" to be counted", func() bool { return w.of("/streams") > live })
 		n := quiet() - before
 		t.Logf("%s: %d bytes", what, n)
 		return n

@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 	s := newCluster(ctx, t, servers, agents)
 	m := newMonkey(t, seed, s.postgres, s.webs, s.workers)
 	var damage sync.WaitGroup
-	damage.Go(func() { m.run(ctx, length, 1+int(seconds)/200) })
+	damage.Go(func() { m.run(ctx, length, 1+seconds/200) })
 	tending, stopTending := context.WithCancel(ctx)
 	defer stopTending()
 	tended := s.submitFor(tending, length)

@@ -165,7 +165,7 @@ func (v *volume) judge(ctx context.Context) {
 // Containers with one volume: rolling updates that overlap, and both killed.
 // FLEETBOARD_VOLUME_ROUNDS is how often each.
 func TestContainersOnOneVolume(t *testing.T) {
-	rounds := int(envtest.Number(t, "FLEETBOARD_VOLUME_ROUNDS", 1))
+	rounds := envtest.Number(t, "FLEETBOARD_VOLUME_ROUNDS", 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(2+2*rounds)*time.Minute)
 	defer cancel()
 	v := newVolume(ctx, t)

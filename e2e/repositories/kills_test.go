@@ -39,7 +39,7 @@ func TestKillsWhileWorkIsSaved(t *testing.T) {
 	}
 	jobs := map[string]*repository{}
 	for i := range 4 + 3*kills/5 {
-		r := repos[int(i)%len(repos)]
+		r := repos[i%len(repos)]
 		key := w.submit(t, r.name, r.expand(`e=$FLEETBOARD_JOB-$FLEETBOARD_EPOCH; echo $e > committed-$e; git add -A; git commit -q --allow-empty -m "Work $e"; `+
 			`echo left $e > left-$e; touch @HOST@/finished-$e`), func(j *api.NewJob, _ map[string]any) {
 			j.MaxRetries, j.MaxLost, j.RetryBackoffSeconds = new(50), new(50), new(1)
