@@ -31,7 +31,7 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	if giver, spare := richest(b, all); spare > 0 {
 		amount := min(more, spare)
 		m.Actions = append(m.Actions, view.Link{Text: "Transfer " + amount.String() + " from " + giver.Name,
-			URL: links.TransferOf(giver.ID.String(), id, amount.USD(), "recommended")})
+			URL: links.FilledTransfer(giver.ID.String(), id, amount.USD(), "recommended")})
 	}
 	switch {
 	case !b.Throttle && free > 0:

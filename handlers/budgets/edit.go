@@ -22,8 +22,8 @@ func (p *pages) askEdit(c echo.Context, who tenancy.Principal) error {
 	if err != nil {
 		return err
 	}
-	f := fields.Fill(proposed(budgets.Input{Name: b.Name, Limits: b.Limits, Slice: &b.Slice, AlertAt: b.AlertAt, Hard: b.Hard, Throttle: b.Throttle,
-		Unpriced: b.Unpriced}, c.QueryParams()))
+	f := fields.Fill(proposed(budgets.Input{Name: b.Name, Limits: b.Limits, Slice: &b.Slice, AlertAt: b.AlertAt, Hard: b.Hard,
+		Throttle: b.Throttle, Unpriced: b.Unpriced}, c.QueryParams()))
 	return p.editForm(c, who, http.StatusOK, b, strconv.Itoa(b.Version), f)
 }
 

@@ -177,7 +177,8 @@ func (s productFormData) model() view.ProductForm {
 		return m
 	}
 	p := *s.product
-	m.Name, m.SaveURL, m.BoardURL, m.Paused = p.Name, links.Product(p.Name), links.BoardWith(links.Filter{Products: []string{p.Name}}), p.Paused
+	m.Name, m.SaveURL, m.Paused = p.Name, links.Product(p.Name), p.Paused
+	m.BoardURL = links.BoardWith(links.Filter{Products: []string{p.Name}})
 	m.PauseURL, m.ResumeURL = pauseURLs(p)
 	m.Ways = []view.ProductWay{{Icon: "square-kanban", Label: "Its jobs", URL: m.BoardURL},
 		{Icon: "plus", Label: "New job", URL: links.NewJobIn(p.Name)},

@@ -120,7 +120,8 @@ func (a asked) menus(all usage.Report) []ui.FilterMenu {
 			if g.Label != "" {
 				label += " " + g.Label
 			}
-			m.Options = append(m.Options, ui.FilterOption{Label: label, URL: a.toggled(d, g.Group), Selected: slices.Contains(chosen, g.Group)})
+			m.Options = append(m.Options,
+				ui.FilterOption{Label: label, URL: a.toggled(d, g.Group), Selected: slices.Contains(chosen, g.Group)})
 		}
 		list = append(list, m)
 	}

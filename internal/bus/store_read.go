@@ -41,8 +41,8 @@ func readersTx(ctx context.Context, tx db.Tx, workspace ids.ID, agents []ids.ID)
 // letters now, and that there may be more messages.
 func (s *Service) takeTx(ctx context.Context, tx db.Tx, workspace ids.ID, r reader, in Query) (list []Message, onlyDead bool, err error) {
 	rows, err := q.DeliveryTake(ctx, tx, dbsqlc.DeliveryTakeParams{WorkspaceID: workspace, Own: r.direct, Shared: db.OrEmpty(r.shared),
-		After: in.After, Types: db.OrEmpty(in.Types), Limited: r.limited, Products: db.OrEmpty(r.products), Reader: r.id, Most: MaxDeliveries,
-		HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: in.Limit})
+		After: in.After, Types: db.OrEmpty(in.Types), Limited: r.limited, Products: db.OrEmpty(r.products), Reader: r.id,
+		Most: MaxDeliveries, HoldSeconds: s.hold.Seconds(), Peek: in.Peek, MaxRows: in.Limit})
 	if err != nil {
 		return nil, false, err
 	}

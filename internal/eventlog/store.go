@@ -176,8 +176,8 @@ func scanTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []
 func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidden []string, in span, size, limit int) ([]scannedEvent,
 	error) {
 	rows, err := q.EventScanBack(ctx, tx, dbsqlc.EventScanBackParams{
-		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Settings: hidden, BeforeXid: in.before.text(),
-		BeforeID: in.before.id, FromXid: in.from.text(), Since: f.Since,
+		WorkspaceID: workspace, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Settings: hidden,
+		BeforeXid: in.before.text(), BeforeID: in.before.id, FromXid: in.from.text(), Since: f.Since,
 		MaxScan: size, MaxRows: limit})
 	return scannedFrom(rows), err
 }
@@ -185,8 +185,8 @@ func scanBackTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, hidde
 // scanJobTx finds events of the filter's job after a place, oldest first.
 func scanJobTx(ctx context.Context, tx db.Tx, workspace ids.ID, f Filter, after Cursor, limit int) ([]Event, error) {
 	rows, err := q.EventScanJob(ctx, tx, dbsqlc.EventScanJobParams{
-		WorkspaceID: workspace, JobIds: f.Jobs, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Since: f.Since, AfterXid: after.text(),
-		AfterID: after.id, MaxRows: limit})
+		WorkspaceID: workspace, JobIds: f.Jobs, Types: f.patterns(), Quiet: f.Quiet, Actors: db.OrEmpty(f.Actors), Since: f.Since,
+		AfterXid: after.text(), AfterID: after.id, MaxRows: limit})
 	return eventsFrom(rows), err
 }
 

@@ -260,8 +260,8 @@ func EditBudgetWith(id, box string) string {
 	return with(EditBudget(id), url.Values{box: {"1"}}) + "#" + box
 }
 
-// TransferOf returns the form of a transfer that has its values.
-func TransferOf(from, to, usd, reason string) string {
+// FilledTransfer returns the form of a transfer that has its values.
+func FilledTransfer(from, to, usd, reason string) string {
 	return with(Transfer, url.Values{"from": {from}, "to": {to}, "amount_usd": {usd}, "reason": {reason}})
 }
 

@@ -189,8 +189,8 @@ func (c factory) options(f workerFlags) (worker.Options, error) {
 		return worker.Options{}, err
 	}
 	log := slog.New(slog.NewTextHandler(c.env.Err, nil))
-	found, err := repos.Open(repos.Options{Dir: f.repos, State: cmp.Or(f.state, c.state(f.name)), Clone: f.clone, Submodules: f.submodules, Log: log,
-		Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})
+	found, err := repos.Open(repos.Options{Dir: f.repos, State: cmp.Or(f.state, c.state(f.name)), Clone: f.clone, Submodules: f.submodules,
+		Log: log, Author: repos.Identity{Name: f.name, Email: f.name + "@fleetboard.invalid"}})
 	if err != nil {
 		return worker.Options{}, fail(exitUsage, "%w", err)
 	}

@@ -156,7 +156,8 @@ func (d *delivery) handOver(attempts context.Context) {
 // isRefusedForForm reports whether the server refused a call for its form.
 func isRefusedForForm(err error) bool {
 	refusal, ok := errors.AsType[*api.Error](err)
-	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, refusal.Status)
+	ofForm := []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
+	return ok && slices.Contains(ofForm, refusal.Status)
 }
 
 // replaceRefused returns the failure to send in the place of a report that was refused for its
