@@ -247,7 +247,8 @@ func (t *dataset) statements() []statement {
 		{"board: the first 50 of a column", func(ctx context.Context, tx pgx.Tx, _ int) (int, error) {
 			list, err := q.BoardOpen(ctx, tx, dbsqlc.BoardOpenParams{WorkspaceID: t.workspace, Statuses: []string{"ready"},
 				AfterPriority: 100,
-				Lanes:         []int64{}, MaxRows: 51, MaxScan: 51})
+				Lanes:         []int64{}, MaxRows: 51, MaxScan: 51,
+				Products: []string{}, Repos: []string{}, Phases: []string{}, Factories: []string{}})
 			return len(list), err
 		}},
 		{"board: 50 cards", func(ctx context.Context, tx pgx.Tx, n int) (int, error) {
