@@ -23,8 +23,11 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	id, more := b.ID.String(), lacking(b, free)
 	m := &view.Advice{Text: "At " + b.Projection.BurnPerDay7d.String() + " a day it lacks about " + more.String() + " until " +
 		outlook(b).In(budgetZone(b)).Format("2 Jan") + "."}
-	if b.Projection.BurnPerDay7d == 0 {
-		m.Text = "It has " + max(free, 0).String() + " free."
+	switch {
+	case free < 0:
+		m.Text = "It is over its limit by " + (-free).String() + "."
+	case b.Projection.BurnPerDay7d == 0:
+		m.Text = "It has " + free.String() + " free."
 	}
 	m.Actions = append(m.Actions, view.Link{Text: "Raise to " + (*b.State.Money + more).String(),
 		URL: links.RaiseBudgetBy(id, more.USD(), "recommended")})
