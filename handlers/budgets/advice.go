@@ -29,9 +29,11 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	case b.Projection.BurnPerDay7d == 0:
 		m.Text = "It has " + free.String() + " free."
 	}
-	m.Actions = append(m.Actions, view.Link{Text: "Raise to " + (*b.State.Money + more).String(),
-		URL: links.RaiseBudgetBy(id, more.USD(), "recommended")})
-	if giver, spare := richest(b, all); spare > 0 {
+	if more > 0 {
+		m.Actions = append(m.Actions, view.Link{Text: "Raise to " + (*b.State.Money + more).String(),
+			URL: links.RaiseBudgetBy(id, more.USD(), "recommended")})
+	}
+	if giver, spare := richest(b, all); min(more, spare) > 0 {
 		amount := min(more, spare)
 		m.Actions = append(m.Actions, view.Link{Text: "Transfer " + amount.String() + " from " + giver.Name,
 			URL: links.FilledTransfer(giver.ID.String(), id, amount.USD(), "recommended")})
@@ -64,7 +66,7 @@ func outlook(b budgets.Budget) time.Time {
 }
 
 // lacking returns how much more a budget needs at its rate, a tenth of its limit and a slice at
-// least, rounded up to two figures of dollars.
+// least, rounded up to two figures of dollars; 0 where its limit is the largest that there is.
 func lacking(b budgets.Budget, free spend.Nanos) spend.Nanos {
 	more := max(expected(b)-float64(free), float64(*b.State.Money)/10, float64(b.Slice), 1e9)
 	step := max(math.Pow(10, math.Floor(math.Log10(more))-1), 1e9)

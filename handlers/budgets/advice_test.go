@@ -51,6 +51,7 @@ func TestARecommendation(t *testing.T) {
 	// A soft one that is used up may be made hard.
 	dbfactory.Exec(t, d.DB, `UPDATE budget_period SET settled_nanos = 120e9 WHERE budget_id = $1`, ledger.ID)
 	doc = handlertest.Page(t, d.Get(page), http.StatusOK)
+	handlertest.WantText(t, doc, "#advice", "It is over its limit by $10.00.")
 	handlertest.WantText(t, doc, "#advice li:nth-child(3)", "Stop here: hold new claims")
 	handlertest.WantCount(t, handlertest.Page(t, d.Get(to("3")), http.StatusOK), "#budget-form #hard[checked]", 1)
 }

@@ -89,12 +89,7 @@ func (p *pages) readList(ctx context.Context, who tenancy.Principal, d *pageData
 	f := d.at.Filter
 	switch {
 	case f.Query != "":
-		var filter bus.Filter
-		for list, value := range map[*[]string]string{&filter.Types: f.Type, &filter.Senders: f.From, &filter.Jobs: f.Job} {
-			if value != "" {
-				*list = []string{value}
-			}
-		}
+		filter := bus.Filter{Types: web.Single(f.Type), Senders: web.Single(f.From), Jobs: web.Single(f.Job)}
 		d.found, err = p.Bus.Search(ctx, who, f.Query, filter, listSize)
 		if fault.Is(err, fault.Validation) {
 			d.refused = web.FieldText(err)

@@ -47,10 +47,7 @@ type auditPageData struct {
 
 // log returns the filter as the log takes it.
 func (s auditPageData) log() eventlog.Filter {
-	var f eventlog.Filter
-	if s.filter.Actor != "" {
-		f.Actors = []string{s.filter.Actor}
-	}
+	f := eventlog.Filter{Actors: web.Single(s.filter.Actor)}
 	for _, t := range auditGroupNamed(s.filter.Group).Types {
 		f.Types = append(f.Types, string(t))
 	}

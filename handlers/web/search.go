@@ -46,6 +46,14 @@ func FilterValues(q url.Values, name string) ([]string, error) {
 	return list, CheckValues(name, list)
 }
 
+// Single returns a filter's only value as a list, an empty one where it filters nothing.
+func Single(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
 // CheckValues refuses more values than a filter takes. Fault: Validation.
 func CheckValues(name string, list []string) error {
 	if len(list) > maxValues {
