@@ -55,18 +55,27 @@ WITH taken AS (
     DELETE FROM job_count_change c WHERE c.workspace_id = $1 AND c.id = ANY(ARRAY(
         SELECT o.id FROM job_count_change o WHERE o.workspace_id = $1
         ORDER BY o.workspace_id, o.id LIMIT $2 FOR UPDATE SKIP LOCKED))
-    RETURNING c.product_id, c.status, c.jobs
+    RETURNING c.product_id, c.status, c.jobs, c.at, c.waited
 ), summed AS (
     INSERT INTO job_count AS s (workspace_id, product_id, status, jobs)
     SELECT $1, t.product_id, t.status, sum(t.jobs) FROM taken t
     GROUP BY t.product_id, t.status HAVING sum(t.jobs) <> 0 ORDER BY t.product_id, t.status
     ON CONFLICT (workspace_id, product_id, status) DO UPDATE SET jobs = s.jobs + excluded.jobs
+), by_hour AS (
+    INSERT INTO queue_hour AS h (workspace_id, hour, kind, step, n)
+    SELECT $1, date_trunc('hour', f.at, 'UTC'), f.kind, f.step, sum(f.n) FROM (
+        SELECT t.at, CASE t.status WHEN 'ready' THEN 'ready' ELSE 'leases' END AS kind, 0 AS step, t.jobs AS n
+        FROM taken t WHERE t.status IN ('ready', 'assigned', 'running')
+        UNION ALL
+        SELECT t.at, 'waited', wait_step(w.seconds), 1 FROM taken t CROSS JOIN LATERAL unnest(t.waited) AS w(seconds)
+    ) f GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+    ON CONFLICT (workspace_id, hour, kind, step) DO UPDATE SET n = h.n + excluded.n
 )
 SELECT count(*)::int AS settled FROM taken
 `
 
-// Sums up changes of the counts, the oldest first, and returns how many. Two who do
-// so at once take different ones, and wait for each other in one order.
+// Sums up changes of the counts, the oldest first, as they are now and by hour, and returns how
+// many. Two who do so at once take different ones, and wait for each other in one order.
 func (q *Queries) JobCountSettle(ctx context.Context, db DBTX, workspaceID uuid.UUID, maxRows int) (int, error) {
 	row := db.QueryRow(ctx, jobCountSettle, workspaceID, maxRows)
 	var settled int
@@ -143,6 +152,68 @@ func (q *Queries) JobReadySince(ctx context.Context, db DBTX, workspaceID uuid.U
 	for rows.Next() {
 		var i JobReadySinceRow
 		if err := rows.Scan(&i.ReadyAt, &i.Now); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queueHourExpire = `-- name: QueueHourExpire :exec
+DELETE FROM queue_hour WHERE workspace_id = $1 AND hour < clock_timestamp() - interval '2 days'
+`
+
+func (q *Queries) QueueHourExpire(ctx context.Context, db DBTX, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, queueHourExpire, workspaceID)
+	return err
+}
+
+const queueHourMark = `-- name: QueueHourMark :exec
+INSERT INTO queue_hour (workspace_id, hour, kind, n)
+VALUES ($1, date_trunc('hour', clock_timestamp(), 'UTC'), 'up', 1) ON CONFLICT DO NOTHING
+`
+
+// Notes that a coordinator is at work in this hour.
+func (q *Queries) QueueHourMark(ctx context.Context, db DBTX, workspaceID uuid.UUID) error {
+	_, err := db.Exec(ctx, queueHourMark, workspaceID)
+	return err
+}
+
+const queueHours = `-- name: QueueHours :many
+SELECT h.hour::timestamptz AS hour, h.kind::text AS kind, h.step::smallint AS step, h.n::bigint AS n
+FROM queue_hour h WHERE h.workspace_id = $1 AND h.hour >= $2::timestamptz
+UNION ALL
+SELECT clock_timestamp(), 'depth', 0, coalesce(sum(c.jobs), 0) FROM job_count c
+WHERE c.workspace_id = $1 AND c.status = 'ready'
+`
+
+type QueueHoursRow struct {
+	Hour time.Time
+	Kind string
+	Step int
+	N    int64
+}
+
+// What the queue did in the hours from one on, and in one row of the kind depth how many jobs
+// were ready at the end of them all: both of what was summed up, in one snapshot.
+func (q *Queries) QueueHours(ctx context.Context, db DBTX, workspaceID uuid.UUID, since time.Time) ([]QueueHoursRow, error) {
+	rows, err := db.Query(ctx, queueHours, workspaceID, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []QueueHoursRow{}
+	for rows.Next() {
+		var i QueueHoursRow
+		if err := rows.Scan(
+			&i.Hour,
+			&i.Kind,
+			&i.Step,
+			&i.N,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

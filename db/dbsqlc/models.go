@@ -492,6 +492,8 @@ type JobCountChange struct {
 	ProductID   uuid.UUID
 	Status      string
 	Jobs        int64
+	At          time.Time
+	Waited      []float32
 }
 
 type JobDependency struct {
@@ -953,6 +955,14 @@ type ProviderHold struct {
 	Provider    string
 	EnrolmentID uuid.UUID
 	Until       time.Time
+}
+
+type QueueHour struct {
+	WorkspaceID uuid.UUID
+	Hour        time.Time
+	Kind        string
+	Step        int
+	N           int64
 }
 
 type RecoveryCode struct {

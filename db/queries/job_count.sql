@@ -42,17 +42,43 @@ WITH RECURSIVE due AS (
 SELECT due.workspace_id::uuid AS workspace_id FROM due WHERE due.workspace_id IS NOT NULL;
 
 -- name: JobCountSettle :one
--- Sums up changes of the counts, the oldest first, and returns how many. Two who do
--- so at once take different ones, and wait for each other in one order.
+-- Sums up changes of the counts, the oldest first, as they are now and by hour, and returns how
+-- many. Two who do so at once take different ones, and wait for each other in one order.
 WITH taken AS (
     DELETE FROM job_count_change c WHERE c.workspace_id = @workspace_id AND c.id = ANY(ARRAY(
         SELECT o.id FROM job_count_change o WHERE o.workspace_id = @workspace_id
         ORDER BY o.workspace_id, o.id LIMIT @max_rows FOR UPDATE SKIP LOCKED))
-    RETURNING c.product_id, c.status, c.jobs
+    RETURNING c.product_id, c.status, c.jobs, c.at, c.waited
 ), summed AS (
     INSERT INTO job_count AS s (workspace_id, product_id, status, jobs)
     SELECT @workspace_id, t.product_id, t.status, sum(t.jobs) FROM taken t
     GROUP BY t.product_id, t.status HAVING sum(t.jobs) <> 0 ORDER BY t.product_id, t.status
     ON CONFLICT (workspace_id, product_id, status) DO UPDATE SET jobs = s.jobs + excluded.jobs
+), by_hour AS (
+    INSERT INTO queue_hour AS h (workspace_id, hour, kind, step, n)
+    SELECT @workspace_id, date_trunc('hour', f.at, 'UTC'), f.kind, f.step, sum(f.n) FROM (
+        SELECT t.at, CASE t.status WHEN 'ready' THEN 'ready' ELSE 'leases' END AS kind, 0 AS step, t.jobs AS n
+        FROM taken t WHERE t.status IN ('ready', 'assigned', 'running')
+        UNION ALL
+        SELECT t.at, 'waited', wait_step(w.seconds), 1 FROM taken t CROSS JOIN LATERAL unnest(t.waited) AS w(seconds)
+    ) f GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+    ON CONFLICT (workspace_id, hour, kind, step) DO UPDATE SET n = h.n + excluded.n
 )
 SELECT count(*)::int AS settled FROM taken;
+
+-- name: QueueHours :many
+-- What the queue did in the hours from one on, and in one row of the kind depth how many jobs
+-- were ready at the end of them all: both of what was summed up, in one snapshot.
+SELECT h.hour::timestamptz AS hour, h.kind::text AS kind, h.step::smallint AS step, h.n::bigint AS n
+FROM queue_hour h WHERE h.workspace_id = @workspace_id AND h.hour >= @since::timestamptz
+UNION ALL
+SELECT clock_timestamp(), 'depth', 0, coalesce(sum(c.jobs), 0) FROM job_count c
+WHERE c.workspace_id = @workspace_id AND c.status = 'ready';
+
+-- name: QueueHourMark :exec
+-- Notes that a coordinator is at work in this hour.
+INSERT INTO queue_hour (workspace_id, hour, kind, n)
+VALUES (@workspace_id, date_trunc('hour', clock_timestamp(), 'UTC'), 'up', 1) ON CONFLICT DO NOTHING;
+
+-- name: QueueHourExpire :exec
+DELETE FROM queue_hour WHERE workspace_id = @workspace_id AND hour < clock_timestamp() - interval '2 days';

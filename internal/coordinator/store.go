@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
@@ -72,6 +73,29 @@ func withChangedCounts(ctx context.Context, d *db.DB) ([]ids.ID, error) {
 // sumUpTx sums up a batch of changes, and returns how many there were.
 func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
 	return q.JobCountSettle(ctx, tx, workspace, countBatch)
+}
+
+// queueHoursTx reads what the queue did since an instant.
+func queueHoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) ([]queueRow, error) {
+	rows, err := q.QueueHours(ctx, tx, workspace, since)
+	list := make([]queueRow, len(rows))
+	for i, r := range rows {
+		list[i] = queueRow(r)
+	}
+	return list, err
+}
+
+// markHourTx notes that a coordinator is at work in this hour, and forgets hours that no chart shows.
+func markHourTx(ctx context.Context, tx db.Tx, workspace ids.ID) error {
+	if err := q.QueueHourMark(ctx, tx, workspace); err != nil {
+		return err
+	}
+	return q.QueueHourExpire(ctx, tx, workspace)
+}
+
+// allWorkspaces lists all workspaces.
+func allWorkspaces(ctx context.Context, d *db.DB) ([]ids.ID, error) {
+	return workspacesWith(ctx, d, "workspaces", q.WorkspaceIDs)
 }
 
 // withChangedHealth lists workspaces with agents whose health is not the recorded one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
@@ -11,8 +12,8 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// fillHeld adds n jobs that wait for a repo and n that wait for a place in review,
-// and as many changes of the counts of another workspace.
+// fillHeld adds n jobs that wait for a repo and n that wait for a place in review, as many changes
+// of the counts of another workspace, and as many hours of the queues of both.
 func fillHeld(t *testing.T, d *db.DB, workspace ids.ID, n int) {
 	t.Helper()
 	dbfactory.Exec(t, d, `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
@@ -21,6 +22,9 @@ func fillHeld(t *testing.T, d *db.DB, workspace ids.ID, n int) {
 			unnest(ARRAY['repo_busy', 'review_backlog']) r`, workspace, n)
 	dbfactory.Exec(t, d, `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
 		SELECT workspace_id, id, 'ready', 1 FROM product, generate_series(1, $2::int) n WHERE workspace_id = $1`, dbfactory.Workspace(t, d), n)
+	dbfactory.Exec(t, d, `INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
+		SELECT w, now() - make_interval(hours => n), 'ready', 0, 1 FROM unnest(ARRAY[$1::uuid, $2::uuid]) w, generate_series(1, $3::int) n
+		ON CONFLICT DO NOTHING`, workspace, dbfactory.Workspace(t, d), n)
 }
 
 // assertLoops asserts how what the loops and the statistics ask is answered: by
@@ -56,6 +60,10 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 		}, assertSkips},
 		"summing up": {db.Workspace(workspace), func(c *capture) error {
 			_, err := q.JobCountSettle(ctx, c, workspace, 10)
+			return err
+		}, assertSkips},
+		"hours of the queue": {db.Workspace(workspace), func(c *capture) error {
+			_, err := q.QueueHours(ctx, c, workspace, time.Now().Add(-24*time.Hour))
 			return err
 		}, assertSkips},
 		"longest ready": {db.Workspace(workspace), func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},
