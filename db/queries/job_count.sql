@@ -67,10 +67,14 @@ WITH taken AS (
 SELECT count(*)::int AS settled FROM taken;
 
 -- name: QueueHours :many
--- What the queue did in the hours from one on, and in one row of the kind depth how many jobs
--- were ready at the end of them all: both of what was summed up, in one snapshot.
+-- What the queue did in some hours, and in one row of the kind depth how many jobs were ready at
+-- the end of them all: both of what was summed up, in one snapshot. Hours are looked up one by
+-- one: whatever the statistics say, those of other workspaces are not read.
 SELECT h.hour::timestamptz AS hour, h.kind::text AS kind, h.step::smallint AS step, h.n::bigint AS n
-FROM queue_hour h WHERE h.workspace_id = @workspace_id AND h.hour >= @since::timestamptz
+FROM unnest(@hours::timestamptz[]) AS asked(hour) CROSS JOIN LATERAL (
+    SELECT x.* FROM queue_hour x WHERE x.workspace_id = @workspace_id AND x.hour = asked.hour
+    ORDER BY x.kind, x.step LIMIT 1000
+) h
 UNION ALL
 SELECT clock_timestamp(), 'depth', 0, coalesce(sum(c.jobs), 0) FROM job_count c
 WHERE c.workspace_id = @workspace_id AND c.status = 'ready';

@@ -22,7 +22,7 @@ type Group struct {
 // progress that one attempt reported in a row, the newest stands for the others.
 func Days(list []eventlog.Event, now time.Time, line func(eventlog.Event) events.Event) (days []events.Day) {
 	for len(list) > 0 {
-		heading := dayHeading(list[0].At, now)
+		heading := ui.DayHeading(list[0].At, now)
 		if n := len(days); n == 0 || days[n-1].Heading != heading {
 			days = append(days, events.Day{Heading: heading})
 		}
@@ -44,30 +44,13 @@ func row(list []eventlog.Event, now time.Time) int {
 	first, n := list[0], 1
 	for n < len(list) && first.Type == eventlog.JobProgressed && list[n].Type == first.Type && list[n].JobKey == first.JobKey &&
 		first.Epoch != nil && list[n].Epoch != nil && *list[n].Epoch == *first.Epoch &&
-		dayHeading(list[n].At, now) == dayHeading(first.At, now) {
+		ui.DayHeading(list[n].At, now) == ui.DayHeading(first.At, now) {
 		n++
 	}
 	if n < minFolded {
 		return 1
 	}
 	return n
-}
-
-// dayHeading names a day of UTC; static/js/timeline.js says the same of the
-// reader's days.
-func dayHeading(at, now time.Time) string {
-	at, now = at.UTC(), now.UTC()
-	midnight := func(t time.Time) time.Time { return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) }
-	switch midnight(now).Sub(midnight(at)) {
-	case 0:
-		return "Today"
-	case 24 * time.Hour:
-		return "Yesterday"
-	}
-	if at.Year() != now.Year() {
-		return at.Format("Monday 2 January 2006")
-	}
-	return at.Format("Monday 2 January")
 }
 
 // badEvents are facts that somebody may have to look at.

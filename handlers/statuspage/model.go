@@ -36,6 +36,7 @@ type pageData struct {
 	took   time.Duration // that the database needed
 	now    time.Time
 	canRun bool
+	hours  []coordinator.QueueHour // of the queue, the oldest first
 	lines  []coordinator.LogLine
 	older  int64 // the id before which there are more, 0 at the end
 	before int64
@@ -58,6 +59,7 @@ func (s pageData) model() view.Status {
 		}
 	}
 	s.health(&m)
+	m.Charts = s.charts()
 	if s.canRun {
 		m.Recover, m.Log = links.Recover, s.log()
 	}

@@ -1,5 +1,5 @@
-// Package statuspage is the page of the coordinator: who leads, what it did, and
-// its log.
+// Package statuspage is the page of the coordinator: who leads, what it did, how the
+// queue went in the last day, and its log.
 package statuspage
 
 import (
@@ -70,6 +70,9 @@ func (s site) read(ctx context.Context, r web.Request) (d pageData, err error) {
 	d.took = time.Since(asked)
 	if d.now = d.status.Now; d.now.IsZero() {
 		d.now = r.Now()
+	}
+	if d.hours, err = s.Coordinator.Queue(ctx, r.Who); err != nil {
+		return d, err
 	}
 	if d.canRun {
 		d.lines, d.older, err = s.Coordinator.Logs(ctx, r.Who, coordinator.LogFilter{Before: d.before, Limit: statusLines})

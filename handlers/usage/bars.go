@@ -8,15 +8,11 @@ import (
 	usageparts "github.com/fleetboard/fleetboard/handlers/parts/usage"
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/usage"
-	view "github.com/fleetboard/fleetboard/views/usage"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
-const (
-	// maxParts is how many groups have a colour of their own; what is left is one more.
-	maxParts = 5
-	// barWidth and barHeight are the units of the picture, which is stretched.
-	barWidth, barHeight = 20, 1000
-)
+// maxParts is how many groups have a colour of their own; what is left is one more.
+const maxParts = 5
 
 // part is what one group spent, by day or hour.
 type part struct {
@@ -25,61 +21,65 @@ type part struct {
 }
 
 // bars returns the bars of days or hours, from the first to the last, those without usage too.
-func (s sheet) bars() *view.Bars {
-	step, title, layout, key := 24*time.Hour, "By day", "2 Jan", "2006-01-02"
+func (s sheet) bars() *ui.BarChart {
+	step, title, head, key, write := 24*time.Hour, "By day", "Day of UTC", time.DateOnly, ui.Calendar
 	if s.step() == usage.Hour {
-		step, title, layout, key = time.Hour, "By hour", "2 Jan 15:04", "2006-01-02T15:04:05Z"
+		step, title, head, key, write = time.Hour, "By hour", "Hour from", time.RFC3339, ui.Day
 	}
-	sums, most, dearest := map[string]usage.Sum{}, spend.Nanos(0), ""
+	sums, most := map[string]usage.Sum{}, spend.Nanos(0)
 	for _, g := range s.report.By[s.step()].Sums {
 		sums[g.Group], most = g, max(most, g.Charged)
 	}
 	top := axisTop(most)
-	m := &view.Bars{Title: title, Stacks: s.stacks(), Top: spend.Nanos(top).String(), Half: spend.Nanos(top / 2).String()}
+	m := &ui.BarChart{ID: "days", Title: title, TabsLabel: "Divided", Tabs: s.stacks(), Head: head,
+		Top: spend.Nanos(top).String(), Half: spend.Nanos(top / 2).String(), Zero: "$0"}
 	for i, p := range s.parts {
-		m.Series = append(m.Series, view.Series{Number: strconv.Itoa(i + 1), Name: p.name})
+		m.Series = append(m.Series, ui.Series{Number: strconv.Itoa(i + 1), Name: p.name})
 	}
 	left := false // something that belongs to none of the parts
 	for at := s.report.From; at.Before(s.report.Until); at = at.Add(step) {
 		sum, used := sums[at.Format(key)]
-		bar := view.Bar{When: at.Format(layout), Cost: "nothing"}
+		bar := ui.ChartBar{When: write(at)}
 		if used {
-			bar.Cost = usageparts.Cost(sum.Usage)
+			bar.Text = usageparts.Cost(sum.Usage)
 		}
 		if used && sum.Charged == most {
-			dearest = bar.When + ", " + bar.Cost
+			m.Label = ui.Say(ui.T("The dearest: "), ui.Moment(bar.When), ui.T(", "+bar.Text))
 		}
-		rest, y := sum.Charged, float64(barHeight)
-		add := func(number int, n spend.Nanos) {
-			height := barHeight * float64(n) / float64(top)
-			y -= height
-			bar.Parts = append(bar.Parts, view.BarPart{Number: strconv.Itoa(number), X: strconv.Itoa(len(m.Bars)*barWidth + 2),
-				Y: coordinate(y), Height: coordinate(height)})
-		}
+		rest := sum.Charged
+		part := func(n spend.Nanos) float64 { return float64(n) / float64(top) }
 		for i, p := range s.parts {
 			n := p.spent[at.Format(key)]
-			bar.Costs = append(bar.Costs, n.String())
-			if rest -= n; n > 0 {
-				add(i+1, n)
+			bar.Cells = append(bar.Cells, n.String())
+			if n > 0 {
+				bar.Stack(len(m.Bars), i+1, part(sum.Charged-rest), part(n))
 			}
+			rest -= n
 		}
-		bar.Costs = append(bar.Costs, max(rest, 0).String())
+		bar.Cells = append(bar.Cells, max(rest, 0).String())
 		if rest > 0 {
 			left = true
-			add(maxParts+1, rest)
+			bar.Stack(len(m.Bars), maxParts+1, part(sum.Charged-rest), part(rest))
+		}
+		if !used {
+			bar.Cells = nil
 		}
 		m.Bars = append(m.Bars, bar)
 	}
 	if left {
-		m.Series = append(m.Series, view.Series{Number: strconv.Itoa(maxParts + 1), Name: "others"})
+		m.Series = append(m.Series, ui.Series{Number: strconv.Itoa(maxParts + 1), Name: "others"})
 	}
-	m.First, m.Last = m.Bars[0].When, m.Bars[len(m.Bars)-1].When
-	m.Width = strconv.Itoa(len(m.Bars) * barWidth)
-	m.Label = "The dearest: " + dearest
+	for _, series := range m.Series {
+		m.Columns = append(m.Columns, series.Name)
+	}
+	m.Columns = append(m.Columns, "Cost")
+	for i, bar := range m.Bars {
+		if bar.Cells != nil {
+			m.Bars[i].Cells = append(bar.Cells[:len(m.Series):len(m.Series)], bar.Text)
+		}
+	}
 	return m
 }
-
-func coordinate(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
 
 // axisTop returns the top of an axis for amounts up to most: 1, 2 or 5 times a power of ten.
 func axisTop(most spend.Nanos) int64 {

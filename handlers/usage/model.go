@@ -57,7 +57,8 @@ func (s sheet) model() view.Usage {
 		}
 		return view.Usage{Empty: &e}
 	}
-	m := view.Usage{Period: s.report.From.Format("2 Jan") + " to " + s.report.Until.Add(-time.Second).Format("2 Jan 2006, UTC"),
+	m := view.Usage{Period: ui.Say(ui.Moment(ui.Calendar(s.report.From)), ui.T(" to "),
+		ui.Moment(ui.CalendarDate(s.report.Until.Add(-time.Second))), ui.T(", UTC")),
 		Cost: usageparts.Cost(total), Tokens: ui.Count(int(total.Tokens())) + " tokens", Meters: meters(total), Unpriced: s.withoutPrice(),
 		Days: s.bars(), Entries: s.entryList()}
 	if share, any := total.CacheShare(); any {

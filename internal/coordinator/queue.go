@@ -45,13 +45,23 @@ func (s *Service) Queue(ctx context.Context, who tenancy.Principal) (list []Queu
 	}
 	var rows []queueRow
 	err = s.db.In(ctx, db.Workspace(who.Workspace), func(tx db.Tx) error {
-		rows, err = queueHoursTx(ctx, tx, who.Workspace, time.Now().Add(-(QueueHours+1)*time.Hour))
+		rows, err = queueHoursTx(ctx, tx, who.Workspace, hoursAround(time.Now()))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("queue by hour: %w", err)
 	}
 	return queueOf(rows), nil
+}
+
+// hoursAround returns the hours that may be the last ones, whose hour it is by the database's clock: it
+// may be before or behind ours.
+func hoursAround(now time.Time) []time.Time {
+	hours := make([]time.Time, QueueHours+2)
+	for i := range hours {
+		hours[i] = now.UTC().Truncate(time.Hour).Add(time.Duration(1-i) * time.Hour)
+	}
+	return hours
 }
 
 // queueOf makes the hours of their numbers. How many jobs were ready follows from how many are now,

@@ -167,7 +167,7 @@ func TestAWorkspaceReadsItsOwnHours(t *testing.T) {
 		t.Errorf("another workspace's queue is told: %+v", h)
 	}
 	err := w.db.In(t.Context(), db.Workspace(w.workspace), func(tx db.Tx) error {
-		rows, err := queueHoursTx(t.Context(), tx, other, time.Time{})
+		rows, err := queueHoursTx(t.Context(), tx, other, hoursAround(time.Now()))
 		if len(rows) != 1 || rows[0].N != 0 {
 			t.Errorf("another workspace's hours: %+v", rows)
 		}

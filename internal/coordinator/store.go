@@ -75,9 +75,9 @@ func sumUpTx(ctx context.Context, tx db.Tx, workspace ids.ID) (int, error) {
 	return q.JobCountSettle(ctx, tx, workspace, countBatch)
 }
 
-// queueHoursTx reads what the queue did since an instant.
-func queueHoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, since time.Time) ([]queueRow, error) {
-	rows, err := q.QueueHours(ctx, tx, workspace, since)
+// queueHoursTx reads what the queue did in some hours.
+func queueHoursTx(ctx context.Context, tx db.Tx, workspace ids.ID, hours []time.Time) ([]queueRow, error) {
+	rows, err := q.QueueHours(ctx, tx, hours, workspace)
 	list := make([]queueRow, len(rows))
 	for i, r := range rows {
 		list[i] = queueRow(r)

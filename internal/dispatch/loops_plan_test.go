@@ -23,7 +23,7 @@ func fillHeld(t *testing.T, d *db.DB, workspace ids.ID, n int) {
 	dbfactory.Exec(t, d, `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
 		SELECT workspace_id, id, 'ready', 1 FROM product, generate_series(1, $2::int) n WHERE workspace_id = $1`, dbfactory.Workspace(t, d), n)
 	dbfactory.Exec(t, d, `INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
-		SELECT w, now() - make_interval(hours => n), 'ready', 0, 1 FROM unnest(ARRAY[$1::uuid, $2::uuid]) w, generate_series(1, $3::int) n
+		SELECT w, date_trunc('hour', now(), 'UTC') - make_interval(hours => n), 'ready', 0, 1 FROM unnest(ARRAY[$1::uuid, $2::uuid]) w, generate_series(1, $3::int) n
 		ON CONFLICT DO NOTHING`, workspace, dbfactory.Workspace(t, d), n)
 }
 
@@ -63,7 +63,11 @@ func assertLoops(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		}, assertSkips},
 		"hours of the queue": {db.Workspace(workspace), func(c *capture) error {
-			_, err := q.QueueHours(ctx, c, workspace, time.Now().Add(-24*time.Hour))
+			hours := make([]time.Time, 24)
+			for i := range hours {
+				hours[i] = time.Now().Truncate(time.Hour).Add(time.Duration(-i) * time.Hour)
+			}
+			_, err := q.QueueHours(ctx, c, hours, workspace)
 			return err
 		}, assertSkips},
 		"longest ready": {db.Workspace(workspace), func(c *capture) error { _, err := q.JobReadySince(ctx, c, workspace); return err }, assertSkips},

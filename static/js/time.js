@@ -34,6 +34,10 @@ const dayOnly = format({ day: "numeric", month: "short" });
 const date = format({ dateStyle: "medium", timeStyle: "short" });
 const yearAndDay = format({ dateStyle: "medium" });
 const whole = format({ dateStyle: "medium", timeStyle: "long" });
+// Days and months of a calendar are the same in every zone.
+const calendarDay = format({ day: "numeric", month: "short", timeZone: "UTC" });
+const calendarDate = format({ dateStyle: "medium", timeZone: "UTC" });
+const month = format({ month: "short", year: "numeric", timeZone: "UTC" });
 
 const sameDay = (a, b) => yearAndDay.format(a) === yearAndDay.format(b);
 const sameYear = (a, b) => new Date(a).getFullYear() === new Date(b).getFullYear();
@@ -50,17 +54,23 @@ const write = {
   day,
   only: (at, t) => (sameYear(at, t) ? dayOnly : yearAndDay).format(at),
   date: (at) => date.format(at),
+  calendar: (at, t) => (new Date(at).getUTCFullYear() === new Date(t).getUTCFullYear() ? calendarDay : calendarDate).format(at),
+  "calendar-date": (at) => calendarDate.format(at),
+  month: (at) => month.format(at),
   until: (at, t) => (sameDay(at, t) ? timeToday(at) : day(at, t)),
 };
 
+const days = new Set(["calendar", "calendar-date", "month"]);
+
 function refresh() {
   const t = now();
-  for (const el of document.querySelectorAll("time[data-rel]")) {
-    const at = Date.parse(el.dateTime);
+  for (const el of document.querySelectorAll("[data-rel]")) {
+    const at = Date.parse(el.dateTime ?? el.dataset.at); // texts of drawings are no time elements
     const text = write[el.dataset.rel]?.(at, t);
     if (!text) continue;
     if (el.textContent !== text) el.textContent = text;
-    const title = whole.format(at);
+    if (!el.dateTime) continue;
+    const title = (days.has(el.dataset.rel) ? calendarDate : whole).format(at);
     if (el.title !== title) el.title = title;
   }
   for (const el of document.querySelectorAll("[data-due][hidden]")) el.hidden = Date.parse(el.dataset.due) > t;

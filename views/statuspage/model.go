@@ -21,12 +21,16 @@ type Status struct {
 	Fleet     string // "2 live factories, 5 agents"
 	Database  string // "Answers in 2 ms"
 
+	Charts   Charts
 	Counters []Counter // of the term; empty where nothing was done
 	// Recover is where the button goes, "" for who may not.
 	Recover string
 	// Log is nil for who may not read it.
 	Log *Log
 }
+
+// Charts are of the last 24 hours; empty where nothing is known of them.
+type Charts struct{ List []ui.BarChart }
 
 // Counter is how often something was done in this term.
 type Counter struct {

@@ -21,6 +21,12 @@ const (
 	RelOnly  Rel = "only"  // "21 Nov", with the year where it is not this one
 	RelDate  Rel = "date"  // "21 Nov 2025 10:58 UTC"
 	RelUntil Rel = "until" // "18:00 UTC", with the day where that is not today
+
+	// Days and months of a calendar, that of UTC or of a budget's zone: they are the same for every
+	// reader, in his language.
+	RelCalendar     Rel = "calendar"      // "21 Nov", with the year where it is not this one
+	RelCalendarDate Rel = "calendar-date" // "21 Nov 2025"
+	RelMonth        Rel = "month"         // "Nov 2025"
 )
 
 // When is a moment with the text it is shown as. The zero value shows nothing.
@@ -68,6 +74,57 @@ func DayOnly(at time.Time) When { return when(at, RelOnly, at.UTC().Format("2 Ja
 
 // Date writes the day with its year, and the time: "21 Nov 2025 10:58 UTC".
 func Date(at time.Time) When { return when(at, RelDate, at.UTC().Format("2 Jan 2006 15:04 UTC")) }
+
+// Calendar writes a day of a calendar, of the location of at: "21 Nov". It is no moment: a reader in
+// another zone reads the same day.
+func Calendar(at time.Time) When {
+	day := calendarDay(at)
+	return when(day, RelCalendar, day.Format("2 Jan"))
+}
+
+// CalendarDate writes a day of a calendar with its year: "21 Nov 2025".
+func CalendarDate(at time.Time) When {
+	day := calendarDay(at)
+	return when(day, RelCalendarDate, day.Format(calendarDate))
+}
+
+// Month writes a month of a calendar: "Nov 2025".
+func Month(at time.Time) When {
+	day := calendarDay(at)
+	return when(day, RelMonth, day.Format("Jan 2006"))
+}
+
+const calendarDate = "2 Jan 2006"
+
+// calendarDay returns the beginning in UTC of the day that at is in where it is.
+func calendarDay(at time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	year, month, day := at.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// isDay reports whether it is no moment but a day or a month of a calendar.
+func (w When) isDay() bool {
+	return w.Rel == RelCalendar || w.Rel == RelCalendarDate || w.Rel == RelMonth
+}
+
+// DayHeading names a day of UTC at length, for a list of what happened; static/js/timeline.js says the
+// same of the reader's days.
+func DayHeading(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	switch calendarDay(now).Sub(calendarDay(at)) {
+	case 0:
+		return "Today"
+	case 24 * time.Hour:
+		return "Yesterday"
+	}
+	if at.Year() != now.Year() {
+		return at.Format("Monday 2 January 2006")
+	}
+	return at.Format("Monday 2 January")
+}
 
 // Until names a moment within a sentence: "18:00 UTC", with the day where it is
 // not that of now.
@@ -157,7 +214,12 @@ func twoUnits(a int64, au string, b int64, bu string) string {
 func (w When) ISO() string { return w.At.UTC().Format(time.RFC3339Nano) }
 
 // Title returns the absolute time for the title attribute.
-func (w When) Title() string { return w.At.UTC().Format("2 Jan 2006 15:04:05 UTC") }
+func (w When) Title() string {
+	if w.isDay() {
+		return w.At.UTC().Format(calendarDate)
+	}
+	return w.At.UTC().Format("2 Jan 2006 15:04:05 UTC")
+}
 
 // Count writes a number with thousands separated: "1,284".
 func Count(n int) string {

@@ -10,15 +10,15 @@ type Usage struct {
 	Filters  []ui.ActiveFilter
 	Menus    []ui.FilterMenu
 	Periods  []ui.Tab
-	Empty    *ui.Empty // nil where anything was used
-	Period   string    // "24 Oct to 23 Nov"
+	Empty    *ui.Empty   // nil where anything was used
+	Period   ui.Sentence // "24 Oct to 23 Nov"
 	Cost     string
 	Tokens   string
 	Meters   []Meter
 	Cached   string // "71% of what was read came from a cache", "" where nothing was read
 	Imputed  string // what flat rates saved, "" for nothing
 	Unpriced *Unpriced
-	Days     *Bars
+	Days     *ui.BarChart
 	Panels   []Panel
 	Entries  Entries
 }
@@ -34,32 +34,6 @@ type Unpriced struct {
 
 // Link is a name that leads somewhere.
 type Link struct{ Text, URL string }
-
-// Bars is spending by days or hours, one bar each, divided by groups.
-type Bars struct {
-	Title     string // "By day"
-	Label     string // what it shows, in a sentence
-	Stacks    []ui.Tab
-	Top, Half string // of the axis, in dollars
-	First     string // what the first and the last bar stand for
-	Last      string
-	Width     string // of the picture
-	Series    []Series
-	Bars      []Bar
-}
-
-// Series is a group with its colour.
-type Series struct{ Number, Name string }
-
-// Bar is one day or hour.
-type Bar struct {
-	When, Cost string
-	Costs      []string // of each series, and of what is left
-	Parts      []BarPart
-}
-
-// BarPart is what one series has of a bar.
-type BarPart struct{ Number, X, Y, Height string }
 
 // Panel is the groups of one dimension.
 type Panel struct {
