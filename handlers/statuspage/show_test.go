@@ -91,3 +91,37 @@ func TestRecoverFromTheStatusPage(t *testing.T) {
 	d.Post("/status/recover", nil)
 	handlertest.WantText(t, handlertest.Page(t, d.Get("/status"), http.StatusOK), "#toasts", "Nothing had to be done.")
 }
+
+// The last day of the queue is drawn and written out in a table each; an hour without a server is
+// a gap and no zero.
+func TestTheQueueIsCharted(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	doc := handlertest.Page(t, d.Get("/status"), http.StatusOK)
+	handlertest.WantText(t, doc, "#queue", "Nothing is recorded yet")
+	handlertest.WantCount(t, doc, "#queue svg", 0)
+
+	dbfactory.Exec(t, d.DB, `DELETE FROM queue_hour`)
+	dbfactory.Exec(t, d.DB, `INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
+		SELECT w.id, date_trunc('hour', now(), 'UTC') - make_interval(hours => v.ago), v.kind, v.step, v.n FROM workspace w, (VALUES
+			(23, 'ready', 0, 40), (22, 'up', 0, 1), (5, 'ready', 0, -4), (5, 'leases', 0, 1), (5, 'waited', 35, 3), (5, 'waited', 47, 1),
+			(0, 'up', 0, 1)) v(ago, kind, step, n) WHERE w.id = $1`, d.Owner.Workspace)
+	dbfactory.Exec(t, d.DB, `INSERT INTO job_count (workspace_id, product_id, status, jobs) SELECT workspace_id, id, 'ready', 36 FROM product
+		WHERE workspace_id = $1 LIMIT 1 ON CONFLICT (workspace_id, product_id, status) DO UPDATE SET jobs = 36`, d.Owner.Workspace)
+	doc = handlertest.Page(t, d.Get("/status"), http.StatusOK)
+	for _, chart := range []string{"#queue-depth", "#queue-rates", "#queue-waits"} {
+		handlertest.WantCount(t, doc, chart+" .ub-p[role=img][aria-labelledby] .ub-gap", 20)
+		handlertest.WantCount(t, doc, chart+" details tbody tr", 24)
+		handlertest.WantText(t, doc, chart+" details tbody tr:nth-child(3)", "not recorded")
+		handlertest.WantCount(t, doc, chart+" tbody th time[data-rel=until]", 24)
+		handlertest.WantText(t, doc, chart+" .ub-k", "Not recorded")
+	}
+	for place, text := range map[string]string{
+		"#queue-depth": "36 now, most 40", "#queue-depth tbody tr:nth-child(2)": "40", "#queue-depth tbody tr:last-child": "36",
+		"#queue-rates": "4 claimed, 3 ended", "#queue-rates tbody tr:nth-child(19)": "43", "#queue-rates tbody tr:last-child": "00",
+		"#queue-waits": "half within 39s, 95% within 5m", "#queue-waits tbody tr:nth-child(19)": "39s5m", "#queue-waits tbody tr:last-child": "––",
+	} {
+		handlertest.WantText(t, doc, place, text)
+	}
+	doc = handlertest.Page(t, d.As(tenancy.RoleViewer).Get("/status"), http.StatusOK)
+	handlertest.WantCount(t, doc, "#queue figure", 3)
+}
