@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 	view "github.com/fleetboard/fleetboard/views/budgets"
 	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // advise returns what may be done about a budget of money that is near its end or used up: each is a
@@ -21,13 +22,13 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 		return nil
 	}
 	id, more := b.ID.String(), lacking(b, free)
-	m := &view.Advice{Text: "At " + b.Projection.BurnPerDay7d.String() + " a day it lacks about " + more.String() + " until " +
-		outlook(b).In(budgetZone(b)).Format("2 Jan") + "."}
+	m := &view.Advice{Text: ui.Say(ui.T("At "+b.Projection.BurnPerDay7d.String()+" a day it lacks about "+more.String()+" until "),
+		ui.Moment(dayOf(b, outlook(b))), ui.T("."))}
 	switch {
 	case free < 0:
-		m.Text = "It is over its limit by " + (-free).String() + "."
+		m.Text = ui.Text("It is over its limit by " + (-free).String() + ".")
 	case b.Projection.BurnPerDay7d == 0:
-		m.Text = "It has " + free.String() + " free."
+		m.Text = ui.Text("It has " + free.String() + " free.")
 	}
 	if more > 0 {
 		m.Actions = append(m.Actions, view.Link{Text: "Raise to " + (*b.State.Money + more).String(),

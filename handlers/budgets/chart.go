@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // plane is the area of a chart, a square of scale in which time goes from left to right and
@@ -158,12 +159,13 @@ type change struct {
 	by float64
 }
 
-func (c change) text(day string) string {
+// text follows the day on which it was made.
+func (c change) text() string {
 	amount := spend.Nanos(c.by).String()
 	if c.by > 0 {
 		amount = "+" + amount
 	}
-	return day + ", " + amount
+	return ", " + amount
 }
 
 func listChanges(list []standing) []change {
@@ -196,9 +198,9 @@ func chart(s budgets.Series) *view.Chart {
 	}
 	plane := newPlane(from, until, most)
 	c := plane.draw(s, list, zone)
-	c.Title = chartSentence(s, list, zone)
+	c.Title = chartSentence(s, list)
 	for _, one := range list {
-		c.Table = append(c.Table, view.Point{At: one.at.In(zone).Format("2 Jan 15:04"), Free: spend.Nanos(one.free).String(),
+		c.Table = append(c.Table, view.Point{At: ui.Day(one.at), Free: spend.Nanos(one.free).String(),
 			Reserved: spend.Nanos(one.reserved).String(), Limit: spend.Nanos(one.limit).String()})
 	}
 	return c
@@ -219,18 +221,19 @@ func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
 }
 
 // chartSentence says what the chart shows.
-func chartSentence(s budgets.Series, list []standing, zone *time.Location) string {
+func chartSentence(s budgets.Series, list []standing) ui.Sentence {
 	first, last := list[0], list[len(list)-1]
-	text := spend.Nanos(first.free).String() + " on " + first.at.In(zone).Format("2 Jan") + ", "
+	text := ui.Say(ui.T(spend.Nanos(first.free).String()+" on "), ui.Moment(dayOf(s.Budget, first.at)), ui.T(", "))
 	changes := listChanges(list)
 	if most := 3; len(changes) > most {
-		text += "limit changed " + strconv.Itoa(len(changes)) + " times, "
+		text = append(text, ui.T("limit changed "+strconv.Itoa(len(changes))+" times, "))
 		changes = nil
 	}
 	for _, c := range changes {
-		text += "limit " + spend.Nanos(c.limit).String() + " from " + c.at.In(zone).Format("2 Jan") + " on, "
+		text = append(text, ui.T("limit "+spend.Nanos(c.limit).String()+" from "), ui.Moment(dayOf(s.Budget, c.at)), ui.T(" on, "))
 	}
-	return text + spend.Nanos(last.free).String() + " free now. Runs out: " + toEnd(s.Budget).text + "."
+	text = append(text, ui.T(spend.Nanos(last.free).String()+" free now. Runs out: "))
+	return append(append(text, toEnd(s.Budget).text...), ui.T("."))
 }
 
 // draw returns the chart without its table.
@@ -247,7 +250,7 @@ func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *vie
 	c.Now = view.Mark{X: percent(x), Y: percent(p.y(now.free)), Anchor: side(x), Text: "now, " + spend.Nanos(now.free).String() + " free"}
 	if gone := s.Budget.Projection.ExhaustedP50; gone != nil && now.free > 0 && gone.After(now.at) && !gone.After(p.until) {
 		x := p.x(*gone)
-		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), Text: p.formatTime(*gone, zone)}
+		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), When: p.timeOf(*gone, zone)}
 	}
 	if alert := chooseAlert(s.Budget.AlertAt); alert > 0 && now.limit > 0 {
 		y := p.y(now.limit * float64(100-alert) / 100)
@@ -285,14 +288,14 @@ func (p plane) changes(list []standing, zone *time.Location) []view.Mark {
 	var taken [][2]float64
 	for i, c := range changes {
 		x := p.x(c.at)
-		m := view.Mark{X: percent(x), Anchor: side(x), Text: c.text(p.formatTime(c.at, zone)), Wide: i > 0}
+		m := view.Mark{X: percent(x), Anchor: side(x), When: p.timeOf(c.at, zone), Text: c.text(), Wide: i > 0}
 		left := x * leastWide / scale
-		right := left + textWidth(m.Text)
+		right := left + textWidth(m.Says())
 		if m.Anchor == "end" {
-			left, right = left-textWidth(m.Text), left
+			left, right = left-textWidth(m.Says()), left
 		}
 		if slices.ContainsFunc(taken, func(o [2]float64) bool { return left < o[1] && o[0] < right }) {
-			m.Text = ""
+			m.When, m.Text = ui.When{}, ""
 		} else {
 			taken = append(taken, [2]float64{left, right})
 		}
@@ -327,7 +330,7 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 	var marks []view.Mark
 	for i := range axisDays + 1 {
 		at := next(i)
-		m := view.Mark{X: percent(p.x(at)), Anchor: "middle", Text: p.formatTime(at, zone), Wide: i%2 == 1}
+		m := view.Mark{X: percent(p.x(at)), Anchor: "middle", When: p.timeOf(at, zone), Wide: i%2 == 1}
 		if i == 0 {
 			m.Anchor = "start"
 		} else if !at.Before(p.until) || p.x(at) > lastDay {
@@ -344,12 +347,12 @@ const lastDay = 960
 // short reports whether the plane shows so little time that hours say more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
 
-// formatTime returns an instant in words: its day, or its hour where the time is short.
-func (p plane) formatTime(at time.Time, zone *time.Location) string {
+// timeOf writes an instant: its day by the budget's calendar, or its time where hours say more.
+func (p plane) timeOf(at time.Time, zone *time.Location) ui.When {
 	if p.short() {
-		return at.In(zone).Format("15:04")
+		return ui.TimeOnly(at)
 	}
-	return at.In(zone).Format("2 Jan")
+	return ui.Calendar(at.In(zone))
 }
 
 // roundStep returns the first of some round numbers that is no less than n, else n rounded up.

@@ -41,13 +41,13 @@ func TestTheChartIsTheTable(t *testing.T) {
 	}
 	var told []string
 	for _, p := range c.Table {
-		told = append(told, p.At+" "+p.Free+" "+p.Reserved+" "+p.Limit)
+		told = append(told, p.At.Text+" "+p.Free+" "+p.Reserved+" "+p.Limit)
 	}
-	want := "1 Nov 00:00 $90.00 $10.00 $100.00, 2 Nov 00:00 $70.00 $10.00 $100.00, 3 Nov 00:00 $40.00 $10.00 $100.00"
+	want := "1 Nov 00:00 UTC $90.00 $10.00 $100.00, 2 Nov 00:00 UTC $70.00 $10.00 $100.00, 3 Nov 00:00 UTC $40.00 $10.00 $100.00"
 	if got := strings.Join(told, ", "); got != want {
 		t.Errorf("the table is %s", got)
 	}
-	if !strings.HasPrefix(c.Title, "$90.00 on 1 Nov, $40.00 free now.") {
+	if !strings.HasPrefix(c.Title.String(), "$90.00 on 1 Nov, $40.00 free now.") {
 		t.Errorf("it is called %s", c.Title)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/spend/forecast"
 	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 const dollar = spend.Nanos(1_000_000_000)
@@ -34,7 +35,7 @@ func raised() budgets.Series {
 }
 
 func shown(m view.Mark) string {
-	return m.Path + " | " + m.X + " " + m.Y + " " + m.Anchor + " " + m.Text
+	return m.Path + " | " + m.X + " " + m.Y + " " + m.Anchor + " " + m.Says()
 }
 
 // What the lines do not show is beside them.
@@ -56,7 +57,7 @@ func TestTheMarksOfAChart(t *testing.T) {
 		t.Errorf("the even pace is %s, want %s", d.Even, want)
 	}
 	title := "$90.00 on 1 Nov, limit $150.00 from 12 Nov on, $64.00 free now. Runs out: 27 Nov."
-	if got := chart(raised()).Title; got != title {
+	if got := chart(raised()).Title.String(); got != title {
 		t.Errorf("it is called %s, want %s", got, title)
 	}
 }
@@ -109,7 +110,7 @@ func TestTextsOfAChartHaveRoom(t *testing.T) {
 			for _, list := range [][]view.Mark{c.Days, c.Changes} {
 				for i := range list {
 					if list[i].Wide {
-						list[i].Text = ""
+						list[i].When, list[i].Text = ui.When{}, ""
 					}
 				}
 			}
@@ -129,7 +130,7 @@ func wantRoom(t *testing.T, name string, c view.Chart, width, height float64) {
 	}
 	var taken []box
 	put := func(m view.Mark, y, letter float64) {
-		if m.Text == "" {
+		if m.Says() == "" {
 			return
 		}
 		x, err := strconv.ParseFloat(strings.TrimSuffix(m.X, "%"), 64)
@@ -137,7 +138,7 @@ func wantRoom(t *testing.T, name string, c view.Chart, width, height float64) {
 			t.Fatal(err)
 		}
 		x *= width / 100
-		long := float64(len([]rune(m.Text))) * letter
+		long := float64(len([]rune(m.Says()))) * letter
 		left := map[string]float64{"start": x, "middle": x - long/2, "end": x - long}[m.Anchor]
 		if y < height {
 			left += map[string]float64{"start": 7, "end": -7}[m.Anchor]
@@ -173,14 +174,14 @@ func TestTheAxisOfTime(t *testing.T) {
 	}{
 		"a month": {30 * 24 * time.Hour, "1 Nov, 6 Nov, 11 Nov, 16 Nov, 21 Nov, 26 Nov"},
 		"a week":  {7 * 24 * time.Hour, "1 Nov, 2 Nov, 3 Nov, 4 Nov, 5 Nov, 6 Nov, 7 Nov"},
-		"a day":   {24 * time.Hour, "00:00, 04:00, 08:00, 12:00, 16:00, 20:00"},
-		"an hour": {time.Hour, "00:00"},
+		"a day":   {24 * time.Hour, "00:00 UTC, 04:00 UTC, 08:00 UTC, 12:00 UTC, 16:00 UTC, 20:00 UTC"},
+		"an hour": {time.Hour, "00:00 UTC"},
 	} {
 		s := hours(dollar, 0)
 		s.Budget.State.End = s.Budget.State.Start.Add(of.length)
 		var got []string
 		for _, m := range chart(s).Days {
-			got = append(got, m.Text)
+			got = append(got, m.Says())
 		}
 		if text := strings.Join(got, ", "); text != of.want {
 			t.Errorf("%s: %s", name, text)
@@ -194,7 +195,7 @@ func TestAChangeWithinADay(t *testing.T) {
 	s.Points = s.Points[:2]
 	s.Points[1].Limits.Money, s.Points[1].At = s.Budget.State.Money, s.Points[0].At.Add(5*time.Hour)
 	s.Budget.State.End = s.Budget.State.Start.AddDate(0, 0, 1)
-	if d := chart(s); len(d.Changes) != 1 || d.Changes[0].Text != "05:00, +$50.00" {
+	if d := chart(s); len(d.Changes) != 1 || d.Changes[0].Says() != "05:00 UTC, +$50.00" {
 		t.Errorf("the limit changed at %v", d.Changes)
 	}
 }
@@ -228,7 +229,7 @@ func TestTheAxisOfMoney(t *testing.T) {
 	} {
 		var got []string
 		for _, m := range chart(hours(limit, 0)).Grid {
-			got = append(got, m.Text)
+			got = append(got, m.Says())
 		}
 		if text := strings.Join(got, " "); text != want {
 			t.Errorf("%d: %s, want %s", limit, text, want)

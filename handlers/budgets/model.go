@@ -173,51 +173,52 @@ func summary(b budgets.Budget) view.Summary {
 }
 
 // burnOver says over which time the burn rate is: a week, or since the first charge.
-func burnOver(b budgets.Budget) string {
+func burnOver(b budgets.Budget) ui.Sentence {
 	since := b.SpentSince
 	if since == nil || since.Before(b.Projection.From.AddDate(0, 0, -7)) {
-		return "over 7 days"
+		return ui.Text("over 7 days")
 	}
-	return "since " + since.In(budgetZone(b)).Format("2 Jan 15:04")
+	return ui.Say(ui.T("since "), ui.Moment(ui.Day(*since)))
 }
 
 // end is when the money is gone, in words.
 type end struct {
-	text, likely, warning string
-	tone                  ui.Tone
+	text, likely ui.Sentence
+	warning      string
+	tone         ui.Tone
 }
 
 func toEnd(b budgets.Budget) end {
 	m := toMeasure(b.State)
 	switch {
 	case m.limited && m.free() <= 0 && b.Hard:
-		return end{text: "now, new claims held", tone: ui.Bad}
+		return end{text: ui.Text("now, new claims held"), tone: ui.Bad}
 	case m.limited && m.free() <= 0:
-		return end{text: "now", tone: ui.Bad}
+		return end{text: ui.Text("now"), tone: ui.Bad}
 	case b.State.Money == nil:
-		return end{text: "not foreseen"}
+		return end{text: ui.Text("not foreseen")}
 	}
-	p, zone := b.Projection, budgetZone(b)
-	day := func(at time.Time) string { return at.In(zone).Format("2 Jan") }
-	e := end{text: "not in this period"}
+	p := b.Projection
+	day := func(at time.Time) ui.Span { return ui.Moment(dayOf(b, at)) }
+	e := end{text: ui.Text("not in this period")}
 	switch p.Verdict {
 	case forecast.RunsOut, forecast.Throttle:
-		e.text, e.tone = "soon", ui.Warn
+		e.text, e.tone = ui.Text("soon"), ui.Warn
 		if p.ExhaustedP50 != nil {
-			e.text = day(*p.ExhaustedP50)
+			e.text = ui.Say(day(*p.ExhaustedP50))
 			if left := b.State.End.Sub(*p.ExhaustedP50); b.Period != budgets.Once && left > 0 {
 				e.warning = ui.Duration(left) + " before the period ends"
 			}
 		}
 		if p.ExhaustedP90 != nil {
-			e.likely = "in nine of ten futures by " + day(*p.ExhaustedP90)
+			e.likely = ui.Say(ui.T("in nine of ten futures by "), day(*p.ExhaustedP90))
 		}
 	case forecast.Enough:
 		if p.ExhaustedP50 != nil && b.Period == budgets.Once {
-			e.text = day(*p.ExhaustedP50)
+			e.text = ui.Say(day(*p.ExhaustedP50))
 		}
 	default:
-		e.text = "too little data"
+		e.text = ui.Text("too little data")
 	}
 	return e
 }
@@ -228,6 +229,10 @@ func budgetZone(b budgets.Budget) *time.Location {
 	}
 	return time.UTC
 }
+
+// dayOf returns the day of an instant by the budget's calendar, in which its periods begin and its
+// chart has its days.
+func dayOf(b budgets.Budget, at time.Time) ui.When { return ui.Calendar(at.In(budgetZone(b))) }
 
 // about says beside its name what a budget is for.
 func about(b budgets.Budget) string {
@@ -247,17 +252,17 @@ func about(b budgets.Budget) string {
 
 // facts returns the settings of a budget.
 func facts(b budgets.Budget) []view.Fact {
-	period, zone := "does not begin anew", budgetZone(b)
+	period := ui.Text("does not begin anew")
 	if b.Period != budgets.Once {
-		period = "each " + string(b.Period) + ", now until " + b.State.End.In(zone).Format("2 Jan 15:04") + " " + b.Timezone
+		period = ui.Say(ui.T("each "+string(b.Period)+" of "+b.Timezone+", now until "), ui.Moment(ui.Day(b.State.End)))
 	}
 	full := "Soft: it only tells"
 	if b.Hard {
 		full = "Hard: it holds claims and pauses jobs"
 	}
-	list := []view.Fact{{Name: "For", Text: about(b)}, {Name: "Period", Text: period}, {Name: "When used up", Text: full}}
+	list := []view.Fact{{Name: "For", Text: ui.Text(about(b))}, {Name: "Period", Text: period}, {Name: "When used up", Text: ui.Text(full)}}
 	if b.ThrottledBelow > 0 {
-		list = append(list, view.Fact{Name: "Throttled", Text: "Jobs below priority " + strconv.Itoa(b.ThrottledBelow) + " wait"})
+		list = append(list, view.Fact{Name: "Throttled", Text: ui.Text("Jobs below priority " + strconv.Itoa(b.ThrottledBelow) + " wait")})
 	}
 	return list
 }

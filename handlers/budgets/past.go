@@ -45,18 +45,18 @@ func (p *pages) past(ctx context.Context, who tenancy.Principal, b budgets.Budge
 }
 
 // periodName says which period began then.
-func periodName(b budgets.Budget, start time.Time) string {
+func periodName(b budgets.Budget, start time.Time) ui.Sentence {
 	local := start.In(budgetZone(b))
 	switch b.Period {
 	case budgets.Month:
-		return local.Format("Jan 2006")
+		return ui.Say(ui.Moment(ui.Month(local)))
 	case budgets.Quarter:
-		return "Q" + strconv.Itoa((int(local.Month())+2)/3) + " " + strconv.Itoa(local.Year())
+		return ui.Text("Q" + strconv.Itoa((int(local.Month())+2)/3) + " " + strconv.Itoa(local.Year()))
 	case budgets.Week:
-		return "Week of " + local.Format("2 Jan 2006")
+		return ui.Say(ui.T("Week of "), ui.Moment(ui.CalendarDate(local)))
 	case budgets.Day, budgets.Once:
 	}
-	return local.Format("2 Jan 2006")
+	return ui.Say(ui.Moment(ui.CalendarDate(local)))
 }
 
 // uses are the amounts of a period, side by side.

@@ -11,6 +11,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/budgets"
 	"github.com/fleetboard/fleetboard/views/links"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 // shownModels is how many models are listed beside the chart.
@@ -33,7 +34,7 @@ func (p *pages) usageByModel(ctx context.Context, who tenancy.Principal, b budge
 	}
 	groups := report.By[usage.Model].Sums
 	m := &view.Models{
-		Period: "since " + query.From.In(budgetZone(b)).Format("2 Jan"),
+		Period: ui.Say(ui.T("since "), ui.Moment(dayOf(b, query.From))),
 		Cost:   usageparts.Cost(report.Total),
 		URL:    links.UsagePage(linked),
 		Rows:   usageparts.Bars(groups, report.Total),

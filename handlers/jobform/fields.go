@@ -82,7 +82,7 @@ var fields = form.Table[jobs.New]{
 		if n.NotBefore == nil {
 			return ""
 		}
-		return n.NotBefore.UTC().Format(notBeforeForms[0])
+		return ui.FieldMoment(*n.NotBefore)
 	}, setNotBefore).WithKind(ui.KindMoment).Note("UTC"),
 	form.Commas("tags", "Tags", 1400, func(n *jobs.New) *[]string { return &n.Tags }).Note("with commas between"),
 }

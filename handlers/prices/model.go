@@ -4,6 +4,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend"
 	"github.com/fleetboard/fleetboard/internal/spend/prices"
 	view "github.com/fleetboard/fleetboard/views/prices"
+	"github.com/fleetboard/fleetboard/views/ui"
 )
 
 func row(p prices.Price) view.Row {
@@ -15,7 +16,7 @@ func row(p prices.Price) view.Row {
 		Batch:        batch,
 		Provider:     p.Provider,
 		Model:        p.Model,
-		From:         p.From.UTC().Format("2 Jan 2006"),
+		From:         ui.CalendarDate(p.From.UTC()),
 		FlatRate:     p.FlatRate,
 		Source:       p.Source,
 		Input:        rateText(p.Rates.Input),

@@ -58,7 +58,7 @@ func (p *site) decided(ctx context.Context, who tenancy.Principal) ([]view.Model
 	list = slices.DeleteFunc(list, func(u prices.Unpriced) bool { return u.Decision == prices.Undecided })
 	shown := make([]view.Model, len(list))
 	for i, u := range list {
-		shown[i] = view.Model{Name: u.Name, Says: "passes without a price", By: u.DecidedBy, At: u.DecidedAt.UTC().Format("2 Jan 2006")}
+		shown[i] = view.Model{Name: u.Name, Says: "passes without a price", By: u.DecidedBy, At: ui.Date(*u.DecidedAt)}
 		if u.Decision == prices.Count {
 			shown[i].Says = "counts as " + u.As.String()
 		}

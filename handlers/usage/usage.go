@@ -153,5 +153,5 @@ func (s site) entries(c echo.Context, who tenancy.Principal) error {
 // download has the browser save the answer under a name.
 func download(c echo.Context, name string, a asked) {
 	c.Response().Header().Set(echo.HeaderContentDisposition,
-		fmt.Sprintf("attachment; filename=%s.csv", strconv.Quote(name+"-"+a.query.Until.Format("2006-01-02"))))
+		fmt.Sprintf("attachment; filename=%s.csv", strconv.Quote(name+"-"+a.query.Until.Format(time.DateOnly))))
 }

@@ -57,6 +57,7 @@ const write = {
   calendar: (at, t) => (new Date(at).getUTCFullYear() === new Date(t).getUTCFullYear() ? calendarDay : calendarDate).format(at),
   "calendar-date": (at) => calendarDate.format(at),
   month: (at) => month.format(at),
+  time: timeToday,
   until: (at, t) => (sameDay(at, t) ? timeToday(at) : day(at, t)),
 };
 

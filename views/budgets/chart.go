@@ -1,9 +1,11 @@
 package budgets
 
+import "github.com/fleetboard/fleetboard/views/ui"
+
 // Chart is what was left of a budget over time, drawn and as a table. Its paths lie in a
 // square of 1000 that the browser stretches; marks stand at parts of its width and height.
 type Chart struct {
-	Title          string // what it shows, in a sentence
+	Title          ui.Sentence // what it shows
 	Free, Reserved string
 	Even           string
 	Fan, Likely    string
@@ -16,13 +18,22 @@ type Chart struct {
 }
 
 // Point is a row of the chart's table.
-type Point struct{ At, Free, Reserved, Limit string }
-
-// Mark is a line, a word or both. Its text stands at X and Y; Anchor says which end of it.
-type Mark struct {
-	Path, X, Y, Anchor, Text string
-	Wide                     bool // its text is hidden where the page is narrow
+type Point struct {
+	At                    ui.When
+	Free, Reserved, Limit string
 }
+
+// Mark is a line, a word or both. Its text, after a time where there is one, stands at X and Y; Anchor
+// says which end of it.
+type Mark struct {
+	Path, X, Y, Anchor string
+	When               ui.When
+	Text               string
+	Wide               bool // its text is hidden where the page is narrow
+}
+
+// Says returns the whole text.
+func (m Mark) Says() string { return m.When.Text + m.Text }
 
 // beside returns how far a text stands beside its place, in pixels.
 func (m Mark) beside() string {

@@ -38,14 +38,14 @@ type Summary struct {
 	Bar                     Bar
 	Unpriced                string // "1,200 tokens have no known price", "" for none
 
-	Burn     string // "$31.70"
-	BurnOver string // "over 7 days", "since 26 Nov 12:05"
-	BurnNow  string // "$50.40 a day over the last hour"
+	Burn     string      // "$31.70"
+	BurnOver ui.Sentence // "over 7 days", "since 26 Nov 12:05"
+	BurnNow  string      // "$50.40 a day over the last hour"
 
-	RunsOut string
+	RunsOut ui.Sentence
 	Tone    ui.Tone
-	Likely  string // "nine futures of ten by 30 Nov"
-	Warning string // "2 days before the period ends"
+	Likely  ui.Sentence // "nine futures of ten by 30 Nov"
+	Warning string      // "2 days before the period ends"
 
 	Advice  *Advice // nil for one that lasts, and for who may change nothing
 	Uses    []Use   // in money, tokens and runs
@@ -55,7 +55,7 @@ type Summary struct {
 
 // Advice is what may be done about a budget that is near its end.
 type Advice struct {
-	Text    string
+	Text    ui.Sentence
 	Actions []Link
 }
 
@@ -70,7 +70,7 @@ type Past struct {
 
 // PastPeriod is how a period ended.
 type PastPeriod struct {
-	Name         string // "Oct 2026"
+	Name         ui.Sentence // "Oct 2026"
 	Bar          Bar
 	Spent, Limit string
 	Percent      string
@@ -80,7 +80,7 @@ type PastPeriod struct {
 
 // Models are what the budget's jobs used in its period, by model.
 type Models struct {
-	Period string // "since 1 Nov"
+	Period ui.Sentence // "since 1 Nov"
 	Rows   []ui.BarRow
 	Cost   string
 	URL    string // the page of usage
@@ -109,7 +109,10 @@ type Estimate struct {
 type Link struct{ Text, URL string }
 
 // Fact is a setting of a budget.
-type Fact struct{ Name, Text string }
+type Fact struct {
+	Name string
+	Text ui.Sentence
+}
 
 // Row is one budget in the table.
 type Row struct {
@@ -126,7 +129,7 @@ type Row struct {
 	Free            string
 	FreeTone        ui.Tone
 	PerDay          string
-	RunsOut         string
+	RunsOut         ui.Sentence
 	Tone            ui.Tone
 }
 

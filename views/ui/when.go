@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/a-h/templ"
 )
 
 // Rel is how a When is written, and how static/js/time.js keeps it fresh.
@@ -21,6 +23,7 @@ const (
 	RelOnly  Rel = "only"  // "21 Nov", with the year where it is not this one
 	RelDate  Rel = "date"  // "21 Nov 2025 10:58 UTC"
 	RelUntil Rel = "until" // "18:00 UTC", with the day where that is not today
+	RelTime  Rel = "time"  // "18:00 UTC"
 
 	// Days and months of a calendar, that of UTC or of a budget's zone: they are the same for every
 	// reader, in his language.
@@ -74,6 +77,9 @@ func DayOnly(at time.Time) When { return when(at, RelOnly, at.UTC().Format("2 Ja
 
 // Date writes the day with its year, and the time: "21 Nov 2025 10:58 UTC".
 func Date(at time.Time) When { return when(at, RelDate, at.UTC().Format("2 Jan 2006 15:04 UTC")) }
+
+// TimeOnly writes the hour and minute alone, where the day is plain: "18:00 UTC".
+func TimeOnly(at time.Time) When { return when(at, RelTime, at.UTC().Format("15:04 UTC")) }
 
 // Calendar writes a day of a calendar, of the location of at: "21 Nov". It is no moment: a reader in
 // another zone reads the same day.
@@ -210,8 +216,19 @@ func twoUnits(a int64, au string, b int64, bu string) string {
 	return fmt.Sprintf("%d%s %d%s", a, au, b, bu)
 }
 
+// FieldMoment is the value of a field for a moment in UTC, as <input type="datetime-local"> writes it.
+func FieldMoment(at time.Time) string { return at.UTC().Format("2006-01-02T15:04") }
+
 // ISO returns the moment for the datetime attribute, in UTC.
 func (w When) ISO() string { return w.At.UTC().Format(time.RFC3339Nano) }
+
+// DrawnAttrs are the attributes by which static/js/time.js keeps a text of a drawing fresh; none of no time.
+func (w When) DrawnAttrs() templ.Attributes {
+	if w.IsZero() {
+		return nil
+	}
+	return templ.Attributes{"data-at": w.ISO(), "data-rel": string(w.Rel)}
+}
 
 // Title returns the absolute time for the title attribute.
 func (w When) Title() string {
