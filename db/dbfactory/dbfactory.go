@@ -5,6 +5,8 @@ package dbfactory
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,16 +24,32 @@ func Workspace(t testing.TB, d *db.DB) ids.ID {
 	id := ids.New()
 	owner, done := asOwner(t, d)
 	defer done()
-	for _, sql := range []string{
-		`INSERT INTO workspace (id, slug, name) VALUES ($1::uuid, 'w-' || $1::uuid, 'Kestrel Labs')`,
-		`INSERT INTO job_number (workspace_id) VALUES ($1)`,
-		`INSERT INTO product (workspace_id, id, name) VALUES ($1, gen_random_uuid(), 'default')`,
-	} {
-		if _, err := owner.Exec(context.Background(), sql, id); err != nil {
+	for _, sql := range workspace(id) {
+		if _, err := owner.Exec(context.Background(), sql); err != nil {
 			t.Fatalf("make workspace: %v", err)
 		}
 	}
 	return id
+}
+
+func workspace(id ids.ID) []string {
+	var list []string
+	for _, sql := range []string{
+		`INSERT INTO workspace (id, slug, name) VALUES ('%[1]s', 'w-%[1]s', 'Kestrel Labs')`,
+		`INSERT INTO job_number (workspace_id) VALUES ('%s')`,
+		`INSERT INTO product (workspace_id, id, name) VALUES ('%s', gen_random_uuid(), 'default')`,
+	} {
+		list = append(list, fmt.Sprintf(sql, id))
+	}
+	return list
+}
+
+// Filled makes a database with two workspaces, as dbtest.Filled does, and returns it and the
+// first one's id. The statements are given both.
+func Filled(t testing.TB, statements func(first, second ids.ID) []string) (*db.DB, ids.ID) {
+	t.Helper()
+	first, second := ids.ID{1}, ids.ID{2}
+	return dbtest.Filled(t, slices.Concat(workspace(first), workspace(second), statements(first, second))...), first
 }
 
 // Exec runs a statement as the owner: to move clocks, to break what the

@@ -24,15 +24,7 @@ const (
 )
 
 // template is the name of the migrated template, made once in a process.
-var template = sync.OnceValues(func() (string, error) {
-	address, err := server()
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
-	defer cancel()
-	return ensureTemplate(ctx, address)
-})
+var template = sync.OnceValues(func() (string, error) { return migrated(context.Background()) })
 
 // owners remembers the owner's address of each open database.
 var owners sync.Map // *db.DB -> string
@@ -64,25 +56,51 @@ func Open(t testing.TB, o db.Options) *db.DB {
 func URL(t testing.TB) string {
 	t.Helper()
 	// A context of its own, since a test's has ended when its clean-up runs.
-	url, drop, err := Create(context.Background())
-	if err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := drop(); err != nil {
-			t.Errorf("dbtest: %v", err)
+	return untilTheEnd(t)(Create(context.Background()))
+}
+
+// untilTheEnd returns the address of a database that was made, and drops it when the test ends.
+func untilTheEnd(t testing.TB) func(url string, drop func() error, err error) string {
+	return func(url string, drop func() error, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("dbtest: %v", err)
 		}
-	})
-	return url
+		t.Cleanup(func() {
+			if err := drop(); err != nil {
+				t.Errorf("dbtest: %v", err)
+			}
+		})
+		return url
+	}
 }
 
 // Create is URL for what outlives a test; drop removes the database.
 func Create(ctx context.Context) (url string, drop func() error, err error) {
-	address, err := server()
+	from, err := template()
 	if err != nil {
 		return "", nil, err
 	}
-	from, err := template()
+	return clone(ctx, from)
+}
+
+// Filled is New with the rows that the owner's statements make. They are run once for all
+// tests and runs that name the same ones: times in them are hours old, and what a test is
+// about to end has to be in a far future.
+func Filled(t testing.TB, statements ...string) *db.DB {
+	t.Helper()
+	ctx := context.Background()
+	from, err := filled(ctx, statements)
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	url := untilTheEnd(t)(clone(ctx, from))
+	return Open(t, db.Options{OwnerURL: url, MaxConns: testConns, AcquireTimeout: testPatience})
+}
+
+// clone makes a database out of a template.
+func clone(ctx context.Context, from string) (url string, drop func() error, err error) {
+	address, err := server()
 	if err != nil {
 		return "", nil, err
 	}

@@ -29,7 +29,7 @@ func TestBlocksOfAJob(t *testing.T) {
 	d := dbtest.New(t)
 	workspace := dbfactory.Workspace(t, d)
 	look := func(when string) { assertBlocks(t, d, workspace, when) }
-	keepVacuumAway(t, d)
+	dbfactory.Exec(t, d, noVacuum)
 	fill(t, d, workspace, 20)
 	dbfactory.Exec(t, d, `DELETE FROM attempt`)
 	dbfactory.Exec(t, d, `VACUUM ANALYZE`)

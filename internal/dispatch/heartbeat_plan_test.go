@@ -9,7 +9,6 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
-	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -18,12 +17,10 @@ import (
 // are so many that reading all of them would be felt.
 func TestThePlansOfHeartbeatsAndReports(t *testing.T) {
 	t.Parallel()
-	d := dbtest.New(t)
-	workspace := dbfactory.Workspace(t, d)
-	fill(t, d, workspace, 100)
-	dbfactory.Exec(t, d, `ANALYZE`)
-	fill(t, d, workspace, crowd/5)
-	fillFleet(t, d, workspace, 2000, 5)
+	d, workspace := dbfactory.Filled(t, func(workspace, _ ids.ID) []string {
+		return slices.Concat([]string{noVacuum}, jobsAround(workspace, 100), []string{`ANALYZE`}, jobsAround(workspace, crowd/5),
+			leasesAround(workspace, 2000, 5))
+	})
 	assertTogether(t, d, workspace, "statistics of a small table")
 	dbfactory.Exec(t, d, `ANALYZE`)
 	assertTogether(t, d, workspace, "fresh statistics")
@@ -33,11 +30,9 @@ func TestThePlansOfHeartbeatsAndReports(t *testing.T) {
 	assertTogether(t, d, workspace, "no leases a moment ago")
 }
 
-// fillFleet adds agents that each hold some leases.
-func fillFleet(t *testing.T, d *db.DB, workspace ids.ID, agents, each int) {
-	t.Helper()
-	for _, sql := range []string{
-		`ALTER TABLE job_lease SET (autovacuum_enabled = false)`,
+// leasesAround are the statements that add agents that each hold some leases.
+func leasesAround(workspace ids.ID, agents, each int) []string {
+	return []string{
 		fmt.Sprintf(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id)
 			SELECT workspace_id, gen_random_uuid(), id, 'fleet-' || n, 'b'
 			FROM (SELECT * FROM factory WHERE workspace_id = '%s' LIMIT 1) f, generate_series(1, %d) n`, workspace, agents),
@@ -47,11 +42,9 @@ func fillFleet(t *testing.T, d *db.DB, workspace ids.ID, agents, each int) {
 				FROM (SELECT * FROM lane WHERE workspace_id = '%s' ORDER BY id LIMIT 1) l, generate_series(1, %d) n
 				RETURNING workspace_id, id, key)
 			INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at)
-			SELECT m.workspace_id, m.id, 1, a.id, a.factory_id, 900, now() + interval '1 hour'
+			SELECT m.workspace_id, m.id, 1, a.id, a.factory_id, 900, now() + interval '30 days'
 			FROM made m JOIN agent a ON a.workspace_id = m.workspace_id AND a.name = 'fleet-' || 1 + substr(m.key, 7)::int %% %d`,
 			workspace, agents*each, agents),
-	} {
-		dbfactory.Exec(t, d, sql)
 	}
 }
 

@@ -12,19 +12,21 @@ import (
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
-// fillHeld adds n jobs that wait for a repo and n that wait for a place in review, as many changes
-// of the counts of another workspace, and as many hours of the queues of both.
-func fillHeld(t *testing.T, d *db.DB, workspace ids.ID, n int) {
-	t.Helper()
-	dbfactory.Exec(t, d, `INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
-		SELECT l.workspace_id, gen_random_uuid(), r || '-' || n || '-' || $2::int, 'job', l.product_id, l.id, 'repo-' || n % 50, 'waiting', r, 'test'
-		FROM (SELECT * FROM lane WHERE workspace_id = $1 ORDER BY id LIMIT 1) l, generate_series(1, $2::int) n,
-			unnest(ARRAY['repo_busy', 'review_backlog']) r`, workspace, n)
-	dbfactory.Exec(t, d, `INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
-		SELECT workspace_id, id, 'ready', 1 FROM product, generate_series(1, $2::int) n WHERE workspace_id = $1`, dbfactory.Workspace(t, d), n)
-	dbfactory.Exec(t, d, `INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
-		SELECT w, date_trunc('hour', now(), 'UTC') - make_interval(hours => n), 'ready', 0, 1 FROM unnest(ARRAY[$1::uuid, $2::uuid]) w, generate_series(1, $3::int) n
-		ON CONFLICT DO NOTHING`, workspace, dbfactory.Workspace(t, d), n)
+// heldJobs are the statements that add n jobs that wait for a repo and n that wait for a place
+// in review, as many changes of the counts of another workspace, and as many hours of the queues
+// of both.
+func heldJobs(workspace, other ids.ID, n int) []string {
+	return []string{
+		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, repo, status, wait_reason, created_by)
+			SELECT l.workspace_id, gen_random_uuid(), r || '-' || n || '-' || %[2]d, 'job', l.product_id, l.id, 'repo-' || n %% 50, 'waiting', r, 'test'
+			FROM (SELECT * FROM lane WHERE workspace_id = '%[1]s' ORDER BY id LIMIT 1) l, generate_series(1, %[2]d) n,
+				unnest(ARRAY['repo_busy', 'review_backlog']) r`, workspace, n),
+		fmt.Sprintf(`INSERT INTO job_count_change (workspace_id, product_id, status, jobs)
+			SELECT workspace_id, id, 'ready', 1 FROM product, generate_series(1, %d) n WHERE workspace_id = '%s'`, n, other),
+		fmt.Sprintf(`INSERT INTO queue_hour (workspace_id, hour, kind, step, n)
+			SELECT w, date_trunc('hour', now(), 'UTC') - make_interval(hours => n), 'ready', 0, 1
+			FROM unnest(ARRAY['%s', '%s']::uuid[]) w, generate_series(1, %d) n ON CONFLICT DO NOTHING`, workspace, other, n),
+	}
 }
 
 // assertLoops asserts how what the loops and the statistics ask is answered: by

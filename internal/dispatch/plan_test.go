@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,18 +28,14 @@ const crowd = 20_000
 // missing. So is what a completion queries, and what loops look for every moment.
 func TestThePlanOfAClaim(t *testing.T) {
 	t.Parallel()
-	d := dbtest.New(t)
-	workspace := dbfactory.Workspace(t, d)
+	d, workspace := dbfactory.Filled(t, func(workspace, other ids.ID) []string {
+		return slices.Concat([]string{noVacuum}, jobsAround(workspace, 100), heldJobs(workspace, other, 10), []string{`ANALYZE`},
+			jobsAround(workspace, crowd), heldJobs(workspace, other, crowd/10))
+	})
 	look := func(when string) {
 		assertPlans(t, d, workspace, when)
 		assertLoops(t, d, workspace, when)
 	}
-	keepVacuumAway(t, d)
-	fill(t, d, workspace, 100)
-	fillHeld(t, d, workspace, 10)
-	dbfactory.Exec(t, d, `ANALYZE`)
-	fill(t, d, workspace, crowd)
-	fillHeld(t, d, workspace, crowd/10)
 	look("statistics of a small table")
 	dbfactory.Exec(t, d, `ANALYZE`)
 	look("fresh statistics")
@@ -54,17 +51,20 @@ func TestThePlanOfAClaim(t *testing.T) {
 // a second later: rows are found by index again.
 func TestPlansFollowTablesThatGrow(t *testing.T) {
 	t.Parallel()
-	for name, empty := range map[string]string{
-		"a new database":              `DELETE FROM job; DELETE FROM lane`,
-		"a queue that was worked off": `DELETE FROM job_ready; DELETE FROM job_lease; DELETE FROM attempt`,
+	for name, c := range map[string]struct {
+		jobs  int
+		empty string
+	}{
+		"a new database":              {1, `DELETE FROM job; DELETE FROM lane`},
+		"a queue that was worked off": {crowd, `DELETE FROM job_ready; DELETE FROM job_lease; DELETE FROM attempt`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := dbtest.New(t)
 			workspace := dbfactory.Workspace(t, d)
-			keepVacuumAway(t, d)
-			fill(t, d, workspace, crowd)
-			for _, sql := range strings.Split(empty, "; ") {
+			dbfactory.Exec(t, d, noVacuum)
+			fill(t, d, workspace, c.jobs)
+			for _, sql := range strings.Split(c.empty, "; ") {
 				dbfactory.Exec(t, d, sql)
 			}
 			dbfactory.Exec(t, d, `VACUUM ANALYZE`)
@@ -135,13 +135,10 @@ type connection struct{ *pgx.Conn }
 // Pipeline is not there.
 func (connection) Pipeline(context.Context, ...func(db.Tx) error) error { return errors.ErrUnsupported }
 
-// keepVacuumAway leaves it to the test what PostgreSQL has counted.
-func keepVacuumAway(t *testing.T, d *db.DB) {
-	t.Helper()
-	dbfactory.Exec(t, d, `ALTER TABLE job_ready SET (autovacuum_enabled = false); ALTER TABLE job SET (autovacuum_enabled = false);
-		ALTER TABLE attempt SET (autovacuum_enabled = false); ALTER TABLE job_lease SET (autovacuum_enabled = false);
-		ALTER TABLE job_dependency SET (autovacuum_enabled = false)`)
-}
+// noVacuum leaves it to a test what PostgreSQL has counted.
+const noVacuum = `ALTER TABLE job_ready SET (autovacuum_enabled = false); ALTER TABLE job SET (autovacuum_enabled = false);
+	ALTER TABLE attempt SET (autovacuum_enabled = false); ALTER TABLE job_lease SET (autovacuum_enabled = false);
+	ALTER TABLE job_dependency SET (autovacuum_enabled = false)`
 
 // believeNoLeases makes it as though there had been no leases, and no attempts yet,
 // when they were last counted: leases are gone again and again, and the plans of a
@@ -160,11 +157,17 @@ func forgetStatistics(t *testing.T, d *db.DB) {
 		UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE relnamespace = 'public'::regnamespace AND relkind = 'i'`)
 }
 
-// fill adds n ready, n waiting, n completed jobs and n in review, over three lanes,
-// and a twentieth as many that other agents work on.
 func fill(t *testing.T, d *db.DB, workspace ids.ID, n int) {
 	t.Helper()
-	for _, sql := range []string{
+	for _, sql := range jobsAround(workspace, n) {
+		dbfactory.Exec(t, d, sql)
+	}
+}
+
+// jobsAround are the statements that add n ready, n waiting, n completed jobs and n in review,
+// over three lanes, and a twentieth as many that other agents work on.
+func jobsAround(workspace ids.ID, n int) []string {
+	return []string{
 		fmt.Sprintf(`INSERT INTO lane (workspace_id, product_id, needs, digest)
 			SELECT workspace_id, id, ARRAY['lane:' || n], sha256(('lane' || n)::bytea) FROM product, generate_series(1, 3) n
 			WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`, workspace),
@@ -189,15 +192,13 @@ func fill(t *testing.T, d *db.DB, workspace ids.ID, n int) {
 		fmt.Sprintf(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id)
 			SELECT workspace_id, gen_random_uuid(), id, name, 'b' FROM factory WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`, workspace),
 		fmt.Sprintf(`INSERT INTO job_lease (workspace_id, job_id, epoch, agent_id, factory_id, ttl_seconds, expires_at)
-			SELECT j.workspace_id, j.id, 1, a.id, a.factory_id, 900, now() + interval '1 hour'
+			SELECT j.workspace_id, j.id, 1, a.id, a.factory_id, 900, now() + interval '30 days'
 			FROM (SELECT workspace_id, id, row_number() OVER () AS n FROM job WHERE workspace_id = '%[1]s' AND status = 'running') j
 			JOIN (SELECT id, factory_id, row_number() OVER () AS n FROM agent WHERE workspace_id = '%[1]s') a ON a.n = 1 + j.n %% 100
 			ON CONFLICT DO NOTHING`, workspace),
 		fmt.Sprintf(`INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory)
 			SELECT workspace_id, id, 1, 'busy', 'busy' FROM job WHERE workspace_id = '%s' AND status IN ('running', 'in_review', 'completed')
 			ON CONFLICT DO NOTHING`, workspace),
-	} {
-		dbfactory.Exec(t, d, sql)
 	}
 }
 

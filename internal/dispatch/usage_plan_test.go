@@ -2,12 +2,12 @@ package dispatch_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
-	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/ids"
 )
 
@@ -15,15 +15,11 @@ import (
 // sums and attempts there are, and whatever the statistics say of them.
 func TestThePlansOfUsage(t *testing.T) {
 	t.Parallel()
-	d := dbtest.New(t)
-	workspace := dbfactory.Workspace(t, d)
-	dbfactory.Exec(t, d, `ALTER TABLE attempt SET (autovacuum_enabled = false); ALTER TABLE usage_entry SET (autovacuum_enabled = false);
-		ALTER TABLE job_usage SET (autovacuum_enabled = false)`)
-	fill(t, d, workspace, 100)
-	use(t, d, workspace)
-	dbfactory.Exec(t, d, `ANALYZE`)
-	fill(t, d, workspace, crowd/10)
-	use(t, d, workspace)
+	d, workspace := dbfactory.Filled(t, func(workspace, _ ids.ID) []string {
+		return slices.Concat([]string{noVacuum, `ALTER TABLE usage_entry SET (autovacuum_enabled = false);
+			ALTER TABLE job_usage SET (autovacuum_enabled = false)`}, jobsAround(workspace, 100), usageAround(workspace), []string{`ANALYZE`},
+			jobsAround(workspace, crowd/10), usageAround(workspace))
+	})
 	assertUsage(t, d, workspace, "statistics of small tables")
 	dbfactory.Exec(t, d, `ANALYZE`)
 	assertUsage(t, d, workspace, "fresh statistics")
@@ -33,17 +29,23 @@ func TestThePlansOfUsage(t *testing.T) {
 	assertUsage(t, d, workspace, "no leases a moment ago")
 }
 
-// use adds an attempt with its sums and some entries for each job that has none.
-func use(t *testing.T, d *db.DB, workspace ids.ID) {
-	t.Helper()
-	dbfactory.Exec(t, d, `INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory)
-		SELECT workspace_id, id, 1, 'ada', 'desk' FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
-	dbfactory.Exec(t, d, `INSERT INTO job_usage SELECT workspace_id, id, 1, 3, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
-	dbfactory.Exec(t, d, `INSERT INTO usage_hour SELECT workspace_id, '2026-11-21T10:00:00Z', id, 1, 'p', 'm', product_id, '', '', 'ada', 'desk', 3,
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
-	dbfactory.Exec(t, d, `INSERT INTO usage_entry
-		SELECT workspace_id, key || '-' || n, id, 1, id, product_id, 'p', 'm', '', 0, 0, 0, 0, NULL, '', now() FROM job, generate_series(1, 3) n
-		WHERE workspace_id = $1 ON CONFLICT DO NOTHING`, workspace)
+// usageAround are the statements that add an attempt with its sums and some entries for each job
+// that has none.
+func usageAround(workspace ids.ID) []string {
+	var list []string
+	for _, sql := range []string{
+		`INSERT INTO attempt (workspace_id, job_id, epoch, agent, factory)
+			SELECT workspace_id, id, 1, 'ada', 'desk' FROM job WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`,
+		`INSERT INTO job_usage SELECT workspace_id, id, 1, 3, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`,
+		`INSERT INTO usage_hour SELECT workspace_id, '2026-11-21T10:00:00Z', id, 1, 'p', 'm', product_id, '', '', 'ada', 'desk', 3,
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM job WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`,
+		`INSERT INTO usage_entry
+			SELECT workspace_id, key || '-' || n, id, 1, id, product_id, 'p', 'm', '', 0, 0, 0, 0, NULL, '', now() FROM job, generate_series(1, 3) n
+			WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`,
+	} {
+		list = append(list, fmt.Sprintf(sql, workspace))
+	}
+	return list
 }
 
 func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,16 +18,23 @@ import (
 // Each order of a list, and the attempts of an agent, walk an index and put only a
 // page into order, with statistics and without.
 func TestThePlansOfLists(t *testing.T) {
-	b := setup(t)
-	dbfactory.Exec(t, b.db, `ALTER TABLE attempt SET (autovacuum_enabled = false)`)
-	b.create(jobs.New{Spec: jobs.Spec{Title: "a few"}}, jobs.New{Spec: jobs.Spec{Title: "at first"}})
-	dbfactory.Exec(t, b.db, `ANALYZE`)
-	b.fill()
-	dbfactory.Exec(t, b.db, `INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, claimed_at, outcome, ended_at)
-		SELECT workspace_id, id, e, md5('agent-' || abs(hashtext(id::text)) % 4)::uuid, 'agent', 'desk', now() + e * interval '1 minute',
-			'failed', now()
-		FROM job, generate_series(1, 2) e WHERE workspace_id = $1`, b.who.Workspace)
-	dbfactory.Exec(t, b.db, `INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0, 0, 5 FROM attempt`)
+	b := setupFilled(t, func(w, other ids.ID) []string {
+		return slices.Concat([]string{
+			`ALTER TABLE attempt SET (autovacuum_enabled = false)`,
+			fmt.Sprintf(`INSERT INTO lane (workspace_id, product_id, needs, digest)
+				SELECT workspace_id, id, '{}', sha256('few') FROM product WHERE workspace_id = '%s'`, w),
+			fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, lane_id, status, created_by, ready_at)
+				SELECT workspace_id, gen_random_uuid(), 'few-' || n, 'a few', product_id, id, 'ready', 'test', now()
+				FROM lane, generate_series(1, 2) n WHERE workspace_id = '%s'`, w),
+			`ANALYZE`,
+		}, linkedJobs(w, other), []string{
+			fmt.Sprintf(`INSERT INTO attempt (workspace_id, job_id, epoch, agent_id, agent, factory, claimed_at, outcome, ended_at)
+				SELECT workspace_id, id, e, md5('agent-' || abs(hashtext(id::text)) %% 4)::uuid, 'agent', 'desk', now() + e * interval '1 minute',
+					'failed', now()
+				FROM job, generate_series(1, 2) e WHERE workspace_id = '%s'`, w),
+			`INSERT INTO job_usage SELECT workspace_id, job_id, epoch, 1, 0, 0, 0, 0, 5, 0, 0, 5 FROM attempt`,
+		})
+	})
 	b.assertLists("statistics of small tables")
 	dbfactory.Exec(t, b.db, `ANALYZE`)
 	b.assertLists("fresh statistics")

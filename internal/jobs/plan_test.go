@@ -23,19 +23,16 @@ const crowd = 5_000
 // Queries of links, of slots and of held jobs read no table from end to end,
 // with statistics and without.
 func TestThePlansOfLinksAndSlots(t *testing.T) {
-	b := setup(t)
-	b.fill()
+	b := setupFilled(t, linkedJobs)
 	b.assertPlans("no statistics")
 	dbfactory.Exec(t, b.db, `ANALYZE`)
 	b.assertPlans("fresh statistics")
 }
 
-// fill adds jobs that wait for a repo and for review, jobs in review and done, and
-// a chain of links with the branches of a tree.
-func (b *bundle) fill() {
-	b.t.Helper()
-	w := b.who.Workspace
-	for _, sql := range []string{
+// linkedJobs are the statements that add jobs that wait for a repo and for review, jobs in
+// review and done, and a chain of links with the branches of a tree.
+func linkedJobs(w, _ ids.ID) []string {
+	return []string{
 		`ALTER TABLE job SET (autovacuum_enabled = false); ALTER TABLE job_dependency SET (autovacuum_enabled = false)`,
 		fmt.Sprintf(`INSERT INTO product (workspace_id, id, name, one_job_per_repo, review_limit)
 			SELECT '%s', gen_random_uuid(), 'p' || n, n %% 2 = 0, 1 + n %% 5 FROM generate_series(1, 20) n`, w),
@@ -53,8 +50,6 @@ func (b *bundle) fill() {
 			INSERT INTO job_dependency (workspace_id, job_id, depends_on_id, type, created_by)
 			SELECT '%[1]s', a.id, b.id, CASE WHEN b.at < a.at THEN 'parent' ELSE 'blocks' END, 'test'
 			FROM j a JOIN j b ON b.at = a.at + 1 AND a.at %% 100 <> 0 OR b.at = a.at / 2 AND a.at %% 3 = 0`, w),
-	} {
-		dbfactory.Exec(b.t, b.db, sql)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/db/dbtest"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -40,8 +41,20 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
+	return setupIn(t, d, dbfactory.Workspace(t, d))
+}
+
+// setupFilled is setup with the rows of statements, of the first workspace.
+func setupFilled(t *testing.T, statements func(first, second ids.ID) []string) *bundle {
+	t.Helper()
+	t.Parallel()
+	d, workspace := dbfactory.Filled(t, statements)
+	return setupIn(t, d, workspace)
+}
+
+func setupIn(t *testing.T, d *db.DB, workspace ids.ID) *bundle {
 	w := &wakes{}
-	return &bundle{t: t, db: d, who: dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleMember), wakes: w, Service: jobs.NewService(d, w, dbtest.Vault(d), nil)}
+	return &bundle{t: t, db: d, who: dbfactory.Person(workspace, tenancy.RoleMember), wakes: w, Service: jobs.NewService(d, w, dbtest.Vault(d), nil)}
 }
 
 func (b *bundle) create(list ...jobs.New) []jobs.Job {

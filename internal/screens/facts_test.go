@@ -45,7 +45,12 @@ func newHeld(t *testing.T) *held {
 	t.Helper()
 	t.Parallel()
 	d := dbtest.New(t)
-	who := dbfactory.Person(dbfactory.Workspace(t, d), tenancy.RoleOwner)
+	return newHeldIn(t, d, dbfactory.Workspace(t, d))
+}
+
+func newHeldIn(t *testing.T, d *db.DB, workspace ids.ID) *held {
+	t.Helper()
+	who := dbfactory.Person(workspace, tenancy.RoleOwner)
 	h := &held{t: t, db: d, who: who, jobs: jobs.NewService(d, notifier.New(d, slog.New(slog.DiscardHandler)), dbtest.Vault(d), nil)}
 	h.exec(`INSERT INTO factory (workspace_id, id, name, os, seats) VALUES ($1, gen_random_uuid(), 'linux-2', 'linux', 1)`)
 	h.exec(`INSERT INTO agent (workspace_id, id, factory_id, name, boot_id, max_concurrent_jobs, heartbeat_interval_seconds, last_heartbeat_at)

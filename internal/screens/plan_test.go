@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,21 +13,26 @@ import (
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
 	"github.com/fleetboard/fleetboard/internal/fleet"
+	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 )
 
 // The board reads a few thousand rows at most, along indexes, whatever the
 // workspace holds and whatever the database believes to know of it.
 func TestThePlansOfTheBoard(t *testing.T) {
-	h := newHeld(t)
-	for _, sql := range []string{`ALTER TABLE job SET (autovacuum_enabled = false)`, `ALTER TABLE job_ready SET (autovacuum_enabled = false)`} {
-		h.run(sql)
-	}
-	h.exec(`UPDATE product SET review_limit = 2000 WHERE workspace_id = $1`)
-	one := h.job(jobs.New{Spec: jobs.Spec{Title: "one", Repo: "ledger", Phase: "M1", Capabilities: []string{"gpu:1"}}})
-	h.crowd(one, 20)
-	h.run(`ANALYZE`)
-	h.crowd(one, 20_000)
+	t.Parallel()
+	d, workspace := dbfactory.Filled(t, func(w, _ ids.ID) []string {
+		return slices.Concat([]string{
+			`ALTER TABLE job SET (autovacuum_enabled = false); ALTER TABLE job_ready SET (autovacuum_enabled = false)`,
+			fmt.Sprintf(`UPDATE product SET review_limit = 2000 WHERE workspace_id = '%s'`, w),
+			fmt.Sprintf(`INSERT INTO lane (workspace_id, product_id, needs, digest)
+				SELECT workspace_id, id, ARRAY['gpu:1', 'repo:ledger'], sha256('one') FROM product WHERE workspace_id = '%s'`, w),
+			fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, capabilities, lane_id, phase, status, created_by, ready_at)
+				SELECT workspace_id, '%[1]s', 'one', 'one', product_id, 'ledger', ARRAY['gpu:1'], id, 'M1', 'ready', 'test', now()
+				FROM lane WHERE workspace_id = '%[1]s'`, w),
+		}, crowd(w, w, 20), []string{`ANALYZE`}, crowd(w, w, 20_000))
+	})
+	h := newHeldIn(t, d, workspace)
 	h.plans("statistics of a small table")
 	h.run(`ANALYZE`)
 	h.plans("fresh statistics")
@@ -46,15 +52,24 @@ func (h *held) run(sql string) {
 // one moment.
 func (h *held) crowd(like jobs.Job, n int) {
 	h.t.Helper()
-	h.exec(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, lane_id, phase, priority, status, wait_reason, not_before, created_by, question,
-			status_at, ready_at, completed_at, failed_at)
-		SELECT workspace_id, gen_random_uuid(), s || '-' || n || '-' || $3::int, 'Job ' || n, product_id, repo, lane_id, phase, n % 11, s,
-			CASE s WHEN 'waiting' THEN 'not_before' ELSE '' END, now() + interval '9 days', 'test', CASE s WHEN 'blocked' THEN 'Which?' ELSE '' END, date_trunc('hour', now()), now(), now(), now()
-		FROM job, generate_series(1, $3::int) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review', 'blocked']) s
-		WHERE workspace_id = $1 AND id = $2`, like.ID, n)
-	h.exec(`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = $1 ON CONFLICT DO NOTHING`)
-	h.exec(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
-		SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = $1 AND status = 'ready' ON CONFLICT DO NOTHING`)
+	for _, sql := range crowd(h.who.Workspace, like.ID, n) {
+		h.run(sql)
+	}
+}
+
+// crowd are the statements for it.
+func crowd(workspace, like ids.ID, n int) []string {
+	return []string{
+		fmt.Sprintf(`INSERT INTO job (workspace_id, id, key, title, product_id, repo, lane_id, phase, priority, status, wait_reason, not_before, created_by, question,
+				status_at, ready_at, completed_at, failed_at)
+			SELECT workspace_id, gen_random_uuid(), s || '-' || n || '-' || %[3]d, 'Job ' || n, product_id, repo, lane_id, phase, n %% 11, s,
+				CASE s WHEN 'waiting' THEN 'not_before' ELSE '' END, now() + interval '9 days', 'test', CASE s WHEN 'blocked' THEN 'Which?' ELSE '' END, date_trunc('hour', now()), now(), now(), now()
+			FROM job, generate_series(1, %[3]d) n, unnest(ARRAY['ready', 'waiting', 'completed', 'failed', 'in_review', 'blocked']) s
+			WHERE workspace_id = '%[1]s' AND id = '%[2]s'`, workspace, like, n),
+		fmt.Sprintf(`INSERT INTO job_text (workspace_id, job_id) SELECT workspace_id, id FROM job WHERE workspace_id = '%s' ON CONFLICT DO NOTHING`, workspace),
+		fmt.Sprintf(`INSERT INTO job_ready (workspace_id, lane_id, priority, ready_at, job_id)
+			SELECT workspace_id, lane_id, priority, ready_at, id FROM job WHERE workspace_id = '%s' AND status = 'ready' ON CONFLICT DO NOTHING`, workspace),
+	}
 }
 
 func (h *held) plans(when string) {
