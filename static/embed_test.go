@@ -237,3 +237,19 @@ func TestOwnScriptsAreTame(t *testing.T) {
 		}
 	}
 }
+
+// hasOfAll are selectors with :has() whose element may be any, or the whole page, or that go on
+// with ::placeholder, which any may be asked for.
+var hasOfAll = regexp.MustCompile(`(?:[\s{}>+~]|[\s{},>+~](?:\*|html|body|:root|:scope)):has\(|:has\([^{}]*::placeholder`)
+
+// A rule for whatever has something within it lets each change of a page, and each move of the
+// focus, calculate the styles of all its elements.
+func TestNoRuleLooksIntoEveryElement(t *testing.T) {
+	css, err := os.ReadFile("css/app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range hasOfAll.FindAllIndex(css, -1) {
+		t.Errorf("name the element that has it: %s", css[at[0]:min(at[1]+80, len(css))])
+	}
+}
