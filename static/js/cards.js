@@ -28,11 +28,18 @@ htmx.registerExtension("cards", {
     for (const list of lists) forget(list.dataset.list);
     once(all("[data-list] > [data-card], [data-list] > [data-same]"));
     for (const card of all("[data-card], [data-same]")) fit(card, own);
-    const told = new Set(all("[data-list] > [id]").map((card) => card.id));
+    const told = new Map(all("[data-list] > [id]").map((card) => [card.id, card]));
     for (const list of lists) keep(list, told, acted, own);
   },
   // A card that is the same still comes as an empty place: what stands there stays.
   htmx_before_morph_node: (_, { newNode }) => newNode.dataset?.same === undefined,
+});
+
+// Of a column that was swapped only what is new in it needs htmx, not each of its cards.
+document.addEventListener("htmx:before:process", (event) => {
+  if (!event.target.matches?.("#board .col")) return;
+  event.preventDefault();
+  for (const fresh of event.target.querySelectorAll(":is([hx-get], [hx-post]):not([data-htmx-powered])")) htmx.process(fresh);
 });
 
 // about is the card that a request is about: its source is in it, or names it.
@@ -114,7 +121,8 @@ function keep(list, told, acted, own) {
   let next = list.querySelector(":scope > .col-more");
   for (const card of shown) {
     if (told.has(card.id) || card === acted) {
-      next = list.querySelector(`:scope > #${CSS.escape(card.id)}`) ?? next;
+      const sent = told.get(card.id);
+      if (sent?.parentNode === list) next = sent;
       continue;
     }
     const kept = place(card.id);

@@ -3,7 +3,7 @@ import { openPalette } from "./palette.js";
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 function nameKeys() {
-  for (const k of document.querySelectorAll(".kbd")) if (k.textContent === "⌘") k.textContent = "Ctrl";
+  for (const key of document.querySelectorAll(".kbd[data-mod]")) key.textContent = "Ctrl";
 }
 if (!isMac) {
   nameKeys();
