@@ -3,6 +3,7 @@ package board
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,16 +29,31 @@ func sum(shown any) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// columnDigest names what a column shows.
-func columnDigest(c view.Column) [sha256.Size]byte {
-	text := []string{c.Count, c.Sub, c.Spent, c.MoreURL, c.Empty.Title, c.Empty.Text}
+// shown names what a column shows: what stands around its cards, with their order, and each card.
+type shown struct {
+	frame [sha256.Size]byte
+	cards map[string]view.Digest
+}
+
+func shownBy(c view.Column) shown {
+	text, cards := []string{c.Count, c.Sub, c.Spent, c.MoreURL, c.Empty.Title, c.Empty.Text}, map[string]view.Digest{}
 	for _, g := range c.Groups {
 		text = append(text, g.Name)
 		for _, card := range g.Cards {
-			text = append(text, card.Key, string(card.Digest.Rest[:]), string(card.Digest.Reason[:]))
+			text = append(text, card.Key)
+			cards[card.Key] = card.Digest
 		}
 	}
-	return sha256.Sum256([]byte(strings.Join(text, "\n")))
+	return shown{sha256.Sum256([]byte(strings.Join(text, "\n"))), cards}
+}
+
+func (s shown) equal(o shown) bool { return s.frame == o.frame && maps.Equal(s.cards, o.cards) }
+
+// note takes a card that was sent by itself for the last of its column.
+func (s shown) note(card view.Card) {
+	if _, known := s.cards[card.Key]; known {
+		s.cards[card.Key] = card.Digest
+	}
 }
 
 // sentCards are the cards that the readers of a stream have, by column and key. A reader whose

@@ -2,7 +2,6 @@ package board
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/url"
 	"slices"
 	"strconv"
@@ -52,7 +51,7 @@ func (b livePage) Open(c echo.Context, who tenancy.Principal, snap fleet.Snapsho
 	l := boardView{filter: filter, canWrite: who.Can(tenancy.WriteJobs), now: web.Now(snap), snap: snap}
 	first := b.pages.FirstRun(c.Request().Context(), b.pages.Request(c, who, snap))
 	return &liveBoard{pages: b.pages, who: who, view: l, workspace: name, first: first, empty: c.QueryParam(emptyParam) != "",
-		digests: map[string][sha256.Size]byte{}}, err
+		shown: map[string]shown{}}, err
 }
 
 // toldHeader is the version of a job that the stream shows; the answer is empty because of that.
@@ -116,12 +115,12 @@ type liveBoard struct {
 	workspace string
 	first     ui.FirstRun
 
-	empty   bool                         // the page shows that there are no jobs, in place of columns
-	columns []screens.ColumnPage         // only their counts; nil until they are read
-	sent    sentCards                    // nil where one reader catches up
-	digests map[string][sha256.Size]byte // of the columns that were sent last
-	opened  bool                         // what can be claimed changed since the last refresh
-	joined  atomic.Bool                  // a reader came since then, whose page may show something else
+	empty   bool                 // the page shows that there are no jobs, in place of columns
+	columns []screens.ColumnPage // only their counts; nil until they are read
+	sent    sentCards            // nil where one reader catches up
+	shown   map[string]shown     // the columns that were sent last
+	opened  bool                 // what can be claimed changed since the last refresh
+	joined  atomic.Bool          // a reader came since then, whose page may show something else
 }
 
 // Join notes that a reader came.
@@ -174,6 +173,7 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 		if !live.Holds(touched, screens.StatusColumn(c.Job.Status)) {
 			card := r.view.card(c)
 			r.sent.note(card)
+			r.shown[card.Column].note(card)
 			n.Parts = append(n.Parts, view.LiveCard(card))
 			left = slices.DeleteFunc(left, func(ref screens.Ref) bool { return ref.ID == c.Job.ID }) // its column comes
 		}
@@ -195,7 +195,7 @@ func (r *liveBoard) Change(ctx context.Context, u *screens.Update) (live.Update,
 
 // column returns the part that shows a column which an update touched.
 func (r *liveBoard) column(c view.Column, u *screens.Update) templ.Component {
-	r.digests[c.Name] = columnDigest(c)
+	r.shown[c.Name] = shownBy(c)
 	if r.sent == nil {
 		return view.LiveColumn(sinceThen(c, u))
 	}
@@ -274,7 +274,7 @@ func (r *liveBoard) Refresh(ctx context.Context) ([]templ.Component, error) {
 	pages, err := r.pages.Screens.ColumnPages(ctx, r.who, narrowed(r.view.filter), screens.Ready, screens.Running)
 	joined := r.joined.Swap(false)
 	for _, page := range pages {
-		if c := r.view.column(page); joined || r.digests[c.Name] != columnDigest(c) {
+		if c := r.view.column(page); joined || !r.shown[c.Name].equal(shownBy(c)) {
 			parts = append(parts, r.column(c, &screens.Update{}))
 		}
 	}

@@ -223,3 +223,39 @@ func TestLiveBoardTellsOfACardThatGoesBehindShowMore(t *testing.T) {
 	d.Act(t, last.Key, actions.Action{Verb: jobs.ByResume})
 	s.Until(`hx-target="#card-fb-61" hx-swap="delete"`)
 }
+
+// A card that was sent alone is known: what follows from another change sends its column only
+// where that shows something else.
+func TestLiveBoardKnowsACardThatWasSentAlone(t *testing.T) {
+	d := handlertest.NewWorkspace(t)
+	d.Live.Settle = 100 * time.Millisecond
+	d.Job("Alpha")
+	agent := d.Agent("claude-1")
+	claimed := d.Claim(agent)
+	ref := lease.Ref{Job: claimed.Key, Epoch: claimed.Epoch}
+	if _, err := d.OtherProcess.Start(t.Context(), agent, ref); err != nil {
+		t.Fatal(err)
+	}
+	s := d.Stream(t, d.Listen(t)+d.LiveURL("/board"), "")
+	followed := func(limit int) handlertest.Message {
+		t.Helper()
+		if _, _, err := d.Jobs.PutProduct(t.Context(), d.Owner, "default", jobs.ProductSettings{ReviewLimit: &limit}); err != nil {
+			t.Fatal(err)
+		}
+		return s.Until("board-note")
+	}
+	for limit := range 3 {
+		followed(7 + limit) // the first shows the columns, of which the stream does not know what the reader has
+	}
+	if m := followed(10); strings.Contains(m.Data, "col-running") {
+		t.Errorf("a column that is the same is sent:\n%s", m.Data)
+	}
+	done := 40
+	if _, err := d.OtherProcess.Progress(t.Context(), agent, ref, report.Progress{Percent: &done}); err != nil {
+		t.Fatal(err)
+	}
+	s.Until(`hx-target="#card-fb-1"`)
+	if m := followed(11); strings.Contains(m.Data, "col-running") {
+		t.Errorf("a column of which the card was sent is sent:\n%s", m.Data)
+	}
+}
