@@ -50,7 +50,7 @@ func TestPaceOfABoardThatChanges(t *testing.T) {
 		tab.live()
 	}
 	v.must("watch", v.evaluate(watchPresses))
-	v.tab.WaitForTimeout(2000)
+	<-time.After(2 * time.Second) // what follows from the filling
 	used := func() (bytes int, cpu map[string]int) {
 		for _, w := range wires {
 			bytes += w.of("/streams")
@@ -75,7 +75,7 @@ func TestPaceOfABoardThatChanges(t *testing.T) {
 		case changes = <-done:
 		default:
 			v.must("press", v.tab.Keyboard().Press("j"))
-			v.tab.WaitForTimeout(200)
+			<-time.After(200 * time.Millisecond)
 		}
 	}
 	seconds := time.Since(began).Seconds()
