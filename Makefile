@@ -55,7 +55,7 @@ demo: fleet
 ## test: every check and every test, as the build server does
 .PHONY: test
 test: deps tools check-fmt check-generated
-	@tools/run-steps.sh "test-go lint" "test-processes test-browser test-chaos"
+	@tools/run-steps.sh "test-go lint test-chaos" "test-processes test-browser"
 	$(call step,all checks passed)
 
 ## test-times: what the last make test cost, by package, and its ten slowest tests
@@ -183,7 +183,7 @@ test-browser: $(BIN)/gotestsum
 # Workers as processes, repositories, and whole lives of jobs and of money.
 .PHONY: test-processes
 test-processes: $(BIN)/gotestsum
-	@tools/run-go-tests.sh processes -count=1 -p 2 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
+	@tools/run-go-tests.sh processes -count=1 -p 2 -parallel 3 -timeout 15m ./e2e/factory ./e2e/newcomer ./e2e/repositories ./e2e/life ./e2e/ledger
 
 .PHONY: test-chaos
 test-chaos: $(BIN)/gotestsum

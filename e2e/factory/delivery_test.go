@@ -14,6 +14,7 @@ import (
 // An origin that is away for a while costs no seat and no work: the branch is pushed once it
 // is back, also by the next process.
 func TestABranchWaitsForItsOrigin(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	s.untilStatus(s.submit(step{"run": "true"}), api.JobStatusCompleted) // the mirror is there
@@ -85,6 +86,7 @@ func (s *serverAndRepos) why(key string) map[string]string {
 // is written in the job's thread; the work stays in the mirror, and its merge waits. Once the
 // origin takes the branch, the merge goes on.
 func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.hook("echo branches need a ticket >&2; exit 1")
 	_, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, MergeBy: new(api.MergeByWorker)})
@@ -127,6 +129,7 @@ func TestARefusedBranchIsToldOnTheJob(t *testing.T) {
 // A worker that is killed after its push and before its report sends that afterwards, and pushes
 // nothing again: somebody may have removed the branch meanwhile.
 func TestAPushIsToldAfterACrash(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	at := filepath.Join(s.dir, "push")
 	s.hook("touch " + at + "; until test -e " + at + "-go; do sleep 0.1; done")
@@ -154,6 +157,7 @@ func TestAPushIsToldAfterACrash(t *testing.T) {
 
 // Without an origin the branch stands in the person's clone, and so it is reported.
 func TestABranchWithoutAnOriginIsLocal(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.git(s.clone("ledger"), "remote", "remove", "origin")
 	s.worker("desk")

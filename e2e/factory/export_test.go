@@ -21,6 +21,7 @@ import (
 // the file holds each message once, in the order of its position. FLEETBOARD_EXPORT_KILLS says how
 // often one of them is killed, 50 for the whole test.
 func TestAnExportUnderKills(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	file := filepath.Join(s.dir, "bus.jsonl")
 	exporter := &processtest.Process{T: t, Path: fleetBinary, Args: []string{"bus", "export", "disk", "--follow", "-o", file},

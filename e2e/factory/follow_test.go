@@ -17,6 +17,7 @@ import (
 // A worker with one seat follows pull requests that nobody merges, and runs jobs meanwhile,
 // also in a product that allows one job in a repo.
 func TestPullRequestsThatWaitTakeNoSeat(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	forge.WantReviews(1)
@@ -81,6 +82,7 @@ func (s *serverAndRepos) sendBack(key string) {
 // Work that was rejected after its pull request was opened goes on in that one, which stays on
 // the job.
 func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge, key, url := s.approvedByPull()
 	first := s.git(s.origin("ledger"), "rev-parse", s.branch(key, 1))
@@ -113,6 +115,7 @@ func TestRejectedWorkGoesOnInItsPullRequest(t *testing.T) {
 // Where somebody else has pushed to the branch of the earlier pull request, nothing of it is
 // lost: another one is opened.
 func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge, key, _ := s.approvedByPull()
 	branch := s.branch(key, 1)
@@ -131,6 +134,7 @@ func TestAPullRequestThatSomebodyElseMovedIsLeftAlone(t *testing.T) {
 // A branch whose job ended longer ago than the product keeps branches goes at the origin; an
 // attempt that adds nothing pushes none.
 func TestTheOriginIsCleaned(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"},

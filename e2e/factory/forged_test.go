@@ -163,6 +163,7 @@ func (s *serverAndRepos) file(value any) string {
 // A worker with a forge's token obeys nothing that anybody writes: no job of a system kind is
 // made, and jobs of other kinds with the words of orders are given to the engine like any.
 func TestNoTextBecomesAnOrder(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	branch, commit := s.work("evil.txt", "evil")

@@ -90,6 +90,7 @@ func (s *serverAndRepos) mergeOf(key string) (merge string) {
 
 // Approved work is merged by whichever factory holds the repository, checked, and pushed.
 func TestAFactoryMerges(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk")
 	one := s.submit(step{"run": "echo one > one.txt"})
@@ -131,6 +132,7 @@ func (s *serverAndRepos) fileAt(branch, name string) (text string, there bool) {
 
 // With a product whose work factories merge, an approval is all that a person does.
 func TestAnApprovalIsMergedByItself(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	if _, err := s.person.PutProductWithResponse(t.Context(), "books", api.ProductSettings{Repos: &[]string{"ledger"}, ReviewRequired: new(true),
 		MergeBy: new(api.MergeByWorker), MergeChecks: new("grep -q one one.txt")}); err != nil {

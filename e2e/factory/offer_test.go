@@ -100,6 +100,7 @@ func (s *serverAndRepos) forClaude() string {
 // An engine whose key is dead is withdrawn with the reason, tried again with one job at a time,
 // and offered as soon as it works; no job is the worse for it, and the other engine goes on.
 func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.withClaude()
 	s.refuse("401 Invalid API key · Please run /login")
@@ -144,6 +145,7 @@ func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
 
 // A worker whose only engine has no credit claims nothing, and says so to everybody.
 func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.withClaude()
 	s.refuse("402 Your credit balance is too low")
@@ -173,6 +175,7 @@ func TestAWorkerWithoutAnEngineClaimsNothing(t *testing.T) {
 // Repositories that cannot be read are reported with git's words: one that was never readable, and
 // one in which an attempt could not begin, which costs the job nothing. Both come back.
 func TestUnreadableRepositoriesAreTold(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	if err := os.MkdirAll(filepath.Join(s.clone("broken"), ".git"), 0o700); err != nil {
 		t.Fatal(err)
@@ -213,6 +216,7 @@ func TestUnreadableRepositoriesAreTold(t *testing.T) {
 
 // What could not be saved otherwise is named until a person has removed it.
 func TestWhatWasRescuedIsTold(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk")
 	key := s.submit(step{"run": "mkdir d; echo a > d/a; mkdir 'd/GIT~1'; echo b > 'd/GIT~1/b'"})
@@ -244,6 +248,7 @@ func (s *serverAndRepos) onHost(host, name string) *processtest.Process {
 // Two hosts cannot be one factory at a time: the second learns which host has it, and ends.
 // One that was killed leaves its name to the other after a time, and one that ended at once.
 func TestAFactoryIsOnOneHost(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	alpha, beta := s.onHost("alpha", "desk"), s.onHost("beta", "desk")
 	alpha.Start()

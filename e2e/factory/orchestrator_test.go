@@ -26,6 +26,7 @@ func (s *serverAndRepos) orchestrator() *processtest.Process {
 // A plan is split by the orchestrator that people can download, its parts are done by a
 // worker, one of them asks and is answered, and the results are joined, with nobody there.
 func TestAnOrchestratorSplitsAnswersAndJoins(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	part := func(title string, steps ...step) step {
 		return step{"title": title, "repo": "ledger", "input_context": raw(t, steps...)}

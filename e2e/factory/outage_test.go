@@ -20,6 +20,7 @@ import (
 // the other one ran out and another worker has the job: the work goes into quarantine, and
 // nothing of it is pushed.
 func TestTwoJobsOutliveAnOutage(t *testing.T) {
+	t.Parallel()
 	outage := time.Duration(envtest.Number(t, "FLEETBOARD_OUTAGE_SECONDS", 3)) * time.Second
 	s := newServerAndRepos(t)
 	cut := newProxy(t, s.address)

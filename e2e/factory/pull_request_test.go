@@ -98,6 +98,7 @@ func (s *serverAndRepos) atMain(name string) (text string, there bool) {
 // An approval becomes a pull request; red checks send the work back to review, and green
 // ones merge it.
 func TestAPullRequestMerges(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	w := s.worker("desk", forgeFlags("gitea", forge.URL)...)
@@ -112,6 +113,7 @@ func TestAPullRequestMerges(t *testing.T) {
 
 // Without a token the worker takes no such job, and the board says what is missing.
 func TestAFactoryWithoutATokenOpensNothing(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitea, "gitea")
 	s.env = nil
@@ -140,6 +142,7 @@ func (s *serverAndRepos) work(name, text string) (branch, commit string) {
 
 // What people do to a pull request decides what becomes of the merge.
 func TestWhatPeopleDoToAPullRequest(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	forge := s.atForge(forgetest.NewGitHub, "github")
 	w := s.worker("desk", forgeFlags("github", forge.URL)...)

@@ -88,6 +88,7 @@ func (s *serverAndRepos) unacknowledged() int {
 // An agent files a job and gets messages about it; the one that does it asks, is answered, and goes
 // on in the same turn; the first one joins what came out.
 func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("ada", "--role", "orchestrator")
 	first := s.submit(
@@ -119,6 +120,7 @@ func TestAgentsTalkThroughTheirWorkers(t *testing.T) {
 // What an agent asks of the people while another agent waits for it is answered by that
 // one, and nobody else has to.
 func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("ada")
 	first := s.submit(
@@ -140,6 +142,7 @@ func TestAnAgentAnswersTheJobThatItFiled(t *testing.T) {
 // What comes while an engine works, and is not read, brings it another turn before its work
 // is handed in. What is about another job of the worker waits for that one.
 func TestMessagesBringAnotherTurn(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("ada")
 	flag := filepath.Join(s.dir, "go")

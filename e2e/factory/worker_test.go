@@ -13,6 +13,7 @@ import (
 
 // A job goes from the board through a worker to a branch at the origin.
 func TestAJobIsDone(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk", "--check", "grep -q hello greeting.txt")
 	key := s.submit(step{"step": "writes the file", "run": "echo hello > greeting.txt", "log": "it will say hello",
@@ -39,6 +40,7 @@ func TestAJobIsDone(t *testing.T) {
 // A worker with one seat does one job after another, and is given each with the end of the
 // one before.
 func TestTheEndOfAJobBringsTheNext(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	var keys []string
 	for range 3 {
@@ -53,6 +55,7 @@ func TestTheEndOfAJobBringsTheNext(t *testing.T) {
 
 // A check that does not pass sends the job back, with what it printed.
 func TestAFailedCheckFailsTheJob(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk", "--check", "echo 3 tests fail; false")
 	key := s.submitAs(api.NewJob{Title: "Break it", Repo: new("ledger"), MaxRetries: new(0)}, step{"run": "echo broken > a.txt"})
@@ -64,6 +67,7 @@ func TestAFailedCheckFailsTheJob(t *testing.T) {
 
 // The agent asks, a person answers, and the session goes on in the same place.
 func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk")
 	key := s.submit(
@@ -88,6 +92,7 @@ func TestAQuestionIsAnsweredAndTheWorkGoesOn(t *testing.T) {
 // A worker that is killed goes on with its attempt: under the same lease, with the files
 // that were there, once.
 func TestAKilledWorkerGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
@@ -112,6 +117,7 @@ func TestAKilledWorkerGoesOn(t *testing.T) {
 
 // What was done while the server was away arrives afterwards, once.
 func TestACompletionOutlivesAnOutage(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
@@ -149,6 +155,7 @@ func count(list []string, one string) (n int) {
 // A worker that is stopped for longer than its lease finds that another one has the job:
 // it pushes nothing, and its work is in quarantine.
 func TestAFencedAttemptPushesNothing(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	first := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
@@ -180,6 +187,7 @@ func TestAFencedAttemptPushesNothing(t *testing.T) {
 
 // A cancelled job's agent is ended with all that it has started.
 func TestACancelEndsTheWholeGroup(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.worker("desk")
 	mark := filepath.Join(s.dir, "pids")
@@ -208,6 +216,7 @@ func TestACancelEndsTheWholeGroup(t *testing.T) {
 
 // SIGTERM lets the attempt end; the second one saves it and gives the job back.
 func TestAWorkerDrains(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	flag := filepath.Join(s.dir, "go")
@@ -245,6 +254,7 @@ func TestAWorkerDrains(t *testing.T) {
 // A repository of a product that the worker can clone is offered, and cloned when a job
 // needs it.
 func TestARepositoryIsClonedOnDemand(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.repository("atlas")
 	if _, err := s.person.PutProductWithResponse(t.Context(), "maps", api.ProductSettings{Repos: &[]string{"atlas", "nowhere"}}); err != nil {
@@ -265,6 +275,7 @@ func TestARepositoryIsClonedOnDemand(t *testing.T) {
 
 // An agent that a person has ended stays ended until it is started again.
 func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	w := s.worker("desk")
 	s.until("it is registered", func() bool { return strings.Contains(w.Output(), "registered") })
@@ -284,6 +295,7 @@ func TestAnEndedWorkerIsStartedAgain(t *testing.T) {
 
 // A worker with a role that its enrolment token does not allow ends, and says what is allowed.
 func TestARefusedRoleEndsTheWorker(t *testing.T) {
+	t.Parallel()
 	s := newServerAndRepos(t)
 	s.query("WITH named AS (UPDATE access_token SET roles = '{worker,reviewer}' WHERE kind = 'enrolment' RETURNING 1) SELECT count(*) FROM named")
 	w := s.worker("desk", "--role", "worker", "--role", "orchestrator")
