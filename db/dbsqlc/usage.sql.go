@@ -206,16 +206,48 @@ INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, 
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
     charged_nanos, late, operation, at, booked_at, batch)
 SELECT $1, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
-    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
-    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
-FROM jsonb_to_recordset($2::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
-    provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
-    cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
-    operation text, at timestamptz, booked_at timestamptz, batch boolean)
+    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens,
+    CASE WHEN t.reported_nanos >= 0 THEN t.reported_nanos END, nullif(t.price_id, 0),
+    CASE WHEN t.computed_nanos >= 0 THEN t.computed_nanos END, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
+FROM (SELECT unnest($2::text[]) AS id, unnest($3::uuid[]) AS job_id, unnest($4::bigint[]) AS epoch,
+    unnest($5::uuid[]) AS agent_id, unnest($6::uuid[]) AS product_id, unnest($7::text[]) AS provider,
+    unnest($8::text[]) AS model, unnest($9::text[]) AS provider_session, unnest($10::bigint[]) AS input_tokens,
+    unnest($11::bigint[]) AS output_tokens, unnest($12::bigint[]) AS cache_read_tokens,
+    unnest($13::bigint[]) AS cache_write_tokens, unnest($14::bigint[]) AS cache_write_1h_tokens,
+    unnest($15::bigint[]) AS reported_nanos, unnest($16::bigint[]) AS price_id,
+    unnest($17::bigint[]) AS computed_nanos, unnest($18::bigint[]) AS charged_nanos,
+    unnest($19::boolean[]) AS late, unnest($20::text[]) AS operation, unnest($21::timestamptz[]) AS at,
+    unnest($22::timestamptz[]) AS booked_at, unnest($23::boolean[]) AS batch) t
 ORDER BY t.job_id, t.id COLLATE "C"
 ON CONFLICT (workspace_id, job_id, id) DO NOTHING
 RETURNING job_id, id
 `
+
+type UsageInsertParams struct {
+	WorkspaceID        uuid.UUID
+	Ids                []string
+	JobIds             []uuid.UUID
+	Epochs             []int64
+	AgentIds           []uuid.UUID
+	ProductIds         []uuid.UUID
+	Providers          []string
+	Models             []string
+	ProviderSessions   []string
+	InputTokens        []int64
+	OutputTokens       []int64
+	CacheReadTokens    []int64
+	CacheWriteTokens   []int64
+	CacheWrite1hTokens []int64
+	ReportedNanos      []int64
+	PriceIds           []int64
+	ComputedNanos      []int64
+	ChargedNanos       []int64
+	Lates              []bool
+	Operations         []string
+	Ats                []time.Time
+	BookedAts          []time.Time
+	Batches            []bool
+}
 
 type UsageInsertRow struct {
 	JobID uuid.UUID
@@ -224,9 +256,33 @@ type UsageInsertRow struct {
 
 // Adds entries that are not there yet, of which no two are the same of one job, and names
 // those that were added. Everybody takes the entries in the order of their jobs and ids, and
-// the sums only then. An amount or a price of a null is unknown.
-func (q *Queries) UsageInsert(ctx context.Context, db DBTX, workspaceID uuid.UUID, entries json.RawMessage) ([]UsageInsertRow, error) {
-	rows, err := db.Query(ctx, usageInsert, workspaceID, entries)
+// the sums only then. An amount below 0 is unknown, and so is the price 0.
+func (q *Queries) UsageInsert(ctx context.Context, db DBTX, arg UsageInsertParams) ([]UsageInsertRow, error) {
+	rows, err := db.Query(ctx, usageInsert,
+		arg.WorkspaceID,
+		arg.Ids,
+		arg.JobIds,
+		arg.Epochs,
+		arg.AgentIds,
+		arg.ProductIds,
+		arg.Providers,
+		arg.Models,
+		arg.ProviderSessions,
+		arg.InputTokens,
+		arg.OutputTokens,
+		arg.CacheReadTokens,
+		arg.CacheWriteTokens,
+		arg.CacheWrite1hTokens,
+		arg.ReportedNanos,
+		arg.PriceIds,
+		arg.ComputedNanos,
+		arg.ChargedNanos,
+		arg.Lates,
+		arg.Operations,
+		arg.Ats,
+		arg.BookedAts,
+		arg.Batches,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -28,17 +28,23 @@ LEFT JOIN LATERAL (SELECT t.agent, t.factory, t.claimed_at, t.ended_at FROM atte
 -- name: UsageInsert :many
 -- Adds entries that are not there yet, of which no two are the same of one job, and names
 -- those that were added. Everybody takes the entries in the order of their jobs and ids, and
--- the sums only then. An amount or a price of a null is unknown.
+-- the sums only then. An amount below 0 is unknown, and so is the price 0.
 INSERT INTO usage_entry (workspace_id, id, job_id, epoch, agent_id, product_id, provider, model, provider_session, input_tokens,
     output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, reported_nanos, price_id, computed_nanos,
     charged_nanos, late, operation, at, booked_at, batch)
 SELECT @workspace_id, t.id, t.job_id, t.epoch, t.agent_id, t.product_id, t.provider, t.model, t.provider_session, t.input_tokens,
-    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens, t.reported_nanos, t.price_id,
-    t.computed_nanos, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
-FROM jsonb_to_recordset(@entries::jsonb) AS t(id text, job_id uuid, epoch bigint, agent_id uuid, product_id uuid, provider text, model text,
-    provider_session text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
-    cache_write_1h_tokens bigint, reported_nanos bigint, price_id bigint, computed_nanos bigint, charged_nanos bigint, late boolean,
-    operation text, at timestamptz, booked_at timestamptz, batch boolean)
+    t.output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.cache_write_1h_tokens,
+    CASE WHEN t.reported_nanos >= 0 THEN t.reported_nanos END, nullif(t.price_id, 0),
+    CASE WHEN t.computed_nanos >= 0 THEN t.computed_nanos END, t.charged_nanos, t.late, t.operation, t.at, t.booked_at, t.batch
+FROM (SELECT unnest(@ids::text[]) AS id, unnest(@job_ids::uuid[]) AS job_id, unnest(@epochs::bigint[]) AS epoch,
+    unnest(@agent_ids::uuid[]) AS agent_id, unnest(@product_ids::uuid[]) AS product_id, unnest(@providers::text[]) AS provider,
+    unnest(@models::text[]) AS model, unnest(@provider_sessions::text[]) AS provider_session, unnest(@input_tokens::bigint[]) AS input_tokens,
+    unnest(@output_tokens::bigint[]) AS output_tokens, unnest(@cache_read_tokens::bigint[]) AS cache_read_tokens,
+    unnest(@cache_write_tokens::bigint[]) AS cache_write_tokens, unnest(@cache_write_1h_tokens::bigint[]) AS cache_write_1h_tokens,
+    unnest(@reported_nanos::bigint[]) AS reported_nanos, unnest(@price_ids::bigint[]) AS price_id,
+    unnest(@computed_nanos::bigint[]) AS computed_nanos, unnest(@charged_nanos::bigint[]) AS charged_nanos,
+    unnest(@lates::boolean[]) AS late, unnest(@operations::text[]) AS operation, unnest(@ats::timestamptz[]) AS at,
+    unnest(@booked_ats::timestamptz[]) AS booked_at, unnest(@batches::boolean[]) AS batch) t
 ORDER BY t.job_id, t.id COLLATE "C"
 ON CONFLICT (workspace_id, job_id, id) DO NOTHING
 RETURNING job_id, id;

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fleetboard/fleetboard/db"
 	"github.com/fleetboard/fleetboard/db/dbfactory"
@@ -62,11 +63,12 @@ func assertUsage(t *testing.T, d *db.DB, workspace ids.ID, when string) {
 			return err
 		},
 		"entries": func(c *capture) error {
-			_, err := q.UsageInsert(ctx, c, workspace, []byte(fmt.Sprintf(
-				`[{"id": %q, "job_id": %q, "epoch": 1, "agent_id": %q, "product_id": %q, "provider": "p", "model": "m", "provider_session": "",
-				"input_tokens": 1, "output_tokens": 1, "cache_read_tokens": 1, "cache_write_tokens": 1, "cache_write_1h_tokens": 1,
-				"charged_nanos": 1, "late": false, "batch": false, "operation": "", "at": "2026-11-21T10:00:00Z", "booked_at": "2026-11-21T10:00:00Z"}]`,
-				when, job, job, job)))
+			jobs, ones, at := []ids.ID{job}, []int64{1}, []time.Time{time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+			_, err := q.UsageInsert(ctx, c, dbsqlc.UsageInsertParams{WorkspaceID: workspace, Ids: []string{when}, JobIds: jobs, Epochs: ones,
+				AgentIds: jobs, ProductIds: jobs, Providers: []string{"p"}, Models: []string{"m"}, ProviderSessions: []string{""},
+				InputTokens: ones, OutputTokens: ones, CacheReadTokens: ones, CacheWriteTokens: ones, CacheWrite1hTokens: ones,
+				ReportedNanos: []int64{-1}, PriceIds: []int64{0}, ComputedNanos: []int64{-1}, ChargedNanos: ones, Lates: []bool{false},
+				Operations: []string{""}, Ats: at, BookedAts: at, Batches: []bool{false}})
 			return err
 		},
 		"sums": func(c *capture) error {

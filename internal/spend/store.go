@@ -14,30 +14,24 @@ import (
 
 var q = dbsqlc.New()
 
-// row is what is written of an entry.
+// row is what is written of an entry that is raised.
 type row struct {
-	ID           string    `json:"id"`
-	Job          ids.ID    `json:"job_id"`
-	Epoch        int64     `json:"epoch"`
-	Agent        ids.ID    `json:"agent_id"`
-	Product      ids.ID    `json:"product_id"`
-	Provider     string    `json:"provider"`
-	Model        string    `json:"model"`
-	Session      string    `json:"provider_session"`
-	Input        int64     `json:"input_tokens"`
-	Output       int64     `json:"output_tokens"`
-	CacheRead    int64     `json:"cache_read_tokens"`
-	CacheWrite   int64     `json:"cache_write_tokens"`
-	CacheWrite1h int64     `json:"cache_write_1h_tokens"`
-	Reported     *int64    `json:"reported_nanos"`
-	Price        *int64    `json:"price_id"`
-	Computed     *int64    `json:"computed_nanos"`
-	Charged      int64     `json:"charged_nanos"`
-	Late         bool      `json:"late"`
-	Batch        bool      `json:"batch"`
-	Operation    string    `json:"operation"`
-	At           time.Time `json:"at"`
-	BookedAt     time.Time `json:"booked_at"`
+	ID           string `json:"id"`
+	Job          ids.ID `json:"job_id"`
+	Epoch        int64  `json:"epoch"`
+	Agent        ids.ID `json:"agent_id"`
+	Product      ids.ID `json:"product_id"`
+	Provider     string `json:"provider"`
+	Model        string `json:"model"`
+	Input        int64  `json:"input_tokens"`
+	Output       int64  `json:"output_tokens"`
+	CacheRead    int64  `json:"cache_read_tokens"`
+	CacheWrite   int64  `json:"cache_write_tokens"`
+	CacheWrite1h int64  `json:"cache_write_1h_tokens"`
+	Reported     *int64 `json:"reported_nanos"`
+	Price        *int64 `json:"price_id"`
+	Computed     *int64 `json:"computed_nanos"`
+	Charged      int64  `json:"charged_nanos"`
 }
 
 // write fills in what numbers and a price make of an entry.
@@ -61,17 +55,27 @@ func known(n Nanos) *int64 {
 
 // insertTx adds the entries that are not there yet, and returns those.
 func insertTx(ctx context.Context, tx db.Tx, workspace ids.ID, list []*telling) (map[entryKey]bool, error) {
-	rows := make([]row, len(list))
+	n := len(list)
+	p := dbsqlc.UsageInsertParams{WorkspaceID: workspace, Ids: make([]string, n), JobIds: make([]ids.ID, n), Epochs: make([]int64, n),
+		AgentIds: make([]ids.ID, n), ProductIds: make([]ids.ID, n), Providers: make([]string, n), Models: make([]string, n),
+		ProviderSessions: make([]string, n), InputTokens: make([]int64, n), OutputTokens: make([]int64, n),
+		CacheReadTokens: make([]int64, n), CacheWriteTokens: make([]int64, n), CacheWrite1hTokens: make([]int64, n),
+		ReportedNanos: make([]int64, n), PriceIds: make([]int64, n), ComputedNanos: make([]int64, n), ChargedNanos: make([]int64, n),
+		Lates: make([]bool, n), Operations: make([]string, n), Ats: make([]time.Time, n), BookedAts: make([]time.Time, n),
+		Batches: make([]bool, n)}
 	for i, t := range list {
-		rows[i] = row{ID: t.ID, Job: t.Job, Epoch: t.Epoch, Agent: t.Agent, Product: t.Product, Provider: t.Provider, Model: t.Model,
-			Session: t.Session, Late: t.Late, Batch: t.Batch, Operation: t.Operation, At: t.At, BookedAt: t.bookedAt()}
-		rows[i].write(t.numbers, t.price)
+		p.Ids[i], p.JobIds[i], p.Epochs[i], p.AgentIds[i], p.ProductIds[i] = t.ID, t.Job, t.Epoch, t.Agent, t.Product
+		p.Providers[i], p.Models[i], p.ProviderSessions[i], p.Operations[i] = t.Provider, t.Model, t.Session, t.Operation
+		p.Lates[i], p.Batches[i], p.Ats[i], p.BookedAts[i] = t.Late, t.Batch, t.At, t.bookedAt()
+		tokens, cost := t.numbers.tokens, t.numbers.cost(t.price)
+		p.InputTokens[i], p.OutputTokens[i] = tokens.Input, tokens.Output
+		p.CacheReadTokens[i], p.CacheWriteTokens[i], p.CacheWrite1hTokens[i] = tokens.CacheRead, tokens.CacheWrite, tokens.CacheWrite1h
+		p.ReportedNanos[i], p.ComputedNanos[i], p.ChargedNanos[i] = int64(t.numbers.reported), int64(cost.computed), int64(cost.charged)
+		if t.price != nil {
+			p.PriceIds[i] = t.price.ID
+		}
 	}
-	encoded, err := json.Marshal(rows)
-	if err != nil {
-		return nil, fmt.Errorf("encode usage: %w", err)
-	}
-	added, err := q.UsageInsert(ctx, tx, workspace, encoded)
+	added, err := q.UsageInsert(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
