@@ -197,6 +197,113 @@ func (q *Queries) BudgetLinesAdd(ctx context.Context, db DBTX, arg BudgetLinesAd
 	return items, nil
 }
 
+const budgetPeriodLines = `-- name: BudgetPeriodLines :many
+SELECT l.id, l.kind, l.from_account, l.to_account, l.nanos, l.tokens, l.runs, l.unpriced_tokens, l.job_id, l.epoch, l.entry,
+    coalesce(l.entries, '{}')::text[] AS entries, coalesce(l.entry_nanos, '{}')::bigint[] AS entry_nanos,
+    coalesce(l.entry_tokens, '{}')::bigint[] AS entry_tokens, coalesce(l.entry_unpriced, '{}')::bigint[] AS entry_unpriced,
+    l.other_budget_id, l.reverses, l.until, l.reason, l.actor, l.at, coalesce(j.key, '')::text AS job_key,
+    coalesce(a.agent, '')::text AS agent, coalesce(o.name, '')::text AS other
+FROM (SELECT x.workspace_id, x.id, x.budget_id, x.period_start, x.kind, x.from_account, x.to_account, x.nanos, x.tokens, x.runs, x.unpriced_tokens, x.job_id, x.epoch, x.entry, x.other_budget_id, x.reverses, x.until, x.reason, x.actor, x.at, x.entries, x.entry_nanos, x.entry_tokens, x.entry_unpriced FROM budget_ledger x
+    WHERE x.workspace_id = $1 AND x.budget_id = $2 AND x.period_start = $3 AND x.id <= $4
+        AND (cardinality($5::text[]) = 0 OR x.kind = ANY($5::text[]))
+    ORDER BY x.id DESC LIMIT $6) l
+LEFT JOIN LATERAL (SELECT k.key FROM job k WHERE k.workspace_id = $1 AND k.id = l.job_id OFFSET 0) j ON true
+LEFT JOIN LATERAL (SELECT t.agent FROM attempt t WHERE t.workspace_id = $1 AND t.job_id = l.job_id AND t.epoch = l.epoch
+    OFFSET 0) a ON true
+LEFT JOIN budget o ON o.workspace_id = $1 AND o.id = l.other_budget_id
+ORDER BY l.id DESC
+`
+
+type BudgetPeriodLinesParams struct {
+	WorkspaceID uuid.UUID
+	BudgetID    uuid.UUID
+	PeriodStart time.Time
+	Upto        int64
+	Kinds       []string
+	MaxRows     int
+}
+
+type BudgetPeriodLinesRow struct {
+	ID             int64
+	Kind           string
+	FromAccount    string
+	ToAccount      string
+	Nanos          int64
+	Tokens         int64
+	Runs           int64
+	UnpricedTokens int64
+	JobID          *uuid.UUID
+	Epoch          *int64
+	Entry          string
+	Entries        []string
+	EntryNanos     []int64
+	EntryTokens    []int64
+	EntryUnpriced  []int64
+	OtherBudgetID  *uuid.UUID
+	Reverses       *int64
+	Until          *time.Time
+	Reason         string
+	Actor          string
+	At             time.Time
+	JobKey         string
+	Agent          string
+	Other          string
+}
+
+// The lines of a period from one on, the newest first, with the entries of those that are of
+// several, and who had their leases.
+func (q *Queries) BudgetPeriodLines(ctx context.Context, db DBTX, arg BudgetPeriodLinesParams) ([]BudgetPeriodLinesRow, error) {
+	rows, err := db.Query(ctx, budgetPeriodLines,
+		arg.WorkspaceID,
+		arg.BudgetID,
+		arg.PeriodStart,
+		arg.Upto,
+		arg.Kinds,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []BudgetPeriodLinesRow{}
+	for rows.Next() {
+		var i BudgetPeriodLinesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.FromAccount,
+			&i.ToAccount,
+			&i.Nanos,
+			&i.Tokens,
+			&i.Runs,
+			&i.UnpricedTokens,
+			&i.JobID,
+			&i.Epoch,
+			&i.Entry,
+			&i.Entries,
+			&i.EntryNanos,
+			&i.EntryTokens,
+			&i.EntryUnpriced,
+			&i.OtherBudgetID,
+			&i.Reverses,
+			&i.Until,
+			&i.Reason,
+			&i.Actor,
+			&i.At,
+			&i.JobKey,
+			&i.Agent,
+			&i.Other,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const budgetRaiseAdd = `-- name: BudgetRaiseAdd :exec
 INSERT INTO budget_raise (workspace_id, line, budget_id, period_start, nanos, until)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -278,6 +385,46 @@ func (q *Queries) BudgetRaisesDue(ctx context.Context, db DBTX, workspaceID uuid
 			&i.BudgetID,
 			&i.PeriodStart,
 			&i.Nanos,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const usageModels = `-- name: UsageModels :many
+SELECT e.job_id, e.id, e.provider, e.model
+FROM (SELECT unnest($1::uuid[]) AS job_id, unnest($2::text[]) AS id) n
+CROSS JOIN LATERAL (SELECT x.job_id, x.id, x.provider, x.model FROM usage_entry x
+    WHERE x.workspace_id = $3 AND x.job_id = n.job_id AND x.id = n.id OFFSET 0) e
+`
+
+type UsageModelsRow struct {
+	JobID    uuid.UUID
+	ID       string
+	Provider string
+	Model    string
+}
+
+// The models that entries were of, as far as they are there.
+func (q *Queries) UsageModels(ctx context.Context, db DBTX, jobIds []uuid.UUID, ids []string, workspaceID uuid.UUID) ([]UsageModelsRow, error) {
+	rows, err := db.Query(ctx, usageModels, jobIds, ids, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []UsageModelsRow{}
+	for rows.Next() {
+		var i UsageModelsRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.ID,
+			&i.Provider,
+			&i.Model,
 		); err != nil {
 			return nil, err
 		}

@@ -205,8 +205,9 @@ WITH t AS MATERIALIZED (
         (r.r ->> 'held_tokens')::bigint AS held_tokens, (r.r ->> 'free_nanos')::bigint AS free_nanos,
         (r.r ->> 'free_tokens')::bigint AS free_tokens, (r.r ->> 'unpriced')::bigint AS unpriced,
         (r.r ->> 'more_nanos')::bigint AS more_nanos, (r.r ->> 'more_tokens')::bigint AS more_tokens, r.r ->> 'entry' AS entry,
-        (r.r ->> 'is_new')::boolean AS is_new
-    FROM (SELECT jsonb_array_elements($2::jsonb) AS r) r
+        (r.r ->> 'held_from')::int AS held_from, (r.r ->> 'held_to')::int AS held_to, (r.r ->> 'free_from')::int AS free_from,
+        (r.r ->> 'free_to')::int AS free_to, (r.r ->> 'is_new')::boolean AS is_new, r.n
+    FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS r(r, n)
 ), used AS (
     UPDATE budget_reservation v SET held_nanos = v.held_nanos - t.held_nanos + t.more_nanos,
         held_tokens = v.held_tokens - t.held_tokens + t.more_tokens
@@ -218,15 +219,19 @@ WITH t AS MATERIALIZED (
     FROM t WHERE t.is_new
 ), told AS (
     INSERT INTO budget_ledger (workspace_id, budget_id, period_start, kind, from_account, to_account, nanos, tokens, unpriced_tokens,
-        job_id, epoch, entry)
-    SELECT $1, t.budget_id, t.period_start, 'settle', 'reserved', 'settled', t.held_nanos, t.held_tokens, 0, t.job_id, t.epoch, t.entry
-    FROM t WHERE t.held_nanos > 0 OR t.held_tokens > 0
-    UNION ALL
-    SELECT $1, t.budget_id, t.period_start, 'settle', 'free', 'settled', t.free_nanos, t.free_tokens, t.unpriced, t.job_id, t.epoch, t.entry
-    FROM t WHERE t.free_nanos > 0 OR t.free_tokens > 0 OR t.unpriced <> 0
-    UNION ALL
-    SELECT $1, t.budget_id, t.period_start, 'top_up', 'free', 'reserved', t.more_nanos, t.more_tokens, 0, t.job_id, t.epoch, ''
-    FROM t WHERE t.more_nanos > 0 OR t.more_tokens > 0
+        job_id, epoch, entry, at, entries, entry_nanos, entry_tokens, entry_unpriced)
+    SELECT $1, t.budget_id, t.period_start, l.kind, l.from_account, l.to_account, l.nanos, l.tokens, l.unpriced, t.job_id, t.epoch,
+        l.entry, (SELECT clock_timestamp()), CASE WHEN l.upto > 0 THEN ($4::text[])[l.since:l.upto] END,
+        CASE WHEN l.upto > 0 THEN ($5::bigint[])[l.since:l.upto] END,
+        CASE WHEN l.upto > 0 THEN ($6::bigint[])[l.since:l.upto] END,
+        CASE WHEN l.upto > 0 AND l.unpriced <> 0 THEN ($7::bigint[])[l.since:l.upto] END
+    FROM t CROSS JOIN LATERAL (VALUES
+        (1, 'settle', 'reserved', 'settled', t.held_nanos, t.held_tokens, 0::bigint, t.entry, t.held_from, t.held_to),
+        (2, 'settle', 'free', 'settled', t.free_nanos, t.free_tokens, t.unpriced, t.entry, t.free_from, t.free_to),
+        (3, 'top_up', 'free', 'reserved', t.more_nanos, t.more_tokens, 0::bigint, '', 0, 0)
+    ) AS l(place, kind, from_account, to_account, nanos, tokens, unpriced, entry, since, upto)
+    WHERE l.nanos > 0 OR l.tokens > 0 OR l.unpriced <> 0
+    ORDER BY t.n, l.place
 )
 UPDATE budget_period p SET settled_nanos = p.settled_nanos + s.held_nanos + s.free_nanos,
     settled_tokens = p.settled_tokens + s.held_tokens + s.free_tokens, unpriced_tokens = p.unpriced_tokens + s.unpriced,
@@ -238,10 +243,30 @@ FROM (SELECT t.budget_id, t.period_start, sum(t.held_nanos)::bigint AS held_nano
 WHERE p.workspace_id = $1 AND p.budget_id = s.budget_id AND p.period_start = s.period_start
 `
 
+type BudgetSettleParams struct {
+	WorkspaceID   uuid.UUID
+	Settlements   json.RawMessage
+	JobIds        []uuid.UUID
+	Entries       []string
+	EntryNanos    []int64
+	EntryTokens   []int64
+	EntryUnpriced []int64
+}
+
 // Settles what was used: out of what its lease has reserved, and the rest out of what is
-// free; and reserves more for leases that have used most of theirs. The periods are locked.
-func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, workspaceID uuid.UUID, settlements json.RawMessage, jobIds []uuid.UUID) error {
-	_, err := db.Exec(ctx, budgetSettle, workspaceID, settlements, jobIds)
+// free; and reserves more for leases that have used most of theirs. The lines are in the
+// order of the settlements, of each first what was reserved, all of one moment; the places
+// are those of their entries, none where a line is of one alone. The periods are locked.
+func (q *Queries) BudgetSettle(ctx context.Context, db DBTX, arg BudgetSettleParams) error {
+	_, err := db.Exec(ctx, budgetSettle,
+		arg.WorkspaceID,
+		arg.Settlements,
+		arg.JobIds,
+		arg.Entries,
+		arg.EntryNanos,
+		arg.EntryTokens,
+		arg.EntryUnpriced,
+	)
 	return err
 }
 

@@ -261,6 +261,10 @@ type BudgetLedger struct {
 	Reason         string
 	Actor          string
 	At             time.Time
+	Entries        []string
+	EntryNanos     []int64
+	EntryTokens    []int64
+	EntryUnpriced  []int64
 }
 
 type BudgetPeriod struct {

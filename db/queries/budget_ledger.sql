@@ -23,6 +23,31 @@ WHERE l.workspace_id = @workspace_id AND l.budget_id = @budget_id AND l.id < @be
     AND (cardinality(@kinds::text[]) = 0 OR l.kind = ANY(@kinds::text[]))
 ORDER BY l.id DESC LIMIT @max_rows;
 
+-- name: BudgetPeriodLines :many
+-- The lines of a period from one on, the newest first, with the entries of those that are of
+-- several, and who had their leases.
+SELECT l.id, l.kind, l.from_account, l.to_account, l.nanos, l.tokens, l.runs, l.unpriced_tokens, l.job_id, l.epoch, l.entry,
+    coalesce(l.entries, '{}')::text[] AS entries, coalesce(l.entry_nanos, '{}')::bigint[] AS entry_nanos,
+    coalesce(l.entry_tokens, '{}')::bigint[] AS entry_tokens, coalesce(l.entry_unpriced, '{}')::bigint[] AS entry_unpriced,
+    l.other_budget_id, l.reverses, l.until, l.reason, l.actor, l.at, coalesce(j.key, '')::text AS job_key,
+    coalesce(a.agent, '')::text AS agent, coalesce(o.name, '')::text AS other
+FROM (SELECT x.* FROM budget_ledger x
+    WHERE x.workspace_id = @workspace_id AND x.budget_id = @budget_id AND x.period_start = @period_start AND x.id <= @upto
+        AND (cardinality(@kinds::text[]) = 0 OR x.kind = ANY(@kinds::text[]))
+    ORDER BY x.id DESC LIMIT @max_rows) l
+LEFT JOIN LATERAL (SELECT k.key FROM job k WHERE k.workspace_id = @workspace_id AND k.id = l.job_id OFFSET 0) j ON true
+LEFT JOIN LATERAL (SELECT t.agent FROM attempt t WHERE t.workspace_id = @workspace_id AND t.job_id = l.job_id AND t.epoch = l.epoch
+    OFFSET 0) a ON true
+LEFT JOIN budget o ON o.workspace_id = @workspace_id AND o.id = l.other_budget_id
+ORDER BY l.id DESC;
+
+-- name: UsageModels :many
+-- The models that entries were of, as far as they are there.
+SELECT e.job_id, e.id, e.provider, e.model
+FROM (SELECT unnest(@job_ids::uuid[]) AS job_id, unnest(@ids::text[]) AS id) n
+CROSS JOIN LATERAL (SELECT x.job_id, x.id, x.provider, x.model FROM usage_entry x
+    WHERE x.workspace_id = @workspace_id AND x.job_id = n.job_id AND x.id = n.id OFFSET 0) e;
+
 -- name: BudgetLine :one
 -- One line of a budget, and whether it was taken back by another.
 SELECT l.period_start, l.kind, l.nanos, l.other_budget_id, l.at,

@@ -53,15 +53,17 @@ func (l *life) next() {
 	l.compare()
 }
 
-// over ends all that lasts: every lease ends, and so does every budget.
+// over reads the ledgers, and ends all that lasts: every lease ends, and so does every budget.
 func (l *life) over() {
 	l.T.Helper()
+	l.readLedgers()
 	for _, x := range l.leases {
 		if x.lasts {
 			l.endLease(x)
 			l.compare()
 		}
 	}
+	l.readLedgers()
 	for _, b := range slices.Clone(l.budgets) {
 		l.removeBudget(b)
 		l.compare()

@@ -19,6 +19,7 @@ var mutants = []struct{ name, file, old, new string }{
 	{"a transfer takes what is reserved", "internal/spend/budgets/move.go", "case free < t.Amount:", "case free+giver.State.Reserved.Money < t.Amount:"},
 	{"usage of yesterday is charged today", "internal/budgeting/charge.go", "start, _ := b.bounds(ch.At)\n\tkey := periodKey", "start, _ := b.bounds(s.now)\n\tkey := periodKey"},
 	{"what is left of a raise stays", "internal/spend/budgets/move.go", "return q.BudgetRaiseTake(ctx, tx, int64(take), who.Workspace, r.line)", "return nil"},
+	{"an entry takes no tokens of what is free", "internal/budgeting/store_charge.go", "one.FreeNanos, one.FreeTokens, one.Unpriced)", "one.FreeNanos, 0, one.Unpriced)"},
 	{"a budget is removed with what leases hold", "internal/spend/budgets/change.go", "if err := freeAllTx(ctx, tx, who.Workspace, found[0], who.Name); err != nil {", "if err != nil {"},
 }
 

@@ -165,10 +165,8 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	key := reservationKey{ch.Lease, b.id, b.state.Start.UTC()}
 	w := s.byKey[key]
 	if w == nil {
-		w = &settlement{Job: ch.Job, Epoch: ch.Epoch, Budget: b.id, Start: b.state.Start, Entry: ch.Entry}
+		w = &settlement{Job: ch.Job, Epoch: ch.Epoch, Budget: b.id, Start: b.state.Start}
 		s.byKey[key] = w
-	} else {
-		w.Entry = ""
 	}
 	nanos := min(ch.Nanos, max(0, maxSum-b.state.Settled.Money))
 	tokens := min(ch.Tokens, max(0, maxSum-b.state.Settled.Tokens))
@@ -179,10 +177,9 @@ func (s *settling) charge(ch spend.Charge, b *budget) {
 	// Where the sum of a period is wrong, what it has is what can be used.
 	fromNanos, fromTokens := min(nanos, h.nanos, b.state.Reserved.Money), min(tokens, h.tokens, b.state.Reserved.Tokens)
 	h.nanos, h.tokens = h.nanos-fromNanos, h.tokens-fromTokens
-	w.HeldNanos, w.HeldTokens = w.HeldNanos+int64(fromNanos), w.HeldTokens+fromTokens
-	w.FreeNanos, w.FreeTokens = w.FreeNanos+int64(nanos-fromNanos), w.FreeTokens+tokens-fromTokens
 	unpriced := max(ch.Unpriced, -b.state.UnpricedTokens)
-	w.Unpriced += unpriced
+	w.add(ch.Entry, amounts{HeldNanos: int64(fromNanos), HeldTokens: fromTokens, FreeNanos: int64(nanos - fromNanos),
+		FreeTokens: tokens - fromTokens, Unpriced: unpriced})
 	b.state.Settled.Money += nanos
 	b.state.Settled.Tokens += tokens
 	b.state.Reserved.Money -= fromNanos

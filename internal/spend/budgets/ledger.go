@@ -2,13 +2,10 @@ package budgets
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/fleetboard/fleetboard/db"
-	"github.com/fleetboard/fleetboard/internal/fault"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
@@ -80,13 +77,7 @@ func (s *Service) Ledger(ctx context.Context, who tenancy.Principal, id ids.ID, 
 	if err := mayRead(who); err != nil {
 		return nil, 0, err
 	}
-	p := fault.Problems{}
-	for i, kind := range query.Kinds {
-		if !slices.Contains(Kinds, kind) {
-			p.Add(fmt.Sprintf("kind[%d]", i), "There is no such kind of line.")
-		}
-	}
-	if err := p.Err(); err != nil {
+	if err := checkKinds(query.Kinds); err != nil {
 		return nil, 0, err
 	}
 	if query.Before <= 0 {

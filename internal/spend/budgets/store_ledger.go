@@ -76,6 +76,63 @@ func ledgerTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, query Led
 	})
 }
 
+// storedTx reads lines of a period from one on, the newest first.
+func storedTx(ctx context.Context, tx db.Tx, workspace, budget ids.ID, start time.Time, only []Kind, from int64) ([]stored, error) {
+	kinds := make([]string, len(only))
+	for i, kind := range only {
+		kinds[i] = string(kind)
+	}
+	rows, err := q.BudgetPeriodLines(ctx, tx, dbsqlc.BudgetPeriodLinesParams{WorkspaceID: workspace, BudgetID: budget, PeriodStart: start,
+		Upto: from, Kinds: kinds, MaxRows: lineBatch})
+	return db.Map(rows, err, func(r dbsqlc.BudgetPeriodLinesRow) stored {
+		l := stored{agent: r.Agent, Line: Line{Amounts: Amounts{Money: spend.Nanos(r.Nanos), Tokens: r.Tokens, Runs: r.Runs}, ID: r.ID,
+			PeriodStart: start, Kind: Kind(r.Kind), From: Account(r.FromAccount), To: Account(r.ToAccount), JobID: orNil(r.JobID),
+			UnpricedTokens: r.UnpricedTokens, JobKey: r.JobKey, Epoch: orZero(r.Epoch), Entry: r.Entry, Other: orNil(r.OtherBudgetID),
+			OtherName: r.Other, Reverses: orZero(r.Reverses), Until: r.Until, Reason: r.Reason, Actor: r.Actor, At: r.At}}
+		for i, entry := range r.Entries {
+			one := share{entry: entry, Amounts: Amounts{Money: spend.Nanos(r.EntryNanos[i]), Tokens: r.EntryTokens[i]}}
+			if i < len(r.EntryUnpriced) {
+				one.unpriced = r.EntryUnpriced[i]
+			}
+			l.entries = append(l.entries, one)
+		}
+		return l
+	})
+}
+
+// modelsTx says of rows which models their entries were of.
+func modelsTx(ctx context.Context, tx db.Tx, workspace ids.ID, rows []Row) error {
+	type key struct {
+		job   ids.ID
+		entry string
+	}
+	var (
+		in    []ids.ID
+		named []string
+	)
+	for _, r := range rows {
+		if r.Entry != "" && r.JobID != ids.Nil {
+			in, named = append(in, r.JobID), append(named, r.Entry)
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	found, err := q.UsageModels(ctx, tx, in, named, workspace)
+	if err != nil {
+		return err
+	}
+	models := make(map[key]dbsqlc.UsageModelsRow, len(found))
+	for _, m := range found {
+		models[key{m.JobID, m.ID}] = m
+	}
+	for i, r := range rows {
+		m := models[key{r.JobID, r.Entry}]
+		rows[i].Provider, rows[i].Model = m.Provider, m.Model
+	}
+	return nil
+}
+
 func orZero(n *int64) int64 {
 	if n == nil {
 		return 0
