@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -156,12 +157,13 @@ func furnishLong(t *testing.T, s *server) map[string]string {
 	}
 	made, err := owner.PutProductWithResponse(t.Context(), product, api.ProductSettings{Repos: &[]string{repo}})
 	act("product", made, err)
-	limit := "351.7566913"
+	limit, ledgers := "351.7566913", map[string]string{}
 	for _, b := range []api.NewBudget{{Name: long("budget"), Scope: api.BudgetScopeWorkspace, LimitUSD: &limit},
 		{Name: long("milestone"), Scope: api.BudgetScopeProduct, Product: &product, LimitUSD: number("120")}} {
 		b.Period, b.Hard = api.BudgetPeriodMonth, number(false)
 		answer, err := owner.CreateBudgetWithResponse(t.Context(), b)
 		act("budget", answer, err)
+		ledgers["ledger-"+string(b.Scope)] = "/budgets/" + answer.JSON201.ID + "/ledger"
 	}
 	branch := "feature/" + long("branch")
 	job := func(title string, change func(*api.NewJob)) {
@@ -219,7 +221,7 @@ func furnishLong(t *testing.T, s *server) map[string]string {
 			t.Fatalf("%s: %d", path, status)
 		}
 	}
-	list := map[string]string{}
+	list := maps.Clone(ledgers)
 	for name, path := range pages {
 		if name != "login" {
 			list[name] = path

@@ -56,7 +56,7 @@ func listActions(b budgets.Budget, mayChange bool) []view.Link {
 	if mayChange {
 		list = append(list, view.Link{Text: "Edit", URL: links.EditBudget(id)})
 	}
-	return append(list, view.Link{Text: "Ledger", URL: links.BudgetLedger(id, "", 0)})
+	return append(list, view.Link{Text: "Ledger", URL: links.BudgetLedger(id, "")})
 }
 
 // indexChosen returns the place of the chosen budget in a list, of the first where none is.
@@ -152,8 +152,8 @@ func toRow(b budgets.Budget) view.Row {
 	m, end := toMeasure(b.State), toEnd(b)
 	return view.Row{ID: b.ID.String(), Name: b.Name, About: about(b), URL: links.Budget(b.ID.String()),
 		Indented: b.Scope == budgets.Milestone && b.ProductID != ids.Nil, Bar: m.bar(),
-		SettledURL:  links.BudgetLedger(b.ID.String(), "settle", 0),
-		ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0), Allocated: m.limitText(),
+		SettledURL:  links.BudgetLedger(b.ID.String(), "settle"),
+		ReservedURL: links.BudgetLedger(b.ID.String(), "reserve"), Allocated: m.limitText(),
 		Settled: m.text(m.settled), Reserved: m.text(m.reserved), Free: m.freeText(), FreeTone: m.tone(),
 		PerDay: b.Projection.BurnPerDay7d.String(), RunsOut: end.text, Tone: end.tone}
 }
@@ -161,7 +161,7 @@ func toRow(b budgets.Budget) view.Row {
 func summary(b budgets.Budget) view.Summary {
 	m, end := toMeasure(b.State), toEnd(b)
 	s := view.Summary{Title: b.Name + ", free of " + m.limitText(), Free: m.freeText(), FreeTone: m.tone(), Settled: m.text(m.settled),
-		SettledURL: links.BudgetLedger(b.ID.String(), "settle", 0), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve", 0),
+		SettledURL: links.BudgetLedger(b.ID.String(), "settle"), ReservedURL: links.BudgetLedger(b.ID.String(), "reserve"),
 		Reserved: m.text(m.reserved), Bar: m.bar(), Burn: b.Projection.BurnPerDay7d.String(), BurnOver: burnOver(b),
 		BurnNow: b.Projection.BurnPerDay1h.String() + " a day over the last hour",
 		RunsOut: end.text, Tone: end.tone, Likely: end.likely, Warning: end.warning, Uses: uses(b.State), Facts: facts(b)}

@@ -33,6 +33,7 @@ func New(s *web.Site) web.Page[view.Budgets] {
 			web.Get(links.NewBudget, tenancy.Manage, p.ask),
 			web.Post(links.Budgets, tenancy.Manage, p.create),
 			web.Get(links.Budgets+"/:budget/ledger", tenancy.ReadBoard, p.ledger),
+			web.Get(links.Budgets+"/:budget/ledger.csv", tenancy.ReadBoard, p.ledgerCSV),
 			web.Get(links.Budgets+"/:budget/edit", tenancy.Manage, p.askEdit),
 			web.Post(links.Budgets+"/:budget/edit", tenancy.Manage, p.edit),
 			web.Post(links.Budgets+"/:budget/remove", tenancy.Manage, p.remove),

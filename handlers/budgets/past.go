@@ -10,6 +10,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/spend/budgets"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 	view "github.com/fleetboard/fleetboard/views/budgets"
+	"github.com/fleetboard/fleetboard/views/links"
 	"github.com/fleetboard/fleetboard/views/ui"
 )
 
@@ -31,7 +32,8 @@ func (p *pages) past(ctx context.Context, who tenancy.Principal, b budgets.Budge
 	}
 	for _, s := range list {
 		of := toMeasure(s)
-		row := view.PastPeriod{Name: periodName(b, s.Start), Bar: of.bar(), Spent: of.text(of.settled), Limit: of.limitText(),
+		row := view.PastPeriod{Name: periodName(b, s.Start), URL: links.BudgetLedgerFrom(b.ID.String(), "", periodText(s.Start), ""),
+			Bar: of.bar(), Spent: of.text(of.settled), Limit: of.limitText(),
 			Tokens: usageparts.Tokens(s.Settled.Tokens), Runs: ui.Count(int(s.Settled.Runs))}
 		if of.limited && of.limit > 0 {
 			row.Percent = strconv.Itoa(int(float64(of.settled)/float64(of.limit)*100+0.5)) + "%"

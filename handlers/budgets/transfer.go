@@ -34,7 +34,7 @@ func (p *pages) transfer(c echo.Context, who tenancy.Principal) error {
 	}
 	if err == nil {
 		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: t.Amount.String() + " were transferred", Text: "The ledger takes it back.",
-			ActionLabel: "Ledger", ActionURL: links.BudgetLedger(t.from.String(), "transfer", 0)})
+			ActionLabel: "Ledger", ActionURL: links.BudgetLedger(t.from.String(), "transfer")})
 		return web.SeeOther(c, links.Budget(t.from.String()))
 	}
 	if fault.Is(err, fault.OverBudget) {

@@ -1,4 +1,4 @@
-// Package usagecsv writes usage as CSV, for spreadsheets: sums of groups, and entries. A
+// Package usagecsv writes usage as CSV, for spreadsheets: sums of groups, entries, and ledgers. A
 // cell that a spreadsheet would take for a formula begins with an apostrophe.
 package usagecsv
 

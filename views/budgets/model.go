@@ -71,6 +71,7 @@ type Past struct {
 // PastPeriod is how a period ended.
 type PastPeriod struct {
 	Name         ui.Sentence // "Oct 2026"
+	URL          string      // its ledger
 	Bar          Bar
 	Spent, Limit string
 	Percent      string

@@ -234,17 +234,24 @@ func Budget(id string) string { return with(Budgets, url.Values{"budget": {id}})
 // RaiseBudget returns the form of a raise of a budget, and what it is sent to.
 func RaiseBudget(id string) string { return Budgets + "/" + url.PathEscape(id) + "/raise" }
 
-// BudgetLedger returns the ledger of a budget: lines of a kind ("" is all) older than one (0
-// begins with the newest).
-func BudgetLedger(id, kind string, before int64) string {
+// BudgetLedger returns the ledger of the present period of a budget: lines of a kind, "" is all.
+func BudgetLedger(id, kind string) string { return BudgetLedgerFrom(id, kind, "", "") }
+
+// BudgetLedgerFrom returns the ledger of the period that begins then ("" is the present one), from a
+// cursor on ("" begins with the newest).
+func BudgetLedgerFrom(id, kind, period, cursor string) string {
 	q := url.Values{}
-	if kind != "" {
-		q.Set("kind", kind)
-	}
-	if before > 0 {
-		q.Set("before", strconv.FormatInt(before, 10))
+	for name, value := range map[string]string{"kind": kind, "period": period, "before": cursor} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	return with(Budgets+"/"+url.PathEscape(id)+"/ledger", q)
+}
+
+// BudgetLedgerCSV returns the whole ledger of the period that begins then as CSV.
+func BudgetLedgerCSV(id, period string) string {
+	return with(Budgets+"/"+url.PathEscape(id)+"/ledger.csv", url.Values{"period": {period}})
 }
 
 // EditBudget returns the form of an edit of a budget, and what it is sent to.
