@@ -126,6 +126,11 @@ bench:
 bench-long:
 	@FLEETBOARD_BENCH_LONG=1 go run ./bench $(LINES)
 
+## bench-paint: how soon the board with 200 cards is painted in a browser over a slow line
+.PHONY: bench-paint
+bench-paint:
+	@go test -tags paint -count=1 -v -run TestMeasureThePaintOfTheBoard ./e2e | grep -v level=
+
 ## bench-go: the Go benchmarks (COUNT=10 for benchstat)
 .PHONY: bench-go
 bench-go:

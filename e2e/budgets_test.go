@@ -188,7 +188,7 @@ const readChart = `() => {
 	const shown = [...document.querySelectorAll("#burn-down svg.chart")].filter((e) => e.checkVisibility())
 	const [svg] = shown
 	const names = [...svg.querySelectorAll(".c-ax text[text-anchor=end]")].map((e) => e.textContent)
-	return JSON.stringify({ charts: shown.length, role: svg.getAttribute("role"), name: svg.getAttribute("aria-label"),
+	return JSON.stringify({ charts: shown.length, role: svg.getAttribute("role"), name: document.getElementById(svg.getAttribute("aria-labelledby")).textContent.replace(/\s+/g, " "),
 		line: svg.querySelector(".c-act").getAttribute("d"),
 		grid: [...svg.querySelectorAll(".c-grid path")].map((e, i) => ({ path: e.getAttribute("d"), text: names[i] })),
 		free: [...document.querySelectorAll("#burn-down-table tbody tr")].map((e) => e.children[1].textContent) })

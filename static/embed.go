@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -62,6 +63,20 @@ func Handler() http.Handler {
 	})
 }
 
+// AcceptsGzip reports whether a request's headers allow an answer in gzip. A weight of 0 forbids it.
+func AcceptsGzip(h http.Header) bool {
+	for entry := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.ToLower(strings.TrimSpace(entry)), ";")
+		if strings.TrimSpace(name) != "gzip" {
+			continue
+		}
+		q, weighed := strings.CutPrefix(strings.TrimSpace(weight), "q=")
+		n, err := strconv.ParseFloat(q, 64)
+		return !weighed || err != nil || n > 0
+	}
+	return false
+}
+
 func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", a.mime)
@@ -69,7 +84,7 @@ func (a *asset) serve(w http.ResponseWriter, r *http.Request) {
 	body := a.body
 	if a.packed != nil {
 		h.Set("Vary", "Accept-Encoding")
-		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if AcceptsGzip(r.Header) {
 			h.Set("Content-Encoding", "gzip")
 			body = a.packed
 		}

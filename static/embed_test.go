@@ -88,6 +88,15 @@ func TestHandlerPacksText(t *testing.T) {
 	if string(packed) != string(plain) {
 		t.Error("packed and plain differ")
 	}
+	for accept, want := range map[string]string{"": "", "gzip;q=0": "", "br, gzip; q=0.0": "", "notgzip": "", "br;q=1, GZIP; q=0.5": "gzip", "gzip;q=x": "gzip"} {
+		res := get(t, http.MethodGet, url, "Accept-Encoding", accept)
+		if got := res.Header().Get("Content-Encoding"); got != want {
+			t.Errorf("who accepts %q gets %q; want %q", accept, got, want)
+		}
+		if res.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("the answer to %q may be given to others", accept)
+		}
+	}
 }
 
 // References between our own files carry the hash too, else a browser would

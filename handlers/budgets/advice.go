@@ -23,7 +23,7 @@ func advise(b budgets.Budget, all []budgets.Budget) *view.Advice {
 	}
 	id, more := b.ID.String(), lacking(b, free)
 	m := &view.Advice{Text: ui.Say(ui.T("At "+b.Projection.BurnPerDay7d.String()+" a day it lacks about "+more.String()+" until "),
-		ui.Moment(dayOf(b, outlook(b))), ui.T("."))}
+		ui.Moment(calendarDay(b, outlook(b))), ui.T("."))}
 	switch {
 	case free < 0:
 		m.Text = ui.Text("It is over its limit by " + (-free).String() + ".")

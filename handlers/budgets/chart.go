@@ -223,14 +223,14 @@ func ahead(now time.Time, past time.Duration, gone *time.Time) time.Duration {
 // chartSentence says what the chart shows.
 func chartSentence(s budgets.Series, list []standing) ui.Sentence {
 	first, last := list[0], list[len(list)-1]
-	text := ui.Say(ui.T(spend.Nanos(first.free).String()+" on "), ui.Moment(dayOf(s.Budget, first.at)), ui.T(", "))
+	text := ui.Say(ui.T(spend.Nanos(first.free).String()+" on "), ui.Moment(calendarDay(s.Budget, first.at)), ui.T(", "))
 	changes := listChanges(list)
 	if most := 3; len(changes) > most {
 		text = append(text, ui.T("limit changed "+strconv.Itoa(len(changes))+" times, "))
 		changes = nil
 	}
 	for _, c := range changes {
-		text = append(text, ui.T("limit "+spend.Nanos(c.limit).String()+" from "), ui.Moment(dayOf(s.Budget, c.at)), ui.T(" on, "))
+		text = append(text, ui.T("limit "+spend.Nanos(c.limit).String()+" from "), ui.Moment(calendarDay(s.Budget, c.at)), ui.T(" on, "))
 	}
 	text = append(text, ui.T(spend.Nanos(last.free).String()+" free now. Runs out: "))
 	return append(append(text, toEnd(s.Budget).text...), ui.T("."))
@@ -250,7 +250,7 @@ func (p plane) draw(s budgets.Series, list []standing, zone *time.Location) *vie
 	c.Now = view.Mark{X: percent(x), Y: percent(p.y(now.free)), Anchor: side(x), Text: "now, " + spend.Nanos(now.free).String() + " free"}
 	if gone := s.Budget.Projection.ExhaustedP50; gone != nil && now.free > 0 && gone.After(now.at) && !gone.After(p.until) {
 		x := p.x(*gone)
-		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), When: p.timeOf(*gone, zone)}
+		c.RunsOut = &view.Mark{X: percent(x), Anchor: side(x), When: p.writeTime(*gone, zone)}
 	}
 	if alert := chooseAlert(s.Budget.AlertAt); alert > 0 && now.limit > 0 {
 		y := p.y(now.limit * float64(100-alert) / 100)
@@ -288,7 +288,7 @@ func (p plane) changes(list []standing, zone *time.Location) []view.Mark {
 	var taken [][2]float64
 	for i, c := range changes {
 		x := p.x(c.at)
-		m := view.Mark{X: percent(x), Anchor: side(x), When: p.timeOf(c.at, zone), Text: c.text(), Wide: i > 0}
+		m := view.Mark{X: percent(x), Anchor: side(x), When: p.writeTime(c.at, zone), Text: c.text(), Wide: i > 0}
 		left := x * leastWide / scale
 		right := left + textWidth(m.Says())
 		if m.Anchor == "end" {
@@ -330,7 +330,7 @@ func (p plane) daysAt(zone *time.Location) []view.Mark {
 	var marks []view.Mark
 	for i := range axisDays + 1 {
 		at := next(i)
-		m := view.Mark{X: percent(p.x(at)), Anchor: "middle", When: p.timeOf(at, zone), Wide: i%2 == 1}
+		m := view.Mark{X: percent(p.x(at)), Anchor: "middle", When: p.writeTime(at, zone), Wide: i%2 == 1}
 		if i == 0 {
 			m.Anchor = "start"
 		} else if !at.Before(p.until) || p.x(at) > lastDay {
@@ -347,8 +347,8 @@ const lastDay = 960
 // short reports whether the plane shows so little time that hours say more than days.
 func (p plane) short() bool { return p.until.Sub(p.from) <= 2*24*time.Hour }
 
-// timeOf writes an instant: its day by the budget's calendar, or its time where hours say more.
-func (p plane) timeOf(at time.Time, zone *time.Location) ui.When {
+// writeTime writes an instant: its day by the budget's calendar, or its time where hours say more.
+func (p plane) writeTime(at time.Time, zone *time.Location) ui.When {
 	if p.short() {
 		return ui.TimeOnly(at)
 	}

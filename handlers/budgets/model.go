@@ -199,7 +199,7 @@ func toEnd(b budgets.Budget) end {
 		return end{text: ui.Text("not foreseen")}
 	}
 	p := b.Projection
-	day := func(at time.Time) ui.Span { return ui.Moment(dayOf(b, at)) }
+	day := func(at time.Time) ui.Span { return ui.Moment(calendarDay(b, at)) }
 	e := end{text: ui.Text("not in this period")}
 	switch p.Verdict {
 	case forecast.RunsOut, forecast.Throttle:
@@ -230,9 +230,9 @@ func budgetZone(b budgets.Budget) *time.Location {
 	return time.UTC
 }
 
-// dayOf returns the day of an instant by the budget's calendar, in which its periods begin and its
+// calendarDay returns the day of an instant by the budget's calendar, in which its periods begin and its
 // chart has its days.
-func dayOf(b budgets.Budget, at time.Time) ui.When { return ui.Calendar(at.In(budgetZone(b))) }
+func calendarDay(b budgets.Budget, at time.Time) ui.When { return ui.Calendar(at.In(budgetZone(b))) }
 
 // about says beside its name what a budget is for.
 func about(b budgets.Budget) string {

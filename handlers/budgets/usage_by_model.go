@@ -34,7 +34,7 @@ func (p *pages) usageByModel(ctx context.Context, who tenancy.Principal, b budge
 	}
 	groups := report.By[usage.Model].Sums
 	m := &view.Models{
-		Period: ui.Say(ui.T("since "), ui.Moment(dayOf(b, query.From))),
+		Period: ui.Say(ui.T("since "), ui.Moment(calendarDay(b, query.From))),
 		Cost:   usageparts.Cost(report.Total),
 		URL:    links.UsagePage(linked),
 		Rows:   usageparts.Bars(groups, report.Total),

@@ -54,7 +54,13 @@ func TestShowUsage(t *testing.T) {
 	handlertest.WantCount(t, other, "#usage-filters a[href='/usage?model=b&model=sonnet']", 1)
 	none := handlertest.Page(t, d.Get("/usage?agent=bob"), http.StatusOK)
 	handlertest.WantText(t, none, "#usage-scroll", "Nothing passes the filters")
-	handlertest.WantStatus(t, d.Get("/usage?days=2"), http.StatusUnprocessableEntity)
+	refused := handlertest.Page(t, d.Get("/usage?days=2"), http.StatusUnprocessableEntity)
+	handlertest.WantText(t, refused, ".err-in li", "days It must be 1, 7, 30, 90 or 365.")
+	plain := handlertest.Request(http.MethodGet, "/usage?days=2", nil)
+	plain.Header.Set("Accept", "text/plain")
+	if text := handlertest.Read(t, d.Do(plain), http.StatusUnprocessableEntity); !strings.Contains(text, "days: It must be 1, 7, 30, 90 or 365.") {
+		t.Errorf("a program reads %q", text)
+	}
 	handlertest.WantStatus(t, d.Get("/usage?before=x"), http.StatusUnprocessableEntity)
 	handlertest.WantStatus(t, d.Get("/usage/groups.csv?by=colour"), http.StatusUnprocessableEntity)
 

@@ -3,12 +3,11 @@ package web
 import (
 	"bytes"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
-	"github.com/labstack/echo/v4"
+
+	"github.com/fleetboard/fleetboard/static"
 )
 
 const (
@@ -36,16 +35,7 @@ func AcceptsGzip(r *http.Request) bool {
 	default:
 		return false
 	}
-	for entry := range strings.SplitSeq(r.Header.Get(echo.HeaderAcceptEncoding), ",") {
-		name, weight, _ := strings.Cut(strings.ToLower(strings.TrimSpace(entry)), ";")
-		if strings.TrimSpace(name) != "gzip" {
-			continue
-		}
-		q, weighed := strings.CutPrefix(strings.TrimSpace(weight), "q=")
-		n, err := strconv.ParseFloat(q, 64)
-		return !weighed || err != nil || n > 0
-	}
-	return false
+	return static.AcceptsGzip(r.Header)
 }
 
 // pack compresses body into out.

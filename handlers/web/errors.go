@@ -107,7 +107,11 @@ func (s *Site) answer(c echo.Context, f *fault.Error) error {
 	case IsHX(c):
 		return ShowToast(c, status, toToast(f, RequestID(c)))
 	case !WantsPage(c):
-		return c.String(status, f.Message+"\n")
+		text := f.Message + "\n"
+		for _, r := range refusals(f) {
+			text += r.Field + ": " + r.Why + "\n"
+		}
+		return c.String(status, text)
 	default:
 		return Render(c, status, layout.ErrorView(s.errorPage(c, f, status)))
 	}
@@ -159,6 +163,7 @@ func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.Erro
 		Code:      status,
 		Title:     f.Code.Title(),
 		Message:   f.Message,
+		Refusals:  refusals(f),
 		RequestID: RequestID(c),
 	}
 	// Without a database there is no shell, and querying for it again would only keep the
@@ -167,6 +172,19 @@ func (s *Site) errorPage(c echo.Context, f *fault.Error, status int) layout.Erro
 		page.Shell = s.ErrorShell(c, who)
 	}
 	return page
+}
+
+// maxRefusals is how many refused fields are named where no form is that has them.
+const maxRefusals = 10
+
+// refusals returns what is wrong with which field.
+func refusals(f *fault.Error) []layout.Refusal {
+	names := f.Names()
+	list := make([]layout.Refusal, 0, len(names))
+	for _, name := range names[:min(len(names), maxRefusals)] {
+		list = append(list, layout.Refusal{Field: name, Why: f.Fields[name]})
+	}
+	return list
 }
 
 // ShowToast answers htmx with a toast, wherever the request came from.
@@ -181,6 +199,9 @@ func ShowToast(c echo.Context, status int, t ui.Toast) error {
 // toToast returns a refusal as a toast, with the request's id where the log has more about it.
 func toToast(f *fault.Error, requestID string) ui.Toast {
 	t := ui.Toast{Tone: ui.Bad, Title: f.Code.Title(), Text: f.Message}
+	if list := refusals(f); len(list) > 0 {
+		t.Text = list[0].Field + ": " + list[0].Why
+	}
 	if f.Code == fault.Internal || f.Code == fault.Unavailable {
 		t.RequestID = requestID
 	}

@@ -51,7 +51,7 @@ func (s *Service) Queue(ctx context.Context, who tenancy.Principal) (list []Queu
 	if err != nil {
 		return nil, fmt.Errorf("queue by hour: %w", err)
 	}
-	return queueOf(rows), nil
+	return buildHours(rows), nil
 }
 
 // hoursAround returns the hours that may be the last ones, whose hour it is by the database's clock: it
@@ -64,9 +64,9 @@ func hoursAround(now time.Time) []time.Time {
 	return hours
 }
 
-// queueOf makes the hours of their numbers. How many jobs were ready follows from how many are now,
+// buildHours makes the hours of their numbers. How many jobs were ready follows from how many are now,
 // backwards.
-func queueOf(rows []queueRow) []QueueHour {
+func buildHours(rows []queueRow) []QueueHour {
 	var now time.Time
 	var depth int64
 	for _, r := range rows {

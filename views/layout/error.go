@@ -63,6 +63,9 @@ func (m ErrorPage) shell() Shell {
 	return s
 }
 
+// Refusal says what must be otherwise in a field of the request.
+type Refusal struct{ Field, Why string }
+
 // ErrorPage is what a refused request shows.
 type ErrorPage struct {
 	Shell     *Shell // nil when nobody is signed in
@@ -70,6 +73,7 @@ type ErrorPage struct {
 	Code      int    // 404, 403, 409, 500
 	Title     string // "" takes the sentence of the code
 	Message   string // "" takes the sentence of the code
+	Refusals  []Refusal
 	RequestID string
 	BackURL   string // "" is the board
 	BackLabel string // "" is "Back to the board"

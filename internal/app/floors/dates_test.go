@@ -21,8 +21,6 @@ var programFormats = regexp.MustCompile(`^(time\.RFC3339(Nano)?|time\.DateOnly|k
 var elsewhere = map[string]bool{
 	"views/ui/when.go":         true,
 	"handlers/job/log_text.go": true,
-	// Its lines are text, with a day by the budget's calendar.
-	"handlers/budgets/ledger.go": true,
 }
 
 // Times on pages are written by views/ui/when.go, so that they are in the reader's zone and language
