@@ -88,7 +88,7 @@ func (s pageData) waits() ui.BarChart {
 	for _, h := range s.hours {
 		most = max(most, h.P95)
 		if h.Claims > 0 {
-			label = ui.Say(ui.T("half within "+wait(h.P50)+", 95% within "+wait(h.P95)+" in the hour from "),
+			label = ui.Say(ui.T(within(h)+" in the hour from "),
 				ui.Moment(ui.Until(h.Begins, s.now)))
 		}
 	}
@@ -100,7 +100,7 @@ func (s pageData) waits() ui.BarChart {
 		if bar.Cells = []string{"–", "–"}; h.Claims == 0 {
 			return
 		}
-		bar.Text = "half within " + wait(h.P50) + ", 95% within " + wait(h.P95)
+		bar.Text = within(h)
 		bar.Cells = []string{wait(h.P50), wait(h.P95)}
 		half, rest := part(int64(h.P50), int64(top)), part(int64(h.P95-h.P50), int64(top))
 		bar.Stack(column, 1, 0, half)
@@ -110,6 +110,11 @@ func (s pageData) waits() ui.BarChart {
 }
 
 func count(n int64) string { return ui.Count(int(n)) }
+
+// within says in which time jobs were claimed, in whole seconds.
+func within(h coordinator.QueueHour) string {
+	return "half within " + ui.Duration(max(h.P50, time.Second)) + ", 95% within " + ui.Duration(max(h.P95, time.Second))
+}
 
 // wait writes a wait: "40s", "2h 10m".
 func wait(d time.Duration) string {
