@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,13 +23,7 @@ import (
 func Workspace(t testing.TB, d *db.DB) ids.ID {
 	t.Helper()
 	id := ids.New()
-	owner, done := asOwner(t, d)
-	defer done()
-	for _, sql := range workspace(id) {
-		if _, err := owner.Exec(context.Background(), sql); err != nil {
-			t.Fatalf("make workspace: %v", err)
-		}
-	}
+	Exec(t, d, strings.Join(workspace(id), ";"))
 	return id
 }
 
@@ -56,9 +51,11 @@ func Filled(t testing.TB, statements func(first, second ids.ID) []string) (*db.D
 // application could not break.
 func Exec(t testing.TB, d *db.DB, sql string, args ...any) {
 	t.Helper()
-	owner, done := asOwner(t, d)
-	defer done()
-	if _, err := owner.Exec(context.Background(), sql, args...); err != nil {
+	err := dbtest.AsOwner(t, d, func(owner *pgx.Conn) error {
+		_, err := owner.Exec(context.Background(), sql, args...)
+		return err
+	})
+	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
@@ -93,9 +90,10 @@ func Text(t testing.TB, d *db.DB, sql string, args ...any) string {
 
 func value[T any](t testing.TB, d *db.DB, sql string, args ...any) (v T) {
 	t.Helper()
-	owner, done := asOwner(t, d)
-	defer done()
-	if err := owner.QueryRow(context.Background(), sql, args...).Scan(&v); err != nil {
+	err := dbtest.AsOwner(t, d, func(owner *pgx.Conn) error {
+		return owner.QueryRow(context.Background(), sql, args...).Scan(&v)
+	})
+	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return v
@@ -116,14 +114,6 @@ func Readable(t testing.TB, d *db.DB) {
 		case <-look.C:
 		}
 	}
-}
-
-// asOwner returns a connection with all rights until done: a test that reads a
-// hundred numbers must not hold a hundred connections.
-func asOwner(t testing.TB, d *db.DB) (conn *pgx.Conn, done func()) {
-	t.Helper()
-	conn = dbtest.Owner(t, d)
-	return conn, func() { _ = conn.Close(context.Background()) }
 }
 
 // Person returns a member of a workspace with a role.

@@ -26,8 +26,14 @@ const (
 // template is the name of the migrated template, made once in a process.
 var template = sync.OnceValues(func() (string, error) { return migrated(context.Background()) })
 
-// owners remembers the owner's address of each open database.
-var owners sync.Map // *db.DB -> string
+// owners remembers the owner of each open database.
+var owners sync.Map // *db.DB -> *owner
+
+// owner is who may do everything in a database.
+type owner struct {
+	address string
+	idle    chan *pgx.Conn // the connection of AsOwner, while nobody uses it
+}
 
 // New gives the test a fresh, migrated and empty database, with the rights of
 // the application. It is dropped when the test ends.
@@ -43,9 +49,15 @@ func Open(t testing.TB, o db.Options) *db.DB {
 	if err != nil {
 		t.Fatalf("dbtest: opening the database: %v", err)
 	}
-	owners.Store(d, o.OwnerURL)
+	own := &owner{o.OwnerURL, make(chan *pgx.Conn, 1)}
+	owners.Store(d, own)
 	t.Cleanup(func() {
 		owners.Delete(d)
+		select {
+		case conn := <-own.idle:
+			_ = conn.Close(context.Background())
+		default:
+		}
 		d.Close()
 	})
 	return d
@@ -116,15 +128,60 @@ func clone(ctx context.Context, from string) (url string, drop func() error, err
 // to set clocks and to damage rows. d must come from New.
 func Owner(t testing.TB, d *db.DB) *pgx.Conn {
 	t.Helper()
-	address, ok := owners.Load(d)
+	conn := ownerOf(t, d).connect(t)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// AsOwner runs do with a connection like Owner's, which the next one gets: it must leave
+// nothing behind in its session.
+func AsOwner(t testing.TB, d *db.DB, do func(conn *pgx.Conn) error) error {
+	t.Helper()
+	own := ownerOf(t, d)
+	var conn *pgx.Conn
+	select {
+	case conn = <-own.idle:
+	default:
+		conn = own.connect(t)
+	}
+	err := do(conn)
+	if conn.IsClosed() { // a test ends sessions
+		conn = own.connect(t)
+		err = do(conn)
+	}
+	if err != nil {
+		_ = conn.Close(context.Background())
+		return err
+	}
+	select {
+	case own.idle <- conn:
+	default:
+		_ = conn.Close(context.Background())
+	}
+	return nil
+}
+
+func ownerOf(t testing.TB, d *db.DB) *owner {
+	t.Helper()
+	own, ok := owners.Load(d)
 	if !ok {
 		t.Fatal("dbtest: the database does not come from New")
 	}
-	conn, err := pgx.Connect(t.Context(), address.(string))
+	return own.(*owner)
+}
+
+func (o *owner) connect(t testing.TB) *pgx.Conn {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(o.address)
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	// Tests change tables: no statement is remembered.
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("dbtest: connecting as the owner: %v", err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 
