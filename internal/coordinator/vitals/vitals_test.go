@@ -31,8 +31,8 @@ func TestAnOpenSnapshotIsTold(t *testing.T) {
 	if err := tx.QueryRow(t.Context(), `SELECT now()`).Scan(&began); err != nil {
 		t.Fatal(err)
 	}
-	for range 20 {
-		dbfactory.Workspace(t, d) // a transaction that takes a number, three times
+	for range 60 {
+		dbfactory.Workspace(t, d) // a transaction that takes a number
 	}
 	held, err := vitals.New(d).Sample(t.Context())
 	if err != nil {
