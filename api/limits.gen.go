@@ -287,6 +287,11 @@ const (
 	MaxRoutabilityRequestPriority           = 10
 	MaxRoutabilityRequestProduct            = 64
 	MaxRoutabilityRequestRepo               = 128
+	MaxStopOrderProducts                    = 100
+	MaxStopOrderProductsItem                = 64
+	MaxStopOrderReason                      = 500
+	MaxStopReleaseProducts                  = 100
+	MaxStopReleaseProductsItem              = 64
 	MaxTerminateRequestReason               = 2000
 	MaxUnavailableName                      = 128
 	MaxUnavailableReason                    = 500

@@ -1017,6 +1017,7 @@ const (
 	NextReasonPaused        NextReason = "paused"
 	NextReasonRateLimited   NextReason = "rate_limited"
 	NextReasonReviewBacklog NextReason = "review_backlog"
+	NextReasonStopped       NextReason = "stopped"
 	NextReasonTryAgain      NextReason = "try_again"
 )
 
@@ -1036,6 +1037,8 @@ func (e NextReason) Valid() bool {
 	case NextReasonRateLimited:
 		return true
 	case NextReasonReviewBacklog:
+		return true
+	case NextReasonStopped:
 		return true
 	case NextReasonTryAgain:
 		return true
@@ -1197,6 +1200,42 @@ func (e ReasoningWho) Valid() bool {
 	case ReasoningWhoPullRequest:
 		return true
 	case ReasoningWhoWorker:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StopHold.
+const (
+	StopHoldAll    StopHold = "all"
+	StopHoldClaims StopHold = "claims"
+)
+
+// Valid indicates whether the value is a known member of the StopHold enum.
+func (e StopHold) Valid() bool {
+	switch e {
+	case StopHoldAll:
+		return true
+	case StopHoldClaims:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StopOrderHold.
+const (
+	StopOrderHoldAll    StopOrderHold = "all"
+	StopOrderHoldClaims StopOrderHold = "claims"
+)
+
+// Valid indicates whether the value is a known member of the StopOrderHold enum.
+func (e StopOrderHold) Valid() bool {
+	switch e {
+	case StopOrderHoldAll:
+		return true
+	case StopOrderHoldClaims:
 		return true
 	default:
 		return false
@@ -3591,6 +3630,48 @@ type Stats struct {
 	Products              []ProductStats `json:"products"`
 }
 
+// Stop defines model for Stop.
+type Stop struct {
+	At time.Time `json:"at"`
+
+	// By Who decided on it, or works; in `carried_out_by` who carried it out, where that was somebody else.
+	By   Actor    `json:"by"`
+	Hold StopHold `json:"hold"`
+
+	// Product Left out where the whole fleet is stopped.
+	Product *string `json:"product,omitempty"`
+	Reason  string  `json:"reason"`
+}
+
+// StopHold defines model for Stop.Hold.
+type StopHold string
+
+// StopList defines model for StopList.
+type StopList struct {
+	Items []Stop `json:"items"`
+}
+
+// StopOrder defines model for StopOrder.
+type StopOrder struct {
+	// Hold `claims` gives out nothing new; `all` also directs those who work to pause.
+	Hold StopOrderHold `json:"hold"`
+
+	// Products By name; left out or empty it is the whole fleet.
+	Products *[]string `json:"products,omitempty"`
+
+	// Reason Why, in one line: people read it on every page, and agents in their directive.
+	Reason string `json:"reason"`
+}
+
+// StopOrderHold `claims` gives out nothing new; `all` also directs those who work to pause.
+type StopOrderHold string
+
+// StopRelease defines model for StopRelease.
+type StopRelease struct {
+	// Products By name; left out or empty it is all that is stopped.
+	Products *[]string `json:"products,omitempty"`
+}
+
 // TTLSeconds defines model for TTLSeconds.
 type TTLSeconds = int
 
@@ -4404,6 +4485,12 @@ type ReclaimLeasesJSONRequestBody = ReclaimRequest
 
 // PreviewRoutabilityJSONRequestBody defines body for PreviewRoutability for application/json ContentType.
 type PreviewRoutabilityJSONRequestBody = RoutabilityRequest
+
+// StopFleetJSONRequestBody defines body for StopFleet for application/json ContentType.
+type StopFleetJSONRequestBody = StopOrder
+
+// ReleaseFleetJSONRequestBody defines body for ReleaseFleet for application/json ContentType.
+type ReleaseFleetJSONRequestBody = StopRelease
 
 // Getter for additional properties for Problem. Returns the specified
 // element and whether it was found
@@ -5678,6 +5765,39 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStops What is stopped, the whole fleet first.
+	//
+	// Corresponds with GET /stop (the `ListStops` operationId).
+	ListStops(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StopFleetWithBody Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /stop (the `StopFleet` operationId).
+	StopFleetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StopFleet Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /stop (the `StopFleet` operationId).
+	StopFleet(ctx context.Context, body StopFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseFleetWithBody Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+	ReleaseFleetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+	ReleaseFleet(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
 	//
@@ -8369,6 +8489,89 @@ func (c *caller) SearchJobs(ctx context.Context, params *SearchJobsParams, reqEd
 // Corresponds with GET /stats (the `GetStats` operationId).
 func (c *caller) GetStats(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetStatsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStops What is stopped, the whole fleet first.
+//
+// Corresponds with GET /stop (the `ListStops` operationId).
+func (c *caller) ListStops(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStopsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StopFleetWithBody Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /stop (the `StopFleet` operationId).
+func (c *caller) StopFleetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStopFleetRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StopFleet Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /stop (the `StopFleet` operationId).
+func (c *caller) StopFleet(ctx context.Context, body StopFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStopFleetRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseFleetWithBody Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+func (c *caller) ReleaseFleetWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseFleetRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+func (c *caller) ReleaseFleet(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseFleetRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13842,6 +14045,113 @@ func NewGetStatsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListStopsRequest constructs an http.Request for the ListStops method
+func NewListStopsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/stop")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStopFleetRequest calls the generic StopFleet builder with application/json body
+func NewStopFleetRequest(server string, body StopFleetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewStopFleetRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewStopFleetRequestWithBody constructs an http.Request for the StopFleet method, with any body, and a specified content type
+func NewStopFleetRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/stop")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewReleaseFleetRequest calls the generic ReleaseFleet builder with application/json body
+func NewReleaseFleetRequest(server string, body ReleaseFleetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReleaseFleetRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewReleaseFleetRequestWithBody constructs an http.Request for the ReleaseFleet method, with any body, and a specified content type
+func NewReleaseFleetRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/stop/release")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetUsageRequest constructs an http.Request for the GetUsage method
 func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, error) {
 	var err error
@@ -15442,6 +15752,41 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /stats (the `GetStats` operationId).
 	GetStatsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetStatsResponse, error)
+
+	// ListStopsWithResponse What is stopped, the whole fleet first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /stop (the `ListStops` operationId).
+	ListStopsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStopsResponse, error)
+
+	// StopFleetWithBodyWithResponse Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /stop (the `StopFleet` operationId).
+	StopFleetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StopFleetResponse, error)
+
+	// StopFleetWithResponse Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /stop (the `StopFleet` operationId).
+	StopFleetWithResponse(ctx context.Context, body StopFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*StopFleetResponse, error)
+
+	// ReleaseFleetWithBodyWithResponse Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+	ReleaseFleetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseFleetResponse, error)
+
+	// ReleaseFleetWithResponse Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+	ReleaseFleetWithResponse(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseFleetResponse, error)
 
 	// GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
 	//
@@ -21537,6 +21882,174 @@ func (r GetStatsResponse) ContentType() string {
 	return ""
 }
 
+// ListStopsResponseDefaultHeaders the declared response headers of an HTTP default response for ListStops
+type ListStopsResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ListStopsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StopList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListStopsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStopsResponse) GetJSON200() *StopList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListStopsResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStopsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStopsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStopsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStopsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StopFleetResponseDefaultHeaders the declared response headers of an HTTP default response for StopFleet
+type StopFleetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type StopFleetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StopList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StopFleetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r StopFleetResponse) GetJSON200() *StopList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StopFleetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StopFleetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StopFleetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StopFleetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StopFleetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ReleaseFleetResponseDefaultHeaders the declared response headers of an HTTP default response for ReleaseFleet
+type ReleaseFleetResponseDefaultHeaders struct {
+	RetryAfter      *int
+	WWWAuthenticate *string
+}
+
+type ReleaseFleetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StopList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ReleaseFleetResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReleaseFleetResponse) GetJSON200() *StopList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReleaseFleetResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReleaseFleetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReleaseFleetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReleaseFleetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReleaseFleetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetUsageResponseDefaultHeaders the declared response headers of an HTTP default response for GetUsage
 type GetUsageResponseDefaultHeaders struct {
 	RetryAfter      *int
@@ -23839,6 +24352,71 @@ func (c *ClientWithResponses) GetStatsWithResponse(ctx context.Context, reqEdito
 		return nil, err
 	}
 	return ParseGetStatsResponse(rsp)
+}
+
+// ListStopsWithResponse What is stopped, the whole fleet first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /stop (the `ListStops` operationId).
+func (c *ClientWithResponses) ListStopsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListStopsResponse, error) {
+	rsp, err := c.ListStops(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStopsResponse(rsp)
+}
+
+// StopFleetWithBodyWithResponse Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /stop (the `StopFleet` operationId).
+func (c *ClientWithResponses) StopFleetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StopFleetResponse, error) {
+	rsp, err := c.StopFleetWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStopFleetResponse(rsp)
+}
+
+// StopFleetWithResponse Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /stop (the `StopFleet` operationId).
+func (c *ClientWithResponses) StopFleetWithResponse(ctx context.Context, body StopFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*StopFleetResponse, error) {
+	rsp, err := c.StopFleet(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStopFleetResponse(rsp)
+}
+
+// ReleaseFleetWithBodyWithResponse Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+func (c *ClientWithResponses) ReleaseFleetWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseFleetResponse, error) {
+	rsp, err := c.ReleaseFleetWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseFleetResponse(rsp)
+}
+
+// ReleaseFleetWithResponse Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /stop/release (the `ReleaseFleet` operationId).
+func (c *ClientWithResponses) ReleaseFleetWithResponse(ctx context.Context, body ReleaseFleetJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseFleetResponse, error) {
+	rsp, err := c.ReleaseFleet(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseFleetResponse(rsp)
 }
 
 // GetUsageWithResponse What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
@@ -29692,6 +30270,165 @@ func ParseGetStatsResponse(rsp *http.Response) (*GetStatsResponse, error) {
 	switch {
 	case true:
 		var headers GetStatsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListStopsResponse parses an HTTP response from a ListStopsWithResponse call
+func ParseListStopsResponse(rsp *http.Response) (*ListStopsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStopsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StopList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListStopsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStopFleetResponse parses an HTTP response from a StopFleetWithResponse call
+func ParseStopFleetResponse(rsp *http.Response) (*StopFleetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StopFleetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StopList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StopFleetResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReleaseFleetResponse parses an HTTP response from a ReleaseFleetWithResponse call
+func ParseReleaseFleetResponse(rsp *http.Response) (*ReleaseFleetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReleaseFleetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StopList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ReleaseFleetResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

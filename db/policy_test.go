@@ -150,6 +150,7 @@ var systemReads = []string{
 	"budget: removed_at workspace_id",
 	"coordinator_log: at workspace_id",
 	"event: id workspace_id xid",
+	"fleet_stop: hold released_at workspace_id",
 	"job: estimated_minutes id not_before status wait_reason workspace_id",
 	"job_count_change: workspace_id",
 	"job_lease: agent_id claimed_at directive expires_at grace_ends_at job_id progress_at warned_at workspace_id",

@@ -51,6 +51,7 @@ var pages = map[string]string{
 	"usage":       "/usage",
 	"usage-of":    "/usage?days=7&model=house-1",
 	"prices":      "/prices?provider=house&model=house-1",
+	"stop":        "/stop",
 	"products":    "/settings/products",
 	"product":     "/settings/products/default",
 	"product-new": "/settings/products/new",

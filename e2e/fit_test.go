@@ -209,6 +209,9 @@ func furnishLong(t *testing.T, s *server) map[string]string {
 	send(t, agent, api.NewMessage{Type: "custom." + long("type")[:50], To: api.NewMessageAddress{Agent: number(long("agent"))}, Job: number("FB-4"),
 		Payload: api.FreeForm(`{"text": "` + long("text") + `", "` + long("field") + `": 12}`)})
 	send(t, agent, api.NewMessage{Type: "custom.note", To: api.NewMessageAddress{Role: number("orchestrator")}, CorrelationID: number(long("thread")), Payload: api.FreeForm(`{"text": "` + long("words") + `"}`)})
+	stopped, err := owner.StopFleetWithResponse(t.Context(), api.StopOrder{Products: &[]string{product}, Hold: api.StopOrderHoldClaims,
+		Reason: "Until " + long("reason") + " is known"})
+	act("stop", stopped, err)
 	e := &evil{server: s, acceptedByPlace: map[string]int{}}
 	e.logIn()
 	for path, fields := range map[string]url.Values{

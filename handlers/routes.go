@@ -24,6 +24,7 @@ import (
 	"github.com/fleetboard/fleetboard/handlers/search"
 	"github.com/fleetboard/fleetboard/handlers/settings"
 	"github.com/fleetboard/fleetboard/handlers/statuspage"
+	"github.com/fleetboard/fleetboard/handlers/stop"
 	"github.com/fleetboard/fleetboard/handlers/timeline"
 	"github.com/fleetboard/fleetboard/handlers/usage"
 	"github.com/fleetboard/fleetboard/handlers/web"
@@ -42,9 +43,9 @@ func (s *Server) pages() []web.Route {
 	boards, events := board.New(site), timeline.New(site)
 	jobPages := job.New(site, registry, live.NewStreams(site))
 	reviews, agent, needs, status := review.New(site), agents.New(site), needsyou.New(site), statuspage.New(site)
-	money, threads := budgets.New(site), messages.New(site)
+	money, threads, stops := budgets.New(site), messages.New(site), stop.New(site)
 	registry.Register(boards.Live(), jobPages.Live(), live.Simple(agent), live.Simple(reviews), events.Live(), live.Simple(needs),
-		live.Simple(status), live.Simple(money), live.Simple(threads))
+		live.Simple(status), live.Simple(money), live.Simple(threads), live.Simple(stops))
 
 	return slices.Concat(
 		[]web.Route{web.GetLong(links.LivePath, tenancy.ReadBoard, s.Live.Show),
@@ -53,7 +54,7 @@ func (s *Server) pages() []web.Route {
 		jobform.New(site).Routes(),
 		palette.New(site).Routes(), search.New(site).Routes(), usage.New(site).Routes(),
 		status.Routes(), money.Routes(), threads.Routes(), blob.New(site).Routes(),
-		prices.New(site).Routes(),
+		prices.New(site).Routes(), stops.Routes(),
 		login.New(site).Routes(),
 		settings.New(site).Routes(),
 	)

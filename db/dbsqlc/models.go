@@ -369,6 +369,19 @@ type Factory struct {
 	EndedAt      *time.Time
 }
 
+type FleetStop struct {
+	WorkspaceID uuid.UUID
+	ID          uuid.UUID
+	ProductID   *uuid.UUID
+	Hold        string
+	Reason      string
+	ByKind      string
+	ByID        string
+	ByName      string
+	StoppedAt   time.Time
+	ReleasedAt  *time.Time
+}
+
 type IdempotentRequest struct {
 	WorkspaceID uuid.UUID
 	Key         string

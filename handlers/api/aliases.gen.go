@@ -132,6 +132,7 @@ type (
 	RegisterAgentJSONRequestBody       = api.RegisterAgentJSONRequestBody
 	Registration                       = api.Registration
 	RejectJobJSONRequestBody           = api.RejectJobJSONRequestBody
+	ReleaseFleetJSONRequestBody        = api.ReleaseFleetJSONRequestBody
 	ReleaseJobJSONRequestBody          = api.ReleaseJobJSONRequestBody
 	ReleaseLeaseJSONRequestBody        = api.ReleaseLeaseJSONRequestBody
 	RenewLeaseJSONRequestBody          = api.RenewLeaseJSONRequestBody
@@ -152,6 +153,10 @@ type (
 	Standing                           = api.Standing
 	StartJobJSONRequestBody            = api.StartJobJSONRequestBody
 	Stats                              = api.Stats
+	Stop                               = api.Stop
+	StopFleetJSONRequestBody           = api.StopFleetJSONRequestBody
+	StopHold                           = api.StopHold
+	StopList                           = api.StopList
 	StreamEventsParams                 = api.StreamEventsParams
 	TerminateAgentJSONRequestBody      = api.TerminateAgentJSONRequestBody
 	Tier                               = api.Tier

@@ -345,6 +345,15 @@ type ServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx echo.Context) error
+	// ListStops What is stopped, the whole fleet first.
+	// (GET /stop)
+	ListStops(ctx echo.Context) error
+	// StopFleet Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	// (POST /stop)
+	StopFleet(ctx echo.Context) error
+	// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	// (POST /stop/release)
+	ReleaseFleet(ctx echo.Context) error
 	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
 	// (GET /usage)
 	GetUsage(ctx echo.Context, params GetUsageParams) error
@@ -2459,6 +2468,33 @@ func (w *ServerInterfaceWrapper) GetStats(ctx echo.Context) error {
 	return err
 }
 
+// ListStops converts echo context to params.
+func (w *ServerInterfaceWrapper) ListStops(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListStops(ctx)
+	return err
+}
+
+// StopFleet converts echo context to params.
+func (w *ServerInterfaceWrapper) StopFleet(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StopFleet(ctx)
+	return err
+}
+
+// ReleaseFleet converts echo context to params.
+func (w *ServerInterfaceWrapper) ReleaseFleet(ctx echo.Context) error {
+	var err error
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ReleaseFleet(ctx)
+	return err
+}
+
 // GetUsage converts echo context to params.
 func (w *ServerInterfaceWrapper) GetUsage(ctx echo.Context) error {
 	var err error
@@ -2774,6 +2810,9 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/factories/:factory", wrapper.GetFactory, options.OperationMiddlewares["getFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/drain", wrapper.DrainFactory, options.OperationMiddlewares["drainFactory"]...)
 	router.POST(options.BaseURL+"/factories/:factory/undrain", wrapper.UndrainFactory, options.OperationMiddlewares["undrainFactory"]...)
+	router.GET(options.BaseURL+"/stop", wrapper.ListStops, options.OperationMiddlewares["listStops"]...)
+	router.POST(options.BaseURL+"/stop", wrapper.StopFleet, options.OperationMiddlewares["stopFleet"]...)
+	router.POST(options.BaseURL+"/stop/release", wrapper.ReleaseFleet, options.OperationMiddlewares["releaseFleet"]...)
 	router.POST(options.BaseURL+"/fleet/claim", wrapper.ClaimJobs, options.OperationMiddlewares["claimJobs"]...)
 	router.POST(options.BaseURL+"/fleet/start", wrapper.StartJob, options.OperationMiddlewares["startJob"]...)
 	router.POST(options.BaseURL+"/fleet/progress", wrapper.ReportProgress, options.OperationMiddlewares["reportProgress"]...)
@@ -8162,6 +8201,143 @@ func (response GetStatsdefaultApplicationProblemPlusJSONResponse) VisitGetStatsR
 	return err
 }
 
+type ListStopsRequestObject struct {
+}
+
+type ListStopsResponseObject interface {
+	VisitListStopsResponse(w http.ResponseWriter) error
+}
+
+type ListStops200JSONResponse StopList
+
+func (response ListStops200JSONResponse) VisitListStopsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListStopsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListStopsdefaultApplicationProblemPlusJSONResponse) VisitListStopsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopFleetRequestObject struct {
+	Body *StopFleetJSONRequestBody
+}
+
+type StopFleetResponseObject interface {
+	VisitStopFleetResponse(w http.ResponseWriter) error
+}
+
+type StopFleet200JSONResponse StopList
+
+func (response StopFleet200JSONResponse) VisitStopFleetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StopFleetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StopFleetdefaultApplicationProblemPlusJSONResponse) VisitStopFleetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseFleetRequestObject struct {
+	Body *ReleaseFleetJSONRequestBody
+}
+
+type ReleaseFleetResponseObject interface {
+	VisitReleaseFleetResponse(w http.ResponseWriter) error
+}
+
+type ReleaseFleet200JSONResponse StopList
+
+func (response ReleaseFleet200JSONResponse) VisitReleaseFleetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseFleetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ReleaseFleetdefaultApplicationProblemPlusJSONResponse) VisitReleaseFleetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.WWWAuthenticate != nil {
+		w.Header().Set("WWW-Authenticate", fmt.Sprint(*response.Headers.WWWAuthenticate))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetUsageRequestObject struct {
 	Params GetUsageParams
 }
@@ -8668,6 +8844,15 @@ type StrictServerInterface interface {
 	// GetStats Counts by status and product, the age of the oldest ready job, leases past their end.
 	// (GET /stats)
 	GetStats(ctx context.Context, request GetStatsRequestObject) (GetStatsResponseObject, error)
+	// ListStops What is stopped, the whole fleet first.
+	// (GET /stop)
+	ListStops(ctx context.Context, request ListStopsRequestObject) (ListStopsResponseObject, error)
+	// StopFleet Stops the whole fleet, or products. Once it has answered no claim gives out a job that is stopped (204 with `X-Claim-Reason: stopped`). With `hold` `all` the holders of such jobs are directed to pause, too, and the jobs go on after the release. What is stopped already gets the new hold and reason.
+	// (POST /stop)
+	StopFleet(ctx context.Context, request StopFleetRequestObject) (StopFleetResponseObject, error)
+	// ReleaseFleet Lets go on what was stopped, all of it or products that were stopped by name. Jobs that the stop has paused are ready again.
+	// (POST /stop/release)
+	ReleaseFleet(ctx context.Context, request ReleaseFleetRequestObject) (ReleaseFleetResponseObject, error)
 	// GetUsage What models were used for, in groups; the dearest group first, and of days and hours the latest. `Accept` with `text/csv` gives the groups as CSV, at most 10000 of them.
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
@@ -12646,6 +12831,124 @@ func (sh *strictHandler) GetStats(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetStatsResponseObject); ok {
 		return validResponse.VisitGetStatsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListStops operation middleware
+func (sh *strictHandler) ListStops(ctx echo.Context) error {
+	var request ListStopsRequestObject
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListStops(ctx.Request().Context(), request.(ListStopsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListStops")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListStopsResponseObject); ok {
+		return validResponse.VisitListStopsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StopFleet operation middleware
+func (sh *strictHandler) StopFleet(ctx echo.Context) error {
+	var request StopFleetRequestObject
+
+	var body StopFleetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StopFleet(ctx.Request().Context(), request.(StopFleetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StopFleet")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StopFleetResponseObject); ok {
+		return validResponse.VisitStopFleetResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ReleaseFleet operation middleware
+func (sh *strictHandler) ReleaseFleet(ctx echo.Context) error {
+	var request ReleaseFleetRequestObject
+
+	var body ReleaseFleetJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReleaseFleet(ctx.Request().Context(), request.(ReleaseFleetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReleaseFleet")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ReleaseFleetResponseObject); ok {
+		return validResponse.VisitReleaseFleetResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

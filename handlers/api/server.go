@@ -90,6 +90,7 @@ type Server struct {
 	branchHandlers
 	budgetHandlers
 	priceHandlers
+	stopHandlers
 	claimHandlers
 	estimateHandlers
 	eventHandlers
@@ -128,6 +129,7 @@ func New(d Deps) *Server {
 		blobHandlers:        blobHandlers{&d},
 		budgetHandlers:      budgetHandlers{&d},
 		priceHandlers:       priceHandlers{&d},
+		stopHandlers:        stopHandlers{&d},
 		estimateHandlers:    estimateHandlers{&d},
 		eventHandlers:       eventHandlers{&d},
 		factoryHandlers:     factoryHandlers{&d},

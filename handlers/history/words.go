@@ -44,6 +44,7 @@ var eventKinds = map[eventlog.Type]string{
 	eventlog.BudgetStopped: "budget left used up", eventlog.BudgetAdjusted: "budget was wrong",
 	eventlog.BudgetRepaired: "budget repaired", eventlog.PriceSaved: "price saved",
 	eventlog.PriceAsked: "price asked", eventlog.PriceDecided: "price decided", eventlog.UsagePriced: "usage priced",
+	eventlog.FleetStopped: "stopped", eventlog.FleetReleased: "released",
 	eventlog.FactoryDrained: "drained", eventlog.FactoryUndrained: "undrained", eventlog.FactoryRemoved: "removed",
 	eventlog.AgentRegistered: "registered", eventlog.AgentSuperseded: "superseded", eventlog.AgentTerminated: "terminated",
 	eventlog.AgentWentStale: "went silent", eventlog.AgentDied: "died", eventlog.AgentRevived: "came back",
@@ -119,7 +120,7 @@ func FactText(e eventlog.Event, payload map[string]any) ui.Sentence {
 	case eventlog.JobProgressed:
 		return ui.Text(progressText(e.Changes))
 	case eventlog.JobCancelRequested, eventlog.JobPauseRequested:
-		return ui.Text("the agent has 60 seconds to answer")
+		return ui.Text(cmp.Or(said("text"), "the agent has 60 seconds to answer"))
 	case eventlog.JobWarned:
 		return ui.Text(cmp.Or(said("text"), "long past its estimate"))
 	case eventlog.JobLinked, eventlog.JobUnlinked:
@@ -180,6 +181,19 @@ func deliveryText(kind eventlog.Type, said func(string) string) ui.Sentence {
 	return append(text, ui.T(" pushed to the origin"))
 }
 
+// stoppedThings names products, or the whole fleet.
+func stoppedThings(payload map[string]any) ui.Sentence {
+	list, _ := payload["products"].([]any)
+	if len(list) == 0 {
+		return ui.Text("the whole fleet")
+	}
+	spans := make([]ui.Span, len(list))
+	for i, name := range list {
+		spans[i] = ui.Name(toText(name))
+	}
+	return web.JoinSpans(spans)
+}
+
 // fleetText is about an event of an agent, a factory or a product.
 func fleetText(kind eventlog.Type, said func(string) string, payload map[string]any) ui.Sentence {
 	switch kind {
@@ -192,6 +206,10 @@ func fleetText(kind eventlog.Type, said func(string) string, payload map[string]
 		return append(ui.Say(ui.Name(said("agent"))), colon(said("reason"))...)
 	case eventlog.ProviderHeld:
 		return ui.Say(ui.Name(said("provider")), ui.T(" takes no requests for a time, as "), ui.Name(said("job")), ui.T(" found out"))
+	case eventlog.FleetStopped:
+		return append(stoppedThings(payload), ui.T(map[string]string{"all": ", running jobs too"}[said("hold")]+": "+said("reason")))
+	case eventlog.FleetReleased:
+		return append(stoppedThings(payload), ui.T(" may go on"))
 	case eventlog.FactoryDrained:
 		return ui.Say(ui.Name(said("factory")), ui.T(" takes no new jobs"))
 	case eventlog.FactoryUndrained:

@@ -105,7 +105,10 @@ func (s *stream) take(ctx context.Context, u *screens.Update) error {
 		return err
 	}
 	if u.Fleet != nil {
-		s.fleet = web.FleetModel(*u.Fleet)
+		stopped := s.fleet.Stop
+		if s.fleet = web.FleetModel(*u.Fleet); s.fleet.Stop != stopped {
+			n.Parts = append(n.Parts, layout.LiveStop(s.fleet.Stop))
+		}
 	}
 	n.frame(u)
 	if u.Fleet != nil {

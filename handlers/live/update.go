@@ -50,7 +50,7 @@ func merge(into, u *screens.Update) {
 }
 
 func sameFleet(a, b layout.Fleet) bool {
-	return a.Free == b.Free && a.More == b.More && slices.Equal(a.Rows, b.Rows)
+	return a.Free == b.Free && a.More == b.More && a.Stop == b.Stop && slices.Equal(a.Rows, b.Rows)
 }
 
 // Opens reports whether jobs that did not change themselves may be claimed now,

@@ -95,6 +95,10 @@ func (s subject) nextOfProduct() ui.Sentence {
 	return ui.Say(ui.Link("The settings of "+s.job.Product, links.Product(s.job.Product)), ui.T(" decide about this"))
 }
 
+func (s subject) nextOfStop() ui.Sentence {
+	return ui.Say(ui.Link("Release it", links.Stop), ui.T(" once the reason is gone"))
+}
+
 func (s subject) nextOfBudget() ui.Sentence {
 	switch {
 	case s.why.Model != "":

@@ -187,6 +187,15 @@ func (s subject) backlog() ui.Sentence {
 		ui.T(state+ui.Count(s.why.Count)+" of "+web.Plural(s.why.Limit, "job", "jobs")+" in review"))
 }
 
+// stopped is "The whole fleet is stopped by Olga: the model writes nonsense".
+func (s subject) stopped() ui.Sentence {
+	what := ui.T("The whole fleet")
+	if s.why.Product != "" {
+		what = ui.Name(s.why.Product)
+	}
+	return ui.Say(what, ui.T(" is stopped by "), ui.Name(s.why.By.Name), ui.T(": "+web.FirstLine(s.why.Text, web.MaxQuote)))
+}
+
 func (s subject) paused() ui.Sentence {
 	text := "Paused"
 	if who := tenancy.Credit(s.job.StatusBy, s.job.CarriedOutBy); who != "" {

@@ -48,6 +48,8 @@ var table = map[string]words{
 			return ui.Say(ui.T("Its product "), ui.Name(s.why.Product), ui.T(" is paused"))
 		}},
 
+	screens.CodeStopped: {icon: "circle-stop", tone: ui.Bad, title: "is stopped", next: subject.nextOfStop, text: subject.stopped},
+
 	screens.CodeNoFactory:  {icon: "unplug", tone: ui.Warn, text: subject.noFactory, fields: subject.factoryFields},
 	screens.CodeSeatsTaken: {icon: "server", title: "waits for a seat", text: subject.seatsTaken},
 	screens.CodeAgentsBusy: {icon: "bot", title: "waits for an agent", text: func(s subject) ui.Sentence {

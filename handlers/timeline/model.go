@@ -26,7 +26,7 @@ var timelineGroups = []history.Group{
 		eventlog.JobReleased, eventlog.JobAttemptFailed, eventlog.JobFailed, eventlog.JobRetried, eventlog.AgentSuperseded,
 		eventlog.AgentDied, eventlog.AgentRevived}},
 	{Name: "agents", Label: "Agents", Types: []eventlog.Type{"agent.*", "provider.*"}},
-	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*"}},
+	{Name: "factories", Label: "Factories", Types: []eventlog.Type{"factory.*", "fleet.*"}},
 	{Name: "products", Label: "Products", Types: []eventlog.Type{"product.*"}},
 	{Name: "settings", Label: "Settings", Types: []eventlog.Type{"workspace.*", "member.*", "invitation.*", "account.*", "token.*",
 		"key.*"}},

@@ -68,9 +68,26 @@ func Now(snap fleet.Snapshot) time.Time {
 	return snap.Now
 }
 
+// stopModel returns the bar about what is stopped: the whole fleet, or products.
+func stopModel(stops fleet.Stops) layout.Stop {
+	if len(stops) == 0 {
+		return layout.Stop{}
+	}
+	first := stops[0]
+	m := layout.Stop{Title: "The whole fleet is stopped", Reason: first.Reason, By: first.By.Name, At: first.At}
+	switch {
+	case first.Product == "":
+	case len(stops) == 1:
+		m.Title = first.Product + " is stopped"
+	default:
+		m.Title = first.Product + " and " + Plural(len(stops)-1, "other product", "other products") + " are stopped"
+	}
+	return m
+}
+
 // FleetModel returns the fleet in the sidebar.
 func FleetModel(snap fleet.Snapshot) layout.Fleet {
-	m := layout.Fleet{Free: FreeSeats(snap)}
+	m := layout.Fleet{Free: FreeSeats(snap), Stop: stopModel(snap.Stops)}
 	for i, f := range LiveFirst(snap) {
 		if i == maxFleetRows {
 			m.More = strconv.Itoa(len(snap.Factories)-maxFleetRows) + " more"

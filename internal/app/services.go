@@ -116,6 +116,7 @@ func Build(d *db.DB, o Options) *Services {
 	s.Coordinator = coordinator.New(d, coordinator.Work{
 		Recovery:  s.Dispatch,
 		Promotion: s.Dispatch,
+		Stops:     s.Dispatch,
 		People:    people,
 		Events:    s.Events,
 		JobLogs:   s.JobLogs,

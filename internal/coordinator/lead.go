@@ -13,6 +13,7 @@ import (
 type Work struct {
 	Recovery  Recovery
 	Promotion Promotion
+	Stops     Stops
 	People    People
 	Events    Events
 	JobLogs   JobLogs
@@ -39,6 +40,11 @@ type Recovery interface {
 type Promotion interface {
 	Promote(ctx context.Context) (int, error)
 	SweepDependencies(ctx context.Context) (int, error)
+}
+
+// Stops carries out what stops and releases have left, and returns for how many jobs.
+type Stops interface {
+	EnforceStops(ctx context.Context) (int, error)
 }
 
 // People deletes expired sessions and links.
@@ -149,6 +155,7 @@ func (t *term) loops() []runloop.Loop {
 	return []runloop.Loop{
 		{Name: "reaper", Every: 3 * time.Second, Jitter: time.Second, Do: t.counted(takenBack, w.Recovery.Reap)},
 		{Name: "promotion", Every: 2 * time.Second, Jitter: time.Second, Do: t.counted(promoted, w.Promotion.Promote)},
+		{Name: "stops", Every: 2 * time.Second, Jitter: time.Second, Do: t.cycle(uncounted(w.Stops.EnforceStops))},
 		{Name: "health", Every: 5 * time.Second, Jitter: time.Second, Do: t.counted(agentsDead, t.checkHealth)},
 		{Name: "warnings", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(warned, w.Recovery.Warn)},
 		{Name: "time-outs", Every: 15 * time.Second, Jitter: 2 * time.Second, Do: t.counted(timedOut, w.Recovery.TimeOut)},

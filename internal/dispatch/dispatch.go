@@ -12,6 +12,7 @@ import (
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/dispatch/recovery"
 	"github.com/fleetboard/fleetboard/internal/dispatch/report"
+	"github.com/fleetboard/fleetboard/internal/dispatch/stop"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -36,6 +37,7 @@ type (
 	enrolService    = enrol.Service
 	recoveryService = recovery.Service
 	reportService   = report.Service
+	stopService     = stop.Service
 )
 
 // Service is the parts together.
@@ -45,6 +47,7 @@ type Service struct {
 	*enrolService
 	*recoveryService
 	*reportService
+	*stopService
 
 	effects *lease.Effects
 }
@@ -67,6 +70,7 @@ func New(d *db.DB, list *jobs.Service, wake Notifier, tokens TokenIssuer, conten
 		claimService:    claims,
 		enrolService:    agents,
 		recoveryService: reaper,
+		stopService:     stop.New(d, wake, effects),
 		reportService:   report.New(d, list, wake, tokens, agents, waiters, effects, claims, contents),
 	}
 }

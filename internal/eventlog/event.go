@@ -109,6 +109,8 @@ const (
 	AgentCutOff      Type = "agent.cut_off"
 	KeyRotationBegun Type = "key.rotation_begun"
 	KeyRotationDone  Type = "key.rotation_done"
+	FleetStopped     Type = "fleet.stopped" // by a person: all of it, or products
+	FleetReleased    Type = "fleet.released"
 	FactoryDrained   Type = "factory.drained"
 	FactoryUndrained Type = "factory.undrained"
 	FactoryRemoved   Type = "factory.removed"

@@ -200,6 +200,7 @@ func Offers(system string, engines, capabilities []string, repos []Repo) []strin
 type Snapshot struct {
 	Now       time.Time
 	Factories []Factory
+	Stops     Stops
 }
 
 // Needs is what a job requires of a factory.

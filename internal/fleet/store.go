@@ -36,6 +36,9 @@ func SnapshotTx(ctx context.Context, tx db.Tx, workspace ids.ID) (Snapshot, erro
 	if err != nil {
 		return snap, err
 	}
+	if snap.Stops, err = StopsTx(ctx, tx, workspace); err != nil {
+		return snap, err
+	}
 	taken, follows := map[ids.ID]int{}, map[ids.ID]int{} // by factory and by agent
 	for _, l := range leases {
 		taken[l.FactoryID] += l.Taken

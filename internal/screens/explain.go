@@ -12,6 +12,7 @@ import (
 // facts are what the reasons of some jobs need beside the jobs themselves.
 type facts struct {
 	route        func(lane int64, needs fleet.Needs) fleet.Routing
+	stops        fleet.Stops
 	dependencies map[ids.ID][]dependency // those that are not completed
 	repos        map[string]repoHolder   // of busy repos
 	backlog      map[ids.ID]int          // jobs in review, of each product
@@ -46,6 +47,9 @@ func (f facts) findReason(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
+		if j.StatusBy.Kind == tenancy.KindSystem && j.StatusBy.ID == fleet.StopActor {
+			return f.pausedByStop(j)
+		}
 		return f.money.pausedReason(j)
 	case jobs.Blocked:
 		if j.Asks() {
@@ -143,7 +147,9 @@ func (f facts) backlogReason(j jobs.Job) Reason {
 // readyReason says whether anybody could take the job: its product or a budget may forbid
 // that to all.
 func (f facts) readyReason(j jobs.Job) Reason {
-	switch {
+	switch s := f.stops.Covering(j.ProductID); {
+	case s != nil:
+		return stopReason(*s)
 	case j.ProductPaused:
 		return Reason{Code: CodeProductPaused, Product: j.Product}
 	case j.ReviewLimit != nil && f.backlog[j.ProductID] >= *j.ReviewLimit:
@@ -154,6 +160,20 @@ func (f facts) readyReason(j jobs.Job) Reason {
 		return why
 	}
 	return routeReason(routing)
+}
+
+// stopReason says what is stopped: a product, or the whole fleet where it names none.
+func stopReason(s fleet.Stop) Reason {
+	return Reason{Code: CodeStopped, Product: s.Product, By: s.By, Since: &s.At, Text: s.Reason}
+}
+
+// pausedByStop explains a job that a stop has paused; once that is released the job goes on
+// in a moment.
+func (f facts) pausedByStop(j jobs.Job) Reason {
+	if s := f.stops.Covering(j.ProductID); s != nil {
+		return stopReason(*s)
+	}
+	return Reason{Code: CodePaused, By: j.StatusBy, Since: &j.StatusAt}
 }
 
 func toNeeds(j jobs.Job) fleet.Needs {
@@ -226,6 +246,9 @@ func (f facts) explain(j jobs.Job) Explanation {
 	}
 	if j.Status.Leased() || j.Status.Finished() || j.Status == jobs.InReview || j.Status == jobs.Approved {
 		return e
+	}
+	if s := f.stops.Covering(j.ProductID); s != nil && first.Code != CodeStopped {
+		e.Reasons = append(e.Reasons, stopReason(*s))
 	}
 	if j.ProductPaused && first.Code != CodeProductPaused {
 		e.Reasons = append(e.Reasons, Reason{Code: CodeProductPaused, Product: j.Product})

@@ -82,42 +82,54 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	named := ready()
 	named.Factory = "mac-9"
 
+	olga := tenancy.Actor{Kind: tenancy.KindPerson, Name: "Olga"}
+	stoppedProduct, stoppedFleet := known, known
+	stoppedProduct.stops = fleet.Stops{{ProductID: product, Product: "billing", Hold: fleet.HoldAll, Reason: "fire", By: olga, At: at}}
+	stoppedFleet.stops = fleet.Stops{{Hold: fleet.HoldClaims, Reason: "night", By: olga, At: at}}
+	byStop := jobs.Job{Status: jobs.Paused, ProductID: product, StatusAt: at,
+		StatusBy: tenancy.Actor{Kind: tenancy.KindSystem, ID: fleet.StopActor, Name: fleet.StopActor}}
+
 	for name, c := range map[string]struct {
 		facts facts
 		job   jobs.Job
 		want  Reason
 	}{
-		"dependency":        {known, waiting(jobs.WaitDependency), Reason{Code: CodeDependency, Keys: []string{"FB-1", "FB-2"}, Since: &at}},
-		"failed dependency": {broken, waiting(jobs.WaitDependency), Reason{Code: CodeDependencyFailed, Keys: []string{"FB-1"}, Since: &at, Ended: []Ended{{"FB-3", jobs.Failed}, {"FB-4", jobs.Aborted}}}},
-		"time":              {known, waiting(jobs.WaitNotBefore), Reason{Code: CodeNotBefore, Since: &at, Until: &later}},
-		"backoff":           {known, failedOnce, Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint"}},
-		"backoff of a loss": {known, waiting(jobs.WaitRetryBackoff), Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint", Lost: true}},
-		"budget":            {known, waiting(jobs.WaitBudget), Reason{Code: CodeBudget, Since: &at}},
-		"repo busy":         {known, waiting(jobs.WaitRepoBusy), Reason{Code: CodeRepoBusy, Since: &at, Keys: []string{"FB-9"}, By: tenancy.Actor{Kind: tenancy.KindAgent, Name: "claude-1"}}},
-		"review backlog":    {known, waiting(jobs.WaitReviewBacklog), Reason{Code: CodeReviewBacklog, Since: &at, Product: "billing", Count: 5, Limit: 5}},
-		"paused":            {known, by(jobs.Paused), Reason{Code: CodePaused, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
-		"blocked":           {known, blocked, Reason{Code: CodeBlocked, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "no contract"}},
-		"question":          {known, asked, Reason{Code: CodeQuestion, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "24 hours?"}},
-		"product paused":    {known, paused, Reason{Code: CodeProductPaused, Product: "billing"}},
-		"backlog of ready":  {known, full, Reason{Code: CodeReviewBacklog, Since: &time.Time{}, Product: "billing", Count: 5, Limit: 5}},
-		"can start":         {known, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
-		"seats taken":       {known, ready("has:xcode"), Reason{Code: CodeSeatsTaken, Factories: []string{"mac-1"}, Seats: 2}},
-		"agents busy":       {known, ready("has:gpu"), Reason{Code: CodeAgentsBusy, Factories: []string{"linux-3"}, Seats: 4, Free: 3}},
-		"rate limited":      {known, ready("has:tpu"), Reason{Code: CodeProviderHeld, Text: "anthropic", Until: &soon}},
-		"nobody offers it":  {known, ready("os:linux", "engine:claude"), Reason{Code: CodeNoFactory, Nearest: "linux-2", Missing: []string{"engine:claude"}, Text: fleet.ReasonMissing}},
-		"only a dead one":   {known, ready("engine:codex"), Reason{Code: CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}},
-		"one that drains":   {known, ready("engine:gemini"), Reason{Code: CodeNoFactory, Nearest: "linux-6", Text: fleet.ReasonDraining}},
-		"the named one":     {known, named, Reason{Code: CodeNoFactory, Nearest: "linux-2", Text: fleet.ReasonOtherFactory}},
-		"no factory at all": {facts{route: routeIn(fleet.Snapshot{})}, ready(), Reason{Code: CodeNoFactory}},
-		"claimed":           {known, assigned, Reason{Code: CodeClaimed, By: holder, Since: &at, Factories: []string{"linux-2"}}},
-		"running":           {known, running, Reason{Code: CodeRunning, By: holder, Since: &at, Factories: []string{"linux-2"}}},
-		"in review":         {known, by(jobs.InReview), Reason{Code: CodeInReview, Since: &at}},
-		"approved":          {known, by(jobs.Approved), Reason{Code: CodeApproved, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
-		"completed":         {known, by(jobs.Completed), Reason{Code: CodeCompleted, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
-		"failed":            {known, failed, Reason{Code: CodeFailed, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "boom"}},
-		"cycle":             {known, cycle, Reason{Code: CodeDependencyCycle, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "FB-1 waits for FB-2"}},
-		"aborted":           {known, aborted, Reason{Code: CodeAborted, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "not needed"}},
-		"archived":          {known, by(jobs.Archived), Reason{Code: CodeArchived, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"its product stopped":  {stoppedProduct, full, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
+		"the fleet stopped":    {stoppedFleet, full, Reason{Code: CodeStopped, By: olga, Since: &at, Text: "night"}},
+		"another one stopped":  {stoppedProduct, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
+		"paused by a stop":     {stoppedProduct, byStop, Reason{Code: CodeStopped, Product: "billing", By: olga, Since: &at, Text: "fire"}},
+		"released this moment": {known, byStop, Reason{Code: CodePaused, By: byStop.StatusBy, Since: &at}},
+		"dependency":           {known, waiting(jobs.WaitDependency), Reason{Code: CodeDependency, Keys: []string{"FB-1", "FB-2"}, Since: &at}},
+		"failed dependency":    {broken, waiting(jobs.WaitDependency), Reason{Code: CodeDependencyFailed, Keys: []string{"FB-1"}, Since: &at, Ended: []Ended{{"FB-3", jobs.Failed}, {"FB-4", jobs.Aborted}}}},
+		"time":                 {known, waiting(jobs.WaitNotBefore), Reason{Code: CodeNotBefore, Since: &at, Until: &later}},
+		"backoff":              {known, failedOnce, Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint"}},
+		"backoff of a loss":    {known, waiting(jobs.WaitRetryBackoff), Reason{Code: CodeRetryBackoff, Since: &at, Until: &later, Text: "lint", Lost: true}},
+		"budget":               {known, waiting(jobs.WaitBudget), Reason{Code: CodeBudget, Since: &at}},
+		"repo busy":            {known, waiting(jobs.WaitRepoBusy), Reason{Code: CodeRepoBusy, Since: &at, Keys: []string{"FB-9"}, By: tenancy.Actor{Kind: tenancy.KindAgent, Name: "claude-1"}}},
+		"review backlog":       {known, waiting(jobs.WaitReviewBacklog), Reason{Code: CodeReviewBacklog, Since: &at, Product: "billing", Count: 5, Limit: 5}},
+		"paused":               {known, by(jobs.Paused), Reason{Code: CodePaused, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"blocked":              {known, blocked, Reason{Code: CodeBlocked, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "no contract"}},
+		"question":             {known, asked, Reason{Code: CodeQuestion, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "24 hours?"}},
+		"product paused":       {known, paused, Reason{Code: CodeProductPaused, Product: "billing"}},
+		"backlog of ready":     {known, full, Reason{Code: CodeReviewBacklog, Since: &time.Time{}, Product: "billing", Count: 5, Limit: 5}},
+		"can start":            {known, ready("os:linux"), Reason{Code: CodeCanStart, Factories: []string{"linux-2"}, Seats: 4, Free: 2}},
+		"seats taken":          {known, ready("has:xcode"), Reason{Code: CodeSeatsTaken, Factories: []string{"mac-1"}, Seats: 2}},
+		"agents busy":          {known, ready("has:gpu"), Reason{Code: CodeAgentsBusy, Factories: []string{"linux-3"}, Seats: 4, Free: 3}},
+		"rate limited":         {known, ready("has:tpu"), Reason{Code: CodeProviderHeld, Text: "anthropic", Until: &soon}},
+		"nobody offers it":     {known, ready("os:linux", "engine:claude"), Reason{Code: CodeNoFactory, Nearest: "linux-2", Missing: []string{"engine:claude"}, Text: fleet.ReasonMissing}},
+		"only a dead one":      {known, ready("engine:codex"), Reason{Code: CodeNoFactory, Nearest: "linux-5", Text: fleet.ReasonDead}},
+		"one that drains":      {known, ready("engine:gemini"), Reason{Code: CodeNoFactory, Nearest: "linux-6", Text: fleet.ReasonDraining}},
+		"the named one":        {known, named, Reason{Code: CodeNoFactory, Nearest: "linux-2", Text: fleet.ReasonOtherFactory}},
+		"no factory at all":    {facts{route: routeIn(fleet.Snapshot{})}, ready(), Reason{Code: CodeNoFactory}},
+		"claimed":              {known, assigned, Reason{Code: CodeClaimed, By: holder, Since: &at, Factories: []string{"linux-2"}}},
+		"running":              {known, running, Reason{Code: CodeRunning, By: holder, Since: &at, Factories: []string{"linux-2"}}},
+		"in review":            {known, by(jobs.InReview), Reason{Code: CodeInReview, Since: &at}},
+		"approved":             {known, by(jobs.Approved), Reason{Code: CodeApproved, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"completed":            {known, by(jobs.Completed), Reason{Code: CodeCompleted, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
+		"failed":               {known, failed, Reason{Code: CodeFailed, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "boom"}},
+		"cycle":                {known, cycle, Reason{Code: CodeDependencyCycle, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "FB-1 waits for FB-2"}},
+		"aborted":              {known, aborted, Reason{Code: CodeAborted, By: tenancy.Actor{Name: "Jonas"}, Since: &at, Text: "not needed"}},
+		"archived":             {known, by(jobs.Archived), Reason{Code: CodeArchived, By: tenancy.Actor{Name: "Jonas"}, Since: &at}},
 	} {
 		if got := c.facts.findReason(c.job); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)

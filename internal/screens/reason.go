@@ -21,6 +21,7 @@ const (
 	CodeReviewBacklog    = string(jobs.WaitReviewBacklog)
 	CodeDependencyFailed = "dependency_failed" // what it waits for has ended without success
 	CodeProductPaused    = "product_paused"
+	CodeStopped          = "stopped" // with the whole fleet, or its product
 	CodePaused           = "paused"
 	CodeBlocked          = "blocked"
 	CodeQuestion         = "question"

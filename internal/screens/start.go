@@ -60,7 +60,15 @@ func startTx(ctx context.Context, tx db.Tx, who tenancy.Principal, snap fleet.Sn
 	if err != nil {
 		return start, err
 	}
-	if start.Reasons, err = startBudgetsTx(ctx, tx, who.Workspace, start.Money.Budgets, query.Needs); err != nil || query.isBare() {
+	stops, err := fleet.StopsTx(ctx, tx, who.Workspace)
+	if err != nil {
+		return start, err
+	}
+	if s := stops.CoveringName(product); s != nil {
+		start.Reasons = append(start.Reasons, stopReason(*s))
+	}
+	budgets, err := startBudgetsTx(ctx, tx, who.Workspace, start.Money.Budgets, query.Needs)
+	if start.Reasons = append(start.Reasons, budgets...); err != nil || query.isBare() {
 		return start, err
 	}
 	err = readStartTx(ctx, tx, who.Workspace, servedLike(snap, query.Needs), query, &start)

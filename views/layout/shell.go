@@ -124,6 +124,15 @@ type Fleet struct {
 	Free string // "2 seats free", "no seat free", "no factory yet"
 	Rows []FleetRow
 	More string // "12 more" when there are more than fit
+	Stop Stop
+}
+
+// Stop is what is stopped, for the bar on every page; the zero value is nothing.
+type Stop struct {
+	Title  string // "The whole fleet is stopped"
+	Reason string
+	By     string
+	At     time.Time
 }
 
 // FleetRow is one factory in the sidebar.

@@ -35,6 +35,8 @@ const (
 	// UsageEntries are the entries as CSV.
 	UsageEntries = "/usage/entries.csv"
 	Prices       = "/prices"
+	Stop         = "/stop"
+	ReleaseFleet = "/stop/release"
 	AgentPanel   = "/agents/panel"
 	Palette      = "/palette"
 	Review       = "/review"

@@ -50,6 +50,36 @@ func TestFactoriesAndAgents(t *testing.T) {
 	w.fleet("agent", "show", "nobody").ends(4)
 }
 
+// TestStopAndRelease stops a product and all, and lets both go on.
+func TestStopAndRelease(t *testing.T) {
+	t.Parallel()
+	w := newServerAndTerminal(t)
+	w.fleet("product", "set", "ledger").ok()
+	if said := w.fleet("stops").ok(); !strings.Contains(said, "Nothing is stopped.") {
+		t.Errorf("stops: %q", said)
+	}
+	w.fleet("stop").ends(2)
+	if said := w.fleet("stop", "ledger", "--reason", "the release is cut").ok(); !strings.Contains(said, "ledger") || !strings.Contains(said, "new claims") {
+		t.Errorf("stop: %q", said)
+	}
+	w.create("One", "--product", "ledger")
+	if said := w.fleet("job", "claim", "--agent", "ada", "--factory", "attic").ends(7).err; !strings.Contains(said, "work is stopped") {
+		t.Errorf("a claim while it is stopped: %q", said)
+	}
+	w.fleet("stop", "nowhere", "--reason", "x").ends(2)
+	w.fleet("stop", "--hold", "all", "--reason", "the model writes nonsense").ok()
+	var stops api.StopList
+	w.fleet("stops", "--json").into(&stops)
+	if len(stops.Items) != 2 || stops.Items[0].Product != nil || stops.Items[0].Hold != api.StopHoldAll || *stops.Items[1].Product != "ledger" {
+		t.Errorf("stops: %+v", stops)
+	}
+	if said := w.fleet("release", "ledger").ok(); !strings.Contains(said, "the whole fleet") {
+		t.Errorf("release: %q", said)
+	}
+	w.fleet("release").ok()
+	w.fleet("job", "claim", "--agent", "ada", "--factory", "attic").ok()
+}
+
 // TestProducts changes what is named of a product and leaves the rest.
 func TestProducts(t *testing.T) {
 	t.Parallel()

@@ -124,6 +124,8 @@ func noClaim(reason string) string {
 		return "the agent holds as many jobs as it may"
 	case "draining":
 		return "the factory drains, or the agent was ended"
+	case "stopped":
+		return "work is stopped"
 	case "review_backlog":
 		return "too many jobs wait for a review"
 	case "budget":

@@ -32,6 +32,8 @@ var verbs = []verb{
 	{"", "usage", "What models were used for, and what it cost", "getUsage", usageFlags,
 		listAll((*api.Client).GetUsage, printUsage)},
 
+	{"", "stops", "List what is stopped", "listStops", nil, showAll((*api.Client).ListStops, printStops)},
+
 	{"job", "explain JOB", "Say why a job does not run", "explainJob", nil, showOne((*api.Client).ExplainJob, printExplanation)},
 	{"job", "stats", "Count jobs by status and product", "getStats", nil, showAll((*api.Client).GetStats, printStats)},
 

@@ -24,6 +24,8 @@ const (
 	ReasonEmpty    = "empty"
 	ReasonNoSeats  = "no_seats"
 	ReasonDraining = "draining"
+	// A person has stopped the fleet, or the products of the ready jobs.
+	ReasonStopped = "stopped"
 	// The ready jobs are of products that are paused, or have as many jobs in review as they
 	// allow.
 	ReasonPaused        = "paused"

@@ -75,7 +75,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 		if !served {
 			continue
 		}
-		why := b.products.closed[product]
+		why := b.products.closedBy(product)
 		if why == "" && c.heldFrom(product) {
 			why = ReasonBudget
 		}
@@ -87,7 +87,7 @@ func (b *claimBatch) headsFor(c *claimItem, heads []head) []head {
 	}
 	for _, lane := range b.products.held {
 		if product, served := c.products[lane]; served && c.closed == "" {
-			c.closed = b.products.closed[product]
+			c.closed = b.products.closedBy(product)
 		}
 	}
 	return left

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fleetboard/fleetboard/internal/budgeting"
 	"github.com/fleetboard/fleetboard/internal/fault"
+	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/jobs"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
@@ -15,6 +16,17 @@ type products struct {
 	closed map[ids.ID]string // those that give nothing now, and why
 	named  map[string]ids.ID // those that tokens are limited to
 	held   []int64           // lanes with jobs that wait for a place in review
+	stops  fleet.Stops
+	// changing is set while somebody stops or releases: nothing is given out then.
+	changing bool
+}
+
+// closedBy returns why a product gives nothing now, "" where it does.
+func (p products) closedBy(product ids.ID) string {
+	if p.changing || p.stops.Covering(product) != nil {
+		return ReasonStopped
+	}
+	return p.closed[product]
 }
 
 // inScope reports whether a token with the scope reaches a product.
@@ -27,7 +39,9 @@ func (p products) inScope(of tenancy.Scope, product ids.ID) bool {
 
 // requireOpen refuses a named job whose product gives nothing now.
 func (p products) requireOpen(job jobs.Job) error {
-	switch p.closed[job.ProductID] {
+	switch p.closedBy(job.ProductID) {
+	case ReasonStopped:
+		return fault.New(fault.NotClaimable, "Work is stopped; %s waits until it is released.", job.Key).With("status", string(job.Status))
 	case ReasonPaused:
 		return fault.New(fault.NotClaimable, "The product %s is paused; %s waits until it goes on.", job.Product, job.Key).
 			With("status", string(job.Status))

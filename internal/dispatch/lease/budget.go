@@ -154,19 +154,25 @@ func (e *Effects) WakeForBudgets(ctx context.Context, workspace ids.ID) (int, er
 	if err != nil {
 		return n, err
 	}
-	resumed, err := ForEachJob(woken.Paused, func(id ids.ID) (bool, error) { return e.resumeForBudget(ctx, workspace, id) })
+	resumed, err := e.ResumePausedBy(ctx, workspace, budgetKeeper, woken.Paused)
 	return n + resumed, err
 }
 
-// resumeForBudget lets a job go on that a budget paused, unless its own is used up.
-func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (resumed bool, err error) {
+// ResumePausedBy lets the jobs go on that one loop has paused, each in a transaction of its
+// own, and returns how many. The loop of budgets leaves those whose own ceiling is reached.
+func (e *Effects) ResumePausedBy(ctx context.Context, workspace ids.ID, loop string, list []ids.ID) (int, error) {
+	return ForEachJob(list, func(id ids.ID) (bool, error) { return e.resumePausedBy(ctx, workspace, loop, id) })
+}
+
+func (e *Effects) resumePausedBy(ctx context.Context, workspace ids.ID, loop string, id ids.ID) (resumed bool, err error) {
 	var after jobs.Job
+	who := tenancy.System(workspace, loop)
 	err = e.db.In(ctx, db.Workspace(workspace), func(tx db.Tx) error {
 		job, err := jobs.LockTx(ctx, tx, workspace, id.String())
-		if err != nil || job.Status != jobs.Paused || job.StatusBy.Name != budgetKeeper {
+		if err != nil || job.Status != jobs.Paused || !job.StatusBy.Is(who.Actor()) {
 			return err
 		}
-		if RequireBudgetTx(ctx, tx, workspace, job.Job) != nil {
+		if loop == budgetKeeper && RequireBudgetTx(ctx, tx, workspace, job.Job) != nil {
 			return nil //nolint:nilerr // it waits for its own budget
 		}
 		open, err := jobs.DependencyOpenTx(ctx, tx, workspace, id)
@@ -177,7 +183,7 @@ func (e *Effects) resumeForBudget(ctx context.Context, workspace, id ids.ID) (re
 		if err != nil {
 			return err
 		}
-		after, err = jobs.SaveTx(ctx, tx, tenancy.System(workspace, budgetKeeper), d)
+		after, err = jobs.SaveTx(ctx, tx, who, d)
 		resumed = err == nil
 		return err
 	})

@@ -10,9 +10,9 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// graceSeconds is how long an agent has to answer a directive before it is applied
+// GraceSeconds is how long an agent has to answer a directive before it is applied
 // without it.
-const graceSeconds = 60
+const GraceSeconds = 60
 
 // DirectTx directs the holder of a job to cancel or to pause it, and returns the job. A
 // cancel replaces a pause, and either of them a warning; a second call changes nothing,

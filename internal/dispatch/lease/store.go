@@ -83,7 +83,7 @@ func leasedJobs(ctx context.Context, tx db.Tx, workspace, agent ids.ID) ([]ids.I
 func writeDirective(ctx context.Context, tx db.Tx, who tenancy.Principal, job ids.ID, directive, reason string) error {
 	by := who.Actor()
 	_, err := q.LeaseDirect(ctx, tx, dbsqlc.LeaseDirectParams{WorkspaceID: who.Workspace, JobID: job,
-		Directive: directive, Reason: reason, Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: graceSeconds})
+		Directive: directive, Reason: reason, Actor: by.Name, ActorKind: string(by.Kind), ActorID: by.ID, GraceSeconds: GraceSeconds})
 	if err != nil {
 		return err
 	}
