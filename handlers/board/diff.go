@@ -99,17 +99,10 @@ func (s sentCards) has(key string) bool {
 }
 
 // sinceThen returns what of a column may be new to a reader who has missed an update: the
-// cards of jobs that changed, and as many at the end of a full column, which moved up into it.
+// cards of jobs that changed, and as many at the end of a full page, which moved up into it.
 func sinceThen(c view.Column, u *screens.Update) view.Column {
-	n := 0
-	for _, g := range c.Groups {
-		n += len(g.Cards)
-	}
-	if c.MoreURL == "" {
-		n += len(u.Changed)
-	}
 	return thinned(c, func(at int, card view.Card) view.Card {
-		if at >= n-len(u.Changed) ||
+		if at >= screens.PageSize-len(u.Changed) ||
 			slices.ContainsFunc(u.Changed, func(r screens.Ref) bool { return r.Key == card.Key }) ||
 			slices.ContainsFunc(u.Cards, func(k screens.Card) bool { return k.Job.Key == card.Key }) {
 			return card

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -71,6 +72,29 @@ func TestAColumnIsShownAsADiff(t *testing.T) {
 	has("sent by itself", c)
 }
 
+// Who has missed that many left a column gets the cards that came from behind "Show more",
+// also where nothing is behind it any more.
+func TestWhatMovedUpIntoAColumnIsSent(t *testing.T) {
+	for name, c := range map[string]struct{ now, left, want int }{
+		"still more":     {screens.PageSize, 3, 3},
+		"just full":      {screens.PageSize - 1, 3, 2},
+		"no more":        {screens.PageSize - 3, 3, 0},
+		"never was full": {5, 3, 0},
+	} {
+		u := &screens.Update{}
+		for i := range c.left {
+			u.Changed = append(u.Changed, screens.Ref{Key: fmt.Sprint("LEFT-", i)})
+		}
+		var list []view.Card
+		for i := range c.now {
+			list = append(list, view.Card{Key: fmt.Sprint("FB-", i), Column: "ready"})
+		}
+		if got := whole(sinceThen(cardsOf(list...), u)); len(got) != c.want {
+			t.Errorf("%s: %d cards are sent whole: %v; want %d", name, len(got), got, c.want)
+		}
+	}
+}
+
 // A page has a digest in short. A change is sent all the same where that of the card before is
 // like it.
 func TestAChangeIsSentWhateverItsShortDigest(t *testing.T) {
@@ -90,8 +114,7 @@ func TestAChangeIsSentWhateverItsShortDigest(t *testing.T) {
 	}
 }
 
-// Whoever catches up gets the cards of jobs that changed, and those at the end of a full column
-// that may have moved up.
+// Whoever catches up gets the cards of jobs that changed.
 func TestWhoCatchesUpGetsWhatChanged(t *testing.T) {
 	cards := make([]view.Card, 5)
 	for i := range cards {
@@ -100,11 +123,6 @@ func TestWhoCatchesUpGetsWhatChanged(t *testing.T) {
 	u := &screens.Update{Changed: []screens.Ref{{Key: "B"}, {Key: "Z"}}, Cards: []screens.Card{{Job: jobs.Job{Key: "C"}}}}
 	if got, want := whole(sinceThen(cardsOf(cards...), u)), []string{"B", "C"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
-	}
-	full := cardsOf(cards...)
-	full.MoreURL = "/board/column/ready?after=x"
-	if got, want := whole(sinceThen(full, u)), []string{"B", "C", "D", "E"}; !slices.Equal(got, want) {
-		t.Errorf("of a full column %v, want %v", got, want)
 	}
 }
 

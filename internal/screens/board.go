@@ -48,7 +48,7 @@ func StatusColumn(status jobs.Status) Column {
 
 // Limits of the board.
 const (
-	pageSize = 50
+	PageSize = 50
 	// countCap is where counting a status ends: the board says "1,000+".
 	countCap = 1000
 	// namedUnroutable is how many of the unroutable jobs are read, to be named.

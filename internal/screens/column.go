@@ -71,7 +71,7 @@ func (r *reader) column(f Filter, c Column, after string) (ColumnPage, error) {
 		return page, err
 	}
 	var edge *place
-	if len(list) <= pageSize {
+	if len(list) <= PageSize {
 		if edge, err = s.edge(at); err != nil {
 			return page, err
 		}
@@ -80,9 +80,9 @@ func (r *reader) column(f Filter, c Column, after string) (ColumnPage, error) {
 		list = slices.DeleteFunc(list, func(p place) bool { return c.inOrder(p, *edge) > 0 })
 		page.Next, page.Scanned = edge.cursor(), scanRows
 	}
-	if len(list) > pageSize {
-		list = list[:pageSize]
-		page.Next = list[pageSize-1].cursor()
+	if len(list) > PageSize {
+		list = list[:PageSize]
+		page.Next = list[PageSize-1].cursor()
 	}
 	if list, err = s.withNamed(list, at); err != nil {
 		return page, err

@@ -192,7 +192,7 @@ var large = map[string]bool{"job": true, "job_text": true, "job_ready": true, "a
 const mostRead = 4 * scanRows
 
 // mostSorted is how many rows may be put into order: the top of each lane or status.
-const mostSorted = 10 * (pageSize + 1)
+const mostSorted = 10 * (PageSize + 1)
 
 func (p *planned) check(name string, node map[string]any) {
 	kind, _ := node["Node Type"].(string)
@@ -206,7 +206,7 @@ func (p *planned) check(name string, node map[string]any) {
 			p.t.Errorf("%s: the plan sorts %v rows", name, input)
 		}
 	}
-	if read := (rows + removed) * loops; large[relation] && (read > mostRead || kind == "Seq Scan" && read > pageSize) {
+	if read := (rows + removed) * loops; large[relation] && (read > mostRead || kind == "Seq Scan" && read > PageSize) {
 		p.t.Errorf("%s: %s reads %v rows of %s (index %v)", name, kind, read, relation, fmt.Sprint(node["Index Name"]))
 	}
 	for _, child := range children {

@@ -73,13 +73,13 @@ func (s *Service) ReviewQueue(ctx context.Context, who tenancy.Principal, after 
 
 // handed reads the oldest jobs in a status after a place.
 func handed(ctx context.Context, tx db.Tx, workspace ids.ID, status jobs.Status, at cursor) (list []Handed, next string, err error) {
-	list, err = oldestTx(ctx, tx, workspace, status, at, pageSize+1)
+	list, err = oldestTx(ctx, tx, workspace, status, at, PageSize+1)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(list) > pageSize {
-		list = list[:pageSize]
-		last := list[pageSize-1]
+	if len(list) > PageSize {
+		list = list[:PageSize]
+		last := list[PageSize-1]
 		next = makeCursor(jobs.Job{ID: last.ID, StatusAt: last.Since})
 	}
 	return list, next, nil

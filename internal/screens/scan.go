@@ -84,7 +84,7 @@ func (s scan) days() int {
 // answers not all of them.
 func (s scan) most() int {
 	if s.filter.IsZero() {
-		return pageSize + 1
+		return PageSize + 1
 	}
 	return scanRows
 }
@@ -106,7 +106,7 @@ func (s scan) page(at cursor) ([]place, error) {
 		list = append(list, found...)
 	}
 	slices.SortFunc(list, s.column.inOrder)
-	return list[:min(len(list), pageSize+1)], nil
+	return list[:min(len(list), PageSize+1)], nil
 }
 
 // withNamed puts the job whose key was searched for on the first page of its

@@ -91,7 +91,7 @@ func (r *reader) countReadyIn(lanes []int64) (int, error) {
 
 // idsWaitingOn finds jobs whose reason names one of the jobs, a page of them.
 func (r *reader) idsWaitingOn(list []ids.ID) ([]ids.ID, error) {
-	return q.BoardWaitingOn(r.ctx, r.tx, list, r.workspace, pageSize)
+	return q.BoardWaitingOn(r.ctx, r.tx, list, r.workspace, PageSize)
 }
 
 // idsOfKey finds the job with a key, in any case of letters.

@@ -33,7 +33,7 @@ func (r *reader) oldestNeeds(unroutable []int64) ([]ids.ID, map[ids.ID]NeedKind,
 
 // openQuestions finds the most urgent jobs that wait for an answer, at most a page.
 func (r *reader) openQuestions() ([]ids.ID, error) {
-	return q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, pageSize)
+	return q.NeedsQuestions(r.ctx, r.tx, r.workspace, needsScan, PageSize)
 }
 
 // orEmpty returns a list as PostgreSQL takes it: unnest of NULL is another plan.

@@ -12,7 +12,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 		rows, err := q.BoardFinished(s.ctx, s.tx, dbsqlc.BoardFinishedParams{
 			WorkspaceID: s.workspace, Statuses: s.inColumn, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
 			PriorityGte: f.priority(), Products: f.Products, Repos: f.Repos, Phases: f.Phases, Factories: f.Factories,
-			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: pageSize + 1})
+			Q: db.EscapeLike(f.Query), MaxScan: s.most(), MaxRows: PageSize + 1})
 		for _, r := range rows {
 			list = append(list, place{r.ID, r.Priority, r.StatusAt})
 		}
@@ -21,7 +21,7 @@ func (s scan) along(at cursor) (list []place, err error) {
 	rows, err := q.BoardOpen(s.ctx, s.tx, dbsqlc.BoardOpenParams{
 		WorkspaceID: s.workspace, Statuses: s.inColumn, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
 		PriorityGte: f.priority(), Products: f.Products, Repos: f.Repos, Phases: f.Phases, Factories: f.Factories,
-		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: pageSize + 1})
+		Q: db.EscapeLike(f.Query), Lanes: s.lanes, MaxScan: s.most(), MaxRows: PageSize + 1})
 	for _, r := range rows {
 		list = append(list, place{r.ID, r.Priority, r.StatusAt})
 	}
@@ -33,7 +33,7 @@ func (s scan) inLanes(at cursor) (list []place, err error) {
 	if s.finished() {
 		rows, err := q.BoardLaneFinished(s.ctx, s.tx, dbsqlc.BoardLaneFinishedParams{
 			WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, Days: s.days(), AfterAt: at.before(), AfterID: at.beforeID(),
-			MaxRows: pageSize + 1})
+			MaxRows: PageSize + 1})
 		for _, r := range rows {
 			list = append(list, place{r.ID, r.Priority, r.StatusAt})
 		}
@@ -41,7 +41,7 @@ func (s scan) inLanes(at cursor) (list []place, err error) {
 	}
 	rows, err := q.BoardLaneOpen(s.ctx, s.tx, dbsqlc.BoardLaneOpenParams{
 		WorkspaceID: s.workspace, Statuses: s.byLane, Lanes: s.lanes, AfterPriority: at.priority, AfterAt: at.at, AfterID: at.id,
-		MaxRows: pageSize + 1})
+		MaxRows: PageSize + 1})
 	for _, r := range rows {
 		list = append(list, place{r.ID, r.Priority, r.StatusAt})
 	}
