@@ -29,7 +29,3 @@ CREATE POLICY workspace ON fleet_stop TO fleetboard_app
 GRANT SELECT, INSERT, DELETE, UPDATE ON fleet_stop TO fleetboard_app;
 CREATE POLICY system ON fleet_stop FOR SELECT TO fleetboard_system USING (true);
 GRANT SELECT (workspace_id, hold, released_at) ON fleet_stop TO fleetboard_system;
-
--- What a stop has paused is looked for by who decided it.
-CREATE INDEX job_paused_by_stop ON job (workspace_id, id) WHERE status = 'paused' AND status_by_kind = 'system' AND status_by_id = 'stop';
-CREATE INDEX job_lease_directed_by_stop ON job_lease (workspace_id, job_id) WHERE directive_by_kind = 'system' AND directive_by = 'stop';
