@@ -126,10 +126,10 @@ bench:
 bench-long:
 	@FLEETBOARD_BENCH_LONG=1 go run ./bench $(LINES)
 
-## bench-paint: how soon the board with 200 cards is painted in a browser over a slow line
-.PHONY: bench-paint
-bench-paint:
-	@go test -tags paint -count=1 -v -run TestMeasureThePaintOfTheBoard ./e2e | grep -v level=
+## bench-browser: how soon the board is painted over a slow line, and what 48 changes a second cost a browser
+.PHONY: bench-browser
+bench-browser:
+	@go test -tags browserbench -count=1 -v -run 'TestMeasureThePaintOfTheBoard|TestPaceOfABoardThatChanges' ./e2e | grep -v level=
 
 ## bench-go: the Go benchmarks (COUNT=10 for benchstat)
 .PHONY: bench-go

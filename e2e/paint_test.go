@@ -1,4 +1,4 @@
-//go:build paint
+//go:build browserbench
 
 package e2e
 
@@ -20,7 +20,7 @@ const largestPaint = `() => new Promise((ok) => new PerformanceObserver((l) => o
 	.observe({ type: "largest-contentful-paint", buffered: true }))`
 
 // How long the board with 200 cards takes over a slow line until its largest part is painted, with an
-// empty cache and with a full one. It needs a machine that does nothing else: make bench-paint runs it.
+// empty cache and with a full one. It needs a machine that does nothing else: make bench-browser runs it.
 func TestMeasureThePaintOfTheBoard(t *testing.T) {
 	s := ownServer(t)
 	fullBoard(t, s)

@@ -128,7 +128,7 @@ func clone(ctx context.Context, from string) (url string, drop func() error, err
 // to set clocks and to damage rows. d must come from New.
 func Owner(t testing.TB, d *db.DB) *pgx.Conn {
 	t.Helper()
-	conn := ownerOf(t, d).connect(t)
+	conn := findOwner(t, d).connect(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
@@ -137,7 +137,7 @@ func Owner(t testing.TB, d *db.DB) *pgx.Conn {
 // nothing behind in its session.
 func AsOwner(t testing.TB, d *db.DB, do func(conn *pgx.Conn) error) error {
 	t.Helper()
-	own := ownerOf(t, d)
+	own := findOwner(t, d)
 	var conn *pgx.Conn
 	select {
 	case conn = <-own.idle:
@@ -161,7 +161,8 @@ func AsOwner(t testing.TB, d *db.DB, do func(conn *pgx.Conn) error) error {
 	return nil
 }
 
-func ownerOf(t testing.TB, d *db.DB) *owner {
+// findOwner returns the session of a database's owner.
+func findOwner(t testing.TB, d *db.DB) *owner {
 	t.Helper()
 	own, ok := owners.Load(d)
 	if !ok {

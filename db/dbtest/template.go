@@ -123,7 +123,8 @@ func dropLeftovers(ctx context.Context, address string) error {
 		rows, err := conn.Query(ctx, `SELECT datname FROM pg_database
 			WHERE starts_with(datname, $1) OR (starts_with(datname, $2) OR starts_with(datname, $3))
 				AND (pg_stat_file('base/' || oid || '/PG_VERSION', true)).modification
-					< now() - CASE WHEN starts_with(datname, $3) AND NOT starts_with(datname, $4) THEN interval '1 hour' ELSE interval '1 day' END`,
+					< now() - CASE WHEN starts_with(datname, $3) AND NOT starts_with(datname, $4)
+						THEN interval '1 hour' ELSE interval '1 day' END`,
 			databasePrefix, templatePrefix, filledPrefix, ours)
 		if err != nil {
 			return err

@@ -165,7 +165,8 @@ var lineWords = map[budgets.Kind]string{budgets.Granted: "Limit of the period", 
 	budgets.Adjusted: "Put right"}
 
 func toLine(r budgets.Row, of budgets.State, b budgets.Budget, now time.Time) view.Line {
-	m := view.Line{ID: strconv.FormatInt(r.ID, 10), At: ui.Day(r.At), What: ui.Text(lineWords[r.Kind]), Job: r.JobKey, By: r.Agent, Model: r.Model,
+	m := view.Line{ID: strconv.FormatInt(r.ID, 10), At: ui.Day(r.At), What: ui.Text(lineWords[r.Kind]), Job: r.JobKey, By: r.Agent,
+		Model: r.Model,
 		Added: signed(r.Added, 1), Taken: signed(r.Taken, -1), Held: signed(r.Held, 1), Left: left(r.Left, of)}
 	if zone := budgetZone(b); r.At.In(zone).Year() != now.In(zone).Year() {
 		m.At = ui.Date(r.At)

@@ -81,7 +81,8 @@ func (p *site) stop(c echo.Context, who tenancy.Principal) error {
 	f := fields.Read(typed)
 	o, err := fields.Value(f)
 	if err == nil {
-		_, err = p.Dispatch.StopFleet(c.Request().Context(), who, stop.Order{Products: list(o.Product), Hold: fleet.Hold(o.Hold), Reason: o.Reason})
+		_, err = p.Dispatch.StopFleet(c.Request().Context(), who, stop.Order{Products: list(o.Product),
+			Hold: fleet.Hold(o.Hold), Reason: o.Reason})
 	}
 	if err == nil {
 		p.SetFlash(c, ui.Toast{Tone: ui.OK, Title: title(o.Product) + " is stopped", Text: holds[fleet.Hold(o.Hold)]})
@@ -136,5 +137,6 @@ var holds = map[fleet.Hold]string{
 }
 
 func row(s fleet.Stop, now time.Time) view.Stop {
-	return view.Stop{Title: title(s.Product), Holds: holds[s.Hold], Reason: s.Reason, By: s.By.Name, At: ui.Ago(s.At, now), Product: s.Product}
+	return view.Stop{Title: title(s.Product), Holds: holds[s.Hold], Reason: s.Reason, By: s.By.Name, At: ui.Ago(s.At, now),
+		Product: s.Product}
 }

@@ -52,7 +52,9 @@ func (s *Service) enforce(ctx context.Context, workspace ids.ID) (int, error) {
 
 // inBatches changes leases until there are no more to change, and wakes whoever looks at
 // their jobs.
-func (s *Service) inBatches(ctx context.Context, workspace ids.ID, change func(context.Context, db.Tx, ids.ID) ([]ids.ID, error)) (int, error) {
+func (s *Service) inBatches(
+	ctx context.Context, workspace ids.ID, change func(context.Context, db.Tx, ids.ID) ([]ids.ID, error),
+) (int, error) {
 	total := 0
 	for {
 		var list []ids.ID
