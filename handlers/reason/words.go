@@ -48,7 +48,7 @@ var table = map[string]words{
 			return ui.Say(ui.T("Its product "), ui.Name(s.why.Product), ui.T(" is paused"))
 		}},
 
-	screens.CodeStopped: {icon: "circle-stop", tone: ui.Bad, title: "is stopped", next: subject.nextOfStop, text: subject.stopped},
+	screens.CodeStopped: {icon: "circle-stop", title: "is stopped", next: subject.nextOfStop, text: subject.stopped},
 
 	screens.CodeNoFactory:  {icon: "unplug", tone: ui.Warn, text: subject.noFactory, fields: subject.factoryFields},
 	screens.CodeSeatsTaken: {icon: "server", title: "waits for a seat", text: subject.seatsTaken},

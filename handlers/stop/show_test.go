@@ -20,7 +20,7 @@ func TestStopAndRelease(t *testing.T) {
 	handlertest.WantText(t, doc, "#stop-fleet", "running ones are paused")
 	handlertest.WantRedirect(t, d.Post("/stop/release", url.Values{"product": {""}}), "/stop")
 	doc = handlertest.Page(t, d.Get("/stop"), http.StatusOK)
-	handlertest.WantText(t, doc, "#toasts", "The whole fleet goes on")
+	handlertest.WantText(t, doc, "#toasts", "All goes on")
 	handlertest.WantCount(t, doc, "#stopped .note", 0)
 }
 

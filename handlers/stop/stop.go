@@ -107,8 +107,11 @@ func (p *site) release(c echo.Context, who tenancy.Principal) error {
 		p.SetFlash(c, ui.Toast{Tone: ui.Bad, Title: "Nothing was released", Text: web.FieldText(err)})
 		return web.SeeOther(c, links.Stop)
 	}
-	toast := ui.Toast{Tone: ui.OK, Title: title(product) + " goes on", Text: "What was paused for it is ready again."}
-	if whole := stops.Whole(); whole != nil {
+	toast := ui.Toast{Tone: ui.OK, Title: "All goes on", Text: "What was paused for it is ready again."}
+	if product != "" {
+		toast.Title = product + " goes on"
+	}
+	if stops.Whole() != nil {
 		toast.Text = "The whole fleet is still stopped."
 	}
 	p.SetFlash(c, toast)

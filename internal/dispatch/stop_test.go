@@ -119,7 +119,7 @@ func TestAStopOfAllPausesTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	paused := w.Want(answering, jobs.Paused)
-	if paused.StatusBy.ID != fleet.StopActor {
+	if paused.StatusBy.ID != tenancy.Stop {
 		t.Errorf("it is paused by %+v", paused.StatusBy)
 	}
 	dbfactory.Exec(t, w.DB, `UPDATE job_lease SET grace_ends_at = clock_timestamp() WHERE job_id = $1`, two.ID)

@@ -9,9 +9,6 @@ import (
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
-// StopActor is what the log names as who pauses the jobs of a stop, and lets them go on.
-const StopActor = "stop"
-
 // Hold is how much a stop holds.
 type Hold string
 

@@ -47,7 +47,7 @@ func (f facts) findReason(j jobs.Job) Reason {
 	case jobs.Ready:
 		return f.readyReason(j)
 	case jobs.Paused:
-		if j.StatusBy.Kind == tenancy.KindSystem && j.StatusBy.ID == fleet.StopActor {
+		if j.StatusBy.Kind == tenancy.KindSystem && j.StatusBy.ID == tenancy.Stop {
 			return f.pausedByStop(j)
 		}
 		return f.money.pausedReason(j)

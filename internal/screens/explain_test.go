@@ -87,7 +87,7 @@ func TestEveryStatusAndReasonSaysWhy(t *testing.T) {
 	stoppedProduct.stops = fleet.Stops{{ProductID: product, Product: "billing", Hold: fleet.HoldAll, Reason: "fire", By: olga, At: at}}
 	stoppedFleet.stops = fleet.Stops{{Hold: fleet.HoldClaims, Reason: "night", By: olga, At: at}}
 	byStop := jobs.Job{Status: jobs.Paused, ProductID: product, StatusAt: at,
-		StatusBy: tenancy.Actor{Kind: tenancy.KindSystem, ID: fleet.StopActor, Name: fleet.StopActor}}
+		StatusBy: tenancy.Actor{Kind: tenancy.KindSystem, ID: tenancy.Stop, Name: tenancy.Stop}}
 
 	for name, c := range map[string]struct {
 		facts facts

@@ -2,6 +2,9 @@ package tenancy
 
 import "github.com/fleetboard/fleetboard/internal/ids"
 
+// Stop is the loop that pauses the jobs of a stop of the fleet, and lets them go on.
+const Stop = "stop"
+
 // Actor says who did something, for good: names change, kind and id do not.
 type Actor struct {
 	Kind Kind `json:"kind"`
@@ -55,6 +58,9 @@ func Credit(decided, carriedOut Actor) string {
 func (a Actor) words() string {
 	switch a.Kind {
 	case KindSystem:
+		if a.ID == Stop {
+			return "the stop of the fleet"
+		}
 		return "the coordinator"
 	case KindEnrolment:
 		return "the enrolment token " + a.Name

@@ -9,13 +9,12 @@ import (
 	"github.com/fleetboard/fleetboard/db/dbsqlc"
 	"github.com/fleetboard/fleetboard/internal/dispatch/lease"
 	"github.com/fleetboard/fleetboard/internal/fault"
-	"github.com/fleetboard/fleetboard/internal/fleet"
 	"github.com/fleetboard/fleetboard/internal/ids"
 	"github.com/fleetboard/fleetboard/internal/tenancy"
 )
 
 // actor is what events name as who pauses the jobs of a stop and lets them go on.
-const actor = fleet.StopActor
+const actor = tenancy.Stop
 
 var q = dbsqlc.New()
 
