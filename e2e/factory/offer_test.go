@@ -84,7 +84,11 @@ func (s *serverAndRepos) factory(name string) *api.Factory {
 // withdrawn returns the reason for which a factory does not offer something, "" where it does.
 func (s *serverAndRepos) withdrawn(factory string, kind api.UnavailableKind, name string) string {
 	s.t.Helper()
-	for _, u := range s.factory(factory).Unavailable {
+	return withdrawnBy(s.factory(factory), kind, name)
+}
+
+func withdrawnBy(f *api.Factory, kind api.UnavailableKind, name string) string {
+	for _, u := range f.Unavailable {
 		if u.Kind == kind && u.Name == name {
 			return u.Reason
 		}
@@ -106,12 +110,16 @@ func TestADeadKeyWithdrawsTheEngine(t *testing.T) {
 	s.refuse("401 Invalid API key · Please run /login")
 	w := s.worker("desk", "--engine", "claude", "--seats", "2", "--retry", "1s")
 	keys := []string{s.forClaude()}
-	s.until("claude is withdrawn", func() bool { return s.withdrawn("desk", api.UnavailableEngine, "claude") != "" })
+	var f *api.Factory
+	var why string
+	s.until("claude is withdrawn", func() bool {
+		f = s.factory("desk")
+		why = withdrawnBy(f, api.UnavailableEngine, "claude")
+		return why != ""
+	})
 	for range 3 {
 		keys = append(keys, s.forClaude())
 	}
-	f := s.factory("desk")
-	why := s.withdrawn("desk", api.UnavailableEngine, "claude")
 	if why != "Invalid API key · Please run /login" || !slices.Equal(f.Engines, []string{"scripted"}) || slices.Contains(f.Offers, "claude:2.1") {
 		t.Errorf("it offers %v, %v; withdrawn: %+v", f.Engines, f.Offers, f.Unavailable)
 	}
